@@ -1,0 +1,21 @@
+"""The deployed entry points, for functions-framework: each answers with the ASGI app that does the work.
+
+Importing this connects to nothing: the framework imports it before it forks its worker.
+"""
+
+import functions_framework.aio
+from mnemosyne import bootstrap
+from starlette.requests import Request
+from starlette.responses import Response
+
+
+@functions_framework.aio.http
+async def mcp(request: Request) -> Response:
+    """MCP over Streamable HTTP, for agents."""
+    return bootstrap.mcp_app()
+
+
+@functions_framework.aio.http
+async def ingest(request: Request) -> Response:
+    """Pub/Sub pushes, for the subscription."""
+    return bootstrap.ingest_app()

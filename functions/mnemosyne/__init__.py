@@ -1,0 +1,3 @@
+"""Mnemosyne: a remote semantic memory for AI agents."""
+
+__version__ = "0.1.0"

@@ -1,0 +1,215 @@
+"""Connections to PostgreSQL: how one is opened, the pool they live in, and what a lost one means.
+
+Opens nothing before the first checkout.
+"""
+
+import re
+import socket
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, LiteralString
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pg8000.dbapi
+import pg8000.exceptions
+import pg8000.native
+
+from mnemosyne.errors import Misconfigured, Unavailable
+from mnemosyne.observability import EventLog
+
+log = EventLog(__name__)
+
+CONNECT_TIMEOUT_SECONDS = 10.0
+CHECKOUT_TIMEOUT_SECONDS = 10.0
+SOCKET_TIMEOUT_SECONDS = 45.0
+"""Longer than the server's own statement_timeout: reached only where the server no longer answers at all."""
+MAX_AGE_SECONDS = 30 * 60.0
+
+# Settings that cost no round trip because they travel with the connection request. Every search is planned
+# for its own filters: a generic plan scans the table where a filter is optional.
+SESSION_OPTIONS = " ".join(
+    f"-c {option}"
+    for option in (
+        "timezone=UTC",
+        "statement_timeout=30000",
+        "lock_timeout=10000",
+        "idle_in_transaction_session_timeout=120000",
+        "plan_cache_mode=force_custom_plan",
+        "jit=off",
+        "hnsw.ef_search=100",
+        "hnsw.iterative_scan=relaxed_order",
+    )
+)
+
+# SQLSTATEs after which the same statement may well succeed: connection, resources, shutdown, lock, deadlock.
+_TRANSIENT = re.compile(r"08...|53...|57P0[1-5]|57014|40001|40P01|55P03|25P0[3-4]")
+
+Row = list[Any]
+
+
+class Session:
+    """One connection, on which named statements are prepared once and run in one round trip each."""
+
+    def __init__(self, connection: Any) -> None:
+        # A vector as text overflows the driver's buffer; with Nagle's algorithm each such write stalls 40 ms.
+        if connection._usock.family != socket.AF_UNIX:
+            connection._usock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        connection._usock.settimeout(SOCKET_TIMEOUT_SECONDS)
+        self._connection = connection
+        self._prepared: dict[str, Any] = {}
+        self.opened_at = time.monotonic()
+        self.broken = False
+
+    def run(self, sql: LiteralString, **parameters: object) -> list[Row]:
+        """The rows of one statement; raises Unavailable where the database is away."""
+        with self._translated():
+            statement = self._prepared.get(sql)
+            if statement is None:
+                statement = pg8000.native.PreparedStatement(self._connection, sql)
+                self._prepared[sql] = statement
+            rows: list[Row] | None = statement.run(**parameters)
+            return rows or []
+
+    def script(self, sql: str) -> list[Row]:
+        """Run statements without parameters in one round trip."""
+        with self._translated():
+            context = self._connection.execute_simple(sql)
+            rows: list[Row] | None = context.rows
+            return rows or []
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit what runs inside, or roll it back where it raises."""
+        self.script("BEGIN")
+        try:
+            yield
+        except BaseException:
+            if not self.broken:
+                try:
+                    self.script("ROLLBACK")
+                except Unavailable:
+                    self.broken = True
+            raise
+        self.script("COMMIT")
+
+    def close(self) -> None:
+        """Let the connection go, whatever state it is in."""
+        try:
+            self._connection.close()
+        except (pg8000.exceptions.Error, OSError):
+            self.broken = True
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except pg8000.exceptions.DatabaseError as exc:
+            detail = exc.args[0] if exc.args and isinstance(exc.args[0], Mapping) else {}
+            state = str(detail.get("C", ""))
+            if not state or state.startswith(("08", "57P")) or state == "25P03":
+                self.broken = True
+            if not state or _TRANSIENT.fullmatch(state):
+                raise Unavailable(f"the database is away: {detail.get('M', exc)}") from exc
+            raise
+        except (pg8000.exceptions.InterfaceError, OSError) as exc:
+            self.broken = True
+            raise Unavailable("the database is away: the connection was lost") from exc
+        except BaseException:
+            # Interrupted in the middle of the protocol (a worker being stopped): never to be used again.
+            self.broken = True
+            raise
+
+
+def opener(url: str) -> Callable[[], Session]:
+    """A function that opens a session to `postgresql://user[:password]@host[:port]/name[?host=/socket/dir]`."""
+    parts = urlsplit(url)
+    query = parse_qs(parts.query)
+    if not parts.username or not parts.path.strip("/"):
+        raise Misconfigured("the database URL must name a user and a database: postgresql://user@host/name")
+    arguments: dict[str, Any] = {
+        "user": unquote(parts.username),
+        "password": unquote(parts.password) if parts.password else None,
+        "database": unquote(parts.path.strip("/")),
+        "timeout": CONNECT_TIMEOUT_SECONDS,
+        "application_name": "mnemosyne",
+        "startup_params": {"options": SESSION_OPTIONS},
+    }
+    port = parts.port or 5432
+    if directory := query.get("host", [""])[0]:
+        arguments["unix_sock"] = f"{directory}/.s.PGSQL.{port}"
+    else:
+        arguments |= {"host": parts.hostname or "localhost", "port": port}
+
+    def open_session() -> Session:
+        try:
+            return Session(pg8000.dbapi.connect(**arguments))
+        except (pg8000.exceptions.Error, OSError) as exc:
+            raise Unavailable(f"the database cannot be reached: {_reason(exc)}") from exc
+
+    return open_session
+
+
+def _reason(exc: BaseException) -> str:
+    detail = exc.args[0] if exc.args else exc
+    return str(detail.get("M", detail)) if isinstance(detail, Mapping) else str(detail)
+
+
+class Pool:
+    """At most `size` sessions, shared by the threads of one function instance.
+
+    After one session is lost, the idle ones opened before it are discarded: they died of the same cause.
+    """
+
+    def __init__(self, open_session: Callable[[], Session], size: int) -> None:
+        self._open = open_session
+        self._idle: list[Session] = []
+        self._free = threading.BoundedSemaphore(size)
+        self._lock = threading.Lock()
+        self._distrust_before = 0.0
+        self.size = size
+
+    @contextmanager
+    def session(self) -> Iterator[Session]:
+        """A session of one's own until the context ends; raises Unavailable where none comes free in time."""
+        if not self._free.acquire(timeout=CHECKOUT_TIMEOUT_SECONDS):
+            raise Unavailable(f"all {self.size} database connections are busy")
+        try:
+            session = self._take() or self._open()
+            try:
+                yield session
+            finally:
+                self._give_back(session)
+        finally:
+            self._free.release()
+
+    def close(self) -> None:
+        """Close the idle sessions; those in use are closed when given back."""
+        with self._lock:
+            self._distrust_before = time.monotonic()
+            idle, self._idle = self._idle, []
+        for session in idle:
+            session.close()
+
+    def _take(self) -> Session | None:
+        oldest = time.monotonic() - MAX_AGE_SECONDS
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                session = self._idle.pop()
+                usable = session.opened_at > max(oldest, self._distrust_before)
+            if usable:
+                return session
+            session.close()
+
+    def _give_back(self, session: Session) -> None:
+        with self._lock:
+            if session.broken:
+                self._distrust_before = time.monotonic()
+            keep = not session.broken and session.opened_at > self._distrust_before
+            if keep:
+                self._idle.append(session)
+        if not keep:
+            session.close()

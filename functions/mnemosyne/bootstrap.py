@@ -1,0 +1,172 @@
+"""The only file that chooses adapters and builds them: each on first use, once, whatever the number of threads."""
+
+import threading
+from collections.abc import Callable
+from datetime import UTC, datetime
+from functools import lru_cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
+
+from mnemosyne.errors import Misconfigured
+from mnemosyne.observability import EventLog, configure_logging
+from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
+from mnemosyne.settings import Settings
+
+if TYPE_CHECKING:
+    from mnemosyne.adapters.connections import Pool
+    from mnemosyne.adapters.migrations import Migration
+    from mnemosyne.http.hosting import Hosted
+
+log = EventLog(__name__)
+
+BuiltT = TypeVar("BuiltT")
+
+QUEUE_THREADS = 32
+"""Tools that only publish wait for the network, not for a database connection."""
+
+
+class _Once(Generic[BuiltT]):
+    """A value built by the first thread that asks; a failed build is tried again by the next."""
+
+    def __init__(self, build: Callable[[], BuiltT]) -> None:
+        self._build = build
+        self._lock = threading.Lock()
+        self._built: tuple[BuiltT] | None = None
+
+    def __call__(self) -> BuiltT:
+        if self._built is None:
+            with self._lock:
+                if self._built is None:
+                    self._built = (self._build(),)
+        return self._built[0]
+
+
+class Backends:
+    """The adapters that the settings ask for, as the ports the services see."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self._pool = _Once(lambda: _pool(settings))
+        self._memories = _Once(lambda: _memories(settings, self._pool()))
+        self._queue = _Once(lambda: _queue(settings))
+        self._embedder = _Once(lambda: _embedder(settings))
+
+    @property
+    def memories(self) -> MemoryStore:
+        """The store, on the pool."""
+        return self._memories()
+
+    @property
+    def queue(self) -> IngestQueue:
+        """Where `mcp` publishes."""
+        return self._queue()
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder the settings name."""
+        return self._embedder()
+
+    @property
+    def clock(self) -> Clock:
+        """The system's clock."""
+        return _now
+
+    def warm(self) -> None:
+        """Load the embedder in the background, so that the first search does not wait for it."""
+
+        def load() -> None:
+            try:
+                self.embedder.embed_query("warm")
+            except Misconfigured as exc:
+                log.error("embedder_misconfigured", error=str(exc))
+
+        threading.Thread(target=load, name="warm", daemon=True).start()
+
+
+def _now() -> datetime:
+    return datetime.now(UTC)
+
+
+def _pool(settings: Settings) -> "Pool":
+    from mnemosyne.adapters.connections import Pool, opener
+
+    return Pool(opener(settings.database_url), settings.db_pool_size)
+
+
+def _memories(settings: Settings, pool: "Pool") -> MemoryStore:
+    from mnemosyne.adapters.postgres import PostgresStore
+
+    return PostgresStore(pool, settings.embedding_dimension)
+
+
+def _queue(settings: Settings) -> IngestQueue:
+    if settings.topic.startswith("file://"):
+        from mnemosyne.adapters.local_queue import LocalQueue
+
+        return LocalQueue(Path(settings.topic.removeprefix("file://")))
+    from mnemosyne.adapters.pubsub import PubSubQueue
+
+    return PubSubQueue(settings.topic)
+
+
+def _embedder(settings: Settings) -> Embedder:
+    from mnemosyne.adapters.offline import OfflineEmbedder
+
+    embedder = OfflineEmbedder(Path(settings.offline_statistics) if settings.offline_statistics else None)
+    if embedder.dimension != settings.embedding_dimension:
+        raise Misconfigured(
+            f"MNEMOSYNE_EMBEDDING_DIMENSION is {settings.embedding_dimension}, but the embedder "
+            f"{embedder.model} makes {embedder.dimension}"
+        )
+    return embedder
+
+
+@lru_cache(maxsize=1)
+def backends() -> Backends:
+    """The process's backends, from its environment; raises Misconfigured."""
+    settings = Settings.from_environment()
+    configure_logging(settings.log_level)
+    return Backends(settings)
+
+
+@lru_cache(maxsize=1)
+def mcp_app() -> "Hosted":
+    """The `mcp` function."""
+    from mnemosyne.http.hosting import Hosted
+
+    def build() -> Any:
+        from mnemosyne.http.app import build_app
+        from mnemosyne.mcp.server import build_server
+
+        parts = backends()
+        return build_app(
+            build_server(parts, threads=parts.settings.db_pool_size),
+            allowed_hosts=parts.settings.allowed_hosts,
+            allowed_origins=parts.settings.allowed_origins,
+            warm=parts.warm,
+        )
+
+    return Hosted(build)
+
+
+@lru_cache(maxsize=1)
+def ingest_app() -> "Hosted":
+    """The `ingest` function."""
+    from mnemosyne.http.hosting import Hosted
+
+    def build() -> Any:
+        from mnemosyne.http.push import build_app
+
+        parts = backends()
+        return build_app(parts, threads=parts.settings.db_pool_size, warm=parts.warm)
+
+    return Hosted(build)
+
+
+def migrations() -> "list[Migration]":
+    """The schema's migrations: beside `main.py` in the deployed archive, in `infra/` of a working copy."""
+    from mnemosyne.adapters.migrations import read
+
+    functions = Path(__file__).resolve().parents[1]
+    places = (functions / "migrations", functions.parent / "infra" / "migrations")
+    return read(next((place for place in places if place.is_dir()), places[-1]))

@@ -1,0 +1,110 @@
+"""The values that travel: a memory, the request to ingest one, and what became of it. Pure."""
+
+import hashlib
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from enum import StrEnum
+from typing import Any
+from uuid import UUID
+
+from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
+
+CONTENT_LIMIT = 100_000
+"""Characters of one memory's content, at most."""
+BATCH_LIMIT = 100
+"""Memories of one message, at most."""
+
+Metadata = Mapping[str, Any]
+
+
+def content_hash(content: str) -> str:
+    """SHA-256 of the UTF-8 content as 64 hex digits: within a namespace, the identity of what was said."""
+    return hashlib.sha256(content.encode()).hexdigest()
+
+
+@dataclass(frozen=True, kw_only=True)
+class IngestRequest:
+    """One memory to store, as accepted: validated, with title and tags settled."""
+
+    request_id: UUID
+    content: str
+    timestamp: datetime
+    title: str
+    tags: tuple[str, ...] = ()
+    metadata: Metadata = field(default_factory=dict)
+
+    @property
+    def content_hash(self) -> str:
+        """See `content_hash`."""
+        return content_hash(self.content)
+
+    @classmethod
+    def of(
+        cls,
+        request_id: UUID,
+        *,
+        content: str,
+        timestamp: datetime,
+        title: str | None = None,
+        tags: tuple[str, ...] = (),
+        metadata: Metadata | None = None,
+    ) -> "IngestRequest":
+        """A request with its title taken from the text where none is given, and its tags united with the text's."""
+        return cls(
+            request_id=request_id,
+            content=content,
+            timestamp=timestamp,
+            title=title or title_of(content),
+            tags=unite_tags(tags, tags_of(content)),
+            metadata=metadata or {},
+        )
+
+
+class IngestState(StrEnum):
+    """Where an ingest request is; the last four are final."""
+
+    QUEUED = "queued"
+    UNKNOWN = "unknown"
+    STORED = "stored"
+    DUPLICATE = "duplicate"
+    FAILED = "failed"
+    DEAD_LETTERED = "dead_lettered"
+
+
+@dataclass(frozen=True, kw_only=True)
+class IngestStatus:
+    """What became of one ingest request, as far as it is known."""
+
+    request_id: UUID
+    state: IngestState
+    memory_id: UUID | None = None
+    attempts: int = 0
+    error: str | None = None
+    updated_at: datetime | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Memory:
+    """One stored memory, whole."""
+
+    id: UUID
+    timestamp: datetime
+    content: str
+    title: str
+    tags: tuple[str, ...]
+    metadata: Metadata
+    content_hash: str
+    embedding_model: str
+    created_at: datetime
+    last_seen_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryHead:
+    """One line of a listing."""
+
+    id: UUID
+    timestamp: datetime
+    title: str
+    tags: tuple[str, ...]

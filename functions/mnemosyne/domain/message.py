@@ -1,0 +1,94 @@
+"""The versioned message between `mcp` and `ingest`: JSON data and string attributes. Pure."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+import orjson
+from pydantic import Field
+
+from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest
+from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Tags, Title, parse
+from mnemosyne.errors import InvalidRequest
+
+SCHEMA_VERSION = 1
+MESSAGE_BYTES = 9_000_000
+"""Pub/Sub refuses 10,000,000; the rest is for attributes and the envelope."""
+
+
+class _Item(Input):
+    request_id: Id
+    content: Content
+    timestamp: Instant
+    title: Title | None = None
+    tags: Tags = Field(default_factory=list)
+    metadata: JsonObject = Field(default_factory=dict)
+
+
+class _Body(Input):
+    schema_version: Literal[1]
+    memories: list[_Item] = Field(min_length=1, max_length=BATCH_LIMIT)
+
+
+@dataclass(frozen=True)
+class IngestMessage:
+    """Memories accepted together for one namespace, on their way to be stored."""
+
+    namespace: str
+    requests: tuple[IngestRequest, ...]
+
+
+def encode(namespace: str, requests: Sequence[IngestRequest], traceparent: str) -> tuple[bytes, dict[str, str]]:
+    """The message's data and attributes; raises InvalidRequest where it would be larger than the topic takes."""
+    data = orjson.dumps(
+        {
+            "schema_version": SCHEMA_VERSION,
+            "memories": [
+                {
+                    "request_id": request.request_id,
+                    "content": request.content,
+                    "timestamp": request.timestamp,
+                    "title": request.title,
+                    "tags": request.tags,
+                    "metadata": request.metadata,
+                }
+                for request in requests
+            ],
+        },
+        option=orjson.OPT_UTC_Z,
+    )
+    if len(data) > MESSAGE_BYTES:
+        raise InvalidRequest(f"one message must be at most {MESSAGE_BYTES:,} bytes, got {len(data):,}: send fewer")
+    return data, {
+        "schema_version": str(SCHEMA_VERSION),
+        "namespace": namespace,
+        "request_id": str(requests[0].request_id),
+        "traceparent": traceparent,
+    }
+
+
+def decode(data: bytes, attributes: Mapping[str, str]) -> IngestMessage:
+    """The message read back; raises InvalidRequest naming what is wrong: redelivering it cannot help."""
+    version = attributes.get("schema_version", str(SCHEMA_VERSION))
+    if version != str(SCHEMA_VERSION):
+        raise InvalidRequest(f"schema_version must be {SCHEMA_VERSION}, got {version[:20]!r}")
+    if not (namespace := attributes.get("namespace", "")):
+        raise InvalidRequest("attribute namespace is required")
+    try:
+        body = parse(_Body, orjson.loads(data), of="the message")
+    except orjson.JSONDecodeError as exc:
+        raise InvalidRequest(f"message data must be JSON: {exc}") from exc
+    return IngestMessage(
+        namespace,
+        tuple(
+            IngestRequest.of(
+                item.request_id,
+                content=item.content,
+                timestamp=item.timestamp,
+                title=item.title,
+                tags=tuple(item.tags),
+                metadata=item.metadata,
+            )
+            for item in body.memories
+        ),
+    )

@@ -1,0 +1,194 @@
+"""Turn what arrives from outside into values, or into an error that names the thing, the value and the fix.
+
+Pure. The one place where the rules of input are stated; tools and messages share them.
+"""
+
+import json
+import math
+from collections.abc import Mapping
+from datetime import datetime
+from typing import Annotated, Any, TypeVar
+from uuid import UUID
+
+from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
+from pydantic_core import ErrorDetails
+
+from mnemosyne.domain.memory import CONTENT_LIMIT
+from mnemosyne.domain.time_window import instant
+from mnemosyne.errors import InvalidRequest
+
+METADATA_BYTES = 65_536
+METADATA_DEPTH = 20
+TAG_COUNT = 50
+TAG_LENGTH = 100
+TITLE_LENGTH = 500
+
+_SHOWN = 80
+
+
+def storable(text: str) -> str:
+    """The text, where PostgreSQL can store it exactly: no NUL, no lone surrogate."""
+    if (at := text.find("\x00")) >= 0:
+        raise ValueError(f"must not contain NUL (U+0000), found at character {at}")
+    try:
+        text.encode()
+    except UnicodeEncodeError as exc:
+        found = f"U+{ord(text[exc.start]):04X} at character {exc.start}"
+        raise ValueError(f"must be valid Unicode, found the lone surrogate {found}") from exc
+    return text
+
+
+def _not_blank(text: str) -> str:
+    if not text.strip():
+        raise ValueError("must contain at least one character that is not white space")
+    return text
+
+
+def _no_empty_tag(tag: str) -> str:
+    if not tag.strip():
+        raise ValueError("must not be empty")
+    return tag
+
+
+def _storable_json(value: Mapping[str, Any]) -> Mapping[str, Any]:
+    _check_json(value, depth=1)
+    size = len(json.dumps(value, ensure_ascii=False).encode())
+    if size > METADATA_BYTES:
+        raise ValueError(f"must be at most {METADATA_BYTES:,} bytes of JSON, got {size:,}")
+    return value
+
+
+def _check_json(value: object, depth: int) -> None:
+    if depth > METADATA_DEPTH:
+        raise ValueError(f"must be nested at most {METADATA_DEPTH} levels deep")
+    if isinstance(value, str):
+        storable(value)
+    elif isinstance(value, Mapping):
+        for key, item in value.items():
+            storable(key)
+            _check_json(item, depth + 1)
+    elif isinstance(value, list):
+        for item in value:
+            _check_json(item, depth + 1)
+    elif isinstance(value, float) and not math.isfinite(value):
+        raise ValueError(f"must hold finite numbers, got {value}")
+    elif isinstance(value, int) and not -(2**63) <= value < 2**64:
+        raise ValueError("must hold integers of at most 64 bits; send a larger one as a string")
+
+
+def _uuid(value: object) -> object:
+    if isinstance(value, str):
+        try:
+            return UUID(value)
+        except ValueError:
+            raise ValueError(f"must be a UUID such as 0192f3a4-…, got {_show(value)}") from None
+    return value
+
+
+def _instant(value: object) -> object:
+    return instant(value) if isinstance(value, str) else value
+
+
+Text = Annotated[str, AfterValidator(storable)]
+Content = Annotated[
+    str, Field(min_length=1, max_length=CONTENT_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
+]
+Title = Annotated[str, Field(min_length=1, max_length=TITLE_LENGTH), AfterValidator(storable)]
+Tag = Annotated[str, Field(max_length=TAG_LENGTH), AfterValidator(storable), AfterValidator(_no_empty_tag)]
+Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
+JsonObject = Annotated[dict[str, Any], AfterValidator(_storable_json)]
+Id = Annotated[UUID, BeforeValidator(_uuid, json_schema_input_type=str)]
+Instant = Annotated[datetime, BeforeValidator(_instant, json_schema_input_type=str)]
+
+
+class Input(BaseModel):
+    """Base of everything parsed from outside: exact types, nothing unknown, frozen."""
+
+    model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
+
+
+InputT = TypeVar("InputT", bound=BaseModel)
+
+
+def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
+    """The data as a `model`; raises InvalidRequest naming every argument that is wrong, its value and the rule.
+
+    `of` names what takes the arguments, for the error about an unknown one.
+    """
+    try:
+        return model.model_validate(data)
+    except ValidationError as exc:
+        problems = [_sentence(error, model, of) for error in exc.errors(include_url=False)]
+        raise InvalidRequest("; ".join(dict.fromkeys(problems))) from exc
+
+
+def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
+    name = _path(error["loc"])
+    kind, given, context = error["type"], error["input"], error.get("ctx", {})
+    match kind:
+        case "missing":
+            return f"{name} is required"
+        case "extra_forbidden":
+            return f"{name} is not an argument{of and f' of {of}'}; it takes {', '.join(model.model_fields)}"
+        case "value_error":
+            reason = str(context["error"])
+            return f"{name} {reason}" if name else reason
+        case "string_too_long" | "string_too_short":
+            bound = _at(context)
+            return f"{name} must be {bound} characters long, got {len(given):,}"
+        case "too_long" | "too_short":
+            return f"{name} must have {_at(context)} items, got {len(given):,}"
+        case "greater_than_equal" | "less_than_equal":
+            return f"{name} must be {_range(model, error['loc'], context)}, got {_show(given)}"
+        case "enum" | "literal_error":
+            return f"{name} must be one of {context['expected']}, got {_show(given)}"
+    wanted = _WANTED.get(kind)
+    return f"{name or 'arguments'} must be {wanted}, got {_show(given)}" if wanted else f"{name}: {error['msg']}"
+
+
+_WANTED = {
+    "string_type": "a string",
+    "int_type": "an integer",
+    "int_from_float": "an integer",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "an array",
+    "dict_type": "an object",
+    "is_instance_of": "a string",
+    "datetime_type": "an RFC 3339 string",
+    "model_type": "an object",
+    "model_attributes_type": "an object",
+    "uuid_type": "a UUID string",
+    "finite_number": "a finite number",
+}
+
+
+def _path(location: tuple[int | str, ...]) -> str:
+    path = ""
+    for part in location:
+        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+    return path
+
+
+def _at(context: Mapping[str, Any]) -> str:
+    if "max_length" in context:
+        return f"at most {context['max_length']:,}"
+    return f"at least {context['min_length']:,}"
+
+
+def _range(model: type[BaseModel], location: tuple[int | str, ...], context: Mapping[str, Any]) -> str:
+    bounds: dict[str, object] = dict(context)
+    if location and (field := model.model_fields.get(str(location[0]))):
+        for rule in field.metadata:
+            bounds |= {name: getattr(rule, name) for name in ("ge", "le") if hasattr(rule, name)}
+    if "ge" in bounds and "le" in bounds:
+        return f"between {bounds['ge']} and {bounds['le']}"
+    return f"at least {bounds['ge']}" if "ge" in bounds else f"at most {bounds['le']}"
+
+
+def _show(value: object) -> str:
+    try:
+        shown = json.dumps(value, ensure_ascii=True, default=str)
+    except (TypeError, ValueError, RecursionError):
+        shown = type(value).__name__
+    return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"

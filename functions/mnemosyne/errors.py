@@ -1,0 +1,40 @@
+"""Every error Mnemosyne raises on purpose.
+
+    MnemosyneError
+    ├── InvalidRequest   the caller can mend it: names the argument, the value, the allowed values
+    ├── NotFound         the thing named by id is not in the caller's namespace
+    ├── Conflict         the request contradicts the present state
+    ├── Unauthorized     who you are or what you may do
+    ├── Unavailable      a part we depend on is away; nothing was changed, try again
+    └── Misconfigured    the operator can mend it: settings or schema
+
+Adapters translate their drivers' errors into these once, `from exc`; only the edges catch them.
+"""
+
+
+class MnemosyneError(Exception):
+    """Base of all errors raised on purpose."""
+
+
+class InvalidRequest(MnemosyneError):  # noqa: N818  the field's word, used on every layer
+    """Raised when a request cannot be served as it stands; the message says how to mend it."""
+
+
+class NotFound(MnemosyneError):  # noqa: N818
+    """Raised when an id names nothing in the caller's namespace."""
+
+
+class Conflict(MnemosyneError):  # noqa: N818
+    """Raised when a request contradicts the present state."""
+
+
+class Unauthorized(MnemosyneError):  # noqa: N818
+    """Raised when the caller is unknown or may not do this."""
+
+
+class Unavailable(MnemosyneError):  # noqa: N818
+    """Raised when a part we depend on cannot be reached; nothing was changed and a retry may succeed."""
+
+
+class Misconfigured(MnemosyneError):  # noqa: N818
+    """Raised when settings or schema are wrong; the message says what to set or run."""

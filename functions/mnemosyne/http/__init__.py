@@ -1,0 +1,1 @@
+"""The HTTP edge: routing, limits and the push envelope. Parses, calls, maps errors to statuses."""

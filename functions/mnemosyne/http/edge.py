@@ -1,0 +1,166 @@
+"""What stands in front of the protocol's server: refuse what it should never see, smooth what clients get wrong."""
+
+import json
+from typing import Any
+
+import mcp_types
+from starlette.datastructures import Headers, MutableHeaders
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mnemosyne.observability import trace
+
+MCP_PATH = "/mcp"
+BODY_BYTES = 4 * 1024 * 1024
+BATCH_REQUESTS = 50
+_BATCH_REVISIONS = ("2024-11-05", "2025-03-26")
+_DEFAULT_REVISION = "2025-03-26"  # what a request without MCP-Protocol-Version speaks, says the protocol
+
+
+class McpEdge:
+    """Middleware over the MCP app: methods, media type, size and form are settled before the protocol begins."""
+
+    def __init__(self, app: ASGIApp) -> None:
+        self._app = app
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, or hand it on within its trace."""
+        if scope["type"] != "http" or scope["path"].rstrip("/") != MCP_PATH:
+            await self._app(scope, receive, send)
+            return
+        headers = _cleaned(scope["headers"])
+        scope = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
+        response = await self._answer(scope, headers, receive, send)
+        if response is not None:
+            await response(scope, receive, send)
+
+    async def _answer(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> Response | None:
+        """The response where one is made here; None once the protocol's server has sent its own."""
+        refused = _refusal(scope, headers)
+        if refused is not None:
+            return refused
+        body = await _read(receive)
+        if body is None:
+            return _error(413, f"a request must be at most {BODY_BYTES:,} bytes")
+        try:
+            posted = json.loads(body)
+        except RecursionError:
+            return _error(400, "Parse error: nested too deeply", code=mcp_types.PARSE_ERROR)
+        except ValueError as exc:
+            return _error(400, f"Parse error: {exc}", code=mcp_types.PARSE_ERROR)
+        if problem := _problem(posted):
+            return _error(400, f"Invalid request: {problem}", id_=_id(posted))
+        with trace(headers):
+            if isinstance(posted, list):
+                return await self._batch(scope, headers, posted)
+            await self._app(scope, _replay(body), send)
+            return None
+
+    async def _batch(self, scope: Scope, headers: Headers, batch: list[Any]) -> Response:
+        """Each request answered in turn, as the revisions that know batches ask."""
+        revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
+        if revision not in _BATCH_REVISIONS:
+            return _error(400, f"revision {revision[:20]} has no batches: send one request per POST")
+        if not 1 <= len(batch) <= BATCH_REQUESTS:
+            return _error(400, f"a batch must have between 1 and {BATCH_REQUESTS} requests, got {len(batch)}")
+        answers = []
+        for one in batch:
+            problem = "must be an object" if isinstance(one, list) else _problem(one)
+            if problem:
+                answers.append(_error_body(f"Invalid request: {problem}", id_=_id(one)))
+                continue
+            collected = _Collected()
+            await self._app(scope, _replay(json.dumps(one).encode()), collected)
+            if collected.body:
+                answers.append(json.loads(collected.body))
+        return JSONResponse(answers) if answers else Response(status_code=202)
+
+
+class _Collected:
+    """An ASGI `send` that keeps the body."""
+
+    def __init__(self) -> None:
+        self.body = b""
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.body":
+            self.body += message.get("body", b"")
+
+
+def _cleaned(raw: list[tuple[bytes, bytes]]) -> Headers:
+    """The headers trimmed, without any session's id, and with an Accept header.
+
+    There are no sessions: an id sent by an older client means nothing. Scripts that send no Accept take JSON.
+    """
+    headers = MutableHeaders(raw=[(name, value.strip()) for name, value in raw])
+    del headers["mcp-session-id"]
+    headers.setdefault("accept", "application/json, text/event-stream")
+    return headers
+
+
+def _refusal(scope: Scope, headers: Headers) -> Response | None:
+    if scope["method"] != "POST":
+        message = "this server keeps no sessions and opens no streams: only POST is served here"
+        return _error(405, message, Allow="POST")
+    content_type = headers.get("content-type", "")
+    if content_type.split(";")[0].strip().lower() != "application/json":
+        return _error(415, f"Content-Type must be application/json, got {content_type[:100]!r}")
+    length = headers.get("content-length", "")
+    if length.isascii() and length.isdigit() and int(length[:20]) > BODY_BYTES:
+        return _error(413, f"a request must be at most {BODY_BYTES:,} bytes, got {int(length[:20]):,}")
+    return None
+
+
+async def _read(receive: Receive) -> bytes | None:
+    """The whole body; None once it is too large."""
+    body = bytearray()
+    while True:
+        message = await receive()
+        if message["type"] != "http.request":
+            return bytes(body)
+        body += message.get("body", b"")
+        if len(body) > BODY_BYTES:
+            return None
+        if not message.get("more_body", False):
+            return bytes(body)
+
+
+def _replay(body: bytes) -> Receive:
+    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
+
+    async def receive() -> Message:
+        return messages.pop() if messages else {"type": "http.disconnect"}
+
+    return receive
+
+
+def _problem(posted: Any) -> str | None:
+    """What is wrong with the JSON as a JSON-RPC message, if anything is."""
+    if isinstance(posted, list):
+        return None
+    if not isinstance(posted, dict):
+        return "it must be a JSON-RPC object"
+    if posted.get("jsonrpc") != "2.0":
+        return 'jsonrpc must be "2.0"'
+    if not isinstance(posted.get("method"), str) and not ({"result", "error"} & posted.keys()):
+        return "method must be a string"
+    try:
+        json.dumps(posted, ensure_ascii=False).encode()
+    except UnicodeEncodeError as exc:
+        return f"text must be valid Unicode, found the lone surrogate U+{ord(exc.object[exc.start]):04X}"
+    return None
+
+
+def _id(posted: Any) -> str | int | None:
+    identifier = posted.get("id") if isinstance(posted, dict) else None
+    return identifier if isinstance(identifier, str | int) and not isinstance(identifier, bool) else None
+
+
+def _error_body(message: str, code: int = mcp_types.INVALID_REQUEST, id_: str | int | None = None) -> dict[str, Any]:
+    return {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}}
+
+
+def _error(
+    status: int, message: str, *, code: int = mcp_types.INVALID_REQUEST, id_: str | int | None = None, **headers: str
+) -> Response:
+    return JSONResponse(_error_body(message, code, id_), status_code=status, headers=headers)

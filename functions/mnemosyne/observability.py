@@ -1,0 +1,115 @@
+"""One JSON line per event in Cloud Logging's shape, with the W3C trace it belongs to.
+
+Contents and queries are never passed here. Format: https://cloud.google.com/logging/docs/structured-logging
+"""
+
+import json
+import logging
+import os
+import re
+import secrets
+import sys
+import traceback
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
+from datetime import UTC, datetime
+
+TRACEPARENT = "traceparent"
+_TRACEPARENT_FORMAT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
+
+
+@dataclass(frozen=True)
+class Trace:
+    """A W3C trace context: https://www.w3.org/TR/trace-context/."""
+
+    trace_id: str
+    span_id: str
+    flags: str = "01"
+
+    @property
+    def traceparent(self) -> str:
+        """The header that carries this trace to the next hop."""
+        return f"00-{self.trace_id}-{self.span_id}-{self.flags}"
+
+
+_current: ContextVar[Trace | None] = ContextVar("trace", default=None)
+
+
+def current_trace() -> Trace | None:
+    """The trace of the request being served, if one is."""
+    return _current.get()
+
+
+@contextmanager
+def trace(carrier: Mapping[str, str]) -> Iterator[Trace]:
+    """Serve a request within the trace its `traceparent` names, or within a new one where it has none."""
+    match = _TRACEPARENT_FORMAT.fullmatch(carrier.get(TRACEPARENT, ""))
+    known = match is not None and set(match[1]) != {"0"} and set(match[2]) != {"0"}
+    parent = (match[1], match[3]) if match and known else (secrets.token_hex(16), "01")
+    token = _current.set(Trace(parent[0], secrets.token_hex(8), parent[1]))
+    try:
+        yield _current.get() or Trace(*parent)
+    finally:
+        _current.reset(token)
+
+
+class JsonFormatter(logging.Formatter):
+    """Render a record as one line of JSON that Cloud Logging understands without an agent."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        entry: dict[str, object] = {
+            "severity": record.levelname,
+            "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
+            "logger": record.name,
+        }
+        fields = getattr(record, "fields", None)
+        if isinstance(fields, dict):
+            entry |= {"event": record.msg, "message": record.msg, **fields}
+        else:
+            entry["message"] = record.getMessage()
+        if here := current_trace():
+            project = os.environ.get("GOOGLE_CLOUD_PROJECT")
+            name = f"projects/{project}/traces/{here.trace_id}" if project else here.trace_id
+            entry |= {"logging.googleapis.com/trace": name, "logging.googleapis.com/spanId": here.span_id}
+        if record.exc_info and record.exc_info[0]:
+            entry["stack_trace"] = "".join(traceback.format_exception(*record.exc_info))
+        return json.dumps(entry, ensure_ascii=False, default=str)
+
+
+class EventLog:
+    """A logger of named events: `log.info("memory_stored", request_id=…, duration_ms=…)`."""
+
+    def __init__(self, name: str) -> None:
+        self._logger = logging.getLogger(name)
+
+    def debug(self, event: str, **fields: object) -> None:
+        """Something for a developer looking closely."""
+        self._logger.debug(event, extra={"fields": fields})
+
+    def info(self, event: str, **fields: object) -> None:
+        """Something happened as it should."""
+        self._logger.info(event, extra={"fields": fields})
+
+    def warning(self, event: str, **fields: object) -> None:
+        """Something will be retried or was refused."""
+        self._logger.warning(event, extra={"fields": fields})
+
+    def error(self, event: str, **fields: object) -> None:
+        """Something failed for good."""
+        self._logger.error(event, extra={"fields": fields})
+
+    def exception(self, event: str, **fields: object) -> None:
+        """A fault of our own: the line carries the traceback that nobody outside sees."""
+        self._logger.exception(event, extra={"fields": fields})
+
+
+def configure_logging(level: str) -> None:
+    """Send every log line of the process to standard error as JSON, ours from `level` up, others' warnings."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setFormatter(JsonFormatter())
+    root = logging.getLogger()
+    root.handlers[:] = [handler]
+    root.setLevel(logging.WARNING)
+    logging.getLogger("mnemosyne").setLevel(level)

@@ -1,0 +1,95 @@
+"""What the services need from the outside, as Protocols; adapters satisfy them without importing this file."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from datetime import datetime
+from typing import Protocol
+from uuid import UUID
+
+import numpy as np
+from numpy.typing import NDArray
+
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, Memory, MemoryHead
+from mnemosyne.domain.search import Filters, Hit
+
+Vector = NDArray[np.float32]
+"""One L2-normalised embedding."""
+
+
+class Embedder(Protocol):
+    """Turns text into L2-normalised vectors of one space."""
+
+    @property
+    def model(self) -> str:
+        """The space's name: vectors of different models do not compare."""
+
+    @property
+    def dimension(self) -> int:
+        """Length of every vector."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """One vector per text, in order, as documents to be found; raises Unavailable or InvalidRequest."""
+
+    def embed_query(self, text: str) -> Vector:
+        """The vector to search with; raises Unavailable or InvalidRequest."""
+
+
+class IngestQueue(Protocol):
+    """Where accepted requests wait to be stored."""
+
+    def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
+        """Return once the requests are durable, all in one message; raises Unavailable where none is."""
+
+
+class Claim(Protocol):
+    """The exclusive right to store some requests' memories, held until the context ends."""
+
+    @property
+    def settled(self) -> Mapping[UUID, IngestStatus]:
+        """The requests that need no storing: in a final state before, or duplicates now recorded."""
+
+    @property
+    def new(self) -> Sequence[IngestRequest]:
+        """The requests whose memories are to be embedded and stored."""
+
+    @property
+    def busy(self) -> Sequence[IngestRequest]:
+        """The requests whose content another delivery is storing at this moment."""
+
+    def store(self, vectors: Sequence[Vector], model: str) -> Mapping[UUID, IngestStatus]:
+        """Store the new requests' memories and record the outcomes, in one transaction."""
+
+
+class MemoryStore(Protocol):
+    """Memories and the state of ingest requests. Every method is confined to one namespace."""
+
+    def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> AbstractContextManager[Claim]:
+        """Claim the requests; nothing is recorded unless the context ends without an error."""
+
+    def record_attempt(self, namespace: str, request_ids: Sequence[UUID], error: str) -> None:
+        """Note that an attempt failed for a reason that may pass."""
+
+    def record_outcome(self, namespace: str, request_ids: Sequence[UUID], state: IngestState, error: str) -> None:
+        """Note that the requests ended without a memory; a request already in a final state keeps it."""
+
+    def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
+        """What is known of each request; those not yet seen are absent."""
+
+    def search(self, namespace: str, vector: Vector, filters: Filters, limit: int) -> Sequence[Hit]:
+        """The nearest memories within the filters, best first."""
+
+    def get(self, namespace: str, memory_id: UUID) -> Memory | None:
+        """One memory, whole."""
+
+    def list(self, namespace: str, filters: Filters, limit: int) -> Sequence[MemoryHead]:
+        """The newest memories within the filters."""
+
+    def delete(self, namespace: str, memory_id: UUID) -> str | None:
+        """Delete one memory; its title, or None where there is none."""
+
+
+class Clock(Protocol):
+    """The time now, aware, in UTC."""
+
+    def __call__(self) -> datetime:
+        """Now."""

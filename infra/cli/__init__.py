@@ -1,0 +1,1 @@
+"""The `mnemosyne` command, one file a command."""

@@ -1,0 +1,58 @@
+"""`mnemosyne dev`: the whole system on this machine."""
+
+import signal
+import threading
+import time
+from types import FrameType
+
+import click
+from mnemosyne.errors import Misconfigured
+
+from infra.cli.clients import how_to_connect
+from infra.local import stack
+from infra.local.data_dir import DataDir, is_root
+
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+
+
+@click.command()
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to serve on; loopback only.")
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(1, 65535), help="Port to serve on.")
+@click.option("--data-dir", metavar="DIR", help="Where memories are kept [default: the user's data directory].")
+def dev(host: str, port: int, data_dir: str | None) -> None:
+    """Serve a working memory on this machine until Ctrl-C; the data stays."""
+    if host not in LOOPBACK_HOSTS:
+        raise Misconfigured(
+            f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: whoever can connect can read everything"
+        )
+    stopping = threading.Event()
+    _stop_on_signals(stopping)
+    started = time.monotonic()
+    directory = DataDir.at(data_dir)
+    click.echo(f"Mnemosyne is starting on {directory.path} …")
+    if is_root():
+        click.echo("Running as root: PostgreSQL refuses to, so it runs as the system user pgserver.")
+    try:
+        with stack.running(directory, host=host, port=port) as system:
+            click.echo(f"Ready after {time.monotonic() - started:.1f} s.\n")
+            click.echo(how_to_connect(system.url, str(directory.path)))
+            system.watch(stopping, click.echo)
+            click.echo("\nStopping …")
+    except _Interrupted:
+        click.echo("\nStopped.")
+        return
+    click.echo("Stopped. The memories stay in " + str(directory.path))
+
+
+class _Interrupted(BaseException):
+    """A second signal, or one while starting."""
+
+
+def _stop_on_signals(stopping: threading.Event) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        if stopping.is_set():
+            return
+        stopping.set()
+
+    for number in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(number, stop)

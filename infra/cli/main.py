@@ -1,0 +1,29 @@
+"""`mnemosyne`: the command's entry point. Exit code 0 done, 1 it failed, 2 it was called wrongly."""
+
+import sys
+
+import click
+import mnemosyne
+from mnemosyne.errors import MnemosyneError
+
+from infra.cli.dev import dev
+from infra.cli.migrate import migrate
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(mnemosyne.__version__, prog_name="mnemosyne")
+def cli() -> None:
+    """Mnemosyne: a remote semantic memory for AI agents."""
+
+
+cli.add_command(dev)
+cli.add_command(migrate)
+
+
+def main() -> None:
+    """Run the command; an error raised on purpose is one line on standard error."""
+    try:
+        cli(prog_name="mnemosyne")
+    except MnemosyneError as exc:
+        click.echo(f"mnemosyne: {exc}", err=True)
+        sys.exit(1)

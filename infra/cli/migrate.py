@@ -1,0 +1,34 @@
+"""`mnemosyne migrate`: bring a database's schema up to date, or show where it stands."""
+
+import json
+
+import click
+from mnemosyne import bootstrap
+from mnemosyne.adapters import migrations
+from mnemosyne.adapters.connections import opener
+from mnemosyne.settings import Settings
+
+
+@click.command()
+@click.option("--status", is_flag=True, help="Show the migrations and change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def migrate(status: bool, as_json: bool) -> None:
+    """Apply the schema's migrations to MNEMOSYNE_DATABASE_URL, as the role that owns the schema."""
+    settings = Settings.from_environment()
+    session = opener(settings.database_url)()
+    try:
+        if not status:
+            migrations.migrate(session, bootstrap.migrations(), dimension=settings.embedding_dimension)
+        known = migrations.status(session, bootstrap.migrations())
+    finally:
+        session.close()
+    if as_json:
+        rows = [
+            {"version": m.version, "name": m.name, "applied_at": m.applied_at and m.applied_at.isoformat()}
+            for m in known
+        ]
+        click.echo(json.dumps(rows))
+        return
+    for one in known:
+        applied = f"applied {one.applied_at:%Y-%m-%d %H:%M}" if one.applied_at else "missing"
+        click.echo(f"{one.version:04}  {one.name:<32}  {applied}")

@@ -1,0 +1,1 @@
+"""The embedded stack: PostgreSQL, the durable delivery, and the function processes."""

@@ -1,0 +1,82 @@
+"""Deliver the local queue's messages to the `ingest` function, as Pub/Sub's push would."""
+
+import base64
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import httpx
+from mnemosyne.adapters.local_queue import LocalQueue, QueuedMessage
+from mnemosyne.observability import EventLog
+
+log = EventLog(__name__)
+
+CONCURRENCY = 8
+POLL_SECONDS = 0.02
+TIMEOUT_SECONDS = 60.0
+FIRST_RETRY_SECONDS = 0.2
+LONGEST_RETRY_SECONDS = 30.0
+
+
+class Delivery:
+    """Threads that push what is due until told to stop; a message leaves the queue once it is answered 2xx."""
+
+    def __init__(self, queue: LocalQueue, url: str) -> None:
+        self._queue = queue
+        self._url = url
+        self._stop = threading.Event()
+        self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
+
+    def start(self) -> None:
+        """Begin to deliver."""
+        self._thread.start()
+
+    def stop(self) -> None:
+        """Finish the pushes under way and end."""
+        self._stop.set()
+        if self._thread.is_alive():
+            self._thread.join()
+
+    def _run(self) -> None:
+        with (
+            httpx.Client(timeout=TIMEOUT_SECONDS, limits=httpx.Limits(max_connections=CONCURRENCY)) as client,
+            ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="push") as pool,
+        ):
+            while not self._stop.is_set():
+                due = self._queue.due(time.time(), CONCURRENCY * 8)
+                if not due:
+                    self._stop.wait(POLL_SECONDS)
+                    continue
+                delivered = pool.map(lambda message: self._push(client, message), due)
+                self._queue.acknowledge([message.message_id for message, ok in zip(due, delivered, strict=True) if ok])
+
+    def _push(self, client: httpx.Client, message: QueuedMessage) -> bool:
+        """Whether the function took the message; where it did not, its next delivery is set."""
+        if self._stop.is_set():
+            return False
+        try:
+            response = client.post(self._url, json=push_envelope(message))
+            if response.is_success:
+                return True
+            error = f"HTTP {response.status_code}: {response.text[:200]}"
+        except httpx.HTTPError as exc:
+            error = f"{type(exc).__name__}: {exc}"
+        wait = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(message.attempts, 20))
+        self._queue.postpone(message.message_id, due=time.time() + wait, error=error)
+        log.warning("delivery_postponed", message_id=message.message_id, seconds=wait, error=error)
+        return False
+
+
+def push_envelope(message: QueuedMessage) -> dict[str, Any]:
+    """The body that Pub/Sub would post: https://cloud.google.com/pubsub/docs/push#receive_push."""
+    return {
+        "message": {
+            "data": base64.b64encode(message.data).decode(),
+            "attributes": dict(message.attributes),
+            "messageId": str(message.message_id),
+            "publishTime": message.publish_time,
+        },
+        "subscription": "projects/local/subscriptions/ingest",
+        "deliveryAttempt": message.attempts + 1,
+    }

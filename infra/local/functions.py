@@ -1,0 +1,111 @@
+"""Run the functions as the platform does: functions-framework itself, one process per entry point."""
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+from mnemosyne.errors import Misconfigured
+
+from infra.local.data_dir import DataDir
+
+SOURCE = Path(__file__).resolve().parents[2] / "functions" / "main.py"
+START_SECONDS = 60.0
+STOP_SECONDS = 5.0
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """A port nobody listens on at this moment."""
+    with socket.socket() as probe:
+        probe.bind((host, 0))
+        return int(probe.getsockname()[1])
+
+
+def require_free(host: str, port: int) -> None:
+    """Raise Misconfigured where the port cannot be listened on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as exc:
+            reason = "is taken by another program" if exc.errno == 98 or exc.errno == 48 else f"({exc.strerror})"
+            raise Misconfigured(f"port {port} on {host} {reason}: choose another with --port") from exc
+
+
+class FunctionProcess:
+    """One entry point under functions-framework, its output in a log file."""
+
+    def __init__(
+        self, target: str, *, host: str, port: int, environment: Mapping[str, str], directory: DataDir
+    ) -> None:
+        self.target = target
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        self._log = directory.log(target)
+        self._command = [
+            sys.executable, "-m", "functions_framework", "--source", str(SOURCE), "--target", target,
+            "--host", host, "--port", str(port),
+        ]  # fmt: skip
+        self._environment = {**os.environ, **environment, "PYTHONUNBUFFERED": "1"}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process; in a session of its own, so that the terminal's Ctrl-C does not reach it."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+            )
+
+    def wait_ready(self) -> None:
+        """Return once it answers; raises Misconfigured where it ends or stays silent instead."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if not self.running:
+                break
+            with suppress(httpx.HTTPError):
+                if httpx.get(f"{self.url}/healthz", timeout=5).status_code == 200:
+                    return
+            time.sleep(0.02)
+        raise Misconfigured(f"the function {self.target} did not start; its log: {self._log}")
+
+    @property
+    def running(self) -> bool:
+        """Whether the process lives."""
+        return self._process is not None and self._process.poll() is None
+
+    def ask_to_stop(self) -> None:
+        """Tell the process to finish what it is doing and end."""
+        if self._process is not None and self.running:
+            self._process.send_signal(signal.SIGTERM)
+
+    def stop(self) -> None:
+        """End the process and all it started, at the latest after a few seconds."""
+        if self._process is None:
+            return
+        self.ask_to_stop()
+        try:
+            self._process.wait(STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, signal.SIGKILL)
+            self._process.wait()
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process when the one that started it is killed."""
+    import ctypes
+
+    pr_set_pdeathsig = 1
+    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)

@@ -1,0 +1,101 @@
+"""The whole system on one machine: started, watched, and stopped together."""
+
+import os
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import fasteners
+from mnemosyne.adapters.local_queue import LocalQueue
+from mnemosyne.adapters.offline import DIMENSION
+from mnemosyne.errors import Misconfigured
+
+from infra.local import emulator, functions, postgres
+from infra.local.data_dir import DataDir
+from infra.local.delivery import Delivery
+from infra.local.functions import FunctionProcess
+
+LOOPBACK = "127.0.0.1"
+RESTART_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The running system."""
+
+    url: str
+    environment: dict[str, str]
+    functions: tuple[FunctionProcess, ...]
+
+    def watch(self, stopping: threading.Event, say: Callable[[str], None]) -> None:
+        """Restart a function that has died, until told to stop."""
+        while not stopping.wait(RESTART_SECONDS):
+            for function in self.functions:
+                if not function.running:
+                    say(f"The function {function.target} had ended; starting it again.")
+                    function.start()
+
+
+def environment(directory: DataDir, database: postgres.EmbeddedPostgres) -> dict[str, str]:
+    """The settings under which the functions, and any command beside them, work on this directory."""
+    on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
+    return {
+        "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
+        "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",
+        "MNEMOSYNE_EMBEDDER": "offline",
+        "MNEMOSYNE_EMBEDDING_DIMENSION": str(DIMENSION),
+        "MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics),
+    }
+
+
+@contextmanager
+def database(directory: DataDir) -> Iterator[postgres.EmbeddedPostgres]:
+    """The directory's database, migrated; stopped in the end unless another process uses it."""
+    server = postgres.start(directory)
+    try:
+        postgres.prepare(server, dimension=DIMENSION)
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def running(directory: DataDir, *, host: str, port: int) -> Iterator[Stack]:
+    """The whole system, ready to serve; raises Misconfigured where it cannot be started."""
+    functions.require_free(host, port)
+    with ExitStack() as exits:
+        _lock(directory, exits)
+        server = exits.enter_context(database(directory))
+        settings = environment(directory, server)
+        mcp = FunctionProcess("mcp", host=host, port=port, environment=settings, directory=directory)
+        ingest = FunctionProcess(
+            "ingest", host=LOOPBACK, port=functions.free_port(), environment=settings, directory=directory
+        )
+        started = (mcp, ingest)
+        for function in started:
+            exits.callback(function.stop)
+            function.start()
+        for function in started:
+            exits.callback(function.ask_to_stop)
+            function.wait_ready()
+        if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):
+            emulator.prepare(emulator_host, ingest.url)
+        else:
+            delivery = Delivery(LocalQueue(directory.queue), ingest.url)
+            exits.callback(delivery.stop)
+            delivery.start()
+        yield Stack(url=f"{mcp.url}/mcp", environment=settings, functions=started)
+
+
+def _lock(directory: DataDir, exits: ExitStack) -> None:
+    lock = fasteners.InterProcessLock(directory.lock)
+    deadline = time.monotonic() + 2
+    while not lock.acquire(blocking=False):
+        if time.monotonic() > deadline:
+            raise Misconfigured(
+                f"another `mnemosyne dev` runs on {directory.path}: stop it, or choose another --data-dir"
+            )
+        time.sleep(0.05)
+    exits.callback(lock.release)
