@@ -4,7 +4,7 @@ BIN := .venv/bin
 ARGS ?=
 PYTEST_ARGS ?=
 
-.PHONY: install dev test lint format bench lock clean
+.PHONY: install dev test lint format bench lock schema clean
 
 install: .venv/installed
 
@@ -38,6 +38,10 @@ lock:
 	$(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --extra local --extra dev pyproject.toml --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --constraint requirements.lock pyproject.toml --output-file functions/requirements.txt
+
+# The sum of the migrations, for reading.
+schema: install
+	$(BIN)/python -m infra.local.schema > infra/schema.sql.new && mv infra/schema.sql.new infra/schema.sql
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache

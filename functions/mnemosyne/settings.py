@@ -24,7 +24,7 @@ class Settings(BaseModel):
         description="where accepted requests are published: projects/P/topics/T, or a local queue's file:///path"
     )
     embedder: Literal["offline"] = Field("offline", description="which embedder turns text into vectors")
-    embedding_dimension: int = Field(256, ge=1, le=4000, description="fixed when the schema is created")
+    embedding_dimension: int = Field(256, ge=1, le=3072, description="fixed when the schema is created")
     offline_statistics: str = Field(
         "", description="file in which the offline embedder counts token frequencies; empty: it does not"
     )

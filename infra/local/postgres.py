@@ -2,7 +2,9 @@
 
 import logging
 import subprocess
+import time
 import warnings
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -24,6 +26,7 @@ VERSION = 16
 OWNER = "postgres"
 DATABASE = "mnemosyne"
 RUNTIME_USER = "mnemosyne"
+LEAVE_SECONDS = 10.0
 
 # `fsync` stays on: what is acknowledged is on disk. The rest fits a laptop.
 _CONFIGURATION = """
@@ -48,7 +51,8 @@ class EmbeddedPostgres:
 
     def stop(self) -> None:
         """Stop the server, unless another process still uses it."""
-        self.server.cleanup()
+        with suppress(psutil.NoSuchProcess):  # it ended by itself in the meantime
+            self.server.cleanup()
 
 
 def start(directory: DataDir) -> EmbeddedPostgres:
@@ -69,6 +73,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
         server.ensure_pgdata_inited()
         _configure(directory.postgres)
+        _clear_the_killed(directory.postgres)
         _forget_the_dead(server)
         server.start()
     except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
@@ -106,6 +111,35 @@ def _configure(cluster: Path) -> None:
     kept = file.read_text()
     if _CONFIGURATION not in kept:
         file.write_text(kept + _CONFIGURATION)
+
+
+def _clear_the_killed(cluster: Path) -> None:
+    """Remove the lock files of a server that was killed but that nobody has reaped.
+
+    In a container whose first process reaps no orphans it stays a zombie, and PostgreSQL takes it for alive.
+    Its workers end by themselves; the files go only once the last of them has left the cluster.
+    """
+    pid_file = cluster / "postmaster.pid"
+    if not pid_file.exists():
+        return
+    try:
+        killed = psutil.Process(int(pid_file.read_text().split("\n", 1)[0])).status() == psutil.STATUS_ZOMBIE
+    except (ValueError, psutil.Error):
+        return
+    deadline = time.monotonic() + LEAVE_SECONDS
+    while killed and time.monotonic() < deadline:
+        if not any(_works_in(process, cluster) for process in psutil.process_iter()):
+            for file in (pid_file, cluster / ".s.PGSQL.5432.lock"):
+                file.unlink(missing_ok=True)
+            return
+        time.sleep(0.05)
+
+
+def _works_in(process: psutil.Process, cluster: Path) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE and process.cwd() == str(cluster.resolve()))
+    except psutil.Error:
+        return False
 
 
 def _forget_the_dead(server: "PostgresServer") -> None:

@@ -30,12 +30,18 @@ def storable(text: str) -> str:
     """The text, where PostgreSQL can store it exactly: no NUL, no lone surrogate."""
     if (at := text.find("\x00")) >= 0:
         raise ValueError(f"must not contain NUL (U+0000), found at character {at}")
+    if not text.isascii() and (problem := _surrogate(text)):
+        raise ValueError(problem)
+    return text
+
+
+def _surrogate(text: str) -> str:
     try:
         text.encode()
     except UnicodeEncodeError as exc:
         found = f"U+{ord(text[exc.start]):04X} at character {exc.start}"
-        raise ValueError(f"must be valid Unicode, found the lone surrogate {found}") from exc
-    return text
+        return f"must be valid Unicode, found the lone surrogate {found}"
+    return ""
 
 
 def _not_blank(text: str) -> str:
@@ -119,7 +125,8 @@ def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
         return model.model_validate(data)
     except ValidationError as exc:
         problems = [_sentence(error, model, of) for error in exc.errors(include_url=False)]
-        raise InvalidRequest("; ".join(dict.fromkeys(problems))) from exc
+        message = "; ".join(dict.fromkeys(problems))
+        raise InvalidRequest(message.encode(errors="replace").decode()) from exc
 
 
 def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
@@ -133,6 +140,8 @@ def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
         case "value_error":
             reason = str(context["error"])
             return f"{name} {reason}" if name else reason
+        case "string_unicode":
+            return f"{name} {_surrogate(given)}"
         case "string_too_long" | "string_too_short":
             bound = _at(context)
             return f"{name} must be {bound} characters long, got {len(given):,}"

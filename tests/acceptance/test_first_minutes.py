@@ -1,0 +1,163 @@
+"""The first minutes with `mnemosyne dev`: what a newcomer, and a user of the earlier Mnemosyne, would do."""
+
+import concurrent.futures
+import json
+import re
+import subprocess
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.dev import COMMAND, DevServer
+from tests.waiting import wait_until
+
+
+def test_a_memory_from_ingest_to_delete(dev: DevServer) -> None:
+    request_id = dev.ingest("TITLE: Tea\nTAGS: ada, drink\nAda prefers green tea to coffee.", tags=["preference"])
+    outcome = dev.outcome(request_id)
+    assert outcome["state"] == "stored"
+    memory_id = outcome["memory_id"]
+    found = dev.call("memory_search", {"query": "what does Ada like to drink?", "tags": ["ADA"]})
+    assert found["memories"][0]["id"] == memory_id
+    assert dev.call("get_memory", {"id": memory_id})["title"] == "Tea"
+    listed = dev.call("list_memories", {"tags": ["drink"]})["memories"]
+    assert [memory["id"] for memory in listed] == [memory_id]
+    assert dev.call("delete_memory", {"id": memory_id})["deleted"] is True
+    assert "no memory has the id" in dev.error("get_memory", {"id": memory_id})
+    assert "nothing was deleted" in dev.error("delete_memory", {"id": memory_id})
+    assert dev.call("memory_search", {"query": "tea", "tags": ["ada"]})["memories"] == []
+
+
+@pytest.mark.parametrize("session_header", [None, "", "an-old-session"])
+def test_the_scripts_of_earlier_users_work_unchanged(dev: DevServer, session_header: str | None) -> None:
+    headers = {"Content-Type": "application/json"}
+    client = httpx.Client(timeout=30)
+    del client.headers["accept"]
+    hello = {
+        "protocolVersion": "2024-11-05",
+        "capabilities": {},
+        "clientInfo": {"name": "script", "version": "1.0"},
+    }
+    initialize = {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello}
+    response = client.post(dev.url, content=json.dumps(initialize), headers=headers)
+    assert response.json()["result"]["protocolVersion"] == "2024-11-05"
+    if session_header is not None:
+        headers["Mcp-Session-Id"] = response.headers.get("Mcp-Session-Id", session_header)
+    arguments = {"content": f"from a script {session_header}", "timestamp": "2026-05-20T12:00:00Z"}
+    call = {
+        "jsonrpc": "2.0",
+        "id": 1,
+        "method": "tools/call",
+        "params": {"name": "ingest_memory", "arguments": arguments},
+    }
+    answer = client.post(dev.url, content=json.dumps(call), headers=headers).json()
+    queued = json.loads(answer["result"]["content"][0]["text"])
+    assert queued["status"] == "queued"
+    assert dev.outcome(queued["request_id"])["state"] == "stored"
+
+
+def test_a_thousand_memories_over_eight_connections_are_stored_once_each(dev: DevServer) -> None:
+    contents = [f"bulk memory number {n} about topic {n % 17}" for n in range(1000)]
+    for state in ("stored", "duplicate"):
+        with concurrent.futures.ThreadPoolExecutor(8) as pool:
+            request_ids = list(pool.map(lambda content: dev.ingest(content, tags=["bulk"]), contents))
+        assert len(set(request_ids)) == 1000
+        statuses: list[dict[str, Any]] = []
+
+        def all_final(ids: list[str] = request_ids, into: list[dict[str, Any]] = statuses) -> bool:
+            into.clear()
+            for start in range(0, 1000, 100):
+                into += dev.call("ingest_status", {"request_ids": ids[start : start + 100]})["requests"]
+            return all(status["state"] != "queued" for status in into)
+
+        wait_until(all_final, "all requests are final", seconds=120)
+        assert {status["state"] for status in statuses} == {state}
+        assert len({status["memory_id"] for status in statuses}) == 1000
+
+
+def test_time_filters_reach_the_end_of_the_day(dev: DevServer) -> None:
+    request_id = dev.ingest("late in the evening", timestamp="2024-06-30T23:59:59.5Z", tags=["evening"])
+    dev.outcome(request_id)
+    for arguments, count in (
+        ({"before": "2024-06-30"}, 1),
+        ({"before": "2024-06-29"}, 0),
+        ({"after": "2024-06-30"}, 1),
+        ({"after": "2024-07-01"}, 0),
+        ({"after": "2024-06-30T23:59:59.500Z", "before": "2024-06-30T23:59:59.500Z"}, 1),
+    ):
+        found = dev.call("memory_search", {"query": "evening", "tags": ["evening"], **arguments})
+        assert found["total"] == count, arguments
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"timestamp": "2026-05-20T12:00:00Z"}, "content is required"),
+        ({"content": "x"}, "timestamp is required"),
+        ({"content": 5, "timestamp": "2026-05-20T12:00:00Z"}, "content must be a string, got 5"),
+        ({"content": "x", "timestamp": "yesterday"}, "timestamp must be RFC 3339"),
+        ({"content": "x\x00", "timestamp": "2026-05-20T12:00:00Z"}, "content must not contain NUL"),
+        ({"content": "x" * 100_001, "timestamp": "2026-05-20T12:00:00Z"}, "100,001"),
+        ({"content": "  ", "timestamp": "2026-05-20T12:00:00Z"}, "not white space"),
+        ({"content": "x", "timestamp": "2026-05-20T12:00:00Z", "tag": "x"}, "tag is not an argument of ingest_memory"),
+    ],
+)
+def test_bad_input_is_refused_in_words_and_changes_nothing(
+    dev: DevServer, arguments: dict[str, Any], message: str
+) -> None:
+    before = dev.call("list_memories", {"limit": 100})
+    assert message in dev.error("ingest_memory", arguments)
+    assert dev.call("list_memories", {"limit": 100}) == before
+
+
+def test_dev_says_how_to_connect_each_client(dev: DevServer) -> None:
+    printed = dev.printed()
+    clients = ("Claude Code", "Claude Desktop", "Cursor", "VS Code", "Gemini CLI", "MCP Inspector")
+    for client in clients:
+        assert client in printed
+    assert dev.url in printed
+    (line,) = re.findall(r"^  (curl .*)$", printed, re.MULTILINE)
+    answered = subprocess.run(line, shell=True, capture_output=True, check=True).stdout
+    assert len(json.loads(answered)["result"]["tools"]) >= 7
+
+
+def test_a_taken_port_is_one_clear_line(dev: DevServer) -> None:
+    ended = _run("dev", "--port", str(dev.port), "--data-dir", str(dev.directory / "other"))
+    assert ended.returncode == 1
+    assert ended.stderr == (
+        f"mnemosyne: port {dev.port} on 127.0.0.1 is taken by another program: choose another with --port\n"
+    )
+
+
+def test_a_directory_in_use_is_one_clear_line(dev: DevServer) -> None:
+    ended = _run("dev", "--port", str(_other_port()), "--data-dir", str(dev.directory / "data"))
+    assert ended.returncode == 1
+    assert "another `mnemosyne dev` runs on" in ended.stderr
+    assert "Traceback" not in ended.stderr
+
+
+def test_an_unwritable_directory_is_one_clear_line(dev: DevServer) -> None:
+    ended = _run("dev", "--port", str(_other_port()), "--data-dir", "/proc/nowhere")
+    assert ended.returncode == 1
+    assert re.fullmatch(r"mnemosyne: the data directory /proc/nowhere cannot be written \(.*\): .*\n", ended.stderr)
+
+
+def test_a_host_that_others_can_reach_is_refused() -> None:
+    ended = _run("dev", "--host", "0.0.0.0")
+    assert ended.returncode == 1
+    assert "whoever can connect can read everything" in ended.stderr
+
+
+def test_a_wrong_call_is_exit_code_2() -> None:
+    assert _run("dev", "--port", "many").returncode == 2
+
+
+def _other_port() -> int:
+    from infra.local.functions import free_port
+
+    return free_port()
+
+
+def _run(*arguments: str) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)

@@ -1,0 +1,104 @@
+"""What an acknowledged `queued` is worth when everything dies, and what Ctrl-C leaves behind."""
+
+import os
+import pwd
+import signal
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+import pytest
+
+from infra.local.data_dir import is_root
+from infra.local.functions import free_port
+from tests.dev import DevServer
+from tests.waiting import wait_until
+
+# Lets another interpreter of the same version use this environment's packages.
+PYTHON_PATH = {"PYTHONPATH": os.pathsep.join(path for path in sys.path if path)}
+
+
+def test_ctrl_c_ends_every_child_and_the_data_stays(own_dev: DevServer) -> None:
+    own_dev.start()
+    request_id = own_dev.ingest("stays")
+    memory_id = own_dev.outcome(request_id)["memory_id"]
+    own_dev.stop()
+    assert own_dev.process and own_dev.process.returncode == 0
+    assert own_dev.printed().rstrip().splitlines()[-1].startswith("Stopped. The memories stay in")
+    assert "Traceback" not in own_dev.printed()
+    wait_until(lambda: not own_dev.processes(), "no process of it is left", seconds=5)
+    own_dev.start()
+    assert own_dev.call("get_memory", {"id": memory_id})["content"] == "stays"
+
+
+def test_what_was_queued_survives_kill_9_of_everything(own_dev: DevServer) -> None:
+    own_dev.start()
+    own_dev.outcome(own_dev.ingest("warm"))
+    request_ids = [own_dev.ingest(f"must not be lost {n}") for n in range(50)]
+    own_dev.kill_everything()
+    own_dev.start()
+    assert {own_dev.outcome(request_id)["state"] for request_id in request_ids} == {"stored"}
+    own_dev.stop()
+    wait_until(lambda: not own_dev.processes(), "no process of it is left", seconds=5)
+
+
+def test_a_function_that_dies_is_started_again(own_dev: DevServer) -> None:
+    own_dev.start()
+    for pid in own_dev.processes():
+        command = Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0")
+        if b"ingest" in command:
+            os.kill(pid, signal.SIGKILL)
+    assert own_dev.outcome(own_dev.ingest("after the fall"))["state"] == "stored"
+
+
+def test_the_emulator_is_used_where_one_is_named(emulator: str) -> None:
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
+        server = DevServer(Path(directory), environment={"PUBSUB_EMULATOR_HOST": emulator})
+        server.start()
+        try:
+            assert server.outcome(server.ingest("through the emulator"))["state"] == "stored"
+            assert not (Path(directory) / "data" / "queue.db").exists()
+        finally:
+            server.stop()
+
+
+def test_an_ordinary_user_needs_no_privilege() -> None:
+    if not is_root():
+        pytest.skip("this user is an ordinary one: every other test here shows it")
+    nobody = pwd.getpwnam("nobody")
+    python = next((path for path in (sys.executable, "/usr/bin/python3") if _runs(path, nobody.pw_uid)), None)
+    if python is None:
+        pytest.skip("NOT TESTED: another user can execute no Python that has our packages")
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-nobody-") as home:
+        os.chown(home, nobody.pw_uid, nobody.pw_gid)
+        port = free_port()
+        output = Path(home) / "terminal.txt"
+        with output.open("wb") as terminal:
+            process = subprocess.Popen(
+                [python, "-c", "from infra.cli.main import main; main()", "dev", "--port", str(port)],
+                user=nobody.pw_uid,
+                group=nobody.pw_gid,
+                extra_groups=[],
+                env={"HOME": home, "PATH": os.environ["PATH"], **PYTHON_PATH},
+                cwd=home,
+                stdout=terminal,
+                stderr=terminal,
+            )
+        try:
+            wait_until(lambda: "Ready" in output.read_text() or process.poll() is not None, "ready", seconds=60)
+            assert process.poll() is None, output.read_text()
+            assert "Running as root" not in output.read_text()
+        finally:
+            process.send_signal(signal.SIGINT)
+            process.wait(30)
+        assert (Path(home) / ".local" / "share" / "mnemosyne" / "postgres" / "PG_VERSION").exists()
+
+
+def _runs(python: str, user: int) -> bool:
+    try:
+        code = "import pydantic_core, mnemosyne"  # compiled for one version of Python
+        environment = {**os.environ, **PYTHON_PATH}
+        return subprocess.run([python, "-c", code], user=user, env=environment, check=False).returncode == 0
+    except OSError:
+        return False

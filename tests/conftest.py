@@ -1,0 +1,145 @@
+"""The real parts that tests share: an embedded PostgreSQL, and the whole system as a subprocess."""
+
+import itertools
+import os
+import signal
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import httpx
+import pytest
+from hypothesis import HealthCheck, settings
+from mnemosyne.adapters.connections import Pool, opener
+from mnemosyne.adapters.postgres import PostgresStore
+
+from infra.local import functions, postgres
+from infra.local.data_dir import DataDir
+from tests.dev import DevServer
+from tests.fakes import FakeEmbedder
+from tests.waiting import wait_until
+
+settings.register_profile("machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("machine")
+
+
+@pytest.fixture(scope="session")
+def cluster() -> Iterator[postgres.EmbeddedPostgres]:
+    """A PostgreSQL server of this test session's own."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-test-") as directory:
+        server = postgres.start(DataDir.at(directory))
+        try:
+            postgres.prepare(server, dimension=FakeEmbedder.dimension)
+            yield server
+        finally:
+            server.stop()
+
+
+@pytest.fixture(scope="session")
+def _names() -> Iterator[int]:
+    return itertools.count(1)
+
+
+@pytest.fixture
+def new_database(cluster: postgres.EmbeddedPostgres, _names: Iterator[int]) -> Iterator[Callable[..., str]]:
+    """Makes databases of one test's own, migrated or `empty`, and drops them; returns each one's name."""
+    made: list[str] = []
+
+    def make(*, empty: bool = False) -> str:
+        name = f"test_{os.getpid()}_{next(_names)}"
+        _as_owner(cluster, f"CREATE DATABASE {name} TEMPLATE {'template0' if empty else postgres.DATABASE}")
+        made.append(name)
+        return name
+
+    yield make
+    for name in made:
+        _as_owner(cluster, f"DROP DATABASE {name} WITH (FORCE)")
+
+
+@pytest.fixture
+def database(new_database: Callable[..., str]) -> str:
+    """The name of a migrated database of this test's own."""
+    return new_database()
+
+
+@pytest.fixture
+def pool(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
+    """Connections to this test's database, as the role the functions run as."""
+    opened = Pool(opener(cluster.url(postgres.RUNTIME_USER, database)), 8)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def store(pool: Pool) -> PostgresStore:
+    """The real store on this test's database."""
+    return PostgresStore(pool, FakeEmbedder.dimension)
+
+
+def _as_owner(cluster: postgres.EmbeddedPostgres, statement: str) -> None:
+    session = opener(cluster.url(postgres.OWNER, postgres.OWNER))()
+    try:
+        session.script(statement)
+    finally:
+        session.close()
+
+
+@pytest.fixture(scope="session")
+def dev() -> Iterator[DevServer]:
+    """`mnemosyne dev`, started as a person would, shared by all tests that do not stop it."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
+        server = DevServer(Path(directory))
+        server.start()
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+@pytest.fixture
+def own_dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+    """`mnemosyne dev` for one test alone; not yet started."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
+        server = DevServer(Path(directory))
+        try:
+            yield server
+        finally:
+            server.stop()
+
+
+@pytest.fixture(scope="session")
+def emulator() -> Iterator[str]:
+    """The Pub/Sub emulator's host and port; skips loudly where the machine has none."""
+    jar = next(iter(sorted(_sdk().glob("platform/pubsub-emulator/lib/cloud-pubsub-emulator-*-all.jar"))), None)
+    if jar is None:
+        pytest.skip("NOT TESTED: the Pub/Sub emulator is not installed (gcloud components install pubsub-emulator)")
+    host = f"127.0.0.1:{functions.free_port()}"
+    process = subprocess.Popen(
+        ["java", "-jar", jar, "--host=127.0.0.1", f"--port={host.split(':')[1]}"],
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        wait_until(lambda: _answers(f"http://{host}/"), "the Pub/Sub emulator answers")
+        yield host
+    finally:
+        process.send_signal(signal.SIGTERM)
+        process.wait(20)
+
+
+def _answers(url: str) -> bool:
+    try:
+        return httpx.get(url, timeout=2).text.strip() == "Ok"
+    except httpx.HTTPError:
+        return False
+
+
+def _sdk() -> Path:
+    try:
+        root = subprocess.run(
+            ["gcloud", "info", "--format=value(installation.sdk_root)"], capture_output=True, text=True, check=True
+        ).stdout.strip()
+    except (OSError, subprocess.CalledProcessError):
+        root = "/usr/lib/google-cloud-sdk"
+    return Path(root)

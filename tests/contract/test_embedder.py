@@ -1,0 +1,55 @@
+"""What every Embedder does."""
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from mnemosyne.adapters.offline import OfflineEmbedder
+from mnemosyne.ports import Embedder
+
+from tests.fakes import FakeEmbedder
+
+
+@pytest.fixture(params=[FakeEmbedder, OfflineEmbedder])
+def embedder(request: pytest.FixtureRequest) -> Embedder:
+    made: Embedder = request.param()
+    return made
+
+
+def test_one_normalised_vector_per_text_in_order(embedder: Embedder) -> None:
+    texts = ["green tea", "fast cars", "green tea", "x" * 5000]
+    vectors = embedder.embed_documents(texts)
+    assert len(vectors) == 4
+    for vector in vectors:
+        assert vector.shape == (embedder.dimension,)
+        assert vector.dtype == np.float32
+        assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
+    assert np.array_equal(vectors[0], vectors[2])
+
+
+def test_a_query_is_nearest_to_the_text_that_means_the_same(embedder: Embedder) -> None:
+    query = embedder.embed_query("a cup of tea")
+    tea, cars = embedder.embed_documents(["she drinks a cup of green tea", "fast cars on the road"])
+    assert query @ tea > query @ cars
+
+
+def test_text_of_unknown_signs_has_a_vector_too() -> None:
+    embedder = OfflineEmbedder()
+    for text in ("\ue000\ue001", "\x07", "🜚"):
+        assert np.isfinite(embedder.embed_query(text)).all()
+
+
+def test_words_that_stand_in_every_memory_count_for_less(tmp_path: Path) -> None:
+    counted = OfflineEmbedder(tmp_path / "counts.bin")
+    counted.embed_documents([f"Caroline said something about {word}" for word in ("tea", "cars", "paint") * 40])
+    plain, query = OfflineEmbedder(), "Caroline paint"
+    (paint,) = plain.embed_documents(["paint"])
+    assert counted.embed_query(query) @ paint > plain.embed_query(query) @ paint
+
+
+def test_counts_are_shared_between_processes_through_the_file(tmp_path: Path) -> None:
+    path = tmp_path / "counts.bin"
+    reader = OfflineEmbedder(path)
+    before = reader.embed_query("Caroline paint")
+    OfflineEmbedder(path).embed_documents(["Caroline"] * 500)
+    assert not np.array_equal(reader.embed_query("Caroline paint"), before)

@@ -1,0 +1,123 @@
+"""Drive `mnemosyne dev` as a subprocess, and call its tools over plain HTTP."""
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import httpx
+
+from infra.local.functions import free_port
+from tests.waiting import wait_until
+
+COMMAND = Path(sys.executable).with_name("mnemosyne")
+
+
+class DevServer:
+    """One `mnemosyne dev` on a directory and port of its own."""
+
+    def __init__(self, directory: Path, *, environment: dict[str, str] | None = None) -> None:
+        self.directory = directory
+        self.port = free_port()
+        self.url = f"http://127.0.0.1:{self.port}/mcp"
+        self.output = directory / "terminal.txt"
+        self.environment = {**os.environ, **(environment or {})}
+        self.process: subprocess.Popen[bytes] | None = None
+        self.client = httpx.Client(timeout=30)
+
+    def start(self) -> None:
+        """Start it and return once it is ready."""
+        with self.output.open("wb") as output:
+            self.process = subprocess.Popen(
+                [COMMAND, "dev", "--port", str(self.port), "--data-dir", self.directory / "data"],
+                stdout=output,
+                stderr=output,
+                env=self.environment,
+                start_new_session=True,
+            )
+        wait_until(lambda: "Ready" in self.printed() or not self.alive, "mnemosyne dev is ready", seconds=60)
+        assert self.alive, self.printed()
+
+    @property
+    def alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def printed(self) -> str:
+        """What stands on the terminal."""
+        return self.output.read_text() if self.output.exists() else ""
+
+    def stop(self) -> None:
+        """Press Ctrl-C and wait for the end."""
+        if self.process is not None and self.alive:
+            self.process.send_signal(signal.SIGINT)
+            self.process.wait(30)
+
+    def kill_everything(self) -> None:
+        """Kill -9 all that runs on the directory, PostgreSQL included."""
+        assert self.process is not None
+        for pid in (self.process.pid, *self.processes()):
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                continue
+        self.process.wait()
+        wait_until(lambda: not self.processes(), "all processes are gone")
+
+    def processes(self) -> list[int]:
+        """Every living process that names the data directory in its command line or environment."""
+        mine = str(self.directory).encode()
+        found = []
+        for entry in Path("/proc").iterdir():
+            if entry.name.isdigit() and int(entry.name) != os.getpid():
+                try:
+                    words = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+                    state = (entry / "stat").read_text().rsplit(")", 1)[1].split()[0]
+                except OSError:
+                    continue
+                if mine in words and state != "Z":
+                    found.append(int(entry.name))
+        return found
+
+    def post(self, body: Any, **headers: str) -> httpx.Response:
+        """POST JSON to the endpoint."""
+        return self.client.post(self.url, json=body, headers=headers)
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call a tool; its structured result. Fails on a tool error."""
+        result = self.call_raw(tool, arguments)
+        assert not result.get("isError"), result
+        structured: dict[str, Any] = result["structuredContent"]
+        return structured
+
+    def call_raw(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Call a tool; the whole result."""
+        params = {"name": tool, "arguments": arguments}
+        answer = self.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).json()
+        result: dict[str, Any] = answer["result"]
+        return result
+
+    def error(self, tool: str, arguments: dict[str, Any]) -> str:
+        """Call a tool that must refuse; what it says."""
+        result = self.call_raw(tool, arguments)
+        assert result["isError"] is True
+        text: str = result["content"][0]["text"]
+        return text
+
+    def ingest(self, content: str, **fields: Any) -> str:
+        """Hand a memory over; the request's id."""
+        arguments = {"content": content, "timestamp": "2026-05-20T12:00:00Z", **fields}
+        request_id: str = self.call("ingest_memory", arguments)["request_id"]
+        return request_id
+
+    def outcome(self, request_id: str) -> dict[str, Any]:
+        """The request's status once it is final."""
+        status: dict[str, Any] = {}
+
+        def final() -> bool:
+            status.update(self.call("ingest_status", {"request_id": request_id})["requests"][0])
+            return bool(status["state"] != "queued")
+
+        wait_until(final, f"request {request_id} is final")
+        return status

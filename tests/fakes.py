@@ -1,0 +1,203 @@
+"""Small stand-ins for the ports, for tests of pure logic. The contract suite holds them to what the real ones do."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from uuid import UUID
+
+import numpy as np
+from mnemosyne.domain.chronicle import tag_key
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, Memory, MemoryHead
+from mnemosyne.domain.search import Filters, Hit, TagMatch
+from mnemosyne.errors import Unavailable
+from mnemosyne.ids import new_id
+from mnemosyne.ports import Vector
+
+NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
+
+
+class FakeEmbedder:
+    """Each word is a direction: texts that share words are near."""
+
+    model = "fake"
+    dimension = 64
+
+    def __init__(self) -> None:
+        self.embedded: list[str] = []
+        self.away = False
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        if self.away:
+            raise Unavailable("the embedder is away")
+        self.embedded += texts
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> Vector:
+        vector = np.zeros(self.dimension, dtype=np.float32)
+        for word in text.casefold().split():
+            vector[sum(word.strip(".,?!").encode()) % self.dimension] += 1.0
+        return np.asarray(vector / (np.linalg.norm(vector) or 1.0), dtype=np.float32)
+
+
+class FakeQueue:
+    """Keeps what is published."""
+
+    def __init__(self) -> None:
+        self.published: list[tuple[str, tuple[IngestRequest, ...]]] = []
+        self.away = False
+
+    def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
+        if self.away:
+            raise Unavailable("the queue did not accept the request")
+        self.published.append((namespace, tuple(requests)))
+
+
+class FakeClaim:
+    """A claim on a FakeStore."""
+
+    def __init__(self, store: "FakeStore", namespace: str, requests: Sequence[IngestRequest]) -> None:
+        self._store, self._namespace = store, namespace
+        self.busy: list[IngestRequest] = [r for r in requests if (namespace, r.content_hash) in store.locked]
+        self.settled: dict[UUID, IngestStatus] = {}
+        self.new: list[IngestRequest] = []
+        for request in requests:
+            known = store.requests.get((namespace, request.request_id))
+            if request in self.busy:
+                continue
+            if known and known.state is not IngestState.QUEUED:
+                self.settled[request.request_id] = known
+            elif (found := store.by_hash(namespace, request.content_hash)) is not None:
+                self.settled[request.request_id] = self._record(request, IngestState.DUPLICATE, found.id)
+            else:
+                self.new.append(request)
+
+    def _record(self, request: IngestRequest, state: IngestState, memory_id: UUID) -> IngestStatus:
+        key = (self._namespace, request.request_id)
+        attempts = self._store.requests[key].attempts if key in self._store.requests else 0
+        status = IngestStatus(
+            request_id=request.request_id, state=state, memory_id=memory_id, attempts=attempts + 1, updated_at=NOW
+        )
+        self._store.requests[key] = status
+        return status
+
+    def store(self, vectors: Sequence[Vector], model: str) -> Mapping[UUID, IngestStatus]:
+        outcomes = {}
+        for request, vector in zip(self.new, vectors, strict=True):
+            found = self._store.by_hash(self._namespace, request.content_hash)
+            state = IngestState.DUPLICATE if found else IngestState.STORED
+            memory = found or Memory(
+                id=new_id(),
+                timestamp=request.timestamp,
+                content=request.content,
+                title=request.title,
+                tags=request.tags,
+                metadata=request.metadata,
+                content_hash=request.content_hash,
+                embedding_model=model,
+                created_at=NOW,
+                last_seen_at=NOW,
+            )
+            self._store.memories[memory.id] = (self._namespace, memory, vector)
+            outcomes[request.request_id] = self._record(request, state, memory.id)
+        return outcomes
+
+
+class FakeStore:
+    """The MemoryStore in dictionaries."""
+
+    def __init__(self) -> None:
+        self.memories: dict[UUID, tuple[str, Memory, Vector]] = {}
+        self.requests: dict[tuple[str, UUID], IngestStatus] = {}
+        self.locked: set[tuple[str, str]] = set()
+
+    def by_hash(self, namespace: str, content_hash: str) -> Memory | None:
+        found = (m for n, m, _ in self.memories.values() if (n, m.content_hash) == (namespace, content_hash))
+        return next(found, None)
+
+    @contextmanager
+    def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> Iterator[FakeClaim]:
+        memories, states = dict(self.memories), dict(self.requests)
+        hashes = {(namespace, r.content_hash) for r in requests} - self.locked
+        claim = FakeClaim(self, namespace, requests)
+        self.locked |= hashes
+        try:
+            yield claim
+        except BaseException:
+            self.memories, self.requests = memories, states
+            raise
+        finally:
+            self.locked -= hashes
+
+    def record_attempt(self, namespace: str, request_ids: Sequence[UUID], error: str) -> None:
+        self.record_outcome(namespace, request_ids, IngestState.QUEUED, error)
+
+    def record_outcome(self, namespace: str, request_ids: Sequence[UUID], state: IngestState, error: str) -> None:
+        for request_id in request_ids:
+            known = self.requests.get((namespace, request_id))
+            if known and known.state is not IngestState.QUEUED:
+                continue
+            self.requests[namespace, request_id] = IngestStatus(
+                request_id=request_id,
+                state=state,
+                attempts=(known.attempts if known else 0) + 1,
+                error=error,
+                updated_at=NOW,
+            )
+
+    def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
+        return {i: self.requests[namespace, i] for i in request_ids if (namespace, i) in self.requests}
+
+    def search(self, namespace: str, vector: Vector, filters: Filters, limit: int) -> Sequence[Hit]:
+        hits = [
+            Hit(memory=m, relevance=max(0.0, float(v @ vector)))
+            for n, m, v in self.memories.values()
+            if n == namespace and _passes(m, filters)
+        ]
+        return sorted(hits, key=lambda hit: (-hit.relevance, hit.memory.id))[:limit]
+
+    def get(self, namespace: str, memory_id: UUID) -> Memory | None:
+        found = self.memories.get(memory_id)
+        return found[1] if found and found[0] == namespace else None
+
+    def list(self, namespace: str, filters: Filters, limit: int) -> Sequence[MemoryHead]:
+        heads = [
+            MemoryHead(id=m.id, timestamp=m.timestamp, title=m.title, tags=m.tags)
+            for n, m, _ in self.memories.values()
+            if n == namespace and _passes(m, filters)
+        ]
+        return sorted(heads, key=lambda head: (head.timestamp, head.id), reverse=True)[:limit]
+
+    def delete(self, namespace: str, memory_id: UUID) -> str | None:
+        memory = self.get(namespace, memory_id)
+        if memory is None:
+            return None
+        del self.memories[memory_id]
+        return memory.title
+
+
+def _passes(memory: Memory, filters: Filters) -> bool:
+    keys = {tag_key(tag) for tag in memory.tags}
+    wanted = {tag_key(tag) for tag in filters.tags}
+    return (
+        (filters.after is None or memory.timestamp >= filters.after)
+        and (filters.before is None or memory.timestamp < filters.before)
+        and (not wanted or (wanted <= keys if filters.tag_match is TagMatch.ALL else bool(wanted & keys)))
+    )
+
+
+class FakeServices:
+    """Everything a tool may use, in memory."""
+
+    def __init__(self) -> None:
+        self.queue = FakeQueue()
+        self.memories = FakeStore()
+        self.embedder = FakeEmbedder()
+
+    def clock(self) -> datetime:
+        return NOW
+
+
+def request(content: str, **fields: object) -> IngestRequest:
+    """A valid ingest request for that content."""
+    values: dict[str, object] = {"timestamp": NOW, "tags": (), "title": None, "metadata": None, **fields}
+    return IngestRequest.of(new_id(), content=content, **values)  # type: ignore[arg-type]

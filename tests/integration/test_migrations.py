@@ -1,0 +1,106 @@
+"""The schema: what the migrations make, how often they may run, and who may do what under it."""
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pg8000.exceptions
+import pytest
+from mnemosyne import bootstrap
+from mnemosyne.adapters import migrations
+from mnemosyne.adapters.connections import Pool, Session, opener
+from mnemosyne.adapters.postgres import PostgresStore, check_dimension
+from mnemosyne.domain.search import Filters
+from mnemosyne.errors import Misconfigured
+
+from infra.local import postgres
+from infra.local.schema import CLOUD_DIMENSION, dump
+from tests.fakes import FakeEmbedder, request
+from tests.waiting import wait_until
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture
+def owner(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[Session]:
+    """A session as owner on an empty database."""
+    session = opener(cluster.url(postgres.OWNER, new_database(empty=True)))()
+    yield session
+    session.close()
+
+
+def test_schema_file_is_the_sum_of_the_migrations(cluster: postgres.EmbeddedPostgres, owner: Session) -> None:
+    migrations.migrate(owner, bootstrap.migrations(), dimension=CLOUD_DIMENSION)
+    (name,) = owner.run("SELECT current_database()")[0]
+    assert dump(cluster, name) == (ROOT / "infra" / "schema.sql").read_text(), "run `make schema`"
+
+
+def test_migrating_again_changes_nothing(owner: Session) -> None:
+    applied = migrations.migrate(owner, bootstrap.migrations(), dimension=8)
+    assert [m.version for m in applied] == [m.version for m in bootstrap.migrations()]
+    assert migrations.migrate(owner, bootstrap.migrations(), dimension=8) == []
+
+
+def test_a_migration_changed_after_it_was_applied_is_refused(owner: Session) -> None:
+    migrations.migrate(owner, bootstrap.migrations(), dimension=8)
+    first, *rest = bootstrap.migrations()
+    changed = migrations.Migration(version=first.version, name=first.name, sql=first.sql + "-- more")
+    with pytest.raises(Misconfigured, match="0001 memories was changed after it was applied"):
+        migrations.migrate(owner, [changed, *rest], dimension=8)
+
+
+def test_a_migration_that_fails_leaves_nothing_behind(owner: Session) -> None:
+    bad = migrations.Migration(version=1, name="bad", sql="CREATE TABLE half (x int); SELECT 1/0;")
+    with pytest.raises(pg8000.exceptions.DatabaseError):
+        migrations.migrate(owner, [bad], dimension=8)
+    assert owner.run("SELECT to_regclass('half')") == [[None]]
+    assert migrations.status(owner, [bad])[0].applied_at is None
+
+
+def test_the_dimension_is_read_from_the_catalog_of_an_empty_table(owner: Session) -> None:
+    migrations.migrate(owner, bootstrap.migrations(), dimension=8)
+    check_dimension(owner, 8)
+    with pytest.raises(Misconfigured, match=r"embeddings of dimension 8, the embedder makes 16"):
+        check_dimension(owner, 16)
+
+
+def test_a_database_without_schema_says_what_to_run(owner: Session) -> None:
+    with pytest.raises(Misconfigured, match="run `mnemosyne migrate`"):
+        check_dimension(owner, 8)
+
+
+def test_numbers_must_have_no_gaps(tmp_path: Path) -> None:
+    (tmp_path / "0002_x.sql").write_text("SELECT 1")
+    with pytest.raises(Misconfigured, match="without gaps"):
+        migrations.read(tmp_path)
+
+
+def test_the_runtime_role_owns_nothing_and_cannot_bypass_row_level_security(pool: Pool) -> None:
+    with pool.session() as session:
+        assert session.run("SELECT count(*) FROM pg_tables WHERE tableowner = current_user") == [[0]]
+        rows = session.run("SELECT rolsuper, rolbypassrls, rolcreaterole FROM pg_roles WHERE rolname = current_user")
+        assert rows == [[False, False, False]]
+
+
+def test_a_query_that_forgets_the_namespace_sees_nothing(pool: Pool, store: PostgresStore) -> None:
+    with store.claim("ns", [request("a")]) as claim:
+        claim.store(FakeEmbedder().embed_documents(["a"]), "fake")
+    assert len(store.list("ns", Filters(), 10)) == 1
+    with pool.session() as session:
+        assert session.run("SELECT count(*) FROM memories") == [[0]]
+        assert session.run("SELECT count(*) FROM ingest_requests") == [[0]]
+
+
+def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
+    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresStore
+) -> None:
+    for _ in range(50):
+        again = request("a")
+        with store.claim("ns", [again]) as claim:
+            if claim.new:
+                claim.store(FakeEmbedder().embed_documents(["a"]), "fake")
+    owner = opener(cluster.url(postgres.OWNER, database))()
+    counts = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'memories'"
+    try:
+        wait_until(lambda: owner.run(counts) == [[49, 49]], "the server has counted 49 updates, all of them HOT")
+    finally:
+        owner.close()

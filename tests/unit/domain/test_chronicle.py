@@ -1,0 +1,51 @@
+"""Title and tags out of the text."""
+
+from mnemosyne.domain.chronicle import tag_key, tags_of, title_of, unite_tags
+
+CHRONICLE = """[[[CHRONICLE_START]]]
+TS: 2026-05-20
+TITLE: Example
+TAGS: Software-IT: Development, Ada
+BODY: TITLE: not this one
+[[[CHRONICLE_END]]]"""
+
+
+def test_title_is_the_text_after_the_first_title_line() -> None:
+    assert title_of(CHRONICLE) == "Example"
+
+
+def test_title_line_may_be_indented() -> None:
+    assert title_of("x\n   TITLE:  Tea time \nTITLE: second") == "Tea time"
+
+
+def test_title_without_a_title_line_is_the_first_fifty_characters() -> None:
+    content = "é" * 49 + "ab" + "c" * 30
+    assert title_of(content) == content[:50]
+
+
+def test_an_empty_title_line_does_not_make_an_empty_title() -> None:
+    assert title_of("TITLE:\nsomething else") == "TITLE: something else"
+
+
+def test_a_title_never_spans_lines() -> None:
+    assert title_of("one\ntwo\x07three") == "one two three"
+
+
+def test_the_word_title_within_a_line_is_no_title_line() -> None:
+    assert title_of("my TITLE: x") == "my TITLE: x"
+
+
+def test_tags_are_split_on_commas_and_trimmed() -> None:
+    assert tags_of(CHRONICLE) == ("Software-IT: Development", "Ada")
+
+
+def test_empty_tags_are_dropped() -> None:
+    assert tags_of("TAGS: a,, b ,") == ("a", "b")
+
+
+def test_given_tags_come_first_and_tags_differing_in_case_are_one() -> None:
+    assert unite_tags(["Ada", "x"], ["ada", "drink"]) == ("Ada", "x", "drink")
+
+
+def test_tags_compare_without_case_in_any_script() -> None:
+    assert tag_key(" STRASSE ") == tag_key("straße")

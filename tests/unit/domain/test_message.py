@@ -1,0 +1,60 @@
+"""The message between the functions."""
+
+import json
+
+import pytest
+from mnemosyne.domain.message import decode, encode
+from mnemosyne.errors import InvalidRequest
+
+from tests.fakes import request
+
+
+def test_a_message_survives_the_way_exactly() -> None:
+    sent = [
+        request("TITLE: é\nTAGS: a, ß\n🜚 שלום", tags=("x",), metadata={"k": [1, 2.5, None, {"z": True}]}),
+        request("second"),
+    ]
+    received = decode(*encode("ns", sent, "00-trace"))
+    assert received.namespace == "ns"
+    assert list(received.requests) == sent
+
+
+def test_attributes_carry_what_routing_and_tracing_need() -> None:
+    sent = request("x")
+    _, attributes = encode("ns", [sent], "00-trace")
+    assert attributes == {
+        "schema_version": "1",
+        "namespace": "ns",
+        "request_id": str(sent.request_id),
+        "traceparent": "00-trace",
+    }
+
+
+def test_a_message_too_large_for_the_topic_is_refused_with_the_figure() -> None:
+    with pytest.raises(InvalidRequest, match=r"at most 9,000,000 bytes, got 9,[0-9,]+: send fewer"):
+        encode("ns", [request("é" * 100_000 + str(n)) for n in range(46)], "")
+
+
+@pytest.mark.parametrize(
+    ("data", "attributes", "problem"),
+    [
+        (b"{", {"namespace": "n"}, "message data must be JSON"),
+        (b"[]", {"namespace": "n"}, "must be an object"),
+        (b"{}", {}, "attribute namespace is required"),
+        (b"{}", {"namespace": "n", "schema_version": "2"}, "schema_version must be 1, got '2'"),
+        (b'{"schema_version": 2, "memories": []}', {"namespace": "n"}, "schema_version must be one of 1, got 2"),
+        (b'{"schema_version": 1, "memories": []}', {"namespace": "n"}, "memories must have at least 1 items, got 0"),
+        (b'{"schema_version": 1, "memories": [{}]}', {"namespace": "n"}, r"memories\[0\].content is required"),
+    ],
+)
+def test_a_malformed_message_says_what_is_wrong(data: bytes, attributes: dict[str, str], problem: str) -> None:
+    with pytest.raises(InvalidRequest, match=problem):
+        decode(data, attributes)
+
+
+def test_one_bad_memory_is_named_by_its_place() -> None:
+    data, attributes = encode("ns", [request("a"), request("b")], "")
+    body = json.loads(data)
+    body["memories"][1]["content"] = "\x00"
+    with pytest.raises(InvalidRequest, match=r"memories\[1\].content must not contain NUL"):
+        decode(json.dumps(body).encode(), attributes)

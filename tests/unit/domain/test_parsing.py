@@ -1,0 +1,94 @@
+"""What comes from outside: accepted as values, or refused in words that say how to mend it."""
+
+from typing import Annotated, Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Tags, parse
+from mnemosyne.errors import InvalidRequest
+from pydantic import Field
+
+
+class Example(Input):
+    content: Content
+    timestamp: Instant
+    limit: Annotated[int, Field(ge=1, le=100)] = 10
+    tags: Tags | None = None
+    metadata: JsonObject | None = None
+    id: Id | None = None
+
+
+GOOD: dict[str, Any] = {"content": "x", "timestamp": "2026-05-20T14:30:00+02:00"}
+NESTED: dict[str, Any] = {}
+_level = NESTED
+for _ in range(30):
+    _level["k"] = {}
+    _level = _level["k"]
+
+
+def test_good_input_becomes_a_value() -> None:
+    assert parse(Example, GOOD).timestamp.isoformat() == "2026-05-20T12:30:00+00:00"
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"limit": 500}, "limit must be between 1 and 100, got 500"),
+        ({"limit": 0}, "limit must be between 1 and 100, got 0"),
+        ({"limit": "5"}, 'limit must be an integer, got "5"'),
+        ({"limit": True}, "limit must be an integer, got true"),
+        ({"content": 5}, "content must be a string, got 5"),
+        ({"content": ""}, "content must be at least 1 characters long, got 0"),
+        ({"content": " \n\t"}, "content must contain at least one character that is not white space"),
+        ({"content": "x" * 100_001}, "content must be at most 100,000 characters long, got 100,001"),
+        ({"content": "a\x00"}, "content must not contain NUL (U+0000), found at character 1"),
+        ({"content": "\ud800"}, "content must be valid Unicode, found the lone surrogate U+D800 at character 0"),
+        ({"tags": "a"}, 'tags must be an array, got "a"'),
+        ({"tags": ["a", 5]}, "tags[1] must be a string, got 5"),
+        ({"tags": ["  "]}, "tags[0] must not be empty"),
+        ({"tags": ["a"] * 51}, "tags must have at most 50 items, got 51"),
+        ({"metadata": []}, "metadata must be an object, got []"),
+        ({"metadata": {"a": ["\x00"]}}, "metadata must not contain NUL (U+0000), found at character 0"),
+        ({"metadata": {"a": 2**64}}, "metadata must hold integers of at most 64 bits; send a larger one as a string"),
+        ({"metadata": {"a": float("nan")}}, "metadata must hold finite numbers, got nan"),
+        ({"metadata": NESTED}, "metadata must be nested at most 20 levels deep"),
+        ({"metadata": {"a": "x" * 70_000}}, "metadata must be at most 65,536 bytes of JSON, got 70,009"),
+        ({"id": "nope"}, 'id must be a UUID such as 0192f3a4-…, got "nope"'),
+        ({"timestamp": 5}, "timestamp must be an RFC 3339 string, got 5"),
+    ],
+)
+def test_each_wrong_value_is_named_with_its_rule(change: dict[str, Any], message: str) -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse(Example, GOOD | change)
+    assert str(refused.value) == message
+
+
+@pytest.mark.parametrize("timestamp", ["2026-05-20", "2026-05-20T14:30:00", "yesterday", "2026-13-01T00:00:00Z", ""])
+def test_a_timestamp_without_an_offset_is_refused_and_never_now(timestamp: str) -> None:
+    with pytest.raises(InvalidRequest, match="timestamp must be RFC 3339 with an offset"):
+        parse(Example, GOOD | {"timestamp": timestamp})
+
+
+def test_all_problems_are_told_at_once() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        parse(Example, {"limit": 0, "foo": 1}, of="example")
+    assert str(refused.value) == (
+        "content is required; timestamp is required; limit must be between 1 and 100, got 0; "
+        "foo is not an argument of example; it takes content, timestamp, limit, tags, metadata, id"
+    )
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text(), inner, max_size=4),
+    max_leaves=20,
+)
+
+
+@given(st.dictionaries(st.sampled_from([*Example.model_fields, "other"]), JSON))
+def test_arbitrary_json_is_accepted_or_refused_but_never_crashes(data: dict[str, Any]) -> None:
+    try:
+        parse(Example, data)
+    except InvalidRequest as refused:
+        assert str(refused)

@@ -1,0 +1,145 @@
+"""The edge in front of the protocol: what it refuses, and with which words and status."""
+
+import json
+from typing import Any
+
+import pytest
+from mnemosyne.http.app import build_app
+from mnemosyne.mcp.server import build_server
+from starlette.testclient import TestClient
+
+from tests.fakes import FakeServices
+
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+@pytest.fixture
+def client() -> Any:
+    app = build_app(
+        build_server(FakeServices(), threads=2),
+        allowed_hosts=("testserver",),
+        allowed_origins=("https://good.example",),
+        warm=lambda: None,
+    )
+    with TestClient(app) as opened:
+        yield opened
+
+
+@pytest.fixture
+def _no_network() -> None:
+    """The test client needs a socket pair for its event loop; the server itself opens nothing."""
+
+
+def _post(client: TestClient, body: Any, **headers: str) -> Any:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return client.post("/mcp", content=content, headers={"Content-Type": "application/json", **headers})
+
+
+@pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
+def test_other_methods_are_refused_at_once(client: TestClient, method: str) -> None:
+    response = client.request(method, "/mcp")
+    assert (response.status_code, response.headers["allow"]) == (405, "POST")
+
+
+def test_a_script_without_accept_header_is_served(client: TestClient) -> None:
+    del client.headers["accept"]
+    assert _post(client, LIST).status_code == 200
+
+
+def test_a_stray_session_id_is_ignored_and_none_is_given(client: TestClient) -> None:
+    for session in ("", "gone-long-ago"):
+        response = _post(client, LIST, **{"Mcp-Session-Id": session})
+        assert response.status_code == 200
+        assert "mcp-session-id" not in response.headers
+
+
+def test_another_media_type_is_415(client: TestClient) -> None:
+    response = _post(client, LIST, **{"Content-Type": "text/plain"})
+    assert response.status_code == 415
+    assert "Content-Type must be application/json, got 'text/plain'" in response.text
+
+
+def test_a_charset_does_no_harm(client: TestClient) -> None:
+    assert _post(client, LIST, **{"Content-Type": "application/json; charset=utf-8"}).status_code == 200
+
+
+def test_a_large_body_is_413_with_the_figures(client: TestClient) -> None:
+    response = _post(client, b" " * 5_000_000)
+    assert response.status_code == 413
+    assert "at most 4,194,304 bytes, got 5,000,000" in response.text
+
+
+def test_a_large_body_without_a_declared_length_is_413(client: TestClient) -> None:
+    def chunks() -> Any:
+        for _ in range(5):
+            yield b" " * 1_000_000
+
+    response = client.post("/mcp", content=chunks(), headers={"Content-Type": "application/json"})
+    assert response.status_code == 413
+
+
+@pytest.mark.parametrize("body", [b"", b"{", b"nope", b'{"a": "\xff"}', b"[" * 100_000])
+def test_bad_json_is_400_parse_error(client: TestClient, body: bytes) -> None:
+    response = _post(client, body)
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == -32700
+
+
+@pytest.mark.parametrize("body", [5, "x", None, {}, {"jsonrpc": "1.0", "id": 1, "method": "ping"}, {"jsonrpc": "2.0"}])
+def test_json_that_is_no_request_is_400_invalid_request(client: TestClient, body: Any) -> None:
+    response = _post(client, body)
+    assert response.status_code == 400
+    assert response.json()["error"]["code"] == -32600
+
+
+def test_a_lone_surrogate_is_refused_by_name(client: TestClient) -> None:
+    body = b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "x\\ud800"}}'
+    answer = _post(client, body).json()
+    assert answer["id"] == 7
+    assert "lone surrogate U+D800" in answer["error"]["message"]
+
+
+def test_an_unknown_tool_is_a_protocol_error_that_names_the_tools(client: TestClient) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "nope", "arguments": {}}}
+    error = _post(client, body).json()["error"]
+    assert error["code"] == -32602
+    assert "memory_search" in error["message"]
+
+
+def test_a_batch_is_answered_in_the_revisions_that_know_them(client: TestClient) -> None:
+    batch = [LIST, {"jsonrpc": "2.0", "method": "notifications/initialized"}, {"jsonrpc": "2.0", "id": 2}]
+    answers = _post(client, batch, **{"MCP-Protocol-Version": "2025-03-26"}).json()
+    assert [answer["id"] for answer in answers] == [1, 2]
+    assert "result" in answers[0]
+    assert "error" in answers[1]
+
+
+def test_a_batch_is_refused_in_later_revisions(client: TestClient) -> None:
+    response = _post(client, [LIST], **{"MCP-Protocol-Version": "2025-06-18"})
+    assert response.status_code == 400
+    assert "revision 2025-06-18 has no batches" in response.text
+
+
+def test_another_host_is_refused(client: TestClient) -> None:
+    assert _post(client, LIST, Host="evil.example").status_code == 421
+
+
+def test_another_origin_is_refused(client: TestClient) -> None:
+    assert _post(client, LIST, Origin="https://evil.example").status_code == 403
+    assert _post(client, LIST, Origin="https://good.example").status_code == 200
+
+
+def test_trailing_white_space_in_headers_is_no_harm(client: TestClient) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "t", "version": "1"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    body = {**LIST, "params": {"_meta": meta}}
+    headers = {"MCP-Protocol-Version": "2026-07-28 ", "Mcp-Method": "tools/list "}
+    response = _post(client, body, **headers)
+    assert response.status_code == 200, response.text
+
+
+def test_liveness_touches_nothing(client: TestClient) -> None:
+    assert client.get("/healthz").json() == {"status": "ok"}

@@ -1,0 +1,139 @@
+"""Calling a tool: text and structure agree, and every error is one an agent can act on."""
+
+import json
+from typing import Any
+
+import mcp_types
+import pytest
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.mcp.server import call
+from mnemosyne.mcp.tool import Caller
+from mnemosyne.mcp.tools import TOOLS
+from mnemosyne.service import ingest
+from pydantic import BaseModel
+
+from tests.fakes import FakeServices, request
+
+CALLER = Caller(namespace="ns")
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+def _call(services: FakeServices, name: str, **arguments: Any) -> mcp_types.CallToolResult:
+    return call(BY_NAME[name], arguments, CALLER, services)
+
+
+def _text(result: mcp_types.CallToolResult) -> str:
+    (content,) = result.content
+    assert isinstance(content, mcp_types.TextContent)
+    return content.text
+
+
+def _store(services: FakeServices, *contents: str) -> None:
+    message = IngestMessage("ns", tuple(request(content) for content in contents))
+    ingest.store(message, memories=services.memories, embedder=services.embedder)
+
+
+def test_ingest_answers_exactly_status_and_request_id() -> None:
+    services = FakeServices()
+    result = _call(services, "ingest_memory", content="a", timestamp="2026-05-20T14:30:00Z")
+    ((_, (published,)),) = services.queue.published
+    assert result.structured_content == {"status": "queued", "request_id": str(published.request_id)}
+    assert json.loads(_text(result)) == result.structured_content
+
+
+def test_ingest_does_not_say_queued_when_it_is_not() -> None:
+    services = FakeServices()
+    services.queue.away = True
+    result = _call(services, "ingest_memory", content="a", timestamp="2026-05-20T14:30:00Z")
+    assert result.is_error
+    assert "nothing was changed, try again" in _text(result)
+
+
+def test_bad_arguments_are_a_tool_error_and_publish_nothing() -> None:
+    services = FakeServices()
+    result = _call(services, "ingest_memory", content="a", timestamp="now")
+    assert result.is_error
+    assert _text(result).startswith("timestamp must be RFC 3339")
+    assert services.queue.published == []
+
+
+def test_null_stands_for_an_absent_argument() -> None:
+    services = FakeServices()
+    result = _call(services, "ingest_memory", content="a", timestamp="2026-05-20T14:30:00Z", tags=None, title=None)
+    assert not result.is_error
+
+
+def test_retrieve_answers_the_customary_text() -> None:
+    services = FakeServices()
+    _store(services, "tea is good", "cars are fast")
+    result = _call(services, "retrieve_memories", query="tea", limit=1)
+    (memory,) = [m for _, m, _ in services.memories.memories.values() if m.content == "tea is good"]
+    assert _text(result) == f"--- [{memory.id}] [2026-05-20] ---\ntea is good\n"
+
+
+def test_get_answers_the_content_verbatim() -> None:
+    services = FakeServices()
+    _store(services, "TITLE: x\n  verbatim \n")
+    (memory_id,) = services.memories.memories
+    result = _call(services, "get_memory", id=str(memory_id))
+    assert _text(result) == "TITLE: x\n  verbatim \n"
+
+
+@pytest.mark.parametrize("tool", ["get_memory", "delete_memory"])
+def test_an_id_that_names_nothing_is_an_error(tool: str) -> None:
+    result = _call(FakeServices(), tool, id="01a1fcf1-643f-7f9f-8bdd-01b104fff04f")
+    assert result.is_error
+    assert "no memory has the id 01a1fcf1-643f-7f9f-8bdd-01b104fff04f" in _text(result)
+
+
+def test_delete_names_id_and_title() -> None:
+    services = FakeServices()
+    _store(services, "TITLE: Tea\nbody")
+    (memory_id,) = services.memories.memories
+    assert _text(_call(services, "delete_memory", id=str(memory_id))) == f"Deleted memory {memory_id}: Tea"
+
+
+def test_status_wants_one_of_both_ways_to_ask() -> None:
+    assert _text(_call(FakeServices(), "ingest_status")) == "give either request_id or request_ids"
+
+
+def test_a_fault_of_our_own_tells_nothing_of_its_inside() -> None:
+    class Broken(FakeServices):
+        @property
+        def clock(self) -> Any:
+            raise RuntimeError("secret inside")
+
+    result = _call(Broken(), "ingest_status", request_id="01a1fcf1-643f-7f9f-8bdd-01b104fff04f")
+    assert result.is_error
+    assert "Trace id" in _text(result)
+    assert "secret" not in _text(result)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_argument_is_described(tool: Any) -> None:
+    schema = tool.listing().input_schema
+    assert all("description" in field for field in schema["properties"].values())
+    assert schema["additionalProperties"] is False
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_every_tool_says_what_it_does_and_whether_it_changes_anything(tool: Any) -> None:
+    listing = tool.listing()
+    assert listing.title
+    assert len(listing.description) > 80
+    assert listing.output_schema["type"] == "object"
+    assert listing.annotations.open_world_hint is False
+    assert listing.annotations.read_only_hint is tool.read_only
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_no_schema_carries_generated_noise(tool: Any) -> None:
+    def walk(node: Any, inside_properties: bool = False) -> None:
+        if isinstance(node, dict):
+            assert inside_properties or "title" not in node
+            for key, value in node.items():
+                walk(value, key in ("properties", "$defs") and not inside_properties)
+
+    walk(tool.listing().input_schema)
+    walk(tool.listing().output_schema)
+    assert issubclass(tool.arguments, BaseModel)

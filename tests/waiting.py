@@ -1,0 +1,15 @@
+"""Wait on a condition instead of sleeping."""
+
+import threading
+import time
+from collections.abc import Callable
+
+
+def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = 30.0) -> None:
+    """Return once the condition holds; fail with what was waited for where it does not in time."""
+    pause = threading.Event()
+    deadline = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > deadline:
+            raise AssertionError(f"waited {seconds:.0f} s in vain until {what}")
+        pause.wait(0.02)
