@@ -24,7 +24,7 @@ test: install
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy functions infra tests benchmarks
+	$(BIN)/mypy functions infra tests $(wildcard benchmarks)
 
 format: install
 	$(BIN)/ruff check --fix .

@@ -1,0 +1,26 @@
+"""Node.js and its packages for the JavaScript clients and the conformance suite."""
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+JS = Path(__file__).parent / "js"
+
+
+@pytest.fixture(scope="session")
+def javascript() -> str:
+    """A PATH on which `node` is recent enough and the packages are installed; skips loudly without Node.js."""
+    if shutil.which("npm") is None:
+        pytest.skip("NOT TESTED: Node.js is not installed, so no JavaScript client is driven")
+    stamp = JS / "node_modules" / ".made"
+    wanted = (JS / "package.json").read_text()
+    if not stamp.exists() or stamp.read_text() != wanted:
+        command = ["npm", "install", "--no-package-lock", "--no-audit", "--no-fund", "--loglevel=error"]
+        ended = subprocess.run(command, cwd=JS, capture_output=True, text=True, check=False)
+        if ended.returncode:
+            pytest.skip(f"NOT TESTED: the JavaScript packages cannot be installed: {ended.stderr[-300:]}")
+        stamp.write_text(wanted)
+    return f"{JS / 'node_modules' / '.bin'}{os.pathsep}{os.environ['PATH']}"

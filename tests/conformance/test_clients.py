@@ -1,0 +1,74 @@
+"""The clients in the field list and call every tool, in both protocol eras."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import venv
+from pathlib import Path
+from typing import Any
+
+import pytest
+from mnemosyne.mcp.tools import TOOLS
+
+from tests.dev import DevServer
+
+HERE = Path(__file__).parent
+NAMES = {tool.name for tool in TOOLS}
+OTHERS: dict[str, Any] = {}
+"""Tools beyond the first seven, with the arguments to call them with; "ID" stands for the memory's id."""
+
+
+def _check(printed: str) -> None:
+    answer = json.loads(printed.strip().splitlines()[-1])
+    assert set(answer["tools"]) == NAMES
+    assert set(answer["called"]) == NAMES
+
+
+def _run(*command: str | Path, path: str | None = None) -> str:
+    environment = {**os.environ, **({"PATH": path} if path else {})}
+    ended = subprocess.run(command, capture_output=True, text=True, timeout=120, env=environment, check=False)
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+    return ended.stdout
+
+
+@pytest.mark.parametrize("mode", ["auto", "legacy", "modern"])
+def test_the_python_client_2(dev: DevServer, mode: str) -> None:
+    _check(_run(sys.executable, HERE / "drive.py", dev.url, mode, json.dumps(OTHERS)))
+
+
+@pytest.mark.parametrize("packages", [("mcp==1.26.0",), ("mcp==1.9.4", "pydantic==2.11.7")], ids=" ".join)
+def test_the_python_client_1(dev: DevServer, packages: tuple[str, ...]) -> None:
+    python = _environment(packages)
+    _check(_run(python, HERE / "drive.py", dev.url, "1.x", json.dumps(OTHERS)))
+
+
+@pytest.mark.parametrize("sdk", ["sdk", "client"])
+def test_the_javascript_sdks(dev: DevServer, javascript: str, sdk: str) -> None:
+    _check(_run("node", HERE / "js" / "drive.mjs", sdk, dev.url, json.dumps(OTHERS), path=javascript))
+
+
+def test_the_inspector_lists_and_calls(dev: DevServer, javascript: str) -> None:
+    inspector = (HERE / "js/node_modules/.bin/mcp-inspector", "--cli", dev.url, "--transport", "http", "--method")
+    listed = json.loads(_run(*inspector, "tools/list", path=javascript))
+    assert {tool["name"] for tool in listed["tools"]} == NAMES
+    dev.outcome(dev.ingest("the inspector was here", tags=["inspector"]))
+    called = _run(
+        *inspector, "tools/call", "--tool-name", "retrieve_memories", "--tool-arg", "query=inspector", path=javascript
+    )
+    assert "the inspector was here" in called
+
+
+def _environment(packages: tuple[str, ...]) -> Path:
+    """The Python of an environment with those packages, made once."""
+    directory = HERE / ".clients" / packages[0]
+    python = directory / "bin" / "python"
+    if not (directory / "made").exists():
+        shutil.rmtree(directory, ignore_errors=True)
+        venv.create(directory, with_pip=True)
+        install = [python, "-m", "pip", "install", "--quiet", *packages]
+        if subprocess.run(install, capture_output=True, check=False).returncode:
+            pytest.skip(f"NOT TESTED: {packages[0]} cannot be installed here")
+        (directory / "made").touch()
+    return python
