@@ -15,7 +15,7 @@ async def connect(url: str, mode: str, exits: AsyncExitStack) -> Any:
     """A connected client, whichever of the package's interfaces it has."""
     if mode == "1.x":
         from mcp import ClientSession
-        from mcp.client.streamable_http import streamablehttp_client
+        from mcp.client.streamable_http import streamablehttp_client  # type: ignore[attr-defined]  # before 2.0
 
         read, write, _ = await exits.enter_async_context(streamablehttp_client(url))
         session = await exits.enter_async_context(ClientSession(read, write))

@@ -67,7 +67,7 @@ def _environment(packages: tuple[str, ...]) -> Path:
     if not (directory / "made").exists():
         shutil.rmtree(directory, ignore_errors=True)
         venv.create(directory, with_pip=True)
-        install = [python, "-m", "pip", "install", "--quiet", *packages]
+        install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", *packages]
         if subprocess.run(install, capture_output=True, check=False).returncode:
             pytest.skip(f"NOT TESTED: {packages[0]} cannot be installed here")
         (directory / "made").touch()
