@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from mnemosyne.domain.calendar_spans import Calendar, Span
+from mnemosyne.domain.time_grammar import Grammar
 from mnemosyne.errors import InvalidRequest
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -71,3 +73,63 @@ def _bound(name: str, text: str, here: tzinfo, *, end: bool) -> datetime | None:
 
 def _midnight(day: date, here: tzinfo) -> datetime:
     return datetime.combine(day, time.min, tzinfo=here).astimezone(UTC)
+
+
+EXAMPLES = (
+    "yesterday, last week, 3 days ago, the past 2 months, last Tuesday, March 2025, Q1 2025, summer 2025, "
+    "2026-05-20, between May 1 and May 15, since Monday, before 2025"
+)
+EXPRESSION_LENGTH = 200
+_SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
+_ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
+
+
+def resolve(expression: str, *, now: datetime, timezone: str = "UTC") -> TimeWindow:
+    """The window that a natural-language expression means at `now` (aware) in `timezone`.
+
+    The whole expression must be understood. Weeks start on Monday; months, weekdays and holidays without a year
+    mean the latest that have begun. Raises InvalidRequest, with examples, for anything else, and for an unknown
+    time zone; never drops a part of the expression.
+    """
+    calendar = Calendar(now, zone(timezone))
+    text = " ".join(expression.replace("’", "'").casefold().split()).rstrip("?.! ")
+    try:
+        span = _spanned(text, calendar) if 0 < len(text) <= EXPRESSION_LENGTH else None
+    except (ValueError, OverflowError):
+        span = None  # understood in form, but no date of this calendar: 30 February, 99,999 years ago
+    if span is None or (span.start and span.end and span.start >= span.end):
+        raise InvalidRequest(f"time_expr {expression[:EXPRESSION_LENGTH]!r} is not understood; try: {EXAMPLES}")
+    return TimeWindow(after=span.start, before=span.end)
+
+
+def _spanned(text: str, calendar: Calendar) -> Span | None:
+    grammar = Grammar(calendar)
+    if (between := text.removeprefix("between ")) != text:
+        return _range(between, grammar)
+    if span := grammar.span(text):
+        return span
+    if span := _range(text.removeprefix("from "), grammar):
+        return span
+    if not (match := _ONE_SIDED.fullmatch(text)) or not (span := grammar.span(match[2])):
+        return None
+    match match[1]:
+        case "since" | "from":
+            return Span(start=span.start, end=None)
+        case "before":
+            return Span(start=None, end=span.start)
+        case "after":
+            return Span(start=span.end, end=None)
+    return Span(start=None, end=span.end)
+
+
+def _range(text: str, grammar: Grammar) -> Span | None:
+    """From the start of one span to the end of another; the first, where it needs a year, begins before the second."""
+    for separator in _SEPARATORS.finditer(text):
+        last = grammar.span(text[: separator.start()]) and grammar.span(text[separator.end() :])
+        if last is None or last.end is None:
+            continue
+        horizon = (last.end - timedelta(microseconds=1)).astimezone(grammar.calendar.zone).date()
+        first = Grammar(grammar.calendar, horizon).span(text[: separator.start()])
+        if first and first.start and first.start < last.end:
+            return Span(start=first.start, end=last.end)
+    return None
