@@ -2,6 +2,215 @@
 
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
+CREATE FUNCTION public.memory_quality(rating_count integer, rating_sum integer, fetches bigint) RETURNS double precision
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN LEAST(1.0, (((1.0 + (((rating_sum + rating_count))::numeric / 2.0)) / (2.0 + (rating_count)::numeric)) + (0.2 * LEAST(1.0, (ln((1.0 + (fetches)::numeric)) / ln(101.0))))));
+CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $_$
+DECLARE
+    -- Up to this many, comparing every vector is as fast as walking the index, and exact.
+    exact_up_to CONSTANT integer := 10000;
+    -- Words so common that together they would match more than this only add to the score of what others found.
+    lexical_rows CONSTANT integer := 5000;
+    candidates integer := greatest(3 * p_limit, 100);
+    vector_ halfvec := CAST(p_vector AS halfvec);
+    plan json;
+    estimated double precision;
+    strategy text;
+    terms tsquery[];
+    weights double precision[];
+    generating tsquery;
+    near_ids uuid[] := '{}';
+    near double precision[] := '{}';
+    word_ids uuid[] := '{}';
+    words double precision[] := '{}';
+    hits json;
+    considered integer;
+BEGIN
+    EXECUTE 'EXPLAIN (FORMAT JSON) SELECT 1 FROM memories WHERE namespace = $1'
+        ' AND ($2 IS NULL OR "timestamp" >= $2) AND ($3 IS NULL OR "timestamp" < $3)'
+        ' AND ($4 IS NULL OR tag_keys && $4) AND ($5 IS NULL OR tag_keys @> $5)'
+        ' AND ($6 OR superseded_by IS NULL)'
+        INTO plan
+        USING p_namespace, p_after, p_before, p_any_tags, p_all_tags, p_include_superseded;
+    estimated := CAST(plan -> 0 -> 'Plan' ->> 'Plan Rows' AS double precision);
+    IF p_query IS NULL OR p_mode = 'exact' THEN
+        strategy := CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END;
+        SELECT array_agg(found.id), array_agg(1.0) INTO near_ids, near FROM (
+            SELECT m.id FROM memories m
+            WHERE m.namespace = p_namespace
+                AND (p_after IS NULL OR m."timestamp" >= p_after)
+                AND (p_before IS NULL OR m."timestamp" < p_before)
+                AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
+                AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
+                AND (p_include_superseded OR m.superseded_by IS NULL)
+                AND (p_query IS NULL OR m.content ILIKE '%' || replace(replace(replace(
+                    p_query, '\', '\\'), '%', '\%'), '_', '\_') || '%')
+            ORDER BY m."timestamp" DESC, m.id DESC
+            LIMIT CASE WHEN p_quality_weight > 0 THEN candidates ELSE p_limit END
+        ) AS found;
+    END IF;
+    IF p_query IS NOT NULL AND p_mode <> 'exact' AND vector_ IS NOT NULL THEN
+        IF estimated > exact_up_to THEN
+            -- The index is walked until enough of what it yields passes the filters.
+            strategy := 'hnsw';
+            WITH walked AS MATERIALIZED (
+                SELECT m.id, m.embedding <=> vector_ AS distance FROM memories m
+                WHERE m.namespace = p_namespace
+                    AND (p_after IS NULL OR m."timestamp" >= p_after)
+                    AND (p_before IS NULL OR m."timestamp" < p_before)
+                    AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
+                    AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
+                    AND (p_include_superseded OR m.superseded_by IS NULL)
+                ORDER BY m.embedding <=> vector_
+                LIMIT candidates
+            ), walked_chunks AS MATERIALIZED (
+                SELECT c.memory_id, c.embedding <=> vector_ AS distance FROM memory_chunks c
+                WHERE c.namespace = p_namespace AND EXISTS (
+                    SELECT FROM memories m
+                    WHERE m.id = c.memory_id
+                        AND (p_after IS NULL OR m."timestamp" >= p_after)
+                        AND (p_before IS NULL OR m."timestamp" < p_before)
+                        AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
+                        AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
+                        AND (p_include_superseded OR m.superseded_by IS NULL)
+                )
+                ORDER BY c.embedding <=> vector_
+                LIMIT candidates
+            )
+            SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO near_ids, near FROM (
+                SELECT both_.id, min(both_.distance) AS distance
+                FROM (SELECT * FROM walked UNION ALL SELECT * FROM walked_chunks) AS both_ (id, distance)
+                GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
+            ) AS found;
+        END IF;
+        IF estimated <= exact_up_to OR coalesce(cardinality(near_ids), 0) < least(p_limit, candidates) THEN
+            -- `+ 0` keeps the index out of it: every vector that passes the filters is compared.
+            strategy := 'exact';
+            SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO near_ids, near FROM (
+                SELECT both_.id, min(both_.distance) AS distance FROM (
+                    SELECT m.id, (m.embedding <=> vector_) + 0 AS distance FROM memories m
+                    WHERE m.namespace = p_namespace
+                        AND (p_after IS NULL OR m."timestamp" >= p_after)
+                        AND (p_before IS NULL OR m."timestamp" < p_before)
+                        AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
+                        AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
+                        AND (p_include_superseded OR m.superseded_by IS NULL)
+                    UNION ALL
+                    SELECT m.id, (c.embedding <=> vector_) + 0 AS distance
+                    FROM memory_chunks c JOIN memories m ON m.id = c.memory_id
+                    WHERE m.namespace = p_namespace AND c.namespace = p_namespace
+                        AND (p_after IS NULL OR m."timestamp" >= p_after)
+                        AND (p_before IS NULL OR m."timestamp" < p_before)
+                        AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
+                        AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
+                        AND (p_include_superseded OR m.superseded_by IS NULL)
+                ) AS both_
+                GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
+            ) AS found;
+        END IF;
+    END IF;
+    IF p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND vector_ IS NULL)) THEN
+        strategy := concat_ws('+', strategy, 'fulltext');
+        SELECT array_agg(t.term), array_agg(t.weight) INTO terms, weights FROM search_terms(p_query) AS t;
+        SELECT CAST(string_agg(CAST(t.term AS text), ' | ') AS tsquery) INTO generating FROM (
+            SELECT s.term, sum(s.share) OVER (ORDER BY s.share, s.term) - s.share AS rarer_share
+            FROM search_terms(p_query) AS s
+        ) AS t
+        WHERE t.rarer_share * estimated <= lexical_rows;
+        SELECT array_agg(found.id), array_agg(found.rank) INTO word_ids, words FROM (
+            SELECT m.id, (
+                SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1)) FROM unnest(terms, weights) AS t (term, weight)
+            ) AS rank
+            FROM memories m
+            WHERE m.namespace = p_namespace AND m.search_text @@ generating
+                AND (p_after IS NULL OR m."timestamp" >= p_after)
+                AND (p_before IS NULL OR m."timestamp" < p_before)
+                AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
+                AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
+                AND (p_include_superseded OR m.superseded_by IS NULL)
+            ORDER BY rank DESC, m.id
+            LIMIT candidates
+        ) AS found;
+    END IF;
+    -- Score-normalised convex fusion over the union of both lists (Bruch, Gai, Ingber 2023), then quality. A list
+    -- that is not asked for has weight 0, and alone a list keeps its own scores.
+    WITH listed AS (
+        SELECT coalesce(n.id, w.id) AS id, n.score AS near, w.score AS words
+        FROM unnest(near_ids, near) AS n (id, score)
+        FULL JOIN unnest(word_ids, words) AS w (id, score) ON w.id = n.id
+    ), completed AS (
+        SELECT listed.id, m."timestamp", memory_quality(m.rating_count, m.rating_sum, m.fetches) AS quality,
+               coalesce(listed.near, greatest(1.0 - (m.embedding <=> vector_), 1.0 - (
+                   SELECT min(c.embedding <=> vector_) FROM memory_chunks c WHERE c.memory_id = listed.id
+               ))) AS near,
+               coalesce(listed.words, (
+                   SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1))
+                   FROM unnest(terms, weights) AS t (term, weight)
+               ), 0) AS words
+        FROM listed JOIN memories m ON m.id = listed.id
+    ), bounds AS (
+        SELECT min(c.near) AS near_min, nullif(max(c.near) - min(c.near), 0) AS near_span,
+               min(c.words) AS words_min, nullif(max(c.words) - min(c.words), 0) AS words_span
+        FROM completed c
+    ), fused AS (
+        SELECT c.id, c."timestamp", c.quality, CASE
+            WHEN p_query IS NULL THEN 0.0
+            WHEN strategy LIKE '%+fulltext' THEN
+                (1 - p_lexical_weight) * coalesce((c.near - b.near_min) / b.near_span, 1.0)
+                + p_lexical_weight * coalesce((c.words - b.words_min) / b.words_span, least(c.words, 1.0))
+            WHEN strategy = 'fulltext' THEN coalesce(c.words / (b.words_min + b.words_span), 1.0)
+            ELSE least(1.0, greatest(0.0, c.near))
+        END AS relevance
+        FROM completed c, bounds b
+    ), scored AS (
+        SELECT f.*, (1 - p_quality_weight) * f.relevance + p_quality_weight * f.quality AS score, count(*) OVER () AS n
+        FROM fused f
+        ORDER BY score DESC, f."timestamp" DESC, f.id DESC
+        LIMIT p_limit
+    )
+    SELECT json_agg(json_build_object(
+        'id', m.id, 'timestamp', m."timestamp", 'content', m.content, 'title', m.title, 'tags', m.tags,
+        'metadata', m.metadata, 'superseded_by', m.superseded_by, 'quality', s.quality,
+        'relevance', CASE WHEN p_query IS NOT NULL THEN s.relevance END, 'score', s.score
+    ) ORDER BY s.score DESC, s."timestamp" DESC, s.id DESC), max(s.n)
+    INTO hits, considered
+    FROM scored s JOIN memories m ON m.id = s.id;
+    RETURN json_build_object('strategy', strategy, 'estimated', estimated, 'considered', coalesce(considered, 0),
+                             'hits', coalesce(hits, '[]'));
+END
+$_$;
+CREATE FUNCTION public.search_terms(p_query text) RETURNS TABLE(term tsquery, share double precision, weight double precision)
+    LANGUAGE sql STABLE
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ WITH statistic AS (
+          SELECT ((pg_stats.most_common_elems)::text)::text[] AS words,
+             pg_stats.most_common_elem_freqs AS shares
+            FROM pg_stats
+           WHERE ((pg_stats.schemaname = 'public'::name) AND (pg_stats.tablename = 'memories'::name) AND (pg_stats.attname = 'search_text'::name))
+         ), known AS (
+          SELECT word.word,
+             statistic.shares[word.place] AS share,
+             statistic.shares[(cardinality(statistic.words) + 1)] AS "least"
+            FROM statistic,
+             LATERAL unnest(statistic.words) WITH ORDINALITY word(word, place)
+         ), weighed AS (
+          SELECT (((''''::text || replace(replace(unnest.lexeme, '\'::text, '\\'::text), ''''::text, ''''''::text)) || ''''::text))::tsquery AS term,
+             COALESCE((known.share)::double precision, ( SELECT (known_1."least" / (2)::double precision)
+                    FROM known known_1
+                  LIMIT 1), (0.001)::double precision) AS share
+            FROM (unnest(to_tsvector('english'::regconfig, search_terms.p_query)) unnest(lexeme, positions, weights)
+              LEFT JOIN known ON ((known.word = unnest.lexeme)))
+         )
+  SELECT weighed.term,
+     weighed.share,
+     sqrt(ln(((1.0)::double precision + ((1.0)::double precision / GREATEST(weighed.share, (0.00001)::double precision))))) AS sqrt
+    FROM weighed
+   ORDER BY weighed.share, weighed.term;
+END;
 CREATE TABLE public.ingest_requests (
     namespace text NOT NULL,
     request_id uuid NOT NULL,
@@ -28,10 +237,38 @@ CREATE TABLE public.memories (
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
     embedding public.halfvec(768) NOT NULL,
+    superseded_by uuid,
+    rating_count integer DEFAULT 0 NOT NULL,
+    rating_sum integer DEFAULT 0 NOT NULL,
+    fetches bigint DEFAULT 0 NOT NULL,
+    search_text tsvector GENERATED ALWAYS AS (to_tsvector('english'::regconfig,
+CASE
+    WHEN (POSITION((title) IN (translate(content, '	
+'::text, '   '::text))) > 0) THEN content
+    ELSE ((title || ' '::text) || content)
+END)) STORED NOT NULL,
     CONSTRAINT memories_content_hash_check CHECK ((content_hash ~ '^[0-9a-f]{64}$'::text))
 )
-WITH (fillfactor='70', toast_tuple_target='8160');
+WITH (fillfactor='70', toast_tuple_target='8160', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE PLAIN;
+ALTER TABLE ONLY public.memories ALTER COLUMN search_text SET STATISTICS 200;
+CREATE TABLE public.memory_chunks (
+    memory_id uuid NOT NULL,
+    chunk_index integer NOT NULL,
+    namespace text NOT NULL,
+    embedding public.halfvec(768) NOT NULL,
+    CONSTRAINT memory_chunks_chunk_index_check CHECK ((chunk_index > 0))
+)
+WITH (toast_tuple_target='8160');
+ALTER TABLE ONLY public.memory_chunks ALTER COLUMN embedding SET STORAGE PLAIN;
+CREATE TABLE public.memory_ratings (
+    memory_id uuid NOT NULL,
+    namespace text NOT NULL,
+    rating smallint NOT NULL,
+    reason text,
+    rated_at timestamp with time zone DEFAULT now() NOT NULL,
+    CONSTRAINT memory_ratings_rating_check CHECK (((rating >= '-1'::integer) AND (rating <= 1)))
+);
 CREATE TABLE public.schema_migrations (
     version integer NOT NULL,
     name text NOT NULL,
@@ -44,15 +281,36 @@ ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_namespace_content_hash_key UNIQUE (namespace, content_hash);
 ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.memory_chunks
+    ADD CONSTRAINT memory_chunks_pkey PRIMARY KEY (memory_id, chunk_index);
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 CREATE INDEX memories_embedding ON public.memories USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='200');
 CREATE INDEX memories_newest ON public.memories USING btree (namespace, "timestamp" DESC, id DESC);
+CREATE INDEX memories_search_text ON public.memories USING gin (search_text);
+CREATE INDEX memories_superseded ON public.memories USING btree (superseded_by) WHERE (superseded_by IS NOT NULL);
 CREATE INDEX memories_tags ON public.memories USING gin (tag_keys);
+CREATE INDEX memory_chunks_embedding ON public.memory_chunks USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='200');
+CREATE INDEX memory_ratings_memory ON public.memory_ratings USING btree (memory_id);
+ALTER TABLE ONLY public.memories
+    ADD CONSTRAINT memories_superseded_by_fkey FOREIGN KEY (superseded_by) REFERENCES public.memories(id) ON DELETE SET NULL;
+ALTER TABLE ONLY public.memory_chunks
+    ADD CONSTRAINT memory_chunks_memory_id_fkey FOREIGN KEY (memory_id) REFERENCES public.memories(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.memory_ratings
+    ADD CONSTRAINT memory_ratings_memory_id_fkey FOREIGN KEY (memory_id) REFERENCES public.memories(id) ON DELETE CASCADE;
 ALTER TABLE public.ingest_requests ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.memory_chunks ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.memory_ratings ENABLE ROW LEVEL SECURITY;
 CREATE POLICY namespace_isolation ON public.ingest_requests TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
 CREATE POLICY namespace_isolation ON public.memories TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+CREATE POLICY namespace_isolation ON public.memory_chunks TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+CREATE POLICY namespace_isolation ON public.memory_ratings TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) TO mnemosyne_runtime;
+REVOKE ALL ON FUNCTION public.search_terms(p_query text) FROM PUBLIC;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_runtime;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;
+GRANT SELECT,INSERT ON TABLE public.memory_chunks TO mnemosyne_runtime;
+GRANT SELECT,INSERT ON TABLE public.memory_ratings TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_runtime;

@@ -1,15 +1,28 @@
 """Small stand-ins for the ports, for tests of pure logic. The contract suite holds them to what the real ones do."""
 
+import math
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from datetime import UTC, datetime
 from uuid import UUID
 
 import numpy as np
 from mnemosyne.domain.chronicle import tag_key
-from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, Memory, MemoryHead
-from mnemosyne.domain.search import Filters, Hit, TagMatch
-from mnemosyne.errors import Unavailable
+from mnemosyne.domain.memory import (
+    IngestRequest,
+    IngestState,
+    IngestStatus,
+    ListPosition,
+    Memory,
+    MemoryChange,
+    MemoryHead,
+    Rating,
+    Stats,
+)
+from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch
+from mnemosyne.errors import Conflict, NotFound, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
 
@@ -21,6 +34,8 @@ class FakeEmbedder:
 
     model = "fake"
     dimension = 64
+    chunk_characters = 200
+    lexical_weight = 0.5
 
     def __init__(self) -> None:
         self.embedded: list[str] = []
@@ -30,9 +45,14 @@ class FakeEmbedder:
         if self.away:
             raise Unavailable("the embedder is away")
         self.embedded += texts
-        return [self.embed_query(text) for text in texts]
+        return [self._embed(text) for text in texts]
 
     def embed_query(self, text: str) -> Vector:
+        if self.away:
+            raise Unavailable("the embedder is away")
+        return self._embed(text)
+
+    def _embed(self, text: str) -> Vector:
         vector = np.zeros(self.dimension, dtype=np.float32)
         for word in text.casefold().split():
             vector[sum(word.strip(".,?!").encode()) % self.dimension] += 1.0
@@ -80,9 +100,9 @@ class FakeClaim:
         self._store.requests[key] = status
         return status
 
-    def store(self, vectors: Sequence[Vector], model: str) -> Mapping[UUID, IngestStatus]:
+    def store(self, embeddings: Sequence[Sequence[Vector]], model: str) -> Mapping[UUID, IngestStatus]:
         outcomes = {}
-        for request, vector in zip(self.new, vectors, strict=True):
+        for request, vectors in zip(self.new, embeddings, strict=True):
             found = self._store.by_hash(self._namespace, request.content_hash)
             state = IngestState.DUPLICATE if found else IngestState.STORED
             memory = found or Memory(
@@ -97,7 +117,7 @@ class FakeClaim:
                 created_at=NOW,
                 last_seen_at=NOW,
             )
-            self._store.memories[memory.id] = (self._namespace, memory, vector)
+            self._store.memories[memory.id] = (self._namespace, memory, vectors)
             outcomes[request.request_id] = self._record(request, state, memory.id)
         return outcomes
 
@@ -106,7 +126,8 @@ class FakeStore:
     """The MemoryStore in dictionaries."""
 
     def __init__(self) -> None:
-        self.memories: dict[UUID, tuple[str, Memory, Vector]] = {}
+        self.memories: dict[UUID, tuple[str, Memory, Sequence[Vector]]] = {}
+        self.counts: dict[UUID, tuple[int, int, int]] = {}
         self.requests: dict[tuple[str, UUID], IngestStatus] = {}
         self.locked: set[tuple[str, str]] = set()
 
@@ -147,39 +168,123 @@ class FakeStore:
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         return {i: self.requests[namespace, i] for i in request_ids if (namespace, i) in self.requests}
 
-    def search(self, namespace: str, vector: Vector, filters: Filters, limit: int) -> Sequence[Hit]:
-        hits = [
-            Hit(memory=m, relevance=max(0.0, float(v @ vector)))
-            for n, m, v in self.memories.values()
-            if n == namespace and _passes(m, filters)
-        ]
-        return sorted(hits, key=lambda hit: (-hit.relevance, hit.memory.id))[:limit]
+    def search(self, namespace: str, query: SearchQuery, vector: Vector | None, *, lexical_weight: float) -> Ranking:
+        hits = []
+        for n, m, vectors in self.memories.values():
+            if n != namespace or not _passes(m, query.filters):
+                continue
+            if query.query and query.mode is SearchMode.EXACT and query.query.lower() not in m.content.lower():
+                continue
+            relevance: float | None = None
+            if query.query and query.mode is SearchMode.EXACT:
+                relevance = 1.0
+            elif query.query and vector is not None:
+                relevance = max(0.0, *(float(v @ vector) for v in vectors))
+            score = (1 - query.quality_weight) * (relevance or 0.0) + query.quality_weight * m.quality
+            hits.append(_hit(m, relevance, score))
+        hits.sort(key=lambda hit: (hit.score, hit.timestamp, hit.id), reverse=True)
+        return Ranking(hits=hits[: query.limit], strategy="exact", estimated=len(hits), considered=len(hits))
 
-    def get(self, namespace: str, memory_id: UUID) -> Memory | None:
+    def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
+        memory = self._get(namespace, memory_id)
+        return self._count(memory, fetches=1) if memory else None
+
+    def _get(self, namespace: str, memory_id: UUID) -> Memory | None:
         found = self.memories.get(memory_id)
         return found[1] if found and found[0] == namespace else None
 
-    def list(self, namespace: str, filters: Filters, limit: int) -> Sequence[MemoryHead]:
+    def _keep(self, memory: Memory) -> Memory:
+        namespace, _, vectors = self.memories[memory.id]
+        self.memories[memory.id] = (namespace, memory, vectors)
+        return memory
+
+    def _count(self, memory: Memory, *, rating: int | None = None, fetches: int = 0) -> Memory:
+        count, total, read = self.counts.get(memory.id, (0, 0, 0))
+        count, total, read = count + (rating is not None), total + (rating or 0), read + fetches
+        self.counts[memory.id] = (count, total, read)
+        liked = (1 + (total + count) / 2) / (2 + count)
+        quality = min(1.0, liked + 0.2 * min(1.0, math.log(1 + read) / math.log(101)))
+        return self._keep(replace(memory, quality=quality))
+
+    def list(
+        self, namespace: str, filters: Filters, limit: int, *, beyond: ListPosition | None = None
+    ) -> Sequence[MemoryHead]:
         heads = [
             MemoryHead(id=m.id, timestamp=m.timestamp, title=m.title, tags=m.tags)
             for n, m, _ in self.memories.values()
             if n == namespace and _passes(m, filters)
         ]
+        if beyond:
+            heads = [head for head in heads if (head.timestamp, head.id) < (beyond.timestamp, beyond.id)]
         return sorted(heads, key=lambda head: (head.timestamp, head.id), reverse=True)[:limit]
 
+    def update(self, namespace: str, memory_id: UUID, change: MemoryChange) -> Memory | None:
+        memory, successor = self._get(namespace, memory_id), change.superseded_by
+        while successor is not None:
+            if successor == memory_id:
+                raise Conflict("a circle would hide both")
+            if (next_one := self._get(namespace, successor)) is None:
+                raise NotFound(f"superseded_by must be the id of a memory, and no memory has the id {successor}")
+            successor = next_one.superseded_by
+        if memory is None:
+            return None
+        return self._keep(
+            replace(
+                memory,
+                title=memory.title if change.title is None else change.title,
+                tags=memory.tags if change.tags is None else change.tags,
+                metadata=memory.metadata if change.metadata is None else change.metadata,
+                superseded_by=None if change.not_superseded else change.superseded_by or memory.superseded_by,
+            )
+        )
+
+    def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
+        memory = self._get(namespace, memory_id)
+        return Rating(before=memory.quality, after=self._count(memory, rating=rating).quality) if memory else None
+
+    def stats(self, namespace: str) -> Stats:
+        mine = [m for n, m, _ in self.memories.values() if n == namespace]
+        states = [status.state for (n, _), status in self.requests.items() if n == namespace]
+        tags = Counter(tag_key(tag) for m in mine for tag in m.tags)
+        return Stats(
+            memories=len(mine),
+            tags=dict(tags.most_common(20)),
+            pending=states.count(IngestState.QUEUED),
+            dead_lettered=states.count(IngestState.DEAD_LETTERED),
+            oldest=min((m.timestamp for m in mine), default=None),
+            newest=max((m.timestamp for m in mine), default=None),
+            storage_bytes=sum(len(m.content) for m in mine),
+        )
+
     def delete(self, namespace: str, memory_id: UUID) -> str | None:
-        memory = self.get(namespace, memory_id)
+        memory = self._get(namespace, memory_id)
         if memory is None:
             return None
         del self.memories[memory_id]
         return memory.title
 
 
+def _hit(memory: Memory, relevance: float | None, score: float) -> Hit:
+    return Hit(
+        id=memory.id,
+        timestamp=memory.timestamp,
+        title=memory.title,
+        content=memory.content,
+        tags=memory.tags,
+        metadata=memory.metadata,
+        superseded_by=memory.superseded_by,
+        relevance=relevance,
+        quality=memory.quality,
+        score=score,
+    )
+
+
 def _passes(memory: Memory, filters: Filters) -> bool:
     keys = {tag_key(tag) for tag in memory.tags}
     wanted = {tag_key(tag) for tag in filters.tags}
     return (
-        (filters.after is None or memory.timestamp >= filters.after)
+        (filters.include_superseded or memory.superseded_by is None)
+        and (filters.after is None or memory.timestamp >= filters.after)
         and (filters.before is None or memory.timestamp < filters.before)
         and (not wanted or (wanted <= keys if filters.tag_match is TagMatch.ALL else bool(wanted & keys)))
     )

@@ -9,8 +9,18 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
-from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, Memory, MemoryHead
-from mnemosyne.domain.search import Filters, Hit
+from mnemosyne.domain.memory import (
+    IngestRequest,
+    IngestState,
+    IngestStatus,
+    ListPosition,
+    Memory,
+    MemoryChange,
+    MemoryHead,
+    Rating,
+    Stats,
+)
+from mnemosyne.domain.search import Filters, Ranking, SearchQuery
 
 Vector = NDArray[np.float32]
 """One L2-normalised embedding."""
@@ -26,6 +36,14 @@ class Embedder(Protocol):
     @property
     def dimension(self) -> int:
         """Length of every vector."""
+
+    @property
+    def chunk_characters(self) -> int:
+        """How long a text it embeds well; longer ones are cut into chunks."""
+
+    @property
+    def lexical_weight(self) -> float:
+        """How much words count against its meaning in a hybrid search, in [0, 1]; measured, not guessed."""
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """One vector per text, in order, as documents to be found; raises Unavailable or InvalidRequest."""
@@ -56,8 +74,8 @@ class Claim(Protocol):
     def busy(self) -> Sequence[IngestRequest]:
         """The requests whose content another delivery is storing at this moment."""
 
-    def store(self, vectors: Sequence[Vector], model: str) -> Mapping[UUID, IngestStatus]:
-        """Store the new requests' memories and record the outcomes, in one transaction."""
+    def store(self, embeddings: Sequence[Sequence[Vector]], model: str) -> Mapping[UUID, IngestStatus]:
+        """Store the new requests' memories, each with one vector per chunk, and record the outcomes."""
 
 
 class MemoryStore(Protocol):
@@ -75,17 +93,28 @@ class MemoryStore(Protocol):
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """What is known of each request; those not yet seen are absent."""
 
-    def search(self, namespace: str, vector: Vector, filters: Filters, limit: int) -> Sequence[Hit]:
-        """The nearest memories within the filters, best first."""
+    def search(self, namespace: str, query: SearchQuery, vector: Vector | None, *, lexical_weight: float) -> Ranking:
+        """The best memories within the filters; by words alone where there is no vector."""
 
-    def get(self, namespace: str, memory_id: UUID) -> Memory | None:
-        """One memory, whole."""
+    def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
+        """One memory, whole; counted, since what is read is worth more."""
 
-    def list(self, namespace: str, filters: Filters, limit: int) -> Sequence[MemoryHead]:
-        """The newest memories within the filters."""
+    def list(
+        self, namespace: str, filters: Filters, limit: int, *, beyond: ListPosition | None = None
+    ) -> Sequence[MemoryHead]:
+        """The newest memories within the filters, from beyond a position on."""
 
     def delete(self, namespace: str, memory_id: UUID) -> str | None:
         """Delete one memory; its title, or None where there is none."""
+
+    def update(self, namespace: str, memory_id: UUID, change: MemoryChange) -> Memory | None:
+        """The memory after the change, or None where there is none; raises Conflict, NotFound over supersession."""
+
+    def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
+        """Record a rating of -1, 0 or 1, or None where there is no such memory."""
+
+    def stats(self, namespace: str) -> Stats:
+        """The namespace in figures."""
 
 
 class Clock(Protocol):

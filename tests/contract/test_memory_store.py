@@ -1,15 +1,18 @@
 """What every MemoryStore does: the fake that unit tests lean on, and PostgreSQL."""
 
 import threading
+from collections.abc import Sequence
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
 
 import pytest
-from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
-from mnemosyne.domain.search import Filters, TagMatch
+from mnemosyne.domain.chunking import chunks
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, ListPosition, MemoryChange
+from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery, TagMatch
+from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import new_id
-from mnemosyne.ports import MemoryStore
+from mnemosyne.ports import MemoryStore, Vector
 
 from tests.fakes import NOW, FakeEmbedder, FakeStore, request
 
@@ -28,9 +31,18 @@ def _store(memories: MemoryStore, *requests: IngestRequest, namespace: str = "ns
     with memories.claim(namespace, requests) as claim:
         outcomes = dict(claim.settled)
         if claim.new:
-            vectors = EMBEDDER.embed_documents([r.content for r in claim.new])
-            outcomes |= claim.store(vectors, EMBEDDER.model)
+            outcomes |= claim.store([_embedded(r.content) for r in claim.new], EMBEDDER.model)
     return outcomes
+
+
+def _embedded(text: str) -> list[Vector]:
+    return list(EMBEDDER.embed_documents(chunks(text, limit=EMBEDDER.chunk_characters)))
+
+
+def _search(memories: MemoryStore, query: str | None, namespace: str = "ns", **fields: Any) -> Sequence[Hit]:
+    asked = SearchQuery(query=query, **fields)
+    vector = EMBEDDER.embed_query(query) if query and asked.mode is not SearchMode.EXACT else None
+    return memories.search(namespace, asked, vector, lexical_weight=EMBEDDER.lexical_weight).hits
 
 
 def _stored(memories: MemoryStore, content: str, *, namespace: str = "ns", **fields: Any) -> UUID:
@@ -47,7 +59,7 @@ def test_everything_stored_comes_back_exactly(memories: MemoryStore) -> None:
     made = request(content, tags=("a,b", " Ünï "), metadata=metadata, timestamp=when)
     outcome = _store(memories, made)[made.request_id]
     assert outcome.memory_id
-    memory = memories.get("ns", outcome.memory_id)
+    memory = memories.fetch("ns", outcome.memory_id)
     assert memory
     assert (memory.content, memory.title, memory.timestamp) == (content, "T", when)
     assert memory.tags == ("a,b", "Ünï", "NULL", "{x}", 'q"uote')
@@ -57,7 +69,7 @@ def test_everything_stored_comes_back_exactly(memories: MemoryStore) -> None:
 
 def test_the_longest_content_comes_back_exactly(memories: MemoryStore) -> None:
     content = "é🜚" * 50_000
-    memory = memories.get("ns", _stored(memories, content))
+    memory = memories.fetch("ns", _stored(memories, content))
     assert memory and memory.content == content
 
 
@@ -72,7 +84,7 @@ def test_the_same_content_in_another_namespace_is_another_memory(memories: Memor
     mine = _stored(memories, "a")
     theirs = _stored(memories, "a", namespace="other")
     assert mine != theirs
-    assert memories.get("ns", theirs) is None
+    assert memories.fetch("ns", theirs) is None
 
 
 def test_a_settled_request_keeps_its_outcome_after_a_delete(memories: MemoryStore) -> None:
@@ -80,13 +92,13 @@ def test_a_settled_request_keeps_its_outcome_after_a_delete(memories: MemoryStor
     outcome = _store(memories, made)[made.request_id]
     assert outcome.memory_id and memories.delete("ns", outcome.memory_id) == "a"
     assert _store(memories, made)[made.request_id] == outcome
-    assert memories.get("ns", outcome.memory_id) is None
+    assert memories.fetch("ns", outcome.memory_id) is None
 
 
 def test_nothing_is_kept_of_a_claim_that_ends_in_an_error(memories: MemoryStore) -> None:
     made = request("a")
     with pytest.raises(RuntimeError, match="crash"), memories.claim("ns", [made]) as claim:
-        claim.store(EMBEDDER.embed_documents(["a"]), "fake")
+        claim.store([_embedded("a")], "fake")
         raise RuntimeError("crash")
     assert memories.list("ns", Filters(), 10) == []
     assert memories.statuses("ns", [made.request_id]) == {}
@@ -97,7 +109,7 @@ def test_content_under_claim_is_busy_for_others_and_free_afterwards(memories: Me
     with memories.claim("ns", [first]) as claim, memories.claim("ns", [second, request("b")]) as other:
         assert [r.request_id for r in other.busy] == [second.request_id]
         assert [r.content for r in other.new] == ["b"]
-        claim.store(EMBEDDER.embed_documents(["a"]), "fake")
+        claim.store([_embedded("a")], "fake")
     assert _store(memories, second)[second.request_id].state is IngestState.DUPLICATE
 
 
@@ -127,15 +139,152 @@ def test_statuses_of_another_namespace_are_unknown(memories: MemoryStore) -> Non
 def test_the_nearest_come_first(memories: MemoryStore) -> None:
     for content in ("green tea", "black tea leaves", "fast cars"):
         _stored(memories, content)
-    hits = memories.search("ns", EMBEDDER.embed_query("green tea"), Filters(), 2)
-    assert [hit.memory.content for hit in hits] == ["green tea", "black tea leaves"]
+    hits = _search(memories, "green tea", limit=2)
+    assert [hit.content for hit in hits] == ["green tea", "black tea leaves"]
     assert hits[0].relevance == pytest.approx(1.0, abs=1e-3)
-    assert 0.0 <= hits[1].relevance < hits[0].relevance
+    assert hits[0].score == hits[0].relevance
+    assert hits[1].relevance is not None
+    assert 0.0 <= hits[1].relevance < 0.9
 
 
 def test_a_search_stays_in_its_namespace(memories: MemoryStore) -> None:
     _stored(memories, "tea", namespace="other")
-    assert memories.search("ns", EMBEDDER.embed_query("tea"), Filters(), 10) == []
+    for mode in SearchMode:
+        assert _search(memories, "tea", mode=mode) == []
+    assert _search(memories, None) == []
+
+
+def test_a_long_memory_is_found_by_its_best_chunk_and_only_once(memories: MemoryStore) -> None:
+    long = "Filler about nothing much. " * 60 + " ".join(f"The vault number {n} opens with mango." for n in range(9))
+    _stored(memories, long)
+    _stored(memories, "a vault of filler")
+    hits = _search(memories, "vault number opens with mango")
+    assert [hit.content for hit in hits] == [long, "a vault of filler"]
+
+
+def test_exact_takes_every_character_literally_and_ignores_case(memories: MemoryStore) -> None:
+    for content in ("100% sure_thing", "1000 surething", "back\\slash", "Zürich ÉTÉ"):
+        _stored(memories, content)
+    found = {}
+    for query in ("100%", "E_T", "k\\s", "%", "_", "été", "SURE"):
+        found[query] = [hit.content for hit in _search(memories, query, mode=SearchMode.EXACT)]
+    assert found["100%"] == ["100% sure_thing"]
+    assert found["E_T"] == ["100% sure_thing"]
+    assert found["k\\s"] == ["back\\slash"]
+    assert found["%"] == found["_"] == ["100% sure_thing"]
+    assert found["été"] == ["Zürich ÉTÉ"]
+    assert len(found["SURE"]) == 2
+
+
+def test_exact_is_newest_first_at_full_relevance(memories: MemoryStore) -> None:
+    for day in (2, 3, 1):
+        _stored(memories, f"day {day}", timestamp=NOW + timedelta(days=day))
+    hits = _search(memories, "day", mode=SearchMode.EXACT, limit=2)
+    assert [(hit.content, hit.relevance) for hit in hits] == [("day 3", 1.0), ("day 2", 1.0)]
+
+
+def test_without_a_query_the_newest_in_the_filter_come_first(memories: MemoryStore) -> None:
+    for day in (2, 3, 1):
+        _stored(memories, f"day {day}", timestamp=NOW + timedelta(days=day), tags=("x",))
+    for mode in SearchMode:
+        hits = _search(memories, None, mode=mode, filters=Filters(tags=("x",)), limit=2)
+        assert [(hit.content, hit.relevance) for hit in hits] == [("day 3", None), ("day 2", None)]
+
+
+def test_rating_reorders_a_boosted_search_and_no_other(memories: MemoryStore) -> None:
+    near, far = _stored(memories, "green tea"), _stored(memories, "green tea leaves in a box")
+    for _ in range(5):
+        memories.rate("ns", far, 1, "helped")
+        memories.rate("ns", near, -1, None)
+    assert [hit.id for hit in _search(memories, "green tea")] == [near, far]
+    assert [hit.id for hit in _search(memories, "green tea", quality_weight=0.7)] == [far, near]
+    alone = _search(memories, "green tea", quality_weight=1.0)
+    assert [hit.id for hit in alone] == [far, near]
+    assert [hit.score for hit in alone] == [hit.quality for hit in alone]
+
+
+def test_quality_begins_at_one_half_and_grows_with_ratings_and_reads(memories: MemoryStore) -> None:
+    memory_id = _stored(memories, "a")
+    rated = memories.rate("ns", memory_id, 1, "good")
+    assert rated
+    assert rated.before == 0.5
+    assert rated.after == pytest.approx(2 / 3)
+    read = memories.fetch("ns", memory_id)
+    assert read and read.quality == pytest.approx(2 / 3 + 0.2 * 0.150192, abs=1e-4)
+    for _ in range(120):
+        read = memories.fetch("ns", memory_id)
+    assert read and read.quality == pytest.approx(2 / 3 + 0.2)
+    for _ in range(30):
+        rated = memories.rate("ns", memory_id, 1, None)
+    assert rated and rated.after == 1.0
+
+
+def test_rating_or_changing_what_is_not_there_is_told(memories: MemoryStore) -> None:
+    theirs = _stored(memories, "a", namespace="other")
+    assert memories.rate("ns", theirs, 1, None) is None
+    assert memories.update("ns", theirs, MemoryChange(title="x")) is None
+
+
+def test_a_change_touches_only_what_it_names(memories: MemoryStore) -> None:
+    memory_id = _stored(memories, "a", tags=("old",), metadata={"k": 1})
+    changed = memories.update("ns", memory_id, MemoryChange(tags=("New",), title="T"))
+    assert changed
+    assert (changed.title, changed.tags, changed.metadata, changed.content) == ("T", ("New",), {"k": 1}, "a")
+    assert [hit.id for hit in _search(memories, None, filters=Filters(tags=("new",)))] == [memory_id]
+    assert _search(memories, None, filters=Filters(tags=("old",))) == []
+    emptied = memories.update("ns", memory_id, MemoryChange(tags=(), metadata={}))
+    assert emptied
+    assert (emptied.tags, emptied.metadata, emptied.title) == ((), {}, "T")
+
+
+def test_a_superseded_memory_is_left_out_unless_asked_for(memories: MemoryStore) -> None:
+    old, new = _stored(memories, "green tea old"), _stored(memories, "green tea new")
+    memories.update("ns", old, MemoryChange(superseded_by=new))
+    for mode in SearchMode:
+        assert {hit.id for hit in _search(memories, "green tea", mode=mode)} == {new}
+        with_old = _search(memories, "green tea", mode=mode, filters=Filters(include_superseded=True))
+        assert {hit.id: hit.superseded_by for hit in with_old} == {old: new, new: None}
+    memories.update("ns", old, MemoryChange(not_superseded=True))
+    assert len(_search(memories, "green tea")) == 2
+
+
+def test_supersession_never_goes_round_in_a_circle(memories: MemoryStore) -> None:
+    one, two, three = (_stored(memories, content) for content in ("1", "2", "3"))
+    memories.update("ns", one, MemoryChange(superseded_by=two))
+    memories.update("ns", two, MemoryChange(superseded_by=three))
+    with pytest.raises(Conflict, match="circle"):
+        memories.update("ns", three, MemoryChange(superseded_by=one))
+
+
+def test_a_memory_of_another_namespace_cannot_supersede(memories: MemoryStore) -> None:
+    mine, theirs = _stored(memories, "a"), _stored(memories, "b", namespace="other")
+    with pytest.raises(NotFound, match="superseded_by must be the id of a memory"):
+        memories.update("ns", mine, MemoryChange(superseded_by=theirs))
+
+
+def test_a_listing_goes_on_beyond_a_position_without_gap_or_repeat(memories: MemoryStore) -> None:
+    for number in range(7):
+        _stored(memories, f"{number}", timestamp=NOW + timedelta(days=number // 2))
+    seen: list[str] = []
+    beyond = None
+    while page := memories.list("ns", Filters(), 3, beyond=beyond):
+        seen += [head.title for head in page]
+        beyond = ListPosition(timestamp=page[-1].timestamp, id=page[-1].id)
+    assert sorted(seen) == [str(number) for number in range(7)]
+    assert seen[0] == "6"
+
+
+def test_stats_count_one_namespace(memories: MemoryStore) -> None:
+    _stored(memories, "a", tags=("X", "y"), timestamp=NOW)
+    _stored(memories, "b", tags=("x",), timestamp=NOW + timedelta(days=1))
+    _stored(memories, "c", namespace="other")
+    memories.record_attempt("ns", [new_id()], "waiting")
+    memories.record_outcome("ns", [new_id()], IngestState.DEAD_LETTERED, "given up")
+    stats = memories.stats("ns")
+    assert (stats.memories, stats.pending, stats.dead_lettered) == (2, 1, 1)
+    assert {tag.lower(): count for tag, count in stats.tags.items()} == {"x": 2, "y": 1}
+    assert (stats.oldest, stats.newest) == (NOW, NOW + timedelta(days=1))
+    assert stats.storage_bytes > 0
 
 
 @pytest.mark.parametrize(
@@ -154,8 +303,8 @@ def test_a_search_stays_in_its_namespace(memories: MemoryStore) -> None:
 def test_filters_narrow_search_and_list_alike(memories: MemoryStore, filters: Filters, found: set[str]) -> None:
     for number, tags in (("1", ("red",)), ("2", ("Blue",)), ("3", ("Red", "BLUE"))):
         _stored(memories, number, tags=tags, timestamp=NOW + timedelta(days=int(number)))
-    hits = memories.search("ns", EMBEDDER.embed_query("1"), filters, 10)
-    assert {hit.memory.content for hit in hits} == found
+    for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID):
+        assert {hit.content for hit in _search(memories, "1", mode=mode, filters=filters)} == found
     assert {head.title for head in memories.list("ns", filters, 10)} == found
 
 

@@ -83,7 +83,7 @@ def test_the_runtime_role_owns_nothing_and_cannot_bypass_row_level_security(pool
 
 def test_a_query_that_forgets_the_namespace_sees_nothing(pool: Pool, store: PostgresStore) -> None:
     with store.claim("ns", [request("a")]) as claim:
-        claim.store(FakeEmbedder().embed_documents(["a"]), "fake")
+        claim.store([FakeEmbedder().embed_documents(["a"])], "fake")
     assert len(store.list("ns", Filters(), 10)) == 1
     with pool.session() as session:
         assert session.run("SELECT count(*) FROM memories") == [[0]]
@@ -97,7 +97,7 @@ def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
         again = request("a")
         with store.claim("ns", [again]) as claim:
             if claim.new:
-                claim.store(FakeEmbedder().embed_documents(["a"]), "fake")
+                claim.store([FakeEmbedder().embed_documents(["a"])], "fake")
     owner = opener(cluster.url(postgres.OWNER, database))()
     counts = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'memories'"
     try:

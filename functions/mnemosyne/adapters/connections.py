@@ -38,7 +38,7 @@ SESSION_OPTIONS = " ".join(
         "idle_in_transaction_session_timeout=120000",
         "plan_cache_mode=force_custom_plan",
         "jit=off",
-        "hnsw.ef_search=100",
+        "hnsw.ef_search=200",
         "hnsw.iterative_scan=relaxed_order",
     )
 )

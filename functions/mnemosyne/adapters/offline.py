@@ -42,6 +42,8 @@ class OfflineEmbedder:
 
     model = MODEL
     dimension = DIMENSION
+    chunk_characters = 1_200
+    lexical_weight = 0.5  # recall@10 by weight: `benchmarks/retrieval.py --weights`
 
     def __init__(self, statistics: Path | None = None) -> None:
         self._statistics = statistics

@@ -2,6 +2,8 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from datetime import datetime
+from typing import Any
 from uuid import UUID
 
 import orjson
@@ -9,9 +11,19 @@ import orjson
 from mnemosyne.adapters import sql
 from mnemosyne.adapters.connections import Pool, Row, Session
 from mnemosyne.domain.chronicle import tag_key
-from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, Memory, MemoryHead
-from mnemosyne.domain.search import Filters, Hit, TagMatch
-from mnemosyne.errors import Misconfigured
+from mnemosyne.domain.memory import (
+    IngestRequest,
+    IngestState,
+    IngestStatus,
+    ListPosition,
+    Memory,
+    MemoryChange,
+    MemoryHead,
+    Rating,
+    Stats,
+)
+from mnemosyne.domain.search import Filters, Hit, Ranking, SearchQuery, TagMatch
+from mnemosyne.errors import Conflict, Misconfigured, NotFound
 from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
 
@@ -28,14 +40,18 @@ class PostgresStore:
         self._checked = False
 
     @contextmanager
-    def _transaction(self, namespace: str) -> Iterator[Session]:
+    def _session(self) -> Iterator[Session]:
         with self._pool.session() as session:
             if not self._checked:
                 check_dimension(session, self._dimension)
                 self._checked = True
-            with session.transaction():
-                session.run(sql.ENTER_NAMESPACE, namespace=namespace)
-                yield session
+            yield session
+
+    @contextmanager
+    def _transaction(self, namespace: str) -> Iterator[Session]:
+        with self._session() as session, session.transaction():
+            session.run(sql.ENTER_NAMESPACE, namespace=namespace)
+            yield session
 
     @contextmanager
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> Iterator["PostgresClaim"]:
@@ -64,24 +80,49 @@ class PostgresStore:
             rows = session.run(sql.STATUSES, namespace=namespace, request_ids=_uuids(request_ids))
         return _statuses(rows)
 
-    def search(self, namespace: str, vector: Vector, filters: Filters, limit: int) -> Sequence[Hit]:
-        """The nearest memories within the filters, best first."""
-        with self._transaction(namespace) as session:
+    def search(self, namespace: str, query: SearchQuery, vector: Vector | None, *, lexical_weight: float) -> Ranking:
+        """The best memories within the filters, in one round trip; by words alone where there is no vector."""
+        with self._session() as session:
             rows = session.run(
-                sql.SEARCH, namespace=namespace, vector=_text(vector), limit=limit, **_filter_values(filters)
+                sql.SEARCH,
+                namespace=namespace,
+                mode=query.mode.value,
+                query=query.query,
+                vector=None if vector is None else _text(vector),
+                include_superseded=query.filters.include_superseded,
+                limit=query.limit,
+                quality_weight=query.quality_weight,
+                lexical_weight=lexical_weight,
+                **_filter_values(query.filters),
             )
-        return [Hit(memory=_memory(row), relevance=min(1.0, max(0.0, 1.0 - row[-1]))) for row in rows]
+        found = rows[0][0]
+        return Ranking(
+            hits=[_hit(hit) for hit in found["hits"]],
+            strategy=found["strategy"],
+            estimated=round(found["estimated"]),
+            considered=found["considered"],
+        )
 
-    def get(self, namespace: str, memory_id: UUID) -> Memory | None:
-        """One memory, whole."""
+    def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
+        """One memory, whole, counted as read."""
         with self._transaction(namespace) as session:
-            rows = session.run(sql.GET, namespace=namespace, id=memory_id)
+            rows = session.run(sql.FETCH, namespace=namespace, id=memory_id)
         return _memory(rows[0]) if rows else None
 
-    def list(self, namespace: str, filters: Filters, limit: int) -> Sequence[MemoryHead]:
-        """The newest memories within the filters."""
+    def list(
+        self, namespace: str, filters: Filters, limit: int, *, beyond: ListPosition | None = None
+    ) -> Sequence[MemoryHead]:
+        """The newest memories within the filters, from beyond a position on."""
         with self._transaction(namespace) as session:
-            rows = session.run(sql.LIST, namespace=namespace, limit=limit, **_filter_values(filters))
+            rows = session.run(
+                sql.LIST,
+                namespace=namespace,
+                limit=limit,
+                include_superseded=filters.include_superseded,
+                beyond_timestamp=beyond.timestamp if beyond else None,
+                beyond_id=beyond.id if beyond else None,
+                **_filter_values(filters),
+            )
         return [MemoryHead(id=row[0], timestamp=row[1], title=row[2], tags=tuple(row[3])) for row in rows]
 
     def delete(self, namespace: str, memory_id: UUID) -> str | None:
@@ -89,6 +130,53 @@ class PostgresStore:
         with self._transaction(namespace) as session:
             rows = session.run(sql.DELETE, namespace=namespace, id=memory_id)
         return rows[0][0] if rows else None
+
+    def update(self, namespace: str, memory_id: UUID, change: MemoryChange) -> Memory | None:
+        """The memory after the change, or None where there is none."""
+        with self._transaction(namespace) as session:
+            if change.superseded_by is not None:
+                _check_supersession(session, namespace, memory_id, change.superseded_by)
+            rows = session.run(
+                sql.UPDATE,
+                namespace=namespace,
+                id=memory_id,
+                title=change.title,
+                tags=None if change.tags is None else list(change.tags),
+                tag_keys=None if change.tags is None else [tag_key(tag) for tag in change.tags],
+                metadata=None if change.metadata is None else orjson.dumps(change.metadata).decode(),
+                superseded_by=change.superseded_by,
+                not_superseded=change.not_superseded,
+            )
+        return _memory(rows[0]) if rows else None
+
+    def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
+        """Record a rating; quality before and after, or None where there is no such memory."""
+        with self._transaction(namespace) as session:
+            rows = session.run(sql.RATE, namespace=namespace, id=memory_id, rating=rating, reason=reason)
+        return Rating(before=rows[0][0], after=rows[0][1]) if rows else None
+
+    def stats(self, namespace: str) -> Stats:
+        """The namespace in figures."""
+        with self._transaction(namespace) as session:
+            ((memories, oldest, newest, storage, pending, dead_lettered),) = session.run(sql.STATS, namespace=namespace)
+            tags = session.run(sql.TOP_TAGS, namespace=namespace)
+        return Stats(
+            memories=memories,
+            tags={row[0]: row[1] for row in tags},
+            pending=pending,
+            dead_lettered=dead_lettered,
+            oldest=oldest,
+            newest=newest,
+            storage_bytes=storage,
+        )
+
+
+def _check_supersession(session: Session, namespace: str, memory_id: UUID, successor: UUID) -> None:
+    chain = [row[0] for row in session.run(sql.SUPERSEDED_CHAIN, namespace=namespace, id=successor)]
+    if not chain:
+        raise NotFound(f"superseded_by must be the id of a memory, and no memory has the id {successor}")
+    if memory_id in chain:
+        raise Conflict(f"memory {successor} is itself superseded, in the end by {memory_id}: a circle would hide both")
 
 
 class PostgresClaim:
@@ -104,19 +192,19 @@ class PostgresClaim:
         self.settled = _statuses(session.run(sql.SETTLE, namespace=namespace, requests=_requests(mine)))
         self.new = [request for request in mine if request.request_id not in self.settled]
 
-    def store(self, vectors: Sequence[Vector], model: str) -> Mapping[UUID, IngestStatus]:
+    def store(self, embeddings: Sequence[Sequence[Vector]], model: str) -> Mapping[UUID, IngestStatus]:
         """Store the new requests' memories and record the outcomes.
 
         Where several requests carry the same content, the first is stored and the others are its duplicates.
         """
-        first: dict[str, tuple[IngestRequest, Vector]] = {}
-        for request, vector in zip(self.new, vectors, strict=True):
-            first.setdefault(request.content_hash, (request, vector))
+        first: dict[str, tuple[IngestRequest, Sequence[Vector]]] = {}
+        for request, vectors in zip(self.new, embeddings, strict=True):
+            first.setdefault(request.content_hash, (request, vectors))
         self._session.run(
             sql.INSERT_MEMORIES,
             namespace=self._namespace,
             model=model,
-            memories=orjson.dumps([_record(request, vector) for request, vector in first.values()]).decode(),
+            memories=orjson.dumps([_record(request, vectors) for request, vectors in first.values()]).decode(),
         )
         rows = self._session.run(
             sql.RECORD_STORED, namespace=self._namespace, requests=_requests(self.new, stored=first)
@@ -146,7 +234,7 @@ def _filter_values(filters: Filters) -> dict[str, object]:
     }
 
 
-def _record(request: IngestRequest, vector: Vector) -> dict[str, object]:
+def _record(request: IngestRequest, vectors: Sequence[Vector]) -> dict[str, object]:
     return {
         "id": new_id(),
         "timestamp": request.timestamp,
@@ -156,12 +244,13 @@ def _record(request: IngestRequest, vector: Vector) -> dict[str, object]:
         "tag_keys": [tag_key(tag) for tag in request.tags],
         "metadata": request.metadata,
         "content_hash": request.content_hash,
-        "embedding": _text(vector),
+        "embedding": _text(vectors[0]),
+        "chunks": [_text(vector) for vector in vectors[1:]],
     }
 
 
 def _requests(
-    requests: Sequence[IngestRequest], stored: Mapping[str, tuple[IngestRequest, Vector]] | None = None
+    requests: Sequence[IngestRequest], stored: Mapping[str, tuple[IngestRequest, Sequence[Vector]]] | None = None
 ) -> str:
     firsts = {request.request_id for request, _ in stored.values()} if stored else set()
     return orjson.dumps(
@@ -198,6 +287,22 @@ def _statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
     }
 
 
+def _hit(found: dict[str, Any]) -> Hit:
+    superseded_by = found["superseded_by"]
+    return Hit(
+        id=UUID(found["id"]),
+        timestamp=datetime.fromisoformat(found["timestamp"]),
+        title=found["title"],
+        content=found["content"],
+        tags=tuple(found["tags"]),
+        metadata=found["metadata"],
+        superseded_by=UUID(superseded_by) if superseded_by else None,
+        relevance=found["relevance"],
+        quality=found["quality"],
+        score=found["score"],
+    )
+
+
 def _memory(row: Row) -> Memory:
     return Memory(
         id=row[0],
@@ -210,4 +315,6 @@ def _memory(row: Row) -> Memory:
         embedding_model=row[7],
         created_at=row[8],
         last_seen_at=row[9],
+        superseded_by=row[10],
+        quality=row[11],
     )

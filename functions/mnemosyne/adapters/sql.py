@@ -1,6 +1,6 @@
 """Every statement the runtime sends, whole and constant; `:name` binds a parameter."""
 
-from typing import Final, LiteralString
+from typing import Final
 
 # Row-level security reads this setting; it ends with the transaction.
 ENTER_NAMESPACE: Final = "SELECT set_config('mnemosyne.namespace', :namespace, true)"
@@ -56,15 +56,22 @@ SELECT * FROM recorded
 
 # The content's lock is held and SETTLE found none of them, so none can be there.
 INSERT_MEMORIES: Final = """
-INSERT INTO memories (
-    id, namespace, "timestamp", content, title, tags, tag_keys, metadata, content_hash, embedding_model, embedding
+WITH memory AS (
+    SELECT * FROM jsonb_to_recordset(CAST(:memories AS jsonb)) AS m (
+        id uuid, "timestamp" timestamptz, content text, title text, tags text[], tag_keys text[], metadata jsonb,
+        content_hash text, embedding text, chunks text[]
+    )
+), inserted AS (
+    INSERT INTO memories (
+        id, namespace, "timestamp", content, title, tags, tag_keys, metadata, content_hash, embedding_model, embedding
+    )
+    SELECT id, :namespace, "timestamp", content, title, tags, tag_keys, metadata, content_hash, :model,
+           CAST(embedding AS halfvec)
+    FROM memory
 )
-SELECT id, :namespace, "timestamp", content, title, tags, tag_keys, metadata, content_hash, :model,
-       CAST(embedding AS halfvec)
-FROM jsonb_to_recordset(CAST(:memories AS jsonb)) AS m (
-    id uuid, "timestamp" timestamptz, content text, title text, tags text[], tag_keys text[], metadata jsonb,
-    content_hash text, embedding text
-)
+INSERT INTO memory_chunks (memory_id, chunk_index, namespace, embedding)
+SELECT memory.id, chunk.chunk_index, :namespace, CAST(chunk.embedding AS halfvec)
+FROM memory, unnest(memory.chunks) WITH ORDINALITY AS chunk (embedding, chunk_index)
 """
 
 RECORD_STORED: Final = """
@@ -93,41 +100,93 @@ FROM ingest_requests
 WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
 """
 
-_MEMORY_COLUMNS: Final = """
-id, "timestamp", content, title, tags, metadata, content_hash, embedding_model, created_at, last_seen_at
-"""
-
-_FILTERED: Final = """
-namespace = :namespace
-AND (CAST(:after AS timestamptz) IS NULL OR "timestamp" >= :after)
-AND (CAST(:before AS timestamptz) IS NULL OR "timestamp" < :before)
-AND (CAST(:any_tags AS text[]) IS NULL OR tag_keys && CAST(:any_tags AS text[]))
-AND (CAST(:all_tags AS text[]) IS NULL OR tag_keys @> CAST(:all_tags AS text[]))
-"""
-
-# The inner query walks the index until enough rows pass the filters; its order is nearly right, the outer one is.
-SEARCH: Final[LiteralString] = (
-    "WITH nearest AS MATERIALIZED (SELECT "
-    + _MEMORY_COLUMNS
-    + ", embedding <=> CAST(:vector AS halfvec) AS distance FROM memories WHERE "
-    + _FILTERED
-    + """
-    ORDER BY distance
-    LIMIT 4 * CAST(:limit AS integer)
+# Confined by its first argument: see the migration for why it does not lean on row-level security.
+SEARCH: Final = """
+SELECT search_memories(
+    CAST(:namespace AS text), CAST(:mode AS text), CAST(:query AS text), CAST(:vector AS text),
+    CAST(:after AS timestamptz), CAST(:before AS timestamptz), CAST(:any_tags AS text[]), CAST(:all_tags AS text[]),
+    CAST(:include_superseded AS boolean), CAST(:limit AS integer),
+    CAST(:quality_weight AS double precision), CAST(:lexical_weight AS double precision)
 )
-SELECT * FROM nearest ORDER BY distance, id LIMIT CAST(:limit AS integer)
 """
-)
 
-GET: Final[LiteralString] = "SELECT " + _MEMORY_COLUMNS + " FROM memories WHERE namespace = :namespace AND id = :id"
+FETCH: Final = """
+UPDATE memories SET fetches = fetches + 1
+WHERE namespace = :namespace AND id = :id
+RETURNING id, "timestamp", content, title, tags, metadata, content_hash, embedding_model, created_at, last_seen_at,
+    superseded_by, memory_quality(rating_count, rating_sum, fetches)
+"""
 
-LIST: Final[LiteralString] = (
-    'SELECT id, "timestamp", title, tags FROM memories WHERE '
-    + _FILTERED
-    + """
+LIST: Final = """
+SELECT id, "timestamp", title, tags
+FROM memories
+WHERE namespace = :namespace
+    AND (CAST(:after AS timestamptz) IS NULL OR "timestamp" >= :after)
+    AND (CAST(:before AS timestamptz) IS NULL OR "timestamp" < :before)
+    AND (CAST(:any_tags AS text[]) IS NULL OR tag_keys && CAST(:any_tags AS text[]))
+    AND (CAST(:all_tags AS text[]) IS NULL OR tag_keys @> CAST(:all_tags AS text[]))
+    AND (CAST(:include_superseded AS boolean) OR superseded_by IS NULL)
+    AND (CAST(:beyond_id AS uuid) IS NULL
+        OR ("timestamp", id) < (CAST(:beyond_timestamp AS timestamptz), CAST(:beyond_id AS uuid)))
 ORDER BY "timestamp" DESC, id DESC
 LIMIT CAST(:limit AS integer)
 """
-)
 
 DELETE: Final = "DELETE FROM memories WHERE namespace = :namespace AND id = :id RETURNING title"
+
+UPDATE: Final = """
+UPDATE memories
+SET title = coalesce(CAST(:title AS text), title),
+    tags = coalesce(CAST(:tags AS text[]), tags),
+    tag_keys = coalesce(CAST(:tag_keys AS text[]), tag_keys),
+    metadata = coalesce(CAST(:metadata AS jsonb), metadata),
+    superseded_by = CASE WHEN NOT CAST(:not_superseded AS boolean)
+        THEN coalesce(CAST(:superseded_by AS uuid), superseded_by) END
+WHERE namespace = :namespace AND id = :id
+RETURNING id, "timestamp", content, title, tags, metadata, content_hash, embedding_model, created_at, last_seen_at,
+    superseded_by, memory_quality(rating_count, rating_sum, fetches)
+"""
+
+# A memory, what supersedes it, what supersedes that, and so on.
+SUPERSEDED_CHAIN: Final = """
+WITH RECURSIVE chain (id, next) AS (
+    SELECT id, superseded_by FROM memories WHERE namespace = :namespace AND id = :id
+    UNION
+    SELECT m.id, m.superseded_by FROM memories m JOIN chain ON m.id = chain.next WHERE m.namespace = :namespace
+)
+SELECT id FROM chain
+"""
+
+RATE: Final = """
+WITH rated AS (
+    UPDATE memories
+    SET rating_count = rating_count + 1, rating_sum = rating_sum + CAST(:rating AS integer)
+    WHERE namespace = :namespace AND id = :id
+    RETURNING id, rating_count, rating_sum, fetches
+), kept AS (
+    INSERT INTO memory_ratings (memory_id, namespace, rating, reason)
+    SELECT id, CAST(:namespace AS text), CAST(:rating AS smallint), CAST(:reason AS text) FROM rated
+)
+SELECT memory_quality(rating_count - 1, rating_sum - CAST(:rating AS integer), fetches),
+       memory_quality(rating_count, rating_sum, fetches)
+FROM rated
+"""
+
+STATS: Final = """
+SELECT count(*), min("timestamp"), max("timestamp"),
+    CAST(coalesce(sum(pg_column_size(m.content) + pg_column_size(m.embedding) + pg_column_size(m.search_text)
+        + pg_column_size(m.metadata) + 200), 0) AS bigint),
+    (SELECT count(*) FROM ingest_requests WHERE namespace = :namespace AND state = 'queued'),
+    (SELECT count(*) FROM ingest_requests WHERE namespace = :namespace AND state = 'dead_lettered')
+FROM memories m
+WHERE namespace = :namespace
+"""
+
+TOP_TAGS: Final = """
+SELECT min(tag.written), count(*)
+FROM memories m, unnest(m.tags, m.tag_keys) AS tag (written, key)
+WHERE m.namespace = :namespace
+GROUP BY tag.key
+ORDER BY count(*) DESC, tag.key
+LIMIT 20
+"""

@@ -8,7 +8,7 @@ from enum import StrEnum
 from typing import Any
 from uuid import UUID
 
-from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
+from mnemosyne.domain.chronicle import one_line, tags_of, title_of, unite_tags
 
 CONTENT_LIMIT = 100_000
 """Characters of one memory's content, at most."""
@@ -38,6 +38,11 @@ class IngestRequest:
     def content_hash(self) -> str:
         """See `content_hash`."""
         return content_hash(self.content)
+
+    @property
+    def embedded_text(self) -> str:
+        """What is embedded: the content, after its title where that is not a part of it."""
+        return self.content if self.title in one_line(self.content) else f"{self.title}\n{self.content}"
 
     @classmethod
     def of(
@@ -98,6 +103,48 @@ class Memory:
     embedding_model: str
     created_at: datetime
     last_seen_at: datetime
+    superseded_by: UUID | None = None
+    quality: float = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class MemoryChange:
+    """What to change about a memory; None leaves a field as it is. Content never changes."""
+
+    title: str | None = None
+    tags: tuple[str, ...] | None = None
+    metadata: Metadata | None = None
+    superseded_by: UUID | None = None
+    not_superseded: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rating:
+    """A memory's quality in [0, 1] before and after it was rated."""
+
+    before: float
+    after: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Stats:
+    """A namespace in figures."""
+
+    memories: int
+    tags: Mapping[str, int]
+    pending: int
+    dead_lettered: int
+    oldest: datetime | None
+    newest: datetime | None
+    storage_bytes: int
+
+
+@dataclass(frozen=True, kw_only=True)
+class ListPosition:
+    """Where a listing goes on: after this memory."""
+
+    timestamp: datetime
+    id: UUID
 
 
 @dataclass(frozen=True, kw_only=True)

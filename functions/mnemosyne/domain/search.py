@@ -1,10 +1,20 @@
 """What is searched for and what is found. Pure."""
 
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from uuid import UUID
 
-from mnemosyne.domain.memory import Memory
+from mnemosyne.domain.memory import Metadata
+
+
+class SearchMode(StrEnum):
+    """By meaning, by exact words, or by both."""
+
+    SEMANTIC = "semantic"
+    EXACT = "exact"
+    HYBRID = "hybrid"
 
 
 class TagMatch(StrEnum):
@@ -12,6 +22,10 @@ class TagMatch(StrEnum):
 
     ANY = "any"
     ALL = "all"
+
+
+HYBRID_QUALITY_WEIGHT = 0.3
+"""How much quality counts in a hybrid search that does not say."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,16 +36,49 @@ class Filters:
     before: datetime | None = None
     tags: tuple[str, ...] = ()
     tag_match: TagMatch = TagMatch.ANY
+    include_superseded: bool = False
 
     @property
-    def any(self) -> bool:
-        """Whether there is a filter at all."""
+    def narrow(self) -> bool:
+        """Whether time or tags are filtered."""
         return bool(self.after or self.before or self.tags)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hit:
-    """One memory found, with `relevance` in [0, 1]."""
+class SearchQuery:
+    """One search; without a `query`, the newest memories within the filters."""
 
-    memory: Memory
-    relevance: float
+    query: str | None
+    mode: SearchMode = SearchMode.SEMANTIC
+    filters: Filters = field(default_factory=Filters)
+    limit: int = 10
+    quality_weight: float = 0.0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Hit:
+    """One memory found; `relevance` is None where nothing was asked but to be within the filters."""
+
+    id: UUID
+    timestamp: datetime
+    title: str
+    content: str
+    tags: tuple[str, ...]
+    metadata: Metadata
+    superseded_by: UUID | None
+    relevance: float | None
+    quality: float
+    score: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking:
+    """What the store found: the hits, best first, and how it looked for them.
+
+    `estimated` is how many memories were thought to pass the filters, `considered` how many were ranked.
+    """
+
+    hits: Sequence[Hit]
+    strategy: str
+    estimated: int
+    considered: int

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemosyne.domain.calendar_spans import Calendar, Span
 from mnemosyne.domain.time_grammar import Grammar
+from mnemosyne.domain.time_vocabulary import NUMBERS
 from mnemosyne.errors import InvalidRequest
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -19,6 +20,20 @@ class TimeWindow:
 
     after: datetime | None = None
     before: datetime | None = None
+
+    @property
+    def last(self) -> datetime | None:
+        """The last instant inside."""
+        return self.before - timedelta(microseconds=1) if self.before else None
+
+    def __str__(self) -> str:
+        """The window as people say it, both ends inclusive."""
+        return f"{rfc3339(self.after) or 'any time'} to {rfc3339(self.last) or 'any time'}"
+
+
+def rfc3339(moment: datetime | None) -> str | None:
+    """The instant in RFC 3339, in UTC, without a fraction where there is none."""
+    return None if moment is None else moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def instant(text: str) -> datetime:
@@ -38,6 +53,15 @@ def zone(name: str) -> tzinfo:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
         raise InvalidRequest(f"timezone must be an IANA name such as UTC or Europe/Berlin, got {name[:60]!r}") from exc
+
+
+def intersection(one: TimeWindow, other: TimeWindow) -> TimeWindow:
+    """What lies in both windows; raises InvalidRequest showing both where nothing does."""
+    after = max((w.after for w in (one, other) if w.after), default=None)
+    before = min((w.before for w in (one, other) if w.before), default=None)
+    if after and before and after >= before:
+        raise InvalidRequest(f"the time filters exclude each other: {one} and {other} have nothing in common")
+    return TimeWindow(after=after, before=before)
 
 
 def bounds(after: str | None, before: str | None, *, timezone: str = "UTC") -> TimeWindow:
@@ -132,4 +156,33 @@ def _range(text: str, grammar: Grammar) -> Span | None:
         first = Grammar(grammar.calendar, horizon).span(text[: separator.start()])
         if first and first.start and first.start < last.end:
             return Span(start=first.start, end=last.end)
+    return None
+
+
+# Words that begin or are a time expression within a question. Bare months, seasons and weekdays are left out:
+# "may", "march", "fall" and "sun" mean other things more often.
+_ALONE = frozenset({"today", "yesterday", "tonight", "recently", "lately"})
+_CUES = _ALONE | {
+    "last", "this", "past", "previous", "since", "before", "after", "until", "till", "between", "from", "during", "in",
+    "on", "at", "over", "within", "the", "earlier", "early", "late", "mid", "a", "an", "few", "couple",
+}  # fmt: skip
+_EXPRESSION_WORDS = 9
+
+
+def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
+    """The longest time expression inside a question, and the question without it; None where there is none."""
+    words = question.split()
+    for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            candidate = words[start : start + length]
+            first = candidate[0].casefold().strip("?.!,")
+            if first not in (_CUES if length > 1 else _ALONE) and not first[:1].isdigit() and first not in NUMBERS:
+                continue
+            expression = " ".join(candidate).strip("?.!,")
+            try:
+                resolve(expression, now=now, timezone=timezone)
+            except InvalidRequest:
+                continue
+            rest = " ".join(words[:start] + words[start + length :]).strip(" ?.!,")
+            return expression, rest
     return None

@@ -1,5 +1,6 @@
 """The MCP server: lists the tools and calls them, mapping every error to what the protocol says."""
 
+import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -15,12 +16,13 @@ import mnemosyne
 from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import MnemosyneError, Unavailable
 from mnemosyne.mcp.tool import Caller, Reply, Services, Tool
-from mnemosyne.mcp.tools import TOOLS
+from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.observability import EventLog, current_trace
 
 log = EventLog(__name__)
 
 DEFAULT_NAMESPACE = "default"
+DEPRECATED_META = "mnemosyne/deprecated"
 
 INSTRUCTIONS = (
     "A long-term memory. Before answering about earlier work, people, decisions or preferences, look with "
@@ -31,8 +33,9 @@ INSTRUCTIONS = (
 
 def build_server(services: Services, *, threads: int) -> Server[Any]:
     """The server over the services; at most `threads` tools run at a time."""
-    tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in TOOLS}
+    tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
     listing = mcp_types.ListToolsResult(tools=[tool.listing() for tool in TOOLS])
+    names = ", ".join(tool.name for tool in TOOLS)
     limiter = anyio.CapacityLimiter(threads)
 
     async def list_tools(
@@ -47,7 +50,7 @@ def build_server(services: Services, *, threads: int) -> Server[Any]:
         if tool is None:
             raise MCPError(
                 mcp_types.INVALID_PARAMS,
-                f"unknown tool {params.name[:100]!r}; the tools are {', '.join(tools)}",
+                f"unknown tool {params.name[:100]!r}; the tools are {names}",
             )
         caller = Caller(namespace=DEFAULT_NAMESPACE)
         return await anyio.to_thread.run_sync(call, tool, params.arguments or {}, caller, services, limiter=limiter)
@@ -91,10 +94,12 @@ def _arguments(tool: Tool[Any], arguments: Mapping[str, Any]) -> Any:
 
 
 def _success(reply: Reply) -> mcp_types.CallToolResult:
-    text = reply.text if reply.text is not None else reply.result.model_dump_json()
+    structured = reply.result.model_dump(mode="json")
+    text = reply.text if reply.text is not None else json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
     return mcp_types.CallToolResult(
         content=[mcp_types.TextContent(type="text", text=text)],
-        structured_content=reply.result.model_dump(mode="json"),
+        structured_content=structured,
+        _meta={DEPRECATED_META: reply.deprecated} if reply.deprecated else None,
     )
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Any, Generic, Protocol, TypeVar
 
 import mcp_types
-from pydantic import BaseModel, ConfigDict
+from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from mnemosyne.domain.parsing import Input
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
@@ -34,9 +34,16 @@ class Caller:
 
 
 class Result(BaseModel):
-    """Base of what tools return: becomes `structuredContent`."""
+    """Base of what tools return: becomes `structuredContent`, without the optional fields that say nothing."""
 
     model_config = ConfigDict(frozen=True)
+
+    @model_serializer(mode="wrap")
+    def _without_silence(self, serialize: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+        """Untyped on purpose: a return type would take the fields' place in the output schema."""
+        shown = serialize(self)
+        fields = type(self).model_fields
+        return {name: value for name, value in shown.items() if value is not None or fields[name].is_required()}
 
 
 @dataclass(frozen=True)
@@ -45,6 +52,8 @@ class Reply:
 
     result: Result
     text: str | None = None
+    deprecated: str | None = None
+    """What to call instead, where the tool was called by an old name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -80,26 +89,32 @@ class Tool(Generic[ArgumentsT]):
 
 
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema without what no agent needs: generated titles, docstrings of models, null defaults.
+    """The schema in one piece, without what no agent needs: generated titles, docstrings of models, null defaults.
 
     An optional argument is shown with its type alone; null is understood as absent.
     """
-    return {str(k): v for k, v in _tidied(dict(schema), inside_properties=False).items()}
+    definitions = schema.get("$defs", {})
+    tidied: dict[str, Any] = _tidied({k: v for k, v in schema.items() if k != "$defs"}, definitions)
+    return tidied
 
 
-def _tidied(node: Any, *, inside_properties: bool) -> Any:
+def _tidied(node: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(node, list):
-        return [_tidied(item, inside_properties=False) for item in node]
+        return [_tidied(item, definitions) for item in node]
     if not isinstance(node, dict):
         return node
-    if inside_properties:
-        return {name: _tidied(value, inside_properties=False) for name, value in node.items()}
-    kept = {k: v for k, v in node.items() if k != "title" and not (k == "default" and v is None)}
+    if reference := node.get("$ref"):
+        target = {k: v for k, v in definitions[reference.split("/")[-1]].items() if k != "description"}
+        node = target | {k: v for k, v in node.items() if k != "$ref"}
+    options = node.get("anyOf", [])
+    if len(options) == 2 and {"type": "null"} in options and node.get("default", ...) is None:
+        (present,) = (option for option in options if option != {"type": "null"})
+        return _tidied({k: v for k, v in node.items() if k not in ("anyOf", "default")} | present, definitions)
+    kept = {k: v for k, v in node.items() if k != "title"}
     if kept.get("type") == "object":
-        kept.pop("description", None)
-    options = kept.get("anyOf")
-    if isinstance(options, list) and "default" not in kept:
-        present = [option for option in options if option != {"type": "null"}]
-        if len(present) == 1 and len(options) == 2 and "default" in node:
-            kept = {**{k: v for k, v in kept.items() if k != "anyOf"}, **present[0]}
-    return {k: _tidied(v, inside_properties=k in ("properties", "$defs")) for k, v in kept.items()}
+        kept.pop("description", None) if "properties" in kept else None
+    properties = kept.pop("properties", None)
+    tidied = {k: _tidied(v, definitions) for k, v in kept.items()}
+    if properties is not None:
+        tidied["properties"] = {name: _tidied(value, definitions) for name, value in properties.items()}
+    return tidied

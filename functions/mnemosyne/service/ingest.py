@@ -2,14 +2,16 @@
 
 from collections.abc import Sequence
 from datetime import datetime, timedelta
+from itertools import chain, islice
 from uuid import UUID
 
+from mnemosyne.domain.chunking import chunks
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import made_at
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
+from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Vector
 
 log = EventLog(__name__)
 
@@ -48,8 +50,7 @@ def _store(message: IngestMessage, memories: MemoryStore, embedder: Embedder) ->
     with memories.claim(message.namespace, message.requests) as claim:
         outcomes = dict(claim.settled)
         if claim.new:
-            vectors = embedder.embed_documents([request.content for request in claim.new])
-            outcomes |= claim.store(vectors, embedder.model)
+            outcomes |= claim.store(_embeddings(claim.new, embedder), embedder.model)
         busy = bool(claim.busy)
     for outcome in outcomes.values():
         log.info(
@@ -61,6 +62,13 @@ def _store(message: IngestMessage, memories: MemoryStore, embedder: Embedder) ->
             attempts=outcome.attempts,
         )
     return outcomes, busy
+
+
+def _embeddings(requests: Sequence[IngestRequest], embedder: Embedder) -> list[Sequence[Vector]]:
+    """One vector per chunk for each request, all bought in one call."""
+    texts = [chunks(request.embedded_text, limit=embedder.chunk_characters) for request in requests]
+    vectors = iter(embedder.embed_documents(list(chain.from_iterable(texts))))
+    return [list(islice(vectors, len(parts))) for parts in texts]
 
 
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:

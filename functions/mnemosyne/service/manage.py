@@ -1,9 +1,9 @@
-"""Read, list and delete single memories."""
+"""Read, list, change, rate, count and delete memories."""
 
 from collections.abc import Sequence
 from uuid import UUID
 
-from mnemosyne.domain.memory import Memory, MemoryHead
+from mnemosyne.domain.memory import ListPosition, Memory, MemoryChange, MemoryHead, Rating, Stats
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import NotFound
 from mnemosyne.observability import EventLog
@@ -13,16 +13,22 @@ log = EventLog(__name__)
 
 
 def get(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> Memory:
-    """One memory, whole; raises NotFound."""
-    memory = memories.get(namespace, memory_id)
+    """One memory, whole; being read adds to its quality. Raises NotFound."""
+    memory = memories.fetch(namespace, memory_id)
     if memory is None:
-        raise NotFound(f"no memory has the id {memory_id}")
+        raise _missing(memory_id)
     return memory
 
 
-def newest(namespace: str, filters: Filters, limit: int, *, memories: MemoryStore) -> Sequence[MemoryHead]:
-    """The newest memories within the filters, newest first."""
-    return memories.list(namespace, filters, limit)
+def newest(
+    namespace: str, filters: Filters, limit: int, *, beyond: ListPosition | None, memories: MemoryStore
+) -> tuple[Sequence[MemoryHead], ListPosition | None]:
+    """The newest memories within the filters, newest first, and where the listing goes on, if it does."""
+    heads = memories.list(namespace, filters, limit + 1, beyond=beyond)
+    if len(heads) <= limit:
+        return heads, None
+    last = heads[limit - 1]
+    return heads[:limit], ListPosition(timestamp=last.timestamp, id=last.id)
 
 
 def delete(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> str:
@@ -32,3 +38,30 @@ def delete(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> str:
         raise NotFound(f"no memory has the id {memory_id}; nothing was deleted")
     log.info("memory_deleted", namespace=namespace, memory_id=memory_id)
     return title
+
+
+def update(namespace: str, memory_id: UUID, change: MemoryChange, *, memories: MemoryStore) -> Memory:
+    """The memory after the change; raises NotFound, and Conflict where supersession would go round in a circle."""
+    memory = memories.update(namespace, memory_id, change)
+    if memory is None:
+        raise _missing(memory_id)
+    log.info("memory_updated", namespace=namespace, memory_id=memory_id)
+    return memory
+
+
+def rate(namespace: str, memory_id: UUID, rating: int, reason: str | None, *, memories: MemoryStore) -> Rating:
+    """Record a rating of -1, 0 or 1; raises NotFound."""
+    rated = memories.rate(namespace, memory_id, rating, reason)
+    if rated is None:
+        raise _missing(memory_id)
+    log.info("memory_rated", namespace=namespace, memory_id=memory_id, rating=rating)
+    return rated
+
+
+def stats(namespace: str, *, memories: MemoryStore) -> Stats:
+    """The namespace in figures."""
+    return memories.stats(namespace)
+
+
+def _missing(memory_id: UUID) -> NotFound:
+    return NotFound(f"no memory has the id {memory_id}")

@@ -1,13 +1,56 @@
-"""Find memories."""
+"""Find memories, and say how they were found."""
 
-from collections.abc import Sequence
+import time
+from dataclasses import dataclass
 
-from mnemosyne.domain.search import Filters, Hit
-from mnemosyne.ports import Embedder, MemoryStore
+from mnemosyne.domain.search import Ranking, SearchMode, SearchQuery
+from mnemosyne.errors import Unavailable
+from mnemosyne.observability import EventLog
+from mnemosyne.ports import Embedder, MemoryStore, Vector
+
+log = EventLog(__name__)
 
 
-def search(
-    namespace: str, query: str, filters: Filters, limit: int, *, memories: MemoryStore, embedder: Embedder
-) -> Sequence[Hit]:
-    """The memories nearest in meaning to the query within the filters, best first."""
-    return memories.search(namespace, embedder.embed_query(query), filters, limit)
+@dataclass(frozen=True, kw_only=True)
+class Found:
+    """What a search found; `degraded` says why it is not what was asked for, times are in milliseconds."""
+
+    ranking: Ranking
+    degraded: str | None
+    embed_ms: float
+    database_ms: float
+
+
+def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedder: Embedder) -> Found:
+    """The best memories for the query. Raises Unavailable where the database is away.
+
+    Where the embedder is away, a search by meaning falls back to words and says so.
+    """
+    started = time.perf_counter()
+    vector: Vector | None = None
+    degraded: str | None = None
+    if query.query is not None and query.mode is not SearchMode.EXACT:
+        try:
+            vector = embedder.embed_query(query.query)
+        except Unavailable as exc:
+            degraded = f"searched by words only, because the embedding service is away: {exc}"
+            log.warning("search_degraded", namespace=namespace, error=str(exc))
+    embedded = time.perf_counter()
+    ranking = memories.search(namespace, query, vector, lexical_weight=embedder.lexical_weight)
+    answered = time.perf_counter()
+    found = Found(
+        ranking=ranking,
+        degraded=degraded,
+        embed_ms=round((embedded - started) * 1000, 3),
+        database_ms=round((answered - embedded) * 1000, 3),
+    )
+    log.info(
+        "searched",
+        namespace=namespace,
+        mode=query.mode,
+        hits=len(ranking.hits),
+        strategy=ranking.strategy,
+        embed_ms=found.embed_ms,
+        database_ms=found.database_ms,
+    )
+    return found

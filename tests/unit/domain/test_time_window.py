@@ -1,10 +1,14 @@
-"""Bounds of a time filter."""
+"""What a time filter means: bounds, expressions in words, and both together."""
 
 from datetime import UTC, datetime
 
 import pytest
-from mnemosyne.domain.time_window import bounds
+from hypothesis import given
+from hypothesis import strategies as st
+from mnemosyne.domain.time_window import TimeWindow, bounds, intersection, resolve, split_question
 from mnemosyne.errors import InvalidRequest
+
+from tests.unit.domain.time_expressions import NOW, REFUSED, UNDERSTOOD, Case, utc
 
 
 def test_a_date_means_the_whole_day_in_its_time_zone() -> None:
@@ -46,3 +50,77 @@ def test_the_ends_of_time_do_not_overflow() -> None:
     assert bounds(None, "9999-12-31").before is None
     with pytest.raises(InvalidRequest):
         bounds("0001-01-01T00:00:00+05:00", None)
+
+
+@pytest.mark.parametrize("case", UNDERSTOOD, ids=lambda case: f"{case.expression}, {case.timezone}, {case.now:%m-%d}")
+def test_an_expression_means_exactly_this(case: Case) -> None:
+    window = resolve(case.expression, now=case.now, timezone=case.timezone)
+    assert window == TimeWindow(after=utc(case.after, case.timezone), before=utc(case.before, case.timezone))
+
+
+@pytest.mark.parametrize("expression", REFUSED, ids=lambda expression: expression[:40])
+def test_what_is_not_understood_is_an_error_with_examples(expression: str) -> None:
+    with pytest.raises(InvalidRequest, match=r"time_expr .* is not understood; try: yesterday, last week"):
+        resolve(expression, now=NOW)
+
+
+def test_an_unknown_time_zone_is_refused() -> None:
+    for name in ("Mars/Olympus", "", "../etc/passwd", "x" * 300, "\x00"):
+        with pytest.raises(InvalidRequest, match="timezone must be an IANA name"):
+            resolve("today", now=NOW, timezone=name)
+
+
+ZONES = st.sampled_from(["UTC", "America/New_York", "Europe/Berlin", "Asia/Kathmandu", "Pacific/Apia", "Etc/GMT+12"])
+NOWS = st.datetimes(timezones=st.just(UTC))
+WORDS = st.sampled_from(sorted({word for case in UNDERSTOOD for word in case.expression.split()}))
+PHRASES = st.lists(WORDS, min_size=1, max_size=6).map(" ".join)
+
+
+@given(st.text(max_size=60) | PHRASES, NOWS, ZONES)
+def test_no_text_makes_an_empty_window_or_another_error(expression: str, now: datetime, timezone: str) -> None:
+    try:
+        window = resolve(expression, now=now, timezone=timezone)
+    except InvalidRequest:
+        return
+    assert window.after or window.before
+    assert not (window.after and window.before) or window.after < window.before
+
+
+@given(st.sampled_from(UNDERSTOOD), NOWS, ZONES)
+def test_no_moment_makes_an_empty_window_or_another_error(case: Case, now: datetime, timezone: str) -> None:
+    try:
+        window = resolve(case.expression, now=now, timezone=timezone)
+    except InvalidRequest:
+        return
+    assert not (window.after and window.before) or window.after < window.before
+
+
+def test_windows_intersect() -> None:
+    week, since = resolve("last week", now=NOW), resolve("since last Thursday", now=NOW)
+    assert intersection(week, since) == TimeWindow(after=since.after, before=week.before)
+
+
+def test_windows_with_nothing_in_common_are_shown_both() -> None:
+    with pytest.raises(InvalidRequest) as refused:
+        intersection(resolve("2025", now=NOW), bounds("2026-01-01", None))
+    assert "2025-01-01T00:00:00Z to 2025-12-31T23:59:59.999999Z" in str(refused.value)
+    assert "2026-01-01T00:00:00Z to any time" in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("question", "parts"),
+    [
+        ("what did we decide last week", ("last week", "what did we decide")),
+        ("What did Ada say yesterday evening about tea?", ("yesterday evening", "What did Ada say about tea")),
+        ("in March 2025 which flat was leased?", ("in March 2025", "which flat was leased")),
+        ("what happened between May 1 and May 15?", ("between May 1 and May 15", "what happened")),
+        ("who called 3 days ago", ("3 days ago", "who called")),
+        ("the meeting two weeks ago with Ben", ("two weeks ago", "the meeting with Ben")),
+        ("when may I call Ben", None),
+        ("march of the penguins", None),
+        ("what is the last thing he said", None),
+        ("who runs 10 miles", None),
+    ],
+)
+def test_a_time_expression_is_found_within_a_question(question: str, parts: tuple[str, str] | None) -> None:
+    assert split_question(question, now=NOW) == parts

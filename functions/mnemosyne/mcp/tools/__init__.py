@@ -1,10 +1,18 @@
-"""Every tool, in the order agents see them."""
+"""Every tool: those agents see, in their order, and those that only old clients still call."""
 
 from typing import Any
 
 from mnemosyne.mcp.tool import Tool
+from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORY, INGEST_STATUS
-from mnemosyne.mcp.tools.manage import DELETE_MEMORY, GET_MEMORY, LIST_MEMORIES
+from mnemosyne.mcp.tools.manage import (
+    DELETE_MEMORY,
+    GET_MEMORY,
+    LIST_MEMORIES,
+    MEMORY_STATS,
+    RATE_MEMORY,
+    UPDATE_MEMORY,
+)
 from mnemosyne.mcp.tools.search import MEMORY_SEARCH, RETRIEVE_MEMORIES
 
 TOOLS: tuple[Tool[Any], ...] = (
@@ -14,5 +22,10 @@ TOOLS: tuple[Tool[Any], ...] = (
     RETRIEVE_MEMORIES,
     GET_MEMORY,
     LIST_MEMORIES,
+    UPDATE_MEMORY,
+    RATE_MEMORY,
     DELETE_MEMORY,
+    MEMORY_STATS,
 )
+
+__all__ = ["DEPRECATED_TOOLS", "TOOLS"]

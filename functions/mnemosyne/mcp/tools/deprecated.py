@@ -1,0 +1,123 @@
+"""Names of earlier systems: not listed, still callable, each running the tool that took its place."""
+
+from collections.abc import Callable
+from typing import Annotated, Any
+
+from pydantic import Field
+
+from mnemosyne.domain.parsing import Input, Text
+from mnemosyne.domain.search import SearchMode
+from mnemosyne.domain.time_window import split_question
+from mnemosyne.mcp.tool import Caller, Reply, Services, Tool
+from mnemosyne.mcp.tools.search import Found, Query, SearchArguments, memory_search
+
+Results = Annotated[int, Field(ge=1, le=100)]
+
+
+class RetrieveMemory(Input):
+    """`retrieve_memory(query, n_results=5)`."""
+
+    query: Query
+    n_results: Results = 5
+
+
+class RecallMemory(Input):
+    """`recall_memory(query, time_expr?, n_results=5)`."""
+
+    query: Query
+    time_expr: Text | None = None
+    n_results: Results = 5
+
+
+class RecallByTimeframe(Input):
+    """`recall_by_timeframe(start_date, end_date, n_results=5)`."""
+
+    start_date: Text
+    end_date: Text | None = None
+    n_results: Results = 5
+
+
+class RetrieveWithQualityBoost(Input):
+    """`retrieve_with_quality_boost(query, n_results=10, quality_weight=0.3)`."""
+
+    query: Query
+    n_results: Results = 10
+    quality_weight: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.3
+
+
+class ExactMatchRetrieve(Input):
+    """`exact_match_retrieve(content)`."""
+
+    content: Query
+
+
+class DebugRetrieve(Input):
+    """`debug_retrieve(query, n_results=5)`."""
+
+    query: Query
+    n_results: Results = 5
+
+
+def _retrieve_memory(old: RetrieveMemory, services: Services) -> SearchArguments:
+    return SearchArguments(query=old.query, limit=old.n_results)
+
+
+def _recall_memory(old: RecallMemory, services: Services) -> SearchArguments:
+    query, expression = old.query, old.time_expr
+    if expression is None and (parts := split_question(old.query, now=services.clock())):
+        expression, query = parts
+    return SearchArguments(query=query, time_expr=expression, limit=old.n_results)
+
+
+def _recall_by_timeframe(old: RecallByTimeframe, services: Services) -> SearchArguments:
+    return SearchArguments(after=old.start_date, before=old.end_date, limit=old.n_results)
+
+
+def _quality_boost(old: RetrieveWithQualityBoost, services: Services) -> SearchArguments:
+    return SearchArguments(
+        query=old.query, mode=SearchMode.HYBRID, quality_boost=old.quality_weight, limit=old.n_results
+    )
+
+
+def _exact_match(old: ExactMatchRetrieve, services: Services) -> SearchArguments:
+    return SearchArguments(query=old.content, mode=SearchMode.EXACT)
+
+
+def _debug_retrieve(old: DebugRetrieve, services: Services) -> SearchArguments:
+    return SearchArguments(query=old.query, limit=old.n_results, include_debug=True)
+
+
+def _deprecated(
+    name: str, arguments: type[Any], translate: Callable[[Any, Services], SearchArguments], instead: str
+) -> Tool[Any]:
+    note = f"{name} is deprecated: call {instead} instead."
+
+    def run(old: Any, caller: Caller, services: Services) -> Reply:
+        found = memory_search(translate(old, services), caller, services)
+        return Reply(found, text=f"{note}\n{found.model_dump_json()}", deprecated=note)
+
+    return Tool(
+        name=name,
+        title=name,
+        description=note,
+        arguments=arguments,
+        result=Found,
+        run=run,
+        read_only=True,
+        idempotent=True,
+    )
+
+
+DEPRECATED_TOOLS: tuple[Tool[Any], ...] = (
+    _deprecated("retrieve_memory", RetrieveMemory, _retrieve_memory, "memory_search(query, limit)"),
+    _deprecated("recall_memory", RecallMemory, _recall_memory, "memory_search(query, time_expr, limit)"),
+    _deprecated("recall_by_timeframe", RecallByTimeframe, _recall_by_timeframe, "memory_search(after, before, limit)"),
+    _deprecated(
+        "retrieve_with_quality_boost",
+        RetrieveWithQualityBoost,
+        _quality_boost,
+        "memory_search(query, mode='hybrid', quality_boost, limit)",
+    ),
+    _deprecated("exact_match_retrieve", ExactMatchRetrieve, _exact_match, "memory_search(query=content, mode='exact')"),
+    _deprecated("debug_retrieve", DebugRetrieve, _debug_retrieve, "memory_search(query, limit, include_debug=true)"),
+)

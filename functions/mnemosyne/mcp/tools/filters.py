@@ -1,0 +1,77 @@
+"""The arguments by which tools narrow what they look at, and how they become filters."""
+
+from datetime import datetime, timedelta
+from typing import Annotated, Self
+
+from pydantic import Field
+
+from mnemosyne.domain.parsing import Input, Tags, Text
+from mnemosyne.domain.time_window import TimeWindow, bounds, intersection, resolve, rfc3339
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.mcp.tool import Result
+
+Limit = Annotated[int, Field(ge=1, le=100, description="How many, 1 to 100.")]
+
+
+class FilterArguments(Input):
+    """Time and tags."""
+
+    tags: Annotated[Tags | None, Field(description="Only memories with these tags; case is ignored.")] = None
+    after: Annotated[Text | None, Field(description="At or after: YYYY-MM-DD (from that day's start) or RFC 3339.")] = (
+        None
+    )
+    before: Annotated[
+        Text | None, Field(description="At or before: YYYY-MM-DD (to that day's end, inclusive) or RFC 3339.")
+    ] = None
+    time_expr: Annotated[
+        Text | None,
+        Field(
+            description="Time in words, wholly understood or refused: 'yesterday evening', 'last week', "
+            "'the past 3 months', '2 weeks ago', 'last Tuesday', 'March 2025', 'Q1 2025', 'summer 2025', "
+            "'between May 1 and May 15', 'since Monday'."
+        ),
+    ] = None
+
+    def window(self, now: datetime, timezone: str = "UTC") -> TimeWindow | None:
+        """The window in which all time arguments agree; None where there is none of them."""
+        return window(self.after, self.before, self.time_expr, now, timezone)
+
+
+def window(
+    after: str | None,
+    before: str | None,
+    time_expr: str | None,
+    now: datetime,
+    timezone: str,
+    days_back: int | None = None,
+) -> TimeWindow | None:
+    """The window in which all of these agree; None where none is given. Raises InvalidRequest."""
+    windows = []
+    if after or before:
+        windows.append(bounds(after, before, timezone=timezone))
+    if time_expr is not None:
+        windows.append(resolve(time_expr, now=now, timezone=timezone))
+    if days_back is not None:
+        try:
+            windows.append(TimeWindow(after=now - timedelta(days=days_back)))
+        except OverflowError:
+            raise InvalidRequest(f"days_back must not reach before the year 1, got {days_back}") from None
+    if not windows:
+        return None
+    agreed = windows[0]
+    for other in windows[1:]:
+        agreed = intersection(agreed, other)
+    return agreed
+
+
+class WindowShown(Result):
+    """The time that was searched, both ends inclusive, UTC; null where open."""
+
+    after: str | None
+    before: str | None
+    timezone: str
+
+    @classmethod
+    def of(cls, window: TimeWindow, timezone: str) -> Self:
+        """The window as answered."""
+        return cls(after=rfc3339(window.after), before=rfc3339(window.last), timezone=timezone)
