@@ -156,11 +156,11 @@ BEGIN
                min(c.words) AS words_min, nullif(max(c.words) - min(c.words), 0) AS words_span
         FROM completed c
     ), fused AS (
-        SELECT c.id, c."timestamp", c.quality, CASE
+        SELECT c.id, c."timestamp", c.quality, c.near, CASE
             WHEN p_query IS NULL THEN 0.0
             WHEN strategy LIKE '%+fulltext' THEN
                 (1 - p_lexical_weight) * coalesce((c.near - b.near_min) / b.near_span, 1.0)
-                + p_lexical_weight * coalesce((c.words - b.words_min) / b.words_span, least(c.words, 1.0))
+                + p_lexical_weight * coalesce((c.words - b.words_min) / b.words_span, CASE WHEN c.words > 0 THEN 1.0 ELSE 0.0 END)
             WHEN strategy = 'fulltext' THEN coalesce(c.words / (b.words_min + b.words_span), 1.0)
             ELSE least(1.0, greatest(0.0, c.near))
         END AS relevance
@@ -168,14 +168,15 @@ BEGIN
     ), scored AS (
         SELECT f.*, (1 - p_quality_weight) * f.relevance + p_quality_weight * f.quality AS score, count(*) OVER () AS n
         FROM fused f
-        ORDER BY score DESC, f."timestamp" DESC, f.id DESC
+        -- Opposite meanings are all of relevance 0: nearness orders them still.
+        ORDER BY score DESC, f.near DESC NULLS LAST, f."timestamp" DESC, f.id DESC
         LIMIT p_limit
     )
     SELECT json_agg(json_build_object(
         'id', m.id, 'timestamp', m."timestamp", 'content', m.content, 'title', m.title, 'tags', m.tags,
         'metadata', m.metadata, 'superseded_by', m.superseded_by, 'quality', s.quality,
         'relevance', CASE WHEN p_query IS NOT NULL THEN s.relevance END, 'score', s.score
-    ) ORDER BY s.score DESC, s."timestamp" DESC, s.id DESC), max(s.n)
+    ) ORDER BY s.score DESC, s.near DESC NULLS LAST, s."timestamp" DESC, s.id DESC), max(s.n)
     INTO hits, considered
     FROM scored s JOIN memories m ON m.id = s.id;
     RETURN json_build_object('strategy', strategy, 'estimated', estimated, 'considered', coalesce(considered, 0),
