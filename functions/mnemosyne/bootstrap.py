@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog, configure_logging
-from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
+from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Services
 from mnemosyne.settings import Settings
 
 if TYPE_CHECKING:
@@ -161,6 +161,17 @@ def ingest_app() -> "Hosted":
         return build_app(parts, threads=parts.settings.db_pool_size, warm=parts.warm)
 
     return Hosted(build)
+
+
+async def serve_stdio(services: Services) -> None:
+    """Serve the tools over standard input and output until the input ends."""
+    from mcp.server.stdio import stdio_server
+
+    from mnemosyne.mcp.server import build_server
+
+    server = build_server(services, threads=QUEUE_THREADS)
+    async with stdio_server() as (read, write):
+        await server.run(read, write, server.create_initialization_options())
 
 
 def migrations() -> "list[Migration]":

@@ -15,6 +15,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from datetime import UTC, datetime
+from typing import TextIO
 
 TRACEPARENT = "traceparent"
 _TRACEPARENT_FORMAT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
@@ -105,9 +106,9 @@ class EventLog:
         self._logger.exception(event, extra={"fields": fields})
 
 
-def configure_logging(level: str) -> None:
-    """Send every log line of the process to standard error as JSON, ours from `level` up, others' warnings."""
-    handler = logging.StreamHandler(sys.stderr)
+def configure_logging(level: str, stream: TextIO = sys.stderr) -> None:
+    """Send every log line of the process to a stream as JSON, ours from `level` up, others' warnings."""
+    handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter())
     root = logging.getLogger()
     root.handlers[:] = [handler]

@@ -122,3 +122,23 @@ class Clock(Protocol):
 
     def __call__(self) -> datetime:
         """Now."""
+
+
+class Services(Protocol):
+    """All the ports that an edge hands to its use cases; each is built when first asked for."""
+
+    @property
+    def queue(self) -> IngestQueue:
+        """Where accepted requests go."""
+
+    @property
+    def memories(self) -> MemoryStore:
+        """Where memories are."""
+
+    @property
+    def embedder(self) -> Embedder:
+        """What turns text into vectors."""
+
+    @property
+    def clock(self) -> Clock:
+        """What time it is."""

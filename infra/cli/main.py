@@ -8,6 +8,7 @@ from mnemosyne.errors import MnemosyneError
 
 from infra.cli.dev import dev
 from infra.cli.migrate import migrate
+from infra.cli.stdio import stdio
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -18,6 +19,7 @@ def cli() -> None:
 
 cli.add_command(dev)
 cli.add_command(migrate)
+cli.add_command(stdio)
 
 
 def main() -> None:

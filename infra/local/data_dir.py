@@ -51,6 +51,11 @@ class DataDir:
         """Held by the one `mnemosyne dev` that runs on this directory."""
         return self.path / "dev.lock"
 
+    @property
+    def turn(self) -> Path:
+        """Held by the one process that delivers from the queue, `dev` or `stdio`."""
+        return self.path / "delivery.lock"
+
     def log(self, name: str) -> Path:
         """One process's log."""
         return self.path / "logs" / f"{name}.log"

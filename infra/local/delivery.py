@@ -6,6 +6,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any
 
+import fasteners
 import httpx
 from mnemosyne.adapters.local_queue import LocalQueue, QueuedMessage
 from mnemosyne.observability import EventLog
@@ -14,17 +15,22 @@ log = EventLog(__name__)
 
 CONCURRENCY = 8
 POLL_SECONDS = 0.02
+TURN_SECONDS = 0.25
 TIMEOUT_SECONDS = 60.0
 FIRST_RETRY_SECONDS = 0.2
 LONGEST_RETRY_SECONDS = 30.0
 
 
 class Delivery:
-    """Threads that push what is due until told to stop; a message leaves the queue once it is answered 2xx."""
+    """Threads that push what is due until told to stop; a message leaves the queue once it is answered 2xx.
 
-    def __init__(self, queue: LocalQueue, url: str) -> None:
+    Of several processes on one directory only the one that holds `turn` delivers; the next takes over when it ends.
+    """
+
+    def __init__(self, queue: LocalQueue, url: str, *, turn: fasteners.InterProcessLock) -> None:
         self._queue = queue
         self._url = url
+        self._turn = turn
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
 
@@ -39,6 +45,15 @@ class Delivery:
             self._thread.join()
 
     def _run(self) -> None:
+        while not self._turn.acquire(blocking=False):
+            if self._stop.wait(TURN_SECONDS):
+                return
+        try:
+            self._deliver()
+        finally:
+            self._turn.release()
+
+    def _deliver(self) -> None:
         with (
             httpx.Client(timeout=TIMEOUT_SECONDS, limits=httpx.Limits(max_connections=CONCURRENCY)) as client,
             ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="push") as pool,

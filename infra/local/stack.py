@@ -11,6 +11,7 @@ import fasteners
 from mnemosyne.adapters.local_queue import LocalQueue
 from mnemosyne.adapters.offline import DIMENSION
 from mnemosyne.errors import Misconfigured
+from mnemosyne.settings import Settings
 
 from infra.local import emulator, functions, postgres
 from infra.local.data_dir import DataDir
@@ -74,19 +75,41 @@ def running(directory: DataDir, *, host: str, port: int) -> Iterator[Stack]:
             "ingest", host=LOOPBACK, port=functions.free_port(), environment=settings, directory=directory
         )
         started = (mcp, ingest)
-        for function in started:
-            exits.callback(function.stop)
-            function.start()
-        for function in started:
-            exits.callback(function.ask_to_stop)
-            function.wait_ready()
-        if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):
-            emulator.prepare(emulator_host, ingest.url)
-        else:
-            delivery = Delivery(LocalQueue(directory.queue), ingest.url)
-            exits.callback(delivery.stop)
-            delivery.start()
+        _start(started, exits)
+        _deliver(directory, ingest, exits)
         yield Stack(url=f"{mcp.url}/mcp", environment=settings, functions=started)
+
+
+@contextmanager
+def storing(directory: DataDir) -> Iterator[Settings]:
+    """What tools in this process need: the database, and someone who stores what is queued."""
+    with ExitStack() as exits:
+        server = exits.enter_context(database(directory))
+        variables = environment(directory, server)
+        ingest = FunctionProcess(
+            "ingest", host=LOOPBACK, port=functions.free_port(), environment=variables, directory=directory
+        )
+        _start((ingest,), exits)
+        _deliver(directory, ingest, exits)
+        yield Settings.from_environment({**os.environ, **variables})
+
+
+def _start(processes: tuple[FunctionProcess, ...], exits: ExitStack) -> None:
+    for function in processes:
+        exits.callback(function.stop)
+        function.start()
+    for function in processes:
+        exits.callback(function.ask_to_stop)
+        function.wait_ready()
+
+
+def _deliver(directory: DataDir, ingest: FunctionProcess, exits: ExitStack) -> None:
+    if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):
+        emulator.prepare(emulator_host, ingest.url)
+        return
+    delivery = Delivery(LocalQueue(directory.queue), ingest.url, turn=fasteners.InterProcessLock(directory.turn))
+    exits.callback(delivery.stop)
+    delivery.start()
 
 
 def _lock(directory: DataDir, exits: ExitStack) -> None:

@@ -16,7 +16,11 @@ from tests.dev import DevServer
 
 HERE = Path(__file__).parent
 NAMES = {tool.name for tool in TOOLS}
-OTHERS: dict[str, Any] = {}
+OTHERS: dict[str, Any] = {
+    "update_memory": {"id": "ID", "tags": ["changed"]},
+    "rate_memory": {"id": "ID", "rating": 1},
+    "memory_stats": {},
+}
 """Tools beyond the first seven, with the arguments to call them with; "ID" stands for the memory's id."""
 
 

@@ -82,7 +82,8 @@ def _check_json(value: object, depth: int) -> None:
         raise ValueError("must hold integers of at most 64 bits; send a larger one as a string")
 
 
-def _uuid(value: object) -> object:
+def uuid(value: object) -> object:
+    """The UUID that a string spells; anything but a string as it is, for the type to judge."""
     if isinstance(value, str):
         try:
             return UUID(value)
@@ -103,7 +104,7 @@ Title = Annotated[str, Field(min_length=1, max_length=TITLE_LENGTH), AfterValida
 Tag = Annotated[str, Field(max_length=TAG_LENGTH), AfterValidator(storable), AfterValidator(_no_empty_tag)]
 Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_storable_json)]
-Id = Annotated[UUID, BeforeValidator(_uuid, json_schema_input_type=str)]
+Id = Annotated[UUID, BeforeValidator(uuid, json_schema_input_type=str)]
 Instant = Annotated[datetime, BeforeValidator(_instant, json_schema_input_type=str)]
 
 

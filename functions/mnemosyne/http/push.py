@@ -21,8 +21,8 @@ from starlette.routing import Route
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import InvalidRequest, Unavailable
-from mnemosyne.mcp.tool import Services
 from mnemosyne.observability import EventLog, trace
+from mnemosyne.ports import Services
 from mnemosyne.service import ingest
 
 log = EventLog(__name__)

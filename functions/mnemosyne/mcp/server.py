@@ -15,9 +15,10 @@ from mcp.shared.exceptions import MCPError
 import mnemosyne
 from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import MnemosyneError, Unavailable
-from mnemosyne.mcp.tool import Caller, Reply, Services, Tool
+from mnemosyne.mcp.tool import Caller, Reply, Tool
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.observability import EventLog, current_trace
+from mnemosyne.ports import Services
 
 log = EventLog(__name__)
 

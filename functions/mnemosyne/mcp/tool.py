@@ -2,28 +2,15 @@
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic, TypeVar
 
 import mcp_types
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from mnemosyne.domain.parsing import Input
-from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
+from mnemosyne.ports import Services
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Input)
-
-
-class Services(Protocol):
-    """The ports a tool may use; each is built when first asked for."""
-
-    @property
-    def queue(self) -> IngestQueue: ...
-    @property
-    def memories(self) -> MemoryStore: ...
-    @property
-    def embedder(self) -> Embedder: ...
-    @property
-    def clock(self) -> Clock: ...
 
 
 @dataclass(frozen=True, kw_only=True)

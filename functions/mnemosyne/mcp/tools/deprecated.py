@@ -8,8 +8,9 @@ from pydantic import Field
 from mnemosyne.domain.parsing import Input, Text
 from mnemosyne.domain.search import SearchMode
 from mnemosyne.domain.time_window import split_question
-from mnemosyne.mcp.tool import Caller, Reply, Services, Tool
+from mnemosyne.mcp.tool import Caller, Reply, Tool
 from mnemosyne.mcp.tools.search import Found, Query, SearchArguments, memory_search
+from mnemosyne.ports import Services
 
 Results = Annotated[int, Field(ge=1, le=100)]
 

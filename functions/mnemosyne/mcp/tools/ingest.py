@@ -9,7 +9,8 @@ from pydantic import Field, model_validator
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Tags, Title
 from mnemosyne.ids import new_id
-from mnemosyne.mcp.tool import Caller, Reply, Result, Services, Tool
+from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
+from mnemosyne.ports import Services
 from mnemosyne.service import ingest
 
 

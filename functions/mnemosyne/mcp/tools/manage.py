@@ -3,18 +3,19 @@
 import base64
 import binascii
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Literal, Self
+from typing import Annotated, Any, Self
 from uuid import UUID
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from mnemosyne.domain.chronicle import one_line, unite_tags
 from mnemosyne.domain.memory import ListPosition, Memory, MemoryChange
-from mnemosyne.domain.parsing import Id, Input, JsonObject, Tags, Text, Title
+from mnemosyne.domain.parsing import Id, Input, JsonObject, Tags, Text, Title, uuid
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.mcp.tool import Caller, Reply, Result, Services, Tool
+from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
+from mnemosyne.ports import Services
 from mnemosyne.service import manage
 
 
@@ -208,6 +209,14 @@ DELETE_MEMORY = Tool(
 )
 
 
+def _successor(value: object) -> object:
+    return value if value == NO_SUCCESSOR else uuid(value)
+
+
+NO_SUCCESSOR = "none"
+Successor = Annotated[UUID | str, BeforeValidator(_successor, json_schema_input_type=str)]
+
+
 class UpdateArguments(Input):
     """What to change about a memory."""
 
@@ -216,7 +225,7 @@ class UpdateArguments(Input):
     tags: Annotated[Tags | None, Field(description="The new tags, instead of all old ones.")] = None
     metadata: Annotated[JsonObject | None, Field(description="The new metadata, instead of the old.")] = None
     superseded_by: Annotated[
-        Id | Literal["none"] | None,
+        Successor | None,
         Field(description="The id of the memory that replaces this one; 'none' takes that back."),
     ] = None
 
@@ -236,7 +245,7 @@ def _update_memory(arguments: UpdateArguments, caller: Caller, services: Service
         tags=None if arguments.tags is None else unite_tags(arguments.tags),
         metadata=arguments.metadata,
         superseded_by=successor if isinstance(successor, UUID) else None,
-        not_superseded=successor == "none",
+        not_superseded=successor == NO_SUCCESSOR,
     )
     memory = manage.update(caller.namespace, arguments.id, change, memories=services.memories)
     return Reply(MemoryRecord.of(memory))

@@ -11,8 +11,9 @@ from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Filters, Hit, SearchMode, SearchQuery, TagMatch
 from mnemosyne.domain.time_window import TimeWindow
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.mcp.tool import Caller, Reply, Result, Services, Tool
+from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown, window
+from mnemosyne.ports import Services
 from mnemosyne.service import search
 from mnemosyne.service.search import Found as SearchFound
 

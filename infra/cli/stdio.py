@@ -1,0 +1,75 @@
+"""`mnemosyne stdio`: the same tools for a local client, over standard input and output."""
+
+from concurrent.futures import Future
+from threading import Event, Thread
+
+import anyio
+import click
+from mnemosyne import bootstrap
+from mnemosyne.bootstrap import Backends
+from mnemosyne.errors import MnemosyneError
+from mnemosyne.observability import configure_logging
+from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
+
+from infra.local import stack
+from infra.local.data_dir import DataDir
+
+
+@click.command()
+@click.option("--data-dir", metavar="DIR", help="Where memories are kept [default: the user's data directory].")
+def stdio(data_dir: str | None) -> None:
+    """Serve the tools over standard input and output, on the same memories as `dev`, also while it runs."""
+    directory = DataDir.at(data_dir)
+    with directory.log("stdio").open("a") as log:
+        configure_logging("INFO", log)  # standard output is the protocol's
+        starting = _Starting(directory)
+        try:
+            anyio.run(bootstrap.serve_stdio, starting)
+        finally:
+            starting.stop()
+
+
+class _Starting:
+    """Services that come up in the background, so that the client's handshake does not wait for PostgreSQL."""
+
+    def __init__(self, directory: DataDir) -> None:
+        self._directory = directory
+        self._backends: Future[Backends] = Future()
+        self._stopping = Event()
+        self._thread = Thread(target=self._run, name="stack", daemon=True)
+        self._thread.start()
+
+    def _run(self) -> None:
+        try:
+            with stack.storing(self._directory) as settings:
+                backends = Backends(settings)
+                backends.warm()
+                self._backends.set_result(backends)
+                self._stopping.wait()
+        except MnemosyneError as exc:
+            self._backends.set_exception(exc)  # every tool call then says so
+
+    def stop(self) -> None:
+        """End what was started."""
+        self._stopping.set()
+        self._thread.join()
+
+    @property
+    def queue(self) -> IngestQueue:
+        """Where accepted requests go."""
+        return self._backends.result().queue
+
+    @property
+    def memories(self) -> MemoryStore:
+        """Where memories are."""
+        return self._backends.result().memories
+
+    @property
+    def embedder(self) -> Embedder:
+        """What turns text into vectors."""
+        return self._backends.result().embedder
+
+    @property
+    def clock(self) -> Clock:
+        """What time it is."""
+        return self._backends.result().clock

@@ -1,0 +1,277 @@
+"""`memory_search`, its siblings and its old names, as an agent calls them."""
+
+import json
+from datetime import timedelta
+from typing import Any
+
+import mcp_types
+import pytest
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.mcp.server import DEPRECATED_META, call
+from mnemosyne.mcp.tool import Caller
+from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from mnemosyne.service import ingest
+
+from tests.fakes import NOW, FakeServices, request
+
+CALLER = Caller(namespace="ns")
+BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
+
+
+@pytest.fixture
+def services() -> FakeServices:
+    """Memories of 1 to 5 days ago about tea, and one of a year ago."""
+    made = FakeServices()
+    requests = [request(f"tea day {n}", timestamp=NOW - timedelta(days=n), tags=(f"t{n}", "tea")) for n in range(1, 6)]
+    requests.append(request("tea long ago", timestamp=NOW - timedelta(days=365)))
+    ingest.store(IngestMessage("ns", tuple(requests)), memories=made.memories, embedder=made.embedder)
+    return made
+
+
+def _raw(services: FakeServices, name: str, **arguments: Any) -> mcp_types.CallToolResult:
+    return call(BY_NAME[name], arguments, CALLER, services)
+
+
+def _call(services: FakeServices, name: str, **arguments: Any) -> dict[str, Any]:
+    result = _raw(services, name, **arguments)
+    assert not result.is_error, result
+    structured: dict[str, Any] | None = result.structured_content
+    assert structured is not None
+    return structured
+
+
+def _error(services: FakeServices, name: str, **arguments: Any) -> str:
+    result = _raw(services, name, **arguments)
+    assert result.is_error
+    (content,) = result.content
+    assert isinstance(content, mcp_types.TextContent)
+    return content.text
+
+
+def _contents(found: dict[str, Any]) -> list[str]:
+    return [memory["content"] for memory in found["memories"]]
+
+
+def test_the_window_that_was_searched_is_told_in_utc(services: FakeServices) -> None:
+    found = _call(services, "memory_search", query="tea", time_expr="the last 2 days", timezone="America/New_York")
+    assert found["window"] == {
+        "after": "2026-05-18T12:00:00Z",
+        "before": "2026-05-20T11:59:59.999999Z",
+        "timezone": "America/New_York",
+    }
+    assert sorted(_contents(found)) == ["tea day 1", "tea day 2"]
+
+
+def test_before_a_date_includes_its_last_minute_in_the_time_zone(services: FakeServices) -> None:
+    late = request("late tea", timestamp=NOW.replace(month=1, day=2, hour=4, minute=59))  # 23:59 in New York
+    ingest.store(IngestMessage("ns", (late,)), memories=services.memories, embedder=services.embedder)
+    there = {"query": "tea", "after": "2026-01-01", "before": "2026-01-01", "timezone": "America/New_York"}
+    assert _contents(_call(services, "memory_search", **there)) == ["late tea"]
+    assert _contents(_call(services, "memory_search", **(there | {"timezone": "UTC"}))) == []
+
+
+def test_no_window_is_told_where_none_was_asked(services: FakeServices) -> None:
+    assert "window" not in _call(services, "memory_search", query="tea")
+
+
+def test_an_expression_that_is_not_understood_is_an_error_never_dropped(services: FakeServices) -> None:
+    message = _error(services, "memory_search", query="tea", time_expr="banana o'clock")
+    assert message.startswith('time_expr "banana o\'clock" is not understood; try: yesterday')
+
+
+def test_windows_without_common_time_are_an_error_that_shows_both(services: FakeServices) -> None:
+    message = _error(services, "memory_search", query="tea", time_expr="2024", after="2025-01-01")
+    assert "2024-01-01" in message
+    assert "2025-01-01" in message
+
+
+def test_neither_query_nor_filter_is_an_error_that_says_so(services: FakeServices) -> None:
+    for arguments in ({}, {"query": "  "}, {"mode": "exact"}):
+        message = _error(services, "memory_search", **arguments)
+        assert message == "give a query, or a filter instead: tags, after, before or time_expr"
+
+
+def test_a_filter_alone_lists_newest_first_without_relevance(services: FakeServices) -> None:
+    found = _call(services, "memory_search", tags=["TEA"], limit=2)
+    assert _contents(found) == ["tea day 1", "tea day 2"]
+    assert [memory["relevance"] for memory in found["memories"]] == [None, None]
+
+
+def test_all_tags_must_match_where_asked(services: FakeServices) -> None:
+    assert _contents(_call(services, "memory_search", query="tea", tags=["t1", "tea"], tag_match="all")) == [
+        "tea day 1"
+    ]
+    assert len(_contents(_call(services, "memory_search", query="tea", tags=["t1", "tea"]))) == 5
+
+
+def test_contents_are_cut_to_the_budget_and_none_is_left_out(services: FakeServices) -> None:
+    long = request("tea " * 1000)
+    ingest.store(IngestMessage("ns", (long,)), memories=services.memories, embedder=services.embedder)
+    found = _call(services, "memory_search", query="tea", max_response_chars=200, limit=100)
+    assert found["total"] == 7
+    assert sum(len(content) for content in _contents(found)) <= 200
+    cut = [memory for memory in found["memories"] if memory.get("truncated")]
+    assert [memory["id"] for memory in cut] == [
+        m["id"] for m in found["memories"] if m["content"].startswith("tea tea")
+    ]
+    assert found["truncated"] == "1 of 7 contents were cut to fit 200 characters: get_memory returns them whole"
+
+
+def test_debug_tells_how_it_was_done(services: FakeServices) -> None:
+    found = _call(services, "memory_search", query="tea", tags=["tea"], include_debug=True, mode="hybrid")
+    debug = found["debug"]
+    assert debug["quality_weight"] == 0.3
+    assert debug["tags"] == ["tea"]
+    assert debug["returned"] == 5
+    assert (debug["embedding_model"], debug["embedding_dimension"]) == ("fake", 64)
+    assert debug["total_ms"] >= debug["database_ms"] >= 0
+    assert "debug" not in _call(services, "memory_search", query="tea")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"mode": "fuzzy"}, "mode must be one of 'semantic', 'exact' or 'hybrid', got \"fuzzy\""),
+        ({"quality_boost": 2}, "quality_boost must be between 0 and 1, got 2"),
+        ({"limit": 101}, "limit must be between 1 and 100, got 101"),
+        ({"max_response_chars": 5}, "max_response_chars must be at least 100, got 5"),
+        ({"timezone": "Mars"}, "timezone must be an IANA name such as UTC or Europe/Berlin, got 'Mars'"),
+        ({"include_debug": "yes"}, 'include_debug must be true or false, got "yes"'),
+        ({"tag_match": "some"}, "tag_match must be one of 'any' or 'all', got \"some\""),
+    ],
+)
+def test_a_wrong_argument_is_named_with_its_allowed_values(
+    services: FakeServices, arguments: dict[str, Any], message: str
+) -> None:
+    arguments = {"after": "2020-01-01", **arguments}
+    assert _error(services, "memory_search", query="tea", **arguments) == message
+
+
+def test_retrieve_narrows_by_days_back_and_words(services: FakeServices) -> None:
+    assert len(_contents(_call(services, "retrieve_memories", query="tea", days_back=3, limit=50))) == 3
+    assert len(_contents(_call(services, "retrieve_memories", query="tea", time_expr="last year", limit=50))) == 1
+    assert _error(services, "retrieve_memories", query="tea", days_back=0) == (
+        "days_back must be between 1 and 36500, got 0"
+    )
+
+
+def test_a_listing_is_paged_by_its_cursor(services: FakeServices) -> None:
+    seen: list[str] = []
+    arguments: dict[str, Any] = {"limit": 4}
+    while True:
+        page = _call(services, "list_memories", **arguments)
+        seen += [memory["title"] for memory in page["memories"]]
+        if page["next_cursor"] is None:
+            break
+        arguments["cursor"] = page["next_cursor"]
+    assert seen == [f"tea day {n}" for n in range(1, 6)] + ["tea long ago"]
+    assert page["memories"][-1]["date"] == "2025-05-20"
+
+
+@pytest.mark.parametrize("cursor", ["nonsense", "", "AAAA", "é", "A" * 32])
+def test_a_cursor_of_ones_own_making_is_refused_or_harmless(services: FakeServices, cursor: str) -> None:
+    result = _raw(services, "list_memories", cursor=cursor)
+    if result.is_error:
+        assert "cursor must be the next_cursor of an earlier page" in str(result.content)
+
+
+def test_update_wants_something_to_change(services: FakeServices) -> None:
+    memory_id = _call(services, "memory_search", query="tea")["memories"][0]["id"]
+    assert _error(services, "update_memory", id=memory_id) == (
+        "give at least one of title, tags, metadata and superseded_by"
+    )
+    assert _error(services, "update_memory", id=memory_id, superseded_by=memory_id) == (
+        "superseded_by must be the id of another memory"
+    )
+    assert "superseded_by must be" in _error(services, "update_memory", id=memory_id, superseded_by="x")
+
+
+def test_a_superseded_memory_disappears_from_searches_and_can_be_taken_back(services: FakeServices) -> None:
+    one, two = (memory["id"] for memory in _call(services, "memory_search", query="tea", limit=2)["memories"])
+    assert _call(services, "update_memory", id=one, superseded_by=two)["superseded_by"] == two
+    assert one not in json.dumps(_call(services, "memory_search", query="tea", limit=50))
+    shown = _call(services, "memory_search", query="tea", limit=50, include_superseded=True)
+    assert [memory.get("superseded_by") for memory in shown["memories"] if memory["id"] == one] == [two]
+    assert _call(services, "update_memory", id=one, superseded_by="none")["superseded_by"] is None
+
+
+def test_rating_answers_quality_before_and_after(services: FakeServices) -> None:
+    memory_id = _call(services, "memory_search", query="tea")["memories"][0]["id"]
+    rated = _call(services, "rate_memory", id=memory_id, rating=1, reason="helped")
+    assert (rated["quality_before"], rated["quality_after"]) == (0.5, 0.666667)
+    assert _error(services, "rate_memory", id=memory_id, rating=2) == "rating must be between -1 and 1, got 2"
+
+
+def test_stats_tell_the_model_and_the_figures(services: FakeServices) -> None:
+    stats = _call(services, "memory_stats")
+    assert (stats["memories"], stats["tags"]["tea"], stats["embedding_model"]) == (6, 5, "fake")
+
+
+OLD_AND_NEW: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
+    ("retrieve_memory", {"query": "tea"}, {"query": "tea", "limit": 5}),
+    ("retrieve_memory", {"query": "tea", "n_results": 2}, {"query": "tea", "limit": 2}),
+    (
+        "recall_memory",
+        {"query": "tea", "time_expr": "yesterday"},
+        {"query": "tea", "time_expr": "yesterday", "limit": 5},
+    ),
+    ("recall_memory", {"query": "tea"}, {"query": "tea", "limit": 5}),
+    (
+        "recall_memory",
+        {"query": "which tea did we drink last week", "n_results": 3},
+        {"query": "which tea did we drink", "time_expr": "last week", "limit": 3},
+    ),
+    ("recall_memory", {"query": "last week"}, {"time_expr": "last week", "limit": 5}),
+    (
+        "recall_by_timeframe",
+        {"start_date": "2026-05-16", "end_date": "2026-05-17"},
+        {"after": "2026-05-16", "before": "2026-05-17", "limit": 5},
+    ),
+    ("recall_by_timeframe", {"start_date": "2026-05-16"}, {"after": "2026-05-16", "limit": 5}),
+    (
+        "retrieve_with_quality_boost",
+        {"query": "tea", "quality_weight": 0.9},
+        {"query": "tea", "mode": "hybrid", "quality_boost": 0.9, "limit": 10},
+    ),
+    (
+        "retrieve_with_quality_boost",
+        {"query": "tea"},
+        {"query": "tea", "mode": "hybrid", "quality_boost": 0.3, "limit": 10},
+    ),
+    ("exact_match_retrieve", {"content": "TEA DAY 3"}, {"query": "TEA DAY 3", "mode": "exact"}),
+    ("debug_retrieve", {"query": "tea"}, {"query": "tea", "limit": 5, "include_debug": True}),
+]
+
+
+@pytest.mark.parametrize(("name", "old", "new"), OLD_AND_NEW, ids=lambda value: value if isinstance(value, str) else "")
+def test_an_old_name_returns_what_its_replacement_returns(
+    services: FakeServices, name: str, old: dict[str, Any], new: dict[str, Any]
+) -> None:
+    before, after = _call(services, name, **old), _call(services, "memory_search", **new)
+    for timed in (before, after):
+        for field in ("embed_ms", "database_ms", "total_ms"):
+            timed.get("debug", {}).pop(field, None)
+    assert before == after
+    assert before["total"] > 0
+
+
+@pytest.mark.parametrize("tool", DEPRECATED_TOOLS, ids=lambda tool: tool.name)
+def test_an_old_name_says_what_to_call_instead_and_is_not_listed(services: FakeServices, tool: Any) -> None:
+    old = next(arguments for name, arguments, _ in OLD_AND_NEW if name == tool.name)
+    result = _raw(services, tool.name, **old)
+    (content,) = result.content
+    assert isinstance(content, mcp_types.TextContent)
+    note, body = content.text.split("\n", 1)
+    assert note.startswith(f"{tool.name} is deprecated: call memory_search(")
+    assert result.meta == {DEPRECATED_META: note}
+    assert json.loads(body) == result.structured_content
+    assert tool.name not in {listed.name for listed in TOOLS}
+
+
+def test_the_list_of_tools_stays_small_enough_to_carry_along() -> None:
+    listing = "".join(tool.listing().model_dump_json(by_alias=True, exclude_none=True) for tool in TOOLS)
+    from mnemosyne.adapters.offline import OfflineEmbedder
+
+    assert len(TOOLS) < 12
+    (tokens,) = OfflineEmbedder()._tokens([listing])
+    assert len(tokens) < 6_000
