@@ -85,7 +85,7 @@ def measure(collection: Collection, search: Search) -> dict[str, float]:
 
 def run(
     collection: Collection, server: postgres.EmbeddedPostgres, scratch: Path, *, weights: bool
-) -> dict[str, object]:
+) -> dict[str, dict[str, float]]:
     """Every mode on one collection."""
     embedder = OfflineEmbedder(scratch / f"{collection.name}.bin")
     pool = Pool(opener(server.url(postgres.RUNTIME_USER)), 1)
@@ -118,7 +118,7 @@ def run(
     print(f"  {'':20}" + "".join(f"{metric:>12}" for metric in ("recall@5", "recall@10", "nDCG@10")))
     for name, figures in results.items():
         print(f"  {name:20}" + "".join(f"{figure:12.3f}" for figure in figures.values()))
-    return dict(results)
+    return results
 
 
 def main() -> None:

@@ -187,24 +187,22 @@ CREATE FUNCTION public.search_terms(p_query text) RETURNS TABLE(term tsquery, sh
     LANGUAGE sql STABLE
     SET search_path TO 'public', 'pg_temp'
     BEGIN ATOMIC
- WITH statistic AS (
+ WITH statistic AS MATERIALIZED (
           SELECT ((pg_stats.most_common_elems)::text)::text[] AS words,
              pg_stats.most_common_elem_freqs AS shares
             FROM pg_stats
            WHERE ((pg_stats.schemaname = 'public'::name) AND (pg_stats.tablename = 'memories'::name) AND (pg_stats.attname = 'search_text'::name))
          ), known AS (
-          SELECT word.word,
-             statistic.shares[word.place] AS share,
-             statistic.shares[(cardinality(statistic.words) + 1)] AS "least"
+          SELECT word.lexeme,
+             word.share
             FROM statistic,
-             LATERAL unnest(statistic.words) WITH ORDINALITY word(word, place)
+             LATERAL UNNEST(statistic.words, statistic.shares) word(lexeme, share)
          ), weighed AS (
-          SELECT (((''''::text || replace(replace(unnest.lexeme, '\'::text, '\\'::text), ''''::text, ''''''::text)) || ''''::text))::tsquery AS term,
-             COALESCE((known.share)::double precision, ( SELECT (known_1."least" / (2)::double precision)
-                    FROM known known_1
-                  LIMIT 1), (0.001)::double precision) AS share
-            FROM (unnest(to_tsvector('english'::regconfig, search_terms.p_query)) unnest(lexeme, positions, weights)
-              LEFT JOIN known ON ((known.word = unnest.lexeme)))
+          SELECT (((''''::text || replace(replace(asked.lexeme, '\'::text, '\\'::text), ''''::text, ''''''::text)) || ''''::text))::tsquery AS term,
+             COALESCE((known.share)::double precision, ( SELECT (statistic.shares[(cardinality(statistic.words) + 1)] / (2)::double precision)
+                    FROM statistic), (0.001)::double precision) AS share
+            FROM (unnest(to_tsvector('english'::regconfig, search_terms.p_query)) asked(lexeme, positions, weights)
+              LEFT JOIN known ON ((known.lexeme = asked.lexeme)))
          )
   SELECT weighed.term,
      weighed.share,

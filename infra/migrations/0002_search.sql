@@ -92,20 +92,18 @@ RETURN least(1.0,
 CREATE FUNCTION search_terms(p_query text) RETURNS TABLE (term tsquery, share double precision, weight double precision)
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 BEGIN ATOMIC
-    WITH statistic AS (
+    WITH statistic AS MATERIALIZED (
         SELECT CAST(CAST(most_common_elems AS text) AS text[]) AS words, most_common_elem_freqs AS shares
         FROM pg_stats
         WHERE schemaname = 'public' AND tablename = 'memories' AND attname = 'search_text'
     ), known AS (
-        -- The array of frequencies ends with its own least and greatest entry.
-        SELECT word.word, statistic.shares[word.place] AS share,
-               statistic.shares[cardinality(statistic.words) + 1] AS least
-        FROM statistic, unnest(statistic.words) WITH ORDINALITY AS word (word, place)
+        SELECT word.lexeme, word.share FROM statistic, unnest(statistic.words, statistic.shares) AS word (lexeme, share)
     ), weighed AS (
-        SELECT CAST('''' || replace(replace(lexeme, '\', '\\'), '''', '''''') || '''' AS tsquery) AS term,
-               coalesce(known.share, (SELECT least / 2 FROM known LIMIT 1), 0.001) AS share
-        FROM unnest(to_tsvector('english', p_query))
-        LEFT JOIN known ON known.word = lexeme
+        SELECT CAST('''' || replace(replace(asked.lexeme, '\', '\\'), '''', '''''') || '''' AS tsquery) AS term,
+               -- The frequencies end with their own least and greatest; a word not among them is rarer than that.
+               coalesce(known.share, (SELECT shares[cardinality(words) + 1] / 2 FROM statistic), 0.001) AS share
+        FROM unnest(to_tsvector('english', p_query)) AS asked
+        LEFT JOIN known ON known.lexeme = asked.lexeme
     )
     SELECT term, share, sqrt(ln(1.0 + 1.0 / greatest(share, 0.00001))) FROM weighed ORDER BY share, term;
 END;

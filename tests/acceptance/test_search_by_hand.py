@@ -1,0 +1,68 @@
+"""Searching a running system as an agent would: long memories, time in words, ratings, old names."""
+
+from typing import Any
+
+from tests.dev import DevServer
+
+
+def test_the_last_paragraph_of_a_long_memory_is_found_first(dev: DevServer) -> None:
+    filler = "\n\n".join(
+        f"Paragraph {n}. The committee discussed the agenda, the minutes and the budget of department {n % 13}."
+        for n in range(200)
+    )
+    answer = "Finally, the password of the greenhouse irrigation controller was changed to marigold seventeen."
+    content = f"{filler[:20_000]}\n\n{answer}"
+    memory_id = dev.outcome(dev.ingest(content, tags=["long"]))["memory_id"]
+    for n in range(20):
+        dev.outcome(dev.ingest(f"The committee discussed department {n} and its greenhouse budget.", tags=["long"]))
+    for mode in ("semantic", "hybrid"):
+        arguments = {
+            "query": "What is the greenhouse irrigation controller's password?",
+            "mode": mode,
+            "tags": ["long"],
+        }
+        found = dev.call("memory_search", arguments)["memories"]
+        assert found[0]["id"] == memory_id, mode
+        assert [memory["id"] for memory in found].count(memory_id) == 1
+
+
+def test_ratings_reorder_boosted_searches_only(dev: DevServer) -> None:
+    ids = [
+        dev.outcome(dev.ingest(f"the zebra plan, {text}", tags=["zebra"]))["memory_id"]
+        for text in ("one", "two words more")
+    ]
+    query: dict[str, Any] = {"query": "the zebra plan, one", "tags": ["zebra"]}
+    before = [memory["id"] for memory in dev.call("memory_search", query)["memories"]]
+    assert before == ids
+    for _ in range(4):
+        dev.call("rate_memory", {"id": ids[1], "rating": 1, "reason": "it helped"})
+        dev.call("rate_memory", {"id": ids[0], "rating": -1})
+    assert [memory["id"] for memory in dev.call("memory_search", query)["memories"]] == before
+    boosted = dev.call("memory_search", {**query, "quality_boost": 1.0})["memories"]
+    assert [memory["id"] for memory in boosted] == ids[::-1]
+    assert boosted[0]["score"] == boosted[0]["quality"] > 0.8
+
+
+def test_debug_names_the_strategy_and_the_window(dev: DevServer) -> None:
+    dev.outcome(dev.ingest("debuggable"))
+    found = dev.call("memory_search", {"query": "x", "mode": "hybrid", "include_debug": True, "after": "2020-01-01"})
+    assert found["debug"]["strategy"] == "exact+fulltext"
+    assert found["debug"]["window"] == found["window"]
+    assert found["debug"]["embedding_model"] == "wordllama-l2-supercat-256"
+
+
+def test_an_old_name_answers_and_says_what_to_call_instead(dev: DevServer) -> None:
+    dev.outcome(dev.ingest("remembered under an old name"))
+    result = dev.call_raw("retrieve_memory", {"query": "remembered under an old name", "n_results": 1})
+    assert "memory_search" in result["_meta"]["mnemosyne/deprecated"]
+    assert result["structuredContent"]["memories"][0]["content"] == "remembered under an old name"
+    listed = dev.post({"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).json()["result"]["tools"]
+    assert "retrieve_memory" not in {tool["name"] for tool in listed}
+
+
+def test_stats_count_what_is_there(dev: DevServer) -> None:
+    before = dev.call("memory_stats", {})["memories"]
+    dev.outcome(dev.ingest("counted"))
+    stats = dev.call("memory_stats", {})
+    assert stats["memories"] == before + 1
+    assert stats["embedding_dimension"] == 256
