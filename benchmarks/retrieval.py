@@ -19,6 +19,8 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
 
+from infra.local import postgres  # noqa: E402
+from infra.local.data_dir import DataDir  # noqa: E402
 from mnemosyne.adapters.connections import Pool, opener  # noqa: E402
 from mnemosyne.adapters.offline import DIMENSION, OfflineEmbedder  # noqa: E402
 from mnemosyne.adapters.postgres import PostgresStore  # noqa: E402
@@ -27,9 +29,6 @@ from mnemosyne.domain.message import IngestMessage  # noqa: E402
 from mnemosyne.domain.search import SearchMode, SearchQuery  # noqa: E402
 from mnemosyne.ids import new_id  # noqa: E402
 from mnemosyne.service import ingest  # noqa: E402
-
-from infra.local import postgres  # noqa: E402
-from infra.local.data_dir import DataDir  # noqa: E402
 
 Search = Callable[[str], Sequence[str]]
 

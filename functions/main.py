@@ -4,9 +4,10 @@ Importing this connects to nothing: the framework imports it before it forks its
 """
 
 import functions_framework.aio
-from mnemosyne import bootstrap
 from starlette.requests import Request
 from starlette.responses import Response
+
+from mnemosyne import bootstrap
 
 
 @functions_framework.aio.http
@@ -19,3 +20,9 @@ async def mcp(request: Request) -> Response:
 async def ingest(request: Request) -> Response:
     """Pub/Sub pushes, for the subscription."""
     return bootstrap.ingest_app()
+
+
+@functions_framework.aio.http
+async def dead_letter(request: Request) -> Response:
+    """Pub/Sub pushes of what could not be ingested, for the dead-letter subscription."""
+    return bootstrap.dead_letter_app()

@@ -210,6 +210,14 @@ CREATE FUNCTION public.search_terms(p_query text) RETURNS TABLE(term tsquery, sh
     FROM weighed
    ORDER BY weighed.share, weighed.term;
 END;
+CREATE TABLE public.dead_letters (
+    namespace text NOT NULL,
+    message_id text NOT NULL,
+    data bytea NOT NULL,
+    attributes jsonb NOT NULL,
+    cause text NOT NULL,
+    dead_lettered_at timestamp with time zone DEFAULT now() NOT NULL
+);
 CREATE TABLE public.ingest_requests (
     namespace text NOT NULL,
     request_id uuid NOT NULL,
@@ -274,6 +282,8 @@ CREATE TABLE public.schema_migrations (
     checksum text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
+ALTER TABLE ONLY public.dead_letters
+    ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (namespace, message_id);
 ALTER TABLE ONLY public.ingest_requests
     ADD CONSTRAINT ingest_requests_pkey PRIMARY KEY (namespace, request_id);
 ALTER TABLE ONLY public.memories
@@ -297,10 +307,12 @@ ALTER TABLE ONLY public.memory_chunks
     ADD CONSTRAINT memory_chunks_memory_id_fkey FOREIGN KEY (memory_id) REFERENCES public.memories(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.memory_ratings
     ADD CONSTRAINT memory_ratings_memory_id_fkey FOREIGN KEY (memory_id) REFERENCES public.memories(id) ON DELETE CASCADE;
+ALTER TABLE public.dead_letters ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingest_requests ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memory_chunks ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memory_ratings ENABLE ROW LEVEL SECURITY;
+CREATE POLICY namespace_isolation ON public.dead_letters TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
 CREATE POLICY namespace_isolation ON public.ingest_requests TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
 CREATE POLICY namespace_isolation ON public.memories TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
 CREATE POLICY namespace_isolation ON public.memory_chunks TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
@@ -308,6 +320,7 @@ CREATE POLICY namespace_isolation ON public.memory_ratings TO mnemosyne_runtime 
 REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) TO mnemosyne_runtime;
 REVOKE ALL ON FUNCTION public.search_terms(p_query text) FROM PUBLIC;
+GRANT SELECT,INSERT,DELETE ON TABLE public.dead_letters TO mnemosyne_runtime;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_runtime;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;
 GRANT SELECT,INSERT ON TABLE public.memory_chunks TO mnemosyne_runtime;

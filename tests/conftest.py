@@ -11,11 +11,11 @@ from pathlib import Path
 import httpx
 import pytest
 from hypothesis import HealthCheck, settings
-from mnemosyne.adapters.connections import Pool, opener
-from mnemosyne.adapters.postgres import PostgresStore
 
 from infra.local import functions, postgres
 from infra.local.data_dir import DataDir
+from mnemosyne.adapters.connections import Pool, opener
+from mnemosyne.adapters.postgres import PostgresStore
 from tests.dev import DevServer
 from tests.fakes import FakeEmbedder
 from tests.waiting import wait_until

@@ -9,8 +9,11 @@ from datetime import UTC, datetime
 from uuid import UUID
 
 import numpy as np
+
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.memory import (
+    DeadLetter,
+    ExportedMemory,
     IngestRequest,
     IngestState,
     IngestStatus,
@@ -21,6 +24,7 @@ from mnemosyne.domain.memory import (
     Rating,
     Stats,
 )
+from mnemosyne.domain.message import decode
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound, Unavailable
 from mnemosyne.ids import new_id
@@ -70,6 +74,10 @@ class FakeQueue:
         if self.away:
             raise Unavailable("the queue did not accept the request")
         self.published.append((namespace, tuple(requests)))
+
+    def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
+        message = decode(data, attributes)
+        self.publish(message.namespace, message.requests)
 
 
 class FakeClaim:
@@ -130,6 +138,7 @@ class FakeStore:
         self.counts: dict[UUID, tuple[int, int, int]] = {}
         self.requests: dict[tuple[str, UUID], IngestStatus] = {}
         self.locked: set[tuple[str, str]] = set()
+        self.letters: dict[tuple[str, str], DeadLetter] = {}
 
     def by_hash(self, namespace: str, content_hash: str) -> Memory | None:
         found = (m for n, m, _ in self.memories.values() if (n, m.content_hash) == (namespace, content_hash))
@@ -164,6 +173,39 @@ class FakeStore:
                 error=error,
                 updated_at=NOW,
             )
+
+    def bury(self, namespace: str, letter: DeadLetter, request_ids: Sequence[UUID]) -> bool:
+        waiting = [i for i in request_ids if self._waits(namespace, i)]
+        for request_id in waiting:
+            known = self.requests.get((namespace, request_id))
+            error = (known.error if known else None) or letter.cause
+            self.requests[namespace, request_id] = IngestStatus(
+                request_id=request_id,
+                state=IngestState.DEAD_LETTERED,
+                attempts=known.attempts if known else 0,
+                error=error,
+                updated_at=NOW,
+            )
+            letter = replace(letter, cause=error)
+        if waiting:
+            self.letters.setdefault((namespace, letter.message_id), letter)
+        return bool(waiting)
+
+    def _waits(self, namespace: str, request_id: UUID) -> bool:
+        known = self.requests.get((namespace, request_id))
+        return known is None or known.state is IngestState.QUEUED
+
+    def dead_letters(self, namespace: str) -> Sequence[DeadLetter]:
+        return [letter for (n, _), letter in self.letters.items() if n == namespace]
+
+    def revive(self, namespace: str, request_ids: Sequence[UUID]) -> None:
+        for request_id in request_ids:
+            known = self.requests.get((namespace, request_id))
+            if known and known.state is IngestState.DEAD_LETTERED:
+                self.requests[namespace, request_id] = replace(known, state=IngestState.QUEUED)
+
+    def forget(self, namespace: str, message_id: str) -> None:
+        self.letters.pop((namespace, message_id), None)
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         return {i: self.requests[namespace, i] for i in request_ids if (namespace, i) in self.requests}
@@ -242,6 +284,25 @@ class FakeStore:
         memory = self._get(namespace, memory_id)
         return Rating(before=memory.quality, after=self._count(memory, rating=rating).quality) if memory else None
 
+    def export(self, namespace: str, limit: int, *, beyond: ExportedMemory | None = None) -> Sequence[ExportedMemory]:
+        mine = sorted((m for n, m, _ in self.memories.values() if n == namespace), key=_export_key)
+        successors = {m.id: m.content_hash for m in mine}
+        exported = [
+            ExportedMemory(
+                id=m.id,
+                timestamp=m.timestamp,
+                content=m.content,
+                title=m.title,
+                tags=m.tags,
+                metadata=m.metadata,
+                content_hash=m.content_hash,
+                superseded_by_hash=successors[m.superseded_by] if m.superseded_by else None,
+                created_at=m.created_at,
+            )
+            for m in mine
+        ]
+        return [e for e in exported if beyond is None or _export_key(e) > _export_key(beyond)][:limit]
+
     def stats(self, namespace: str) -> Stats:
         mine = [m for n, m, _ in self.memories.values() if n == namespace]
         states = [status.state for (n, _), status in self.requests.items() if n == namespace]
@@ -262,6 +323,10 @@ class FakeStore:
             return None
         del self.memories[memory_id]
         return memory.title
+
+
+def _export_key(memory: Memory | ExportedMemory) -> tuple[datetime, str]:
+    return memory.timestamp, memory.content_hash
 
 
 def _hit(memory: Memory, relevance: float | None, score: float) -> Hit:

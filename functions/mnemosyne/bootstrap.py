@@ -13,8 +13,12 @@ from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Services
 from mnemosyne.settings import Settings
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from uuid import UUID
+
     from mnemosyne.adapters.connections import Pool
     from mnemosyne.adapters.migrations import Migration
+    from mnemosyne.domain.memory import DeadLetter
     from mnemosyne.http.hosting import Hosted
 
 log = EventLog(__name__)
@@ -110,6 +114,7 @@ def _queue(settings: Settings) -> IngestQueue:
 
 
 def _embedder(settings: Settings) -> Embedder:
+    from mnemosyne.adapters.batching import MicroBatchingEmbedder
     from mnemosyne.adapters.offline import OfflineEmbedder
 
     embedder = OfflineEmbedder(Path(settings.offline_statistics) if settings.offline_statistics else None)
@@ -118,7 +123,7 @@ def _embedder(settings: Settings) -> Embedder:
             f"MNEMOSYNE_EMBEDDING_DIMENSION is {settings.embedding_dimension}, but the embedder "
             f"{embedder.model} makes {embedder.dimension}"
         )
-    return embedder
+    return MicroBatchingEmbedder(embedder)
 
 
 @lru_cache(maxsize=1)
@@ -155,12 +160,33 @@ def ingest_app() -> "Hosted":
     from mnemosyne.http.hosting import Hosted
 
     def build() -> Any:
-        from mnemosyne.http.push import build_app
+        from mnemosyne.http.push import build_app, store
 
         parts = backends()
-        return build_app(parts, threads=parts.settings.db_pool_size, warm=parts.warm)
+        return build_app(store, parts, threads=parts.settings.db_pool_size, warm=parts.warm)
 
     return Hosted(build)
+
+
+@lru_cache(maxsize=1)
+def dead_letter_app() -> "Hosted":
+    """The `dead_letter` function; it embeds nothing, so nothing is warmed."""
+    from mnemosyne.http.hosting import Hosted
+
+    def build() -> Any:
+        from mnemosyne.http.push import build_app, bury
+
+        parts = backends()
+        return build_app(bury, parts, threads=parts.settings.db_pool_size, warm=lambda: None)
+
+    return Hosted(build)
+
+
+def redrive(namespace: str, letter: "DeadLetter", request_ids: "Sequence[UUID]", services: Services) -> None:
+    """Put a dead letter back on the queue."""
+    from mnemosyne.service import ingest
+
+    ingest.redrive(namespace, letter, request_ids, memories=services.memories, queue=services.queue)
 
 
 async def serve_stdio(services: Services) -> None:

@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from mnemosyne.domain.memory import (
+    DeadLetter,
+    ExportedMemory,
     IngestRequest,
     IngestState,
     IngestStatus,
@@ -58,6 +60,9 @@ class IngestQueue(Protocol):
     def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
         """Return once the requests are durable, all in one message; raises Unavailable where none is."""
 
+    def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
+        """Return once a message, as it was published before, is durable again; raises Unavailable."""
+
 
 class Claim(Protocol):
     """The exclusive right to store some requests' memories, held until the context ends."""
@@ -90,6 +95,18 @@ class MemoryStore(Protocol):
     def record_outcome(self, namespace: str, request_ids: Sequence[UUID], state: IngestState, error: str) -> None:
         """Note that the requests ended without a memory; a request already in a final state keeps it."""
 
+    def bury(self, namespace: str, letter: DeadLetter, request_ids: Sequence[UUID]) -> bool:
+        """Keep a message that was given up and record it; whether any of its requests was still waiting."""
+
+    def dead_letters(self, namespace: str) -> Sequence[DeadLetter]:
+        """The messages given up, oldest first."""
+
+    def revive(self, namespace: str, request_ids: Sequence[UUID]) -> None:
+        """Let requests that were given up wait again."""
+
+    def forget(self, namespace: str, message_id: str) -> None:
+        """Drop a dead letter that has been put back."""
+
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """What is known of each request; those not yet seen are absent."""
 
@@ -112,6 +129,9 @@ class MemoryStore(Protocol):
 
     def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
         """Record a rating of -1, 0 or 1, or None where there is no such memory."""
+
+    def export(self, namespace: str, limit: int, *, beyond: ExportedMemory | None = None) -> Sequence[ExportedMemory]:
+        """Memories by time and then content hash, whatever their ids, from beyond one on."""
 
     def stats(self, namespace: str) -> Stats:
         """The namespace in figures."""

@@ -6,11 +6,11 @@ import time
 from types import FrameType
 
 import click
-from mnemosyne.errors import Misconfigured
 
 from infra.cli.clients import how_to_connect
 from infra.local import stack
 from infra.local.data_dir import DataDir, is_root
+from mnemosyne.errors import Misconfigured
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 

@@ -3,12 +3,15 @@
 import sys
 
 import click
-import mnemosyne
-from mnemosyne.errors import MnemosyneError
 
+import mnemosyne
 from infra.cli.dev import dev
+from infra.cli.export import export
+from infra.cli.import_ import import_
 from infra.cli.migrate import migrate
+from infra.cli.redrive import redrive
 from infra.cli.stdio import stdio
+from mnemosyne.errors import MnemosyneError
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"]})
@@ -18,7 +21,10 @@ def cli() -> None:
 
 
 cli.add_command(dev)
+cli.add_command(export)
+cli.add_command(import_)
 cli.add_command(migrate)
+cli.add_command(redrive)
 cli.add_command(stdio)
 
 

@@ -3,6 +3,7 @@
 import json
 
 import click
+
 from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
 from mnemosyne.adapters.connections import opener

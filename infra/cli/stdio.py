@@ -5,14 +5,14 @@ from threading import Event, Thread
 
 import anyio
 import click
+
+from infra.local import stack
+from infra.local.data_dir import DataDir
 from mnemosyne import bootstrap
 from mnemosyne.bootstrap import Backends
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import configure_logging
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
-
-from infra.local import stack
-from infra.local.data_dir import DataDir
 
 
 @click.command()

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import platformdirs
+
 from mnemosyne.errors import Misconfigured
 
 

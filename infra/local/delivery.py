@@ -8,15 +8,19 @@ from typing import Any
 
 import fasteners
 import httpx
+
 from mnemosyne.adapters.local_queue import LocalQueue, QueuedMessage
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
 
 CONCURRENCY = 8
+DELIVERY_COUNT = "CloudPubSubDeadLetterSourceDeliveryCount"  # as Pub/Sub names it
 POLL_SECONDS = 0.02
 TURN_SECONDS = 0.25
 TIMEOUT_SECONDS = 60.0
+MAX_DELIVERY_ATTEMPTS = 20
+"""About eight minutes of trying; then the message goes to the `dead_letter` function."""
 FIRST_RETRY_SECONDS = 0.2
 LONGEST_RETRY_SECONDS = 30.0
 
@@ -27,9 +31,10 @@ class Delivery:
     Of several processes on one directory only the one that holds `turn` delivers; the next takes over when it ends.
     """
 
-    def __init__(self, queue: LocalQueue, url: str, *, turn: fasteners.InterProcessLock) -> None:
+    def __init__(self, queue: LocalQueue, url: str, dead_letter_url: str, *, turn: fasteners.InterProcessLock) -> None:
         self._queue = queue
         self._url = url
+        self._dead_letter_url = dead_letter_url
         self._turn = turn
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
@@ -71,7 +76,9 @@ class Delivery:
         if self._stop.is_set():
             return False
         try:
-            response = client.post(self._url, json=push_envelope(message))
+            given_up = message.attempts >= MAX_DELIVERY_ATTEMPTS
+            url = self._dead_letter_url if given_up else self._url
+            response = client.post(url, json=push_envelope(message))
             if response.is_success:
                 return True
             error = f"HTTP {response.status_code}: {response.text[:200]}"
@@ -88,7 +95,8 @@ def push_envelope(message: QueuedMessage) -> dict[str, Any]:
     return {
         "message": {
             "data": base64.b64encode(message.data).decode(),
-            "attributes": dict(message.attributes),
+            "attributes": dict(message.attributes)
+            | ({DELIVERY_COUNT: str(message.attempts)} if message.attempts >= MAX_DELIVERY_ATTEMPTS else {}),
             "messageId": str(message.message_id),
             "publishTime": message.publish_time,
         },

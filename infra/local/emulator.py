@@ -7,34 +7,40 @@ from mnemosyne.errors import Misconfigured
 PROJECT = "mnemosyne-local"
 TOPIC = f"projects/{PROJECT}/topics/ingest"
 SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/ingest"
+DEAD_LETTER_TOPIC = f"projects/{PROJECT}/topics/dead-letter"
+DEAD_LETTER_SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/dead-letter"
 ACK_DEADLINE_SECONDS = 60
+MAX_DELIVERY_ATTEMPTS = 20
 
 
-def prepare(host: str, push_url: str) -> None:
-    """Make topic and subscription on the emulator at `host`; raises Misconfigured where it does not answer."""
-    from google.api_core.exceptions import AlreadyExists, GoogleAPIError, NotFound
+def prepare(host: str, ingest_url: str, dead_letter_url: str) -> None:
+    """Make topics and push subscriptions on the emulator at `host`; raises Misconfigured where it does not answer."""
+    from google.api_core.exceptions import AlreadyExists, GoogleAPIError
     from google.cloud import pubsub_v1
-    from google.pubsub_v1.types import PushConfig, RetryPolicy
+    from google.pubsub_v1.types import DeadLetterPolicy, PushConfig, RetryPolicy
 
     publisher, subscriber = pubsub_v1.PublisherClient(), pubsub_v1.SubscriberClient()
-    try:
+
+    def subscribe(name: str, topic: str, url: str, **policy: object) -> None:
         with suppress(AlreadyExists):
-            publisher.create_topic(name=TOPIC, timeout=10)
+            publisher.create_topic(name=topic, timeout=10)
         request = {
-            "name": SUBSCRIPTION,
-            "topic": TOPIC,
-            "push_config": PushConfig(push_endpoint=push_url),
+            "name": name,
+            "topic": topic,
+            "push_config": PushConfig(push_endpoint=url),
             "ack_deadline_seconds": ACK_DEADLINE_SECONDS,
             "retry_policy": RetryPolicy(minimum_backoff={"seconds": 1}, maximum_backoff={"seconds": 60}),
+            **policy,
         }
         try:
             subscriber.create_subscription(request=request, timeout=10)
-        except AlreadyExists:
-            # Its endpoint is the port of an earlier run.
-            with suppress(NotFound):
-                subscriber.modify_push_config(
-                    subscription=SUBSCRIPTION, push_config=PushConfig(push_endpoint=push_url), timeout=10
-                )
+        except AlreadyExists:  # its endpoint is the port of an earlier run
+            subscriber.modify_push_config(subscription=name, push_config=PushConfig(push_endpoint=url), timeout=10)
+
+    try:
+        subscribe(DEAD_LETTER_SUBSCRIPTION, DEAD_LETTER_TOPIC, dead_letter_url)
+        give_up = DeadLetterPolicy(dead_letter_topic=DEAD_LETTER_TOPIC, max_delivery_attempts=MAX_DELIVERY_ATTEMPTS)
+        subscribe(SUBSCRIPTION, TOPIC, ingest_url, dead_letter_policy=give_up)
     except GoogleAPIError as exc:
         raise Misconfigured(f"the Pub/Sub emulator at {host} does not answer: {exc}") from exc
     finally:

@@ -11,9 +11,9 @@ from contextlib import suppress
 from pathlib import Path
 
 import httpx
-from mnemosyne.errors import Misconfigured
 
 from infra.local.data_dir import DataDir
+from mnemosyne.errors import Misconfigured
 
 SOURCE = Path(__file__).resolve().parents[2] / "functions" / "main.py"
 START_SECONDS = 60.0

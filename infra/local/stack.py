@@ -8,15 +8,15 @@ from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 
 import fasteners
-from mnemosyne.adapters.local_queue import LocalQueue
-from mnemosyne.adapters.offline import DIMENSION
-from mnemosyne.errors import Misconfigured
-from mnemosyne.settings import Settings
 
 from infra.local import emulator, functions, postgres
 from infra.local.data_dir import DataDir
 from infra.local.delivery import Delivery
 from infra.local.functions import FunctionProcess
+from mnemosyne.adapters.local_queue import LocalQueue
+from mnemosyne.adapters.offline import DIMENSION
+from mnemosyne.errors import Misconfigured
+from mnemosyne.settings import Settings
 
 LOOPBACK = "127.0.0.1"
 RESTART_SECONDS = 1.0
@@ -71,12 +71,10 @@ def running(directory: DataDir, *, host: str, port: int) -> Iterator[Stack]:
         server = exits.enter_context(database(directory))
         settings = environment(directory, server)
         mcp = FunctionProcess("mcp", host=host, port=port, environment=settings, directory=directory)
-        ingest = FunctionProcess(
-            "ingest", host=LOOPBACK, port=functions.free_port(), environment=settings, directory=directory
-        )
-        started = (mcp, ingest)
+        ingest, dead_letter = _subscribers(directory, settings)
+        started = (mcp, ingest, dead_letter)
         _start(started, exits)
-        _deliver(directory, ingest, exits)
+        _deliver(directory, ingest, dead_letter, exits)
         yield Stack(url=f"{mcp.url}/mcp", environment=settings, functions=started)
 
 
@@ -86,12 +84,18 @@ def storing(directory: DataDir) -> Iterator[Settings]:
     with ExitStack() as exits:
         server = exits.enter_context(database(directory))
         variables = environment(directory, server)
-        ingest = FunctionProcess(
-            "ingest", host=LOOPBACK, port=functions.free_port(), environment=variables, directory=directory
-        )
-        _start((ingest,), exits)
-        _deliver(directory, ingest, exits)
+        ingest, dead_letter = _subscribers(directory, variables)
+        _start((ingest, dead_letter), exits)
+        _deliver(directory, ingest, dead_letter, exits)
         yield Settings.from_environment({**os.environ, **variables})
+
+
+def _subscribers(directory: DataDir, variables: dict[str, str]) -> tuple[FunctionProcess, FunctionProcess]:
+    def process(target: str) -> FunctionProcess:
+        port = functions.free_port()
+        return FunctionProcess(target, host=LOOPBACK, port=port, environment=variables, directory=directory)
+
+    return process("ingest"), process("dead_letter")
 
 
 def _start(processes: tuple[FunctionProcess, ...], exits: ExitStack) -> None:
@@ -103,11 +107,12 @@ def _start(processes: tuple[FunctionProcess, ...], exits: ExitStack) -> None:
         function.wait_ready()
 
 
-def _deliver(directory: DataDir, ingest: FunctionProcess, exits: ExitStack) -> None:
+def _deliver(directory: DataDir, ingest: FunctionProcess, dead_letter: FunctionProcess, exits: ExitStack) -> None:
     if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):
-        emulator.prepare(emulator_host, ingest.url)
+        emulator.prepare(emulator_host, ingest.url, dead_letter.url)
         return
-    delivery = Delivery(LocalQueue(directory.queue), ingest.url, turn=fasteners.InterProcessLock(directory.turn))
+    turn = fasteners.InterProcessLock(directory.turn)
+    delivery = Delivery(LocalQueue(directory.queue), ingest.url, dead_letter.url, turn=turn)
     exits.callback(delivery.stop)
     delivery.start()
 

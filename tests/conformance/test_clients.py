@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from mnemosyne.mcp.tools import TOOLS
 
+from mnemosyne.mcp.tools import TOOLS
 from tests.dev import DevServer
 
 HERE = Path(__file__).parent
@@ -20,6 +20,7 @@ OTHERS: dict[str, Any] = {
     "update_memory": {"id": "ID", "tags": ["changed"]},
     "rate_memory": {"id": "ID", "rating": 1},
     "memory_stats": {},
+    "ingest_memories": {"memories": [{"content": "one of several", "timestamp": "2026-05-20T12:00:00Z"}]},
 }
 """Tools beyond the first seven, with the arguments to call them with; "ID" stands for the memory's id."""
 

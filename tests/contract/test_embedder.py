@@ -4,9 +4,9 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+
 from mnemosyne.adapters.offline import OfflineEmbedder
 from mnemosyne.ports import Embedder
-
 from tests.fakes import FakeEmbedder
 
 

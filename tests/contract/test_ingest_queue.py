@@ -4,12 +4,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+
 from mnemosyne.adapters.local_queue import LocalQueue
 from mnemosyne.adapters.pubsub import PubSubQueue
 from mnemosyne.domain.message import decode
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.observability import trace
-
 from tests.fakes import request
 
 TOPIC = "projects/test/topics/contract"

@@ -7,13 +7,20 @@ from typing import Any
 from uuid import UUID
 
 import pytest
+
 from mnemosyne.domain.chunking import chunks
-from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, ListPosition, MemoryChange
+from mnemosyne.domain.memory import (
+    DeadLetter,
+    IngestRequest,
+    IngestState,
+    IngestStatus,
+    ListPosition,
+    MemoryChange,
+)
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import new_id
 from mnemosyne.ports import MemoryStore, Vector
-
 from tests.fakes import NOW, FakeEmbedder, FakeStore, request
 
 EMBEDDER = FakeEmbedder()
@@ -339,3 +346,21 @@ def test_twenty_deliveries_at_once_store_one_memory(store: MemoryStore) -> None:
         thread.join()
     assert set(stored) == {IngestState.STORED}
     assert len(store.list("ns", Filters(), 10)) == 1
+
+
+def test_a_dead_letter_is_kept_whole_and_redriven_once(memories: MemoryStore) -> None:
+    waiting = request("a")
+    memories.record_attempt("ns", [waiting.request_id], "why")
+    letter = DeadLetter(
+        message_id="1", data=b"\x00\xff{", attributes={"k": "é"}, cause="given up", dead_lettered_at=NOW
+    )
+    assert memories.bury("ns", letter, [waiting.request_id]) is True
+    assert memories.bury("ns", letter, [waiting.request_id]) is False
+    (kept,) = memories.dead_letters("ns")
+    assert (kept.data, kept.attributes, kept.cause) == (b"\x00\xff{", {"k": "é"}, "why")
+    assert memories.dead_letters("other") == []
+    assert memories.statuses("ns", [waiting.request_id])[waiting.request_id].state is IngestState.DEAD_LETTERED
+    memories.revive("ns", [waiting.request_id])
+    memories.forget("ns", "1")
+    assert memories.dead_letters("ns") == []
+    assert _store(memories, waiting)[waiting.request_id].state is IngestState.STORED

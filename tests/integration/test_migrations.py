@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pg8000.exceptions
 import pytest
+
+from infra.local import postgres
+from infra.local.schema import CLOUD_DIMENSION, dump
 from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
 from mnemosyne.adapters.connections import Pool, Session, opener
 from mnemosyne.adapters.postgres import PostgresStore, check_dimension
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Misconfigured
-
-from infra.local import postgres
-from infra.local.schema import CLOUD_DIMENSION, dump
 from tests.fakes import FakeEmbedder, request
 from tests.waiting import wait_until
 

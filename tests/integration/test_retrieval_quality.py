@@ -2,11 +2,10 @@
 
 from pathlib import Path
 
-from mnemosyne.adapters.offline import DIMENSION
-
 from benchmarks.retrieval import ROOT, Collection, run
 from infra.local import postgres
 from infra.local.data_dir import DataDir
+from mnemosyne.adapters.offline import DIMENSION
 
 
 def test_hybrid_finds_more_than_either_side_alone_on_conversations(tmp_path: Path) -> None:

@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 import orjson
 import pytest
+
+from infra.local import postgres
 from mnemosyne.adapters.connections import Pool, Session, opener
 from mnemosyne.adapters.postgres import PostgresStore
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, Ranking, SearchMode, SearchQuery, TagMatch
 from mnemosyne.service import ingest, search
-
-from infra.local import postgres
 from tests.fakes import FakeEmbedder, request
 
 ROWS = 20_000

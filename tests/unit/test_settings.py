@@ -1,6 +1,7 @@
 """Settings: all problems at once, each with the variable's name."""
 
 import pytest
+
 from mnemosyne.errors import Misconfigured
 from mnemosyne.settings import Settings
 

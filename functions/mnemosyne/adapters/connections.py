@@ -16,7 +16,7 @@ import pg8000.dbapi
 import pg8000.exceptions
 import pg8000.native
 
-from mnemosyne.errors import Misconfigured, Unavailable
+from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -112,6 +112,8 @@ class Session:
                 self.broken = True
             if not state or _TRANSIENT.fullmatch(state):
                 raise Unavailable(f"the database is away: {detail.get('M', exc)}") from exc
+            if state.startswith(("22", "54")):  # data exceptions, program limits: it will never fit
+                raise InvalidRequest(f"the database cannot hold it: {detail.get('M', exc)}") from exc
             raise
         except (pg8000.exceptions.InterfaceError, OSError) as exc:
             self.broken = True

@@ -60,12 +60,15 @@ class LocalQueue:
     def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
         """Return once the message is on disk; raises Unavailable where it cannot be written."""
         trace = current_trace()
-        data, attributes = encode(namespace, requests, trace.traceparent if trace else "")
+        self.republish(*encode(namespace, requests, trace.traceparent if trace else ""))
+
+    def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
+        """Return once the message is on disk; raises Unavailable where it cannot be written."""
         try:
             with self._lock:
                 self._connection().execute(
                     "INSERT INTO messages (data, attributes) VALUES (?, ?)",
-                    (data, orjson.dumps(attributes).decode()),
+                    (data, orjson.dumps(dict(attributes)).decode()),
                 )
         except sqlite3.Error as exc:
             raise Unavailable(f"the queue file cannot be written ({exc}); nothing was stored") from exc

@@ -12,6 +12,8 @@ from mnemosyne.adapters import sql
 from mnemosyne.adapters.connections import Pool, Row, Session
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.memory import (
+    DeadLetter,
+    ExportedMemory,
     IngestRequest,
     IngestState,
     IngestStatus,
@@ -73,6 +75,39 @@ class PostgresStore:
                 state=state.value,
                 error=error,
             )
+
+    def bury(self, namespace: str, letter: DeadLetter, request_ids: Sequence[UUID]) -> bool:
+        """Keep a message that was given up and record it; whether any of its requests was still waiting."""
+        with self._transaction(namespace) as session:
+            rows = session.run(
+                sql.BURY,
+                namespace=namespace,
+                message_id=letter.message_id,
+                data=letter.data,
+                attributes=orjson.dumps(dict(letter.attributes)).decode(),
+                cause=letter.cause,
+                request_ids=_uuids(request_ids),
+            )
+        return bool(rows)
+
+    def dead_letters(self, namespace: str) -> Sequence[DeadLetter]:
+        """The messages given up, oldest first."""
+        with self._transaction(namespace) as session:
+            rows = session.run(sql.DEAD_LETTERS, namespace=namespace)
+        return [
+            DeadLetter(message_id=row[0], data=row[1], attributes=row[2], cause=row[3], dead_lettered_at=row[4])
+            for row in rows
+        ]
+
+    def revive(self, namespace: str, request_ids: Sequence[UUID]) -> None:
+        """Let requests that were given up wait again."""
+        with self._transaction(namespace) as session:
+            session.run(sql.REVIVE, namespace=namespace, request_ids=_uuids(request_ids))
+
+    def forget(self, namespace: str, message_id: str) -> None:
+        """Drop a dead letter that has been put back."""
+        with self._transaction(namespace) as session:
+            session.run(sql.FORGET, namespace=namespace, message_id=message_id)
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """What is known of each request; those not yet seen are absent."""
@@ -154,6 +189,31 @@ class PostgresStore:
         with self._transaction(namespace) as session:
             rows = session.run(sql.RATE, namespace=namespace, id=memory_id, rating=rating, reason=reason)
         return Rating(before=rows[0][0], after=rows[0][1]) if rows else None
+
+    def export(self, namespace: str, limit: int, *, beyond: ExportedMemory | None = None) -> Sequence[ExportedMemory]:
+        """Memories by time and then content hash, whatever their ids, from beyond one on."""
+        with self._transaction(namespace) as session:
+            rows = session.run(
+                sql.EXPORT,
+                namespace=namespace,
+                limit=limit,
+                beyond_timestamp=beyond.timestamp if beyond else None,
+                beyond_hash=beyond.content_hash if beyond else None,
+            )
+        return [
+            ExportedMemory(
+                id=row[0],
+                timestamp=row[1],
+                content=row[2],
+                title=row[3],
+                tags=tuple(row[4]),
+                metadata=row[5],
+                content_hash=row[6],
+                superseded_by_hash=row[7],
+                created_at=row[8],
+            )
+            for row in rows
+        ]
 
     def stats(self, namespace: str) -> Stats:
         """The namespace in figures."""

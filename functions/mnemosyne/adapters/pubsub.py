@@ -1,6 +1,6 @@
 """Publish accepted requests to a Pub/Sub topic with google-cloud-pubsub."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -29,13 +29,16 @@ class PubSubQueue:
 
     def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
         """Return once Pub/Sub has acknowledged the message; raises Unavailable where it has not in time."""
+        trace = current_trace()
+        self.republish(*encode(namespace, requests, trace.traceparent if trace else ""))
+
+    def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
+        """Return once Pub/Sub has acknowledged the message; raises Unavailable where it has not in time."""
         from concurrent.futures import TimeoutError as FutureTimeoutError
 
         from google.api_core.exceptions import GoogleAPIError
         from google.auth.exceptions import GoogleAuthError
 
-        trace = current_trace()
-        data, attributes = encode(namespace, requests, trace.traceparent if trace else "")
         try:
             self._client.publish(self._topic, data, timeout=PUBLISH_TIMEOUT_SECONDS, **attributes).result(
                 timeout=PUBLISH_TIMEOUT_SECONDS + 1

@@ -94,6 +94,40 @@ SET state = EXCLUDED.state, attempts = i.attempts + 1, error = EXCLUDED.error, u
 WHERE i.state = 'queued'
 """
 
+# The last attempt's error says more than the fact of having been given up.
+BURY: Final = """
+WITH recorded AS (
+    INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error)
+    SELECT DISTINCT request_id, CAST(:namespace AS text), 'dead_lettered', 0, CAST(:cause AS text)
+    FROM unnest(CAST(:request_ids AS uuid[])) AS request_id
+    ON CONFLICT (namespace, request_id) DO UPDATE
+    SET state = 'dead_lettered', error = coalesce(i.error, EXCLUDED.error), updated_at = now()
+    WHERE i.state = 'queued'
+    RETURNING error
+)
+INSERT INTO dead_letters (namespace, message_id, data, attributes, cause)
+SELECT CAST(:namespace AS text), CAST(:message_id AS text), CAST(:data AS bytea), CAST(:attributes AS jsonb),
+       (SELECT min(error) FROM recorded)
+WHERE EXISTS (SELECT FROM recorded)
+ON CONFLICT (namespace, message_id) DO NOTHING
+RETURNING message_id
+"""
+
+DEAD_LETTERS: Final = """
+SELECT message_id, data, attributes, cause, dead_lettered_at
+FROM dead_letters
+WHERE namespace = :namespace
+ORDER BY dead_lettered_at, message_id
+"""
+
+REVIVE: Final = """
+UPDATE ingest_requests
+SET state = 'queued', updated_at = now()
+WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state = 'dead_lettered'
+"""
+
+FORGET: Final = "DELETE FROM dead_letters WHERE namespace = :namespace AND message_id = :message_id"
+
 STATUSES: Final = """
 SELECT request_id, state, memory_id, attempts, error, updated_at
 FROM ingest_requests
@@ -145,6 +179,17 @@ SET title = coalesce(CAST(:title AS text), title),
 WHERE namespace = :namespace AND id = :id
 RETURNING id, "timestamp", content, title, tags, metadata, content_hash, embedding_model, created_at, last_seen_at,
     superseded_by, memory_quality(rating_count, rating_sum, fetches)
+"""
+
+EXPORT: Final = """
+SELECT m.id, m."timestamp", m.content, m.title, m.tags, m.metadata, m.content_hash, successor.content_hash, m.created_at
+FROM memories m
+LEFT JOIN memories successor ON successor.id = m.superseded_by
+WHERE m.namespace = :namespace
+    AND (CAST(:beyond_hash AS text) IS NULL
+        OR (m."timestamp", m.content_hash) > (CAST(:beyond_timestamp AS timestamptz), CAST(:beyond_hash AS text)))
+ORDER BY m."timestamp", m.content_hash
+LIMIT CAST(:limit AS integer)
 """
 
 # A memory, what supersedes it, what supersedes that, and so on.

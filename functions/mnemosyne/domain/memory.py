@@ -90,6 +90,17 @@ class IngestStatus:
 
 
 @dataclass(frozen=True, kw_only=True)
+class DeadLetter:
+    """A message that was given up, as it was published, and why."""
+
+    message_id: str
+    data: bytes
+    attributes: Mapping[str, str]
+    cause: str
+    dead_lettered_at: datetime
+
+
+@dataclass(frozen=True, kw_only=True)
 class Memory:
     """One stored memory, whole."""
 
@@ -145,6 +156,21 @@ class ListPosition:
 
     timestamp: datetime
     id: UUID
+
+
+@dataclass(frozen=True, kw_only=True)
+class ExportedMemory:
+    """A memory as it leaves one store for another: what replaces it is named by its content hash, not by an id."""
+
+    id: UUID
+    timestamp: datetime
+    content: str
+    title: str
+    tags: tuple[str, ...]
+    metadata: Metadata
+    content_hash: str
+    superseded_by_hash: str | None
+    created_at: datetime
 
 
 @dataclass(frozen=True, kw_only=True)

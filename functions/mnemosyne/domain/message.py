@@ -1,11 +1,12 @@
 """The versioned message between `mcp` and `ingest`: JSON data and string attributes. Pure."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Literal
+from uuid import UUID
 
 import orjson
-from pydantic import Field
+from pydantic import BaseModel, ConfigDict, Field
 
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest
 from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Tags, Title, parse
@@ -25,17 +26,31 @@ class _Item(Input):
     metadata: JsonObject = Field(default_factory=dict)
 
 
+class _Named(BaseModel):
+    """An item as far as it can be answered for: its other fields are judged one by one."""
+
+    model_config = ConfigDict(extra="allow", frozen=True)
+
+    request_id: Id
+
+
 class _Body(Input):
     schema_version: Literal[1]
-    memories: list[_Item] = Field(min_length=1, max_length=BATCH_LIMIT)
+    memories: list[_Named] = Field(min_length=1, max_length=BATCH_LIMIT)
 
 
 @dataclass(frozen=True)
 class IngestMessage:
-    """Memories accepted together for one namespace, on their way to be stored."""
+    """Memories accepted together for one namespace, on their way to be stored; and those that never can be."""
 
     namespace: str
     requests: tuple[IngestRequest, ...]
+    rejected: Mapping[UUID, str] = field(default_factory=dict)
+
+    @property
+    def request_ids(self) -> list[UUID]:
+        """Every request the message carries."""
+        return [*(request.request_id for request in self.requests), *self.rejected]
 
 
 def encode(namespace: str, requests: Sequence[IngestRequest], traceparent: str) -> tuple[bytes, dict[str, str]]:
@@ -68,7 +83,10 @@ def encode(namespace: str, requests: Sequence[IngestRequest], traceparent: str) 
 
 
 def decode(data: bytes, attributes: Mapping[str, str]) -> IngestMessage:
-    """The message read back; raises InvalidRequest naming what is wrong: redelivering it cannot help."""
+    """The message read back, memory by memory: a bad one does not spoil its neighbours.
+
+    Raises InvalidRequest where the message as a whole cannot be read: redelivering it cannot help.
+    """
     version = attributes.get("schema_version", str(SCHEMA_VERSION))
     if version != str(SCHEMA_VERSION):
         raise InvalidRequest(f"schema_version must be {SCHEMA_VERSION}, got {version[:20]!r}")
@@ -78,17 +96,32 @@ def decode(data: bytes, attributes: Mapping[str, str]) -> IngestMessage:
         body = parse(_Body, orjson.loads(data), of="the message")
     except orjson.JSONDecodeError as exc:
         raise InvalidRequest(f"message data must be JSON: {exc}") from exc
-    return IngestMessage(
-        namespace,
-        tuple(
-            IngestRequest.of(
-                item.request_id,
-                content=item.content,
-                timestamp=item.timestamp,
-                title=item.title,
-                tags=tuple(item.tags),
-                metadata=item.metadata,
-            )
-            for item in body.memories
-        ),
+    requests, rejected = [], {}
+    for named in body.memories:
+        try:
+            requests.append(_request(parse(_Item, named.model_dump(), of="a memory")))
+        except InvalidRequest as exc:
+            rejected[named.request_id] = str(exc)
+    return IngestMessage(namespace, tuple(requests), rejected)
+
+
+def carried(data: bytes, attributes: Mapping[str, str]) -> list[UUID]:
+    """The ids of every request a message carries, as far as it can be read."""
+    try:
+        return decode(data, attributes).request_ids
+    except InvalidRequest:
+        try:
+            return [UUID(attributes.get("request_id", ""))]
+        except ValueError:
+            return []
+
+
+def _request(item: _Item) -> IngestRequest:
+    return IngestRequest.of(
+        item.request_id,
+        content=item.content,
+        timestamp=item.timestamp,
+        title=item.title,
+        tags=tuple(item.tags),
+        metadata=item.metadata,
     )

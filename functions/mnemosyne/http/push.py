@@ -1,4 +1,4 @@
-"""The `ingest` function's HTTP surface: Pub/Sub pushes, raw or as CloudEvents, become ingest requests.
+"""What Pub/Sub pushes, raw or as CloudEvents, for `ingest` and `dead_letter` alike.
 
 Statuses are Pub/Sub's language: 204 means done with this message for good, anything else means redeliver.
 """
@@ -6,8 +6,9 @@ Statuses are Pub/Sub's language: 204 means done with this message for good, anyt
 import base64
 import binascii
 from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from typing import Any
-from uuid import UUID
 
 import anyio
 import anyio.to_thread
@@ -18,7 +19,8 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from mnemosyne.domain.message import decode
+from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.message import carried, decode
 from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.observability import EventLog, trace
@@ -28,9 +30,10 @@ from mnemosyne.service import ingest
 log = EventLog(__name__)
 
 RETRY_AFTER_SECONDS = "10"
+_DEAD_LETTER_ATTRIBUTES = "CloudPubSubDeadLetter"  # what Pub/Sub adds on the way to the dead-letter topic
 
 
-class _PushMessage(BaseModel):
+class _Message(BaseModel):
     model_config = ConfigDict(frozen=True)
 
     data: str = ""
@@ -38,23 +41,42 @@ class _PushMessage(BaseModel):
     message_id: str = Field("", alias="messageId")
 
 
-class _PushEnvelope(BaseModel):
+class _Envelope(BaseModel):
     """What Pub/Sub posts: https://cloud.google.com/pubsub/docs/push#receive_push."""
 
     model_config = ConfigDict(frozen=True)
 
-    message: _PushMessage
+    message: _Message
     subscription: str = ""
     delivery_attempt: int = Field(1, alias="deliveryAttempt")
 
 
-def build_app(services: Services, *, threads: int, warm: Callable[[], None]) -> Starlette:
-    """The ASGI app of the `ingest` function; at most `threads` messages are being stored at a time."""
+@dataclass(frozen=True)
+class Push:
+    """One delivery of one message."""
+
+    message_id: str
+    data: bytes
+    attributes: dict[str, str]
+    attempt: int
+
+
+Handler = Callable[[Push, Services], None]
+
+
+def build_app(handle: Handler, services: Services, *, threads: int, warm: Callable[[], None]) -> Starlette:
+    """The ASGI app of a function that takes pushes.
+
+    At most `threads` messages are handled at a time and as many wait; more are refused with 429, so that Pub/Sub
+    slows down instead of the instance filling up.
+    """
     limiter = anyio.CapacityLimiter(threads)
 
     async def push(request: Request) -> Response:
+        if limiter.statistics().tasks_waiting >= threads:
+            return _retry(429, f"{threads} messages are being handled and as many wait")
         body = await request.body()
-        return await anyio.to_thread.run_sync(_receive, body, services, limiter=limiter)
+        return await anyio.to_thread.run_sync(_answer, handle, body, services, limiter=limiter)
 
     async def healthz(request: Request) -> Response:
         return JSONResponse({"status": "ok"})
@@ -64,69 +86,77 @@ def build_app(services: Services, *, threads: int, warm: Callable[[], None]) -> 
     return app
 
 
-def _receive(body: bytes, services: Services) -> Response:
+def store(push: Push, services: Services) -> None:
+    """`ingest`: store what the message carries; what can never be read is recorded as failed."""
     try:
-        envelope = _envelope(body)
+        message = decode(push.data, push.attributes)
+    except InvalidRequest as exc:
+        namespace, request_ids = push.attributes.get("namespace", ""), carried(push.data, push.attributes)
+        if not namespace or not request_ids:
+            log.error("push_unattributable", message_id=push.message_id, error=str(exc))
+        for request_id in request_ids if namespace else ():
+            ingest.reject(namespace, request_id, str(exc), memories=services.memories)
+        return
+    ingest.store(message, memories=services.memories, embedder=services.embedder)
+
+
+def bury(push: Push, services: Services) -> None:
+    """`dead_letter`: keep what could not be ingested, and record it."""
+    namespace, request_ids = push.attributes.get("namespace", ""), carried(push.data, push.attributes)
+    if not namespace or not request_ids:
+        log.error("push_unattributable", message_id=push.message_id, error="a dead letter without namespace or request")
+        return
+    count = push.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
+    letter = DeadLetter(
+        message_id=push.message_id,
+        data=push.data,
+        attributes={k: v for k, v in push.attributes.items() if not k.startswith(_DEAD_LETTER_ATTRIBUTES)},
+        cause=f"given up after {count} deliveries",
+        dead_lettered_at=datetime.now(UTC),
+    )
+    ingest.bury(namespace, letter, request_ids, memories=services.memories)
+
+
+def _answer(handle: Handler, body: bytes, services: Services) -> Response:
+    try:
+        push = _push(body)
     except InvalidRequest as exc:
         # Not a message at all: nobody to record it for, and sending it again cannot help.
         log.error("push_malformed", error=str(exc))
         return JSONResponse({"error": str(exc)}, status_code=400)
-    with trace(envelope.message.attributes):
+    about = {
+        "message_id": push.message_id,
+        "request_id": push.attributes.get("request_id"),
+        "delivery_attempt": push.attempt,
+    }
+    with trace(push.attributes):
         try:
-            return _store(envelope, services)
+            handle(push, services)
         except Unavailable as exc:
-            log.warning(
-                "push_postponed",
-                message_id=envelope.message.message_id,
-                request_id=envelope.message.attributes.get("request_id"),
-                delivery_attempt=envelope.delivery_attempt,
-                error=str(exc),
-            )
-            return JSONResponse({"error": str(exc)}, status_code=503, headers={"Retry-After": RETRY_AFTER_SECONDS})
+            log.warning("push_postponed", **about, error=str(exc))
+            return _retry(503, str(exc))
         except Exception:  # the edge: a fault of our own is redelivered, and told with its traceback
-            log.exception(
-                "push_crashed",
-                message_id=envelope.message.message_id,
-                request_id=envelope.message.attributes.get("request_id"),
-                delivery_attempt=envelope.delivery_attempt,
-            )
+            log.exception("push_crashed", **about)
             return JSONResponse({"error": "internal error"}, status_code=500)
-
-
-def _store(envelope: _PushEnvelope, services: Services) -> Response:
-    attributes = envelope.message.attributes
-    try:
-        message = decode(_data(envelope), attributes)
-    except InvalidRequest as exc:
-        _reject(attributes, exc, services)
-        return Response(status_code=204)
-    ingest.store(message, memories=services.memories, embedder=services.embedder)
     return Response(status_code=204)
 
 
-def _reject(attributes: dict[str, str], error: InvalidRequest, services: Services) -> None:
-    namespace = attributes.get("namespace", "")
-    try:
-        request_id = UUID(attributes.get("request_id", ""))
-    except ValueError:
-        log.error("push_unattributable", namespace=namespace, error=str(error))
-        return
-    ingest.reject(namespace, request_id, error, memories=services.memories)
+def _retry(status: int, error: str) -> Response:
+    return JSONResponse({"error": error}, status_code=status, headers={"Retry-After": RETRY_AFTER_SECONDS})
 
 
-def _data(envelope: _PushEnvelope) -> bytes:
-    try:
-        return base64.b64decode(envelope.message.data, validate=True)
-    except binascii.Error as exc:
-        raise InvalidRequest(f"message data must be base64: {exc}") from exc
-
-
-def _envelope(body: bytes) -> _PushEnvelope:
-    """The push envelope of a raw push, or of a CloudEvent in binary (same body) or structured mode."""
+def _push(body: bytes) -> Push:
+    """A raw push, or a CloudEvent in binary (same body) or structured mode."""
     try:
         posted: Any = orjson.loads(body)
     except orjson.JSONDecodeError as exc:
         raise InvalidRequest(f"the push must be JSON: {exc}") from exc
     if isinstance(posted, dict) and "specversion" in posted:
         posted = posted.get("data")
-    return parse(_PushEnvelope, posted)
+    envelope = parse(_Envelope, posted)
+    try:
+        data = base64.b64decode(envelope.message.data, validate=True)
+    except binascii.Error as exc:
+        raise InvalidRequest(f"message.data must be base64: {exc}") from exc
+    message = envelope.message
+    return Push(message.message_id, data, message.attributes, envelope.delivery_attempt)

@@ -6,7 +6,7 @@ from itertools import chain, islice
 from uuid import UUID
 
 from mnemosyne.domain.chunking import chunks
-from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import made_at
@@ -31,13 +31,15 @@ def accept(namespace: str, requests: Sequence[IngestRequest], *, queue: IngestQu
 
 
 def store(message: IngestMessage, *, memories: MemoryStore, embedder: Embedder) -> Sequence[IngestStatus]:
-    """Store each request's memory once; the outcomes in the order of the requests.
+    """Store each request's memory once; one outcome per request that could be read, in their order.
 
-    Raises Unavailable where the database or the embedder is away, or another delivery of the same content is
-    under way: no outcome was recorded, redeliver.
+    What can never be stored is recorded as failed and does not spoil its neighbours. Raises Unavailable where the
+    database or the embedder is away, or another delivery of the same content is under way: redeliver.
     """
     try:
-        outcomes, busy = _store(message, memories, embedder)
+        for request_id, cause in message.rejected.items():
+            reject(message.namespace, request_id, cause, memories=memories)
+        outcomes, busy = _stored(message.namespace, message.requests, memories, embedder)
     except Unavailable as exc:
         _note_attempt(message, str(exc), memories)
         raise
@@ -46,8 +48,33 @@ def store(message: IngestMessage, *, memories: MemoryStore, embedder: Embedder) 
     return [outcomes[request.request_id] for request in message.requests]
 
 
-def _store(message: IngestMessage, memories: MemoryStore, embedder: Embedder) -> tuple[dict[UUID, IngestStatus], bool]:
-    with memories.claim(message.namespace, message.requests) as claim:
+def _stored(
+    namespace: str, requests: Sequence[IngestRequest], memories: MemoryStore, embedder: Embedder
+) -> tuple[dict[UUID, IngestStatus], bool]:
+    """The outcomes, and whether some requests must wait for another delivery of their content."""
+    if not requests:
+        return {}, False
+    try:
+        return _store_together(namespace, requests, memories, embedder)
+    except InvalidRequest as exc:
+        if len(requests) == 1:
+            reject(namespace, requests[0].request_id, str(exc), memories=memories)
+            known = memories.statuses(namespace, [requests[0].request_id])
+            return dict(known), False
+    # One of them can never be stored, and nobody said which: each for itself.
+    outcomes: dict[UUID, IngestStatus] = {}
+    busy = False
+    for request in requests:
+        one, waits = _stored(namespace, [request], memories, embedder)
+        outcomes |= one
+        busy |= waits
+    return outcomes, busy
+
+
+def _store_together(
+    namespace: str, requests: Sequence[IngestRequest], memories: MemoryStore, embedder: Embedder
+) -> tuple[dict[UUID, IngestStatus], bool]:
+    with memories.claim(namespace, requests) as claim:
         outcomes = dict(claim.settled)
         if claim.new:
             outcomes |= claim.store(_embeddings(claim.new, embedder), embedder.model)
@@ -55,7 +82,7 @@ def _store(message: IngestMessage, memories: MemoryStore, embedder: Embedder) ->
     for outcome in outcomes.values():
         log.info(
             "ingest_outcome",
-            namespace=message.namespace,
+            namespace=namespace,
             request_id=outcome.request_id,
             state=outcome.state,
             memory_id=outcome.memory_id,
@@ -74,20 +101,40 @@ def _embeddings(requests: Sequence[IngestRequest], embedder: Embedder) -> list[S
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:
     """Let the status show why it is still queued; where the database itself is away there is nowhere to."""
     try:
-        memories.record_attempt(message.namespace, [r.request_id for r in message.requests], error)
+        memories.record_attempt(message.namespace, message.request_ids, error)
     except Unavailable:
         log.warning(
             "ingest_attempt_unrecorded",
             namespace=message.namespace,
-            request_id=message.requests[0].request_id,
+            request_id=message.request_ids[0],
             error=error,
         )
 
 
-def reject(namespace: str, request_id: UUID, error: InvalidRequest, *, memories: MemoryStore) -> None:
-    """Record that a message can never be stored, with the cause."""
-    memories.record_outcome(namespace, [request_id], IngestState.FAILED, str(error))
-    log.error("ingest_failed", namespace=namespace, request_id=request_id, error=str(error))
+def reject(namespace: str, request_id: UUID, cause: str, *, memories: MemoryStore) -> None:
+    """Record that a request can never be stored, with the cause."""
+    memories.record_outcome(namespace, [request_id], IngestState.FAILED, cause)
+    log.error("ingest_failed", namespace=namespace, request_id=request_id, error=cause)
+
+
+def bury(namespace: str, letter: DeadLetter, request_ids: Sequence[UUID], *, memories: MemoryStore) -> None:
+    """Keep a message that was given up, so that it can be redriven, and record its requests as dead-lettered."""
+    if memories.bury(namespace, letter, request_ids):
+        log.error("dead_lettered", namespace=namespace, message_id=letter.message_id, error=letter.cause)
+
+
+def redrive(
+    namespace: str, letter: DeadLetter, request_ids: Sequence[UUID], *, memories: MemoryStore, queue: IngestQueue
+) -> None:
+    """Put a dead letter back on the queue.
+
+    Its requests wait again before it is published, and it is forgotten after: a crash in between leaves it to be
+    redriven once more, which stores nothing twice.
+    """
+    memories.revive(namespace, request_ids)
+    queue.republish(letter.data, letter.attributes)
+    memories.forget(namespace, letter.message_id)
+    log.info("redriven", namespace=namespace, message_id=letter.message_id, count=len(request_ids))
 
 
 def status(namespace: str, request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:

@@ -5,6 +5,7 @@ from itertools import pairwise
 
 from hypothesis import given
 from hypothesis import strategies as st
+
 from mnemosyne.domain.chunking import chunks
 
 TEXT = " ".join(f"Sentence number {n} says something of its own." for n in range(200))

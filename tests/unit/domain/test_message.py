@@ -3,9 +3,9 @@
 import json
 
 import pytest
-from mnemosyne.domain.message import decode, encode
-from mnemosyne.errors import InvalidRequest
 
+from mnemosyne.domain.message import carried, decode, encode
+from mnemosyne.errors import InvalidRequest
 from tests.fakes import request
 
 
@@ -44,7 +44,7 @@ def test_a_message_too_large_for_the_topic_is_refused_with_the_figure() -> None:
         (b"{}", {"namespace": "n", "schema_version": "2"}, "schema_version must be 1, got '2'"),
         (b'{"schema_version": 2, "memories": []}', {"namespace": "n"}, "schema_version must be one of 1, got 2"),
         (b'{"schema_version": 1, "memories": []}', {"namespace": "n"}, "memories must have at least 1 items, got 0"),
-        (b'{"schema_version": 1, "memories": [{}]}', {"namespace": "n"}, r"memories\[0\].content is required"),
+        (b'{"schema_version": 1, "memories": [{}]}', {"namespace": "n"}, r"memories\[0\].request_id is required"),
     ],
 )
 def test_a_malformed_message_says_what_is_wrong(data: bytes, attributes: dict[str, str], problem: str) -> None:
@@ -52,9 +52,19 @@ def test_a_malformed_message_says_what_is_wrong(data: bytes, attributes: dict[st
         decode(data, attributes)
 
 
-def test_one_bad_memory_is_named_by_its_place() -> None:
-    data, attributes = encode("ns", [request("a"), request("b")], "")
+def test_one_bad_memory_is_rejected_with_its_cause_and_spares_its_neighbours() -> None:
+    good, bad, other = request("a"), request("b"), request("c")
+    data, attributes = encode("ns", [good, bad, other], "")
     body = json.loads(data)
     body["memories"][1]["content"] = "\x00"
-    with pytest.raises(InvalidRequest, match=r"memories\[1\].content must not contain NUL"):
-        decode(json.dumps(body).encode(), attributes)
+    message = decode(json.dumps(body).encode(), attributes)
+    assert list(message.requests) == [good, other]
+    assert message.rejected == {bad.request_id: "content must not contain NUL (U+0000), found at character 0"}
+
+
+def test_every_request_of_a_message_can_be_named_even_if_it_cannot_be_read() -> None:
+    sent = [request("a"), request("b")]
+    data, attributes = encode("ns", sent, "")
+    assert carried(data, attributes) == [one.request_id for one in sent]
+    assert carried(b"garbage", attributes) == [sent[0].request_id]
+    assert carried(b"garbage", {}) == []

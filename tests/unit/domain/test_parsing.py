@@ -5,9 +5,10 @@ from typing import Annotated, Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import Field
+
 from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Tags, parse
 from mnemosyne.errors import InvalidRequest
-from pydantic import Field
 
 
 class Example(Input):

@@ -5,9 +5,9 @@ from datetime import UTC, datetime
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+
 from mnemosyne.domain.time_window import TimeWindow, bounds, intersection, resolve, split_question
 from mnemosyne.errors import InvalidRequest
-
 from tests.unit.domain.time_expressions import NOW, REFUSED, UNDERSTOOD, Case, utc
 
 

@@ -4,10 +4,10 @@ import json
 from typing import Any
 
 import pytest
-from mnemosyne.http.app import build_app
-from mnemosyne.mcp.server import build_server
 from starlette.testclient import TestClient
 
+from mnemosyne.http.app import build_app
+from mnemosyne.mcp.server import build_server
 from tests.fakes import FakeServices
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}

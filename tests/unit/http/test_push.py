@@ -6,11 +6,11 @@ from collections.abc import Iterator
 from typing import Any
 
 import pytest
-from mnemosyne.domain.memory import IngestState
-from mnemosyne.domain.message import encode
-from mnemosyne.http.push import build_app
 from starlette.testclient import TestClient
 
+from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.message import encode
+from mnemosyne.http.push import build_app, store
 from tests.fakes import FakeServices, request
 
 
@@ -21,7 +21,7 @@ def services() -> FakeServices:
 
 @pytest.fixture
 def client(services: FakeServices) -> Iterator[TestClient]:
-    with TestClient(build_app(services, threads=2, warm=lambda: None)) as opened:
+    with TestClient(build_app(store, services, threads=2, warm=lambda: None)) as opened:
         yield opened
 
 

@@ -5,13 +5,13 @@ from typing import Any
 
 import mcp_types
 import pytest
+from pydantic import BaseModel
+
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.mcp.server import call
 from mnemosyne.mcp.tool import Caller
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import ingest
-from pydantic import BaseModel
-
 from tests.fakes import FakeServices, request
 
 CALLER = Caller(namespace="ns")

@@ -6,12 +6,12 @@ from typing import Any
 
 import mcp_types
 import pytest
+
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.mcp.server import DEPRECATED_META, call
 from mnemosyne.mcp.tool import Caller
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.service import ingest
-
 from tests.fakes import NOW, FakeServices, request
 
 CALLER = Caller(namespace="ns")

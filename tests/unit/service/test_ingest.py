@@ -1,15 +1,17 @@
 """What the server says happened, happened."""
 
+from collections.abc import Sequence
 from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
-from mnemosyne.domain.memory import IngestState
-from mnemosyne.domain.message import IngestMessage
-from mnemosyne.errors import InvalidRequest, Unavailable
-from mnemosyne.service import ingest
 
-from tests.fakes import NOW, FakeServices, request
+from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState
+from mnemosyne.domain.message import IngestMessage, encode
+from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.ports import Vector
+from mnemosyne.service import ingest
+from tests.fakes import NOW, FakeEmbedder, FakeServices, request
 
 
 def _store(services: FakeServices, *requests: object) -> list[IngestState]:
@@ -125,6 +127,83 @@ def test_statuses_come_in_the_order_asked() -> None:
 def test_a_rejected_request_is_failed_with_its_cause() -> None:
     services = FakeServices()
     bad = request("a")
-    ingest.reject("ns", bad.request_id, InvalidRequest("no good"), memories=services.memories)
+    ingest.reject("ns", bad.request_id, "no good", memories=services.memories)
     status = services.memories.requests["ns", bad.request_id]
     assert (status.state, status.error) == (IngestState.FAILED, "no good")
+
+
+class RefusingEmbedder(FakeEmbedder):
+    """Refuses whatever contains the word poison, as a model's safety filter would."""
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        if any("poison" in text for text in texts):
+            raise InvalidRequest("the model refuses this content")
+        return super().embed_documents(texts)
+
+
+def test_content_that_the_model_refuses_fails_alone() -> None:
+    services = FakeServices()
+    services.embedder = RefusingEmbedder()
+    requests = [request("a"), request("poison"), request("b")]
+    assert _store(services, *requests) == [IngestState.STORED, IngestState.FAILED, IngestState.STORED]
+    refused = services.memories.requests["ns", requests[1].request_id]
+    assert refused.error == "the model refuses this content"
+
+
+def test_a_memory_that_could_not_be_read_fails_and_its_neighbours_are_stored() -> None:
+    services = FakeServices()
+    good, bad = request("a"), request("b")
+    message = IngestMessage("ns", (good,), {bad.request_id: "unreadable"})
+    ingest.store(message, memories=services.memories, embedder=services.embedder)
+    assert services.memories.requests["ns", good.request_id].state is IngestState.STORED
+    assert services.memories.requests["ns", bad.request_id].error == "unreadable"
+
+
+def _letter(*requests: IngestRequest) -> DeadLetter:
+    data, attributes = encode("ns", requests, "")
+    return DeadLetter(message_id="m1", data=data, attributes=attributes, cause="given up", dead_lettered_at=NOW)
+
+
+def test_what_was_given_up_is_recorded_with_its_last_error_and_kept() -> None:
+    services = FakeServices()
+    waiting, stored = request("a"), request("b")
+    _store(services, stored)
+    services.memories.record_attempt("ns", [waiting.request_id], "the embedder is away")
+    ids = [waiting.request_id, stored.request_id]
+    ingest.bury("ns", _letter(waiting, stored), ids, memories=services.memories)
+    statuses = services.memories.statuses("ns", ids)
+    assert statuses[waiting.request_id].state is IngestState.DEAD_LETTERED
+    assert statuses[waiting.request_id].error == "the embedder is away"
+    assert statuses[stored.request_id].state is IngestState.STORED
+    assert [letter.cause for letter in services.memories.dead_letters("ns")] == ["the embedder is away"]
+
+
+def test_a_dead_letter_whose_requests_all_ended_otherwise_is_not_kept() -> None:
+    services = FakeServices()
+    stored = request("b")
+    _store(services, stored)
+    ingest.bury("ns", _letter(stored), [stored.request_id], memories=services.memories)
+    assert services.memories.dead_letters("ns") == []
+
+
+def test_a_redriven_request_is_stored_and_its_letter_forgotten() -> None:
+    services = FakeServices()
+    waiting = request("a")
+    ingest.bury("ns", _letter(waiting), [waiting.request_id], memories=services.memories)
+    assert _store(services, waiting) == [IngestState.DEAD_LETTERED]
+    (letter,) = services.memories.dead_letters("ns")
+    ingest.redrive("ns", letter, [waiting.request_id], memories=services.memories, queue=services.queue)
+    assert services.memories.dead_letters("ns") == []
+    ((_, (republished,)),) = services.queue.published
+    assert _store(services, republished) == [IngestState.STORED]
+
+
+def test_a_redrive_that_cannot_be_published_keeps_the_letter() -> None:
+    services = FakeServices()
+    waiting = request("a")
+    ingest.bury("ns", _letter(waiting), [waiting.request_id], memories=services.memories)
+    services.queue.away = True
+    (letter,) = services.memories.dead_letters("ns")
+    with pytest.raises(Unavailable):
+        ingest.redrive("ns", letter, [waiting.request_id], memories=services.memories, queue=services.queue)
+    assert len(services.memories.dead_letters("ns")) == 1

@@ -4,7 +4,7 @@ from typing import Any
 
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS
-from mnemosyne.mcp.tools.ingest import INGEST_MEMORY, INGEST_STATUS
+from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY, INGEST_STATUS
 from mnemosyne.mcp.tools.manage import (
     DELETE_MEMORY,
     GET_MEMORY,
@@ -17,6 +17,7 @@ from mnemosyne.mcp.tools.search import MEMORY_SEARCH, RETRIEVE_MEMORIES
 
 TOOLS: tuple[Tool[Any], ...] = (
     INGEST_MEMORY,
+    INGEST_MEMORIES,
     INGEST_STATUS,
     MEMORY_SEARCH,
     RETRIEVE_MEMORIES,

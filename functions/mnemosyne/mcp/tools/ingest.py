@@ -6,50 +6,12 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, IngestState, IngestStatus
-from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Tags, Title
-from mnemosyne.ids import new_id
+from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, IngestStatus
+from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
-
-
-class MemoryInput(Input):
-    """One memory as an agent hands it over."""
-
-    content: Annotated[
-        Content,
-        Field(
-            description="The memory itself, stored verbatim: 1 to 100,000 characters. Write it so that it can be "
-            "understood without this conversation. A first `TITLE:` line and a `TAGS:` line (comma-separated) in "
-            "it are read as title and tags."
-        ),
-    ]
-    timestamp: Annotated[
-        Instant,
-        Field(
-            description="When it happened, RFC 3339 with an offset or Z, such as 2026-05-20T14:30:00Z. Search by "
-            "time goes by this."
-        ),
-    ]
-    tags: Annotated[Tags | None, Field(description="Labels to filter by later, such as ['project-x', 'decision'].")] = (
-        None
-    )
-    title: Annotated[Title | None, Field(description="One line; otherwise taken from the content.")] = None
-    metadata: Annotated[
-        JsonObject | None, Field(description="Any JSON object to keep beside the memory; not searched.")
-    ] = None
-
-    def request(self) -> IngestRequest:
-        """The request under a new id."""
-        return IngestRequest.of(
-            new_id(),
-            content=self.content,
-            timestamp=self.timestamp,
-            title=self.title,
-            tags=tuple(self.tags or ()),
-            metadata=self.metadata,
-        )
 
 
 class Queued(Result):
@@ -81,6 +43,42 @@ INGEST_MEMORY = Tool(
     arguments=MemoryInput,
     result=Queued,
     run=_ingest_memory,
+    idempotent=True,
+)
+
+
+class BatchInput(Input):
+    """Several memories at once."""
+
+    memories: Annotated[
+        list[MemoryInput],
+        Field(min_length=1, max_length=BATCH_LIMIT, description="1 to 100 memories, each as for ingest_memory."),
+    ]
+
+
+class BatchQueued(Result):
+    """All memories are durably queued; `request_ids` in the order of the memories."""
+
+    status: Literal["queued"] = "queued"
+    request_ids: list[UUID]
+
+
+def _ingest_memories(arguments: BatchInput, caller: Caller, services: Services) -> Reply:
+    requests = [memory.request() for memory in arguments.memories]
+    ingest.accept(caller.namespace, requests, queue=services.queue)
+    return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
+
+
+INGEST_MEMORIES = Tool(
+    name="ingest_memories",
+    title="Remember several",
+    description=(
+        "Store 1 to 100 memories in one call, all or none: one bad memory refuses the call, naming it as "
+        "memories[3].content. Each then has an outcome of its own: ask ingest_status with request_ids."
+    ),
+    arguments=BatchInput,
+    result=BatchQueued,
+    run=_ingest_memories,
     idempotent=True,
 )
 

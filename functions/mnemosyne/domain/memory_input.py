@@ -1,0 +1,47 @@
+"""One memory as it is handed over, by an agent or by an importer: parsed and bounded. Pure but for its new id."""
+
+from typing import Annotated
+
+from pydantic import Field
+
+from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.parsing import Content, Input, Instant, JsonObject, Tags, Title
+from mnemosyne.ids import new_id
+
+
+class MemoryInput(Input):
+    """One memory as an agent hands it over."""
+
+    content: Annotated[
+        Content,
+        Field(
+            description="The memory itself, stored verbatim: 1 to 100,000 characters. Write it so that it can be "
+            "understood without this conversation. A first `TITLE:` line and a `TAGS:` line (comma-separated) in "
+            "it are read as title and tags."
+        ),
+    ]
+    timestamp: Annotated[
+        Instant,
+        Field(
+            description="When it happened, RFC 3339 with an offset or Z, such as 2026-05-20T14:30:00Z. Search by "
+            "time goes by this."
+        ),
+    ]
+    tags: Annotated[Tags | None, Field(description="Labels to filter by later, such as ['project-x', 'decision'].")] = (
+        None
+    )
+    title: Annotated[Title | None, Field(description="One line; otherwise taken from the content.")] = None
+    metadata: Annotated[
+        JsonObject | None, Field(description="Any JSON object to keep beside the memory; not searched.")
+    ] = None
+
+    def request(self) -> IngestRequest:
+        """The request under a new id."""
+        return IngestRequest.of(
+            new_id(),
+            content=self.content,
+            timestamp=self.timestamp,
+            title=self.title,
+            tags=tuple(self.tags or ()),
+            metadata=self.metadata,
+        )

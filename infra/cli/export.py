@@ -1,0 +1,50 @@
+"""`mnemosyne export`: everything in a namespace, as files that `import` takes elsewhere."""
+
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+
+from infra.cli.formats import to_jsonl, to_markdown
+from infra.cli.target import DEFAULT_NAMESPACE, target
+from mnemosyne.domain.memory import ExportedMemory
+from mnemosyne.ports import MemoryStore
+
+PAGE = 200
+
+
+@click.command()
+@click.option("--format", "format_", type=click.Choice(["jsonl", "markdown"]), default="jsonl", show_default=True)
+@click.option("--output", type=click.Path(path_type=Path), help="File (jsonl) or directory (markdown) [default: -].")
+@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories.")
+@click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory.")
+def export(format_: str, output: Path | None, namespace: str, data_dir: str | None) -> None:
+    """Write all memories, oldest first. Ratings and reads stay behind; supersession goes along."""
+    if format_ == "markdown" and output is None:
+        raise click.UsageError("markdown needs --output DIR: one file per memory")
+    count = 0
+    with target(data_dir) as system:
+        if format_ == "markdown" and output is not None:
+            output.mkdir(parents=True, exist_ok=True)
+            for memory in memories(system.memories, namespace):
+                name, text = to_markdown(memory)
+                (output / name).write_text(text, encoding="utf-8", newline="")
+                count += 1
+        else:
+            stream = output.open("w", encoding="utf-8", newline="") if output else sys.stdout
+            for memory in memories(system.memories, namespace):
+                stream.write(to_jsonl(memory))
+                count += 1
+            stream.flush()
+            if output:
+                stream.close()
+    click.echo(f"{count} memories exported.", err=True)
+
+
+def memories(store: MemoryStore, namespace: str) -> Iterator[ExportedMemory]:
+    """Every memory, a page at a time: none is held for longer."""
+    beyond: ExportedMemory | None = None
+    while page := store.export(namespace, PAGE, beyond=beyond):
+        yield from page
+        beyond = page[-1]

@@ -1,0 +1,165 @@
+"""The file formats that memories come from and go to. Readers yield one item per memory, good or not."""
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from mnemosyne.domain.memory import ExportedMemory
+
+FORMATS = ("jsonl", "chronicle", "markdown", "mcp-memory-service")
+_CHRONICLE = re.compile(r"\[\[\[CHRONICLE_START\]\]\].*?\[\[\[CHRONICLE_END\]\]\]", re.DOTALL)
+_TS_LINE = re.compile(r"^[ \t]*TS:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
+_FIELDS = ("content", "timestamp", "title", "tags", "metadata")
+
+
+@dataclass(frozen=True)
+class Item:
+    """One memory read: the arguments of `ingest_memory`, or why there are none; and where it stood."""
+
+    source: str
+    arguments: Mapping[str, Any] | None
+    problem: str = ""
+    superseded_by_hash: str | None = None
+
+
+def guess(path: Path) -> str:
+    """The format a path suggests."""
+    if path.is_dir() or path.suffix in (".md", ".markdown"):
+        return "markdown"
+    return {".jsonl": "jsonl", ".json": "mcp-memory-service"}.get(path.suffix, "chronicle")
+
+
+def read(path: Path, format_: str) -> Iterator[Item]:
+    """Every memory in the file, or in the directory's files, in order."""
+    match format_:
+        case "jsonl":
+            yield from _jsonl(path)
+        case "chronicle":
+            yield from _chronicles(path)
+        case "markdown":
+            files = sorted(path.rglob("*.md")) if path.is_dir() else [path]
+            yield from (_markdown(file) for file in files)
+        case "mcp-memory-service":
+            yield from _mcp_memory_service(path)
+
+
+def _jsonl(path: Path) -> Iterator[Item]:
+    with path.open(encoding="utf-8") as file:
+        for number, line in enumerate(file, 1):
+            source = f"{path}:{number}"
+            if not line.strip():
+                continue
+            try:
+                fields = json.loads(line)
+            except ValueError as exc:
+                yield Item(source, None, f"not JSON: {exc}")
+                continue
+            if not isinstance(fields, dict):
+                yield Item(source, None, "not a JSON object")
+                continue
+            arguments = {name: fields[name] for name in _FIELDS if fields.get(name) is not None}
+            yield Item(source, arguments, superseded_by_hash=fields.get("superseded_by_hash"))
+
+
+def _chronicles(path: Path) -> Iterator[Item]:
+    text = path.read_text(encoding="utf-8")
+    for match in _CHRONICLE.finditer(text):
+        source = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
+        when = _TS_LINE.search(match[0])
+        if when is None:
+            yield Item(source, None, "the chronicle has no TS: line")
+        else:
+            yield Item(source, {"content": match[0], "timestamp": _timestamp(when[1])})
+
+
+def _markdown(path: Path) -> Item:
+    text = path.read_text(encoding="utf-8")
+    match = _FRONT_MATTER.match(text)
+    try:
+        front = yaml.safe_load(match[1]) if match else None
+    except yaml.YAMLError as exc:
+        return Item(str(path), None, f"front matter is not YAML: {exc}")
+    if match is None or not isinstance(front, dict):
+        return Item(str(path), None, "no front matter: begin the file with ---, timestamp: …, ---")
+    when = next((front[name] for name in ("timestamp", "date", "created") if front.get(name)), None)
+    arguments = {"content": text[match.end() :], "timestamp": _timestamp(when)}
+    arguments |= {name: front[name] for name in ("title", "tags", "metadata") if front.get(name) is not None}
+    return Item(str(path), arguments, superseded_by_hash=front.get("superseded_by_hash"))
+
+
+def _mcp_memory_service(path: Path) -> Iterator[Item]:
+    """The JSON that mcp-memory-service exports: `{"memories": [{"content", "tags", "created_at", …}]}`."""
+    posted = json.loads(path.read_text(encoding="utf-8"))
+    memories = posted.get("memories") if isinstance(posted, dict) else posted
+    if not isinstance(memories, list):
+        yield Item(str(path), None, 'no "memories" array in the file')
+        return
+    for number, one in enumerate(memories):
+        source = f"{path}:memories[{number}]"
+        if not isinstance(one, dict):
+            yield Item(source, None, "not a JSON object")
+            continue
+        tags = one.get("tags") or []
+        metadata = dict(one.get("metadata") or {})
+        if one.get("memory_type"):
+            metadata["memory_type"] = one["memory_type"]
+        arguments = {
+            "content": one.get("content"),
+            "timestamp": _timestamp(one.get("created_at_iso") or one.get("created_at")),
+            "tags": [tag.strip() for tag in tags.split(",") if tag.strip()] if isinstance(tags, str) else tags,
+            "metadata": metadata,
+        }
+        yield Item(source, arguments)
+
+
+def _timestamp(value: object) -> object:
+    """RFC 3339 of what formats write for it: a date is its midnight, seconds count since 1970, no offset is UTC."""
+    if isinstance(value, str):
+        try:
+            value = datetime.fromisoformat(value)
+        except ValueError:
+            return value
+    if isinstance(value, bool):
+        return value
+    if isinstance(value, int | float):
+        value = datetime.fromtimestamp(value, UTC)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time.min)
+    if isinstance(value, datetime):
+        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
+        return aware.astimezone(UTC).isoformat().replace("+00:00", "Z")
+    return value
+
+
+def to_jsonl(memory: ExportedMemory) -> str:
+    """One line; `import` of it makes the same memory."""
+    return json.dumps({"id": str(memory.id), **_fields(memory)}, ensure_ascii=False) + "\n"
+
+
+def to_markdown(memory: ExportedMemory) -> tuple[str, str]:
+    """A file's name, and its text: front matter, then the content as it is."""
+    front = {name: value for name, value in _fields(memory).items() if name != "content"}
+    name = f"{memory.timestamp:%Y-%m-%d}-{memory.content_hash[:12]}.md"
+    return name, f"---\n{yaml.safe_dump(front, allow_unicode=True, sort_keys=False)}---\n{memory.content}"
+
+
+def _fields(memory: ExportedMemory) -> dict[str, Any]:
+    fields: dict[str, Any] = {
+        "content": memory.content,
+        "timestamp": _timestamp(memory.timestamp),
+        "title": memory.title,
+        "tags": list(memory.tags),
+        "metadata": dict(memory.metadata),
+        "content_hash": memory.content_hash,
+        "created_at": _timestamp(memory.created_at),
+    }
+    if memory.superseded_by_hash:
+        fields["superseded_by_hash"] = memory.superseded_by_hash
+    return fields

@@ -1,0 +1,71 @@
+"""`mnemosyne redrive`: put what was given up back on the queue."""
+
+import json
+from datetime import UTC, datetime, timedelta
+
+import click
+
+from infra.cli.target import DEFAULT_NAMESPACE, target
+from mnemosyne import bootstrap
+from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.message import carried
+
+_UNITS = {"m": 60, "h": 3600, "d": 86_400}
+
+
+def _age(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
+    if value is None:
+        return None
+    number, unit = value[:-1], value[-1:]
+    if not number.isdigit() or unit not in _UNITS:
+        raise click.BadParameter(f"must be a number and m, h or d, such as 90m, 12h or 7d; got {value!r}")
+    return timedelta(seconds=int(number) * _UNITS[unit])
+
+
+@click.command()
+@click.option("--younger-than", callback=_age, metavar="AGE", help="Only what was given up within 90m, 12h, 7d …")
+@click.option("--older-than", callback=_age, metavar="AGE", help="Only what was given up longer ago.")
+@click.option("--cause", metavar="TEXT", help="Only where the cause contains this; case is ignored.")
+@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories.")
+@click.option("--dry-run", is_flag=True, help="Show what would be put back, and change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory.")
+def redrive(
+    younger_than: timedelta | None,
+    older_than: timedelta | None,
+    cause: str | None,
+    namespace: str,
+    dry_run: bool,
+    as_json: bool,
+    data_dir: str | None,
+) -> None:
+    """Put dead letters back on the queue: all of them, or by age and cause."""
+    with target(data_dir) as system:
+        chosen = [
+            letter
+            for letter in system.memories.dead_letters(namespace)
+            if _is_chosen(letter, younger_than, older_than, cause)
+        ]
+        for letter in chosen:
+            request_ids = carried(letter.data, letter.attributes)
+            if not dry_run:
+                bootstrap.redrive(namespace, letter, request_ids, system)
+            if not as_json:
+                when = f"{letter.dead_lettered_at:%Y-%m-%d %H:%M}"
+                click.echo(f"{letter.message_id}  {when}  {len(request_ids)} memories  {letter.cause}")
+    if as_json:
+        shown = [{"message_id": letter.message_id, "cause": letter.cause} for letter in chosen]
+        click.echo(json.dumps({"redriven": [] if dry_run else shown, "would_redrive": shown if dry_run else []}))
+    else:
+        click.echo(f"{len(chosen)} dead letters {'would be' if dry_run else 'were'} put back.")
+
+
+def _is_chosen(
+    letter: DeadLetter, younger_than: timedelta | None, older_than: timedelta | None, cause: str | None
+) -> bool:
+    age = datetime.now(UTC) - letter.dead_lettered_at
+    return (
+        (younger_than is None or age <= younger_than)
+        and (older_than is None or age >= older_than)
+        and (cause is None or cause.casefold() in letter.cause.casefold())
+    )

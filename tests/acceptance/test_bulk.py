@@ -1,0 +1,71 @@
+"""Importers, exports, batches and dead letters on a running system."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dev import COMMAND, DevServer
+
+
+def _run(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([COMMAND, *arguments], capture_output=True, text=True, timeout=120, check=False)
+
+
+def _lines(path: Path) -> list[dict[str, Any]]:
+    rows = [json.loads(line) for line in path.read_text().splitlines()]
+    return [{k: v for k, v in row.items() if k not in ("id", "created_at")} for row in rows]
+
+
+@pytest.mark.parametrize("via", ["mcp", "pubsub"])
+def test_an_import_ends_with_what_became_of_each_memory(dev: DevServer, tmp_path: Path, via: str) -> None:
+    source = tmp_path / "memories.jsonl"
+    rows = [{"content": f"{via} import {n}", "timestamp": "2026-05-20T12:00:00Z", "tags": [via]} for n in range(250)]
+    source.write_text("\n".join([*map(json.dumps, [*rows, rows[0]]), '{"content": ""}']))
+    where = ("--url", dev.url) if via == "mcp" else ("--data-dir", dev.directory / "data")
+    ended = _run("import", source, "--via", via, *where, "--json")
+    assert json.loads(ended.stdout) == {"stored": 250, "duplicate": 1, "failed": 1}
+    assert ended.returncode == 1
+    failures = [json.loads(line) for line in Path(f"{source}.failures.jsonl").read_text().splitlines()]
+    assert failures[0]["source"] == f"{source}:252"
+    assert "content must be" in failures[0]["error"]
+    again = _run("import", source, "--via", via, *where)
+    assert again.stdout == "0 stored, 251 duplicate, 1 failed.\n"
+
+
+def test_what_is_exported_and_imported_elsewhere_is_exported_the_same(own_dev: DevServer, tmp_path: Path) -> None:
+    own_dev.start()
+    ids = [
+        own_dev.outcome(own_dev.ingest(content, **fields))["memory_id"]
+        for content, fields in (
+            ("TITLE: Tea\nTAGS: x\n🜚 שלום\n", {"tags": ["Ünï"], "metadata": {"k": [1, None, {"z": 2.5}]}}),
+            ("old", {}),
+            ("new", {"title": "a title of its own", "timestamp": "2020-02-29T23:59:59.999999+02:00"}),
+        )
+    ]
+    own_dev.call("update_memory", {"id": ids[1], "superseded_by": ids[2]})
+    first, second, other = tmp_path / "1.jsonl", tmp_path / "2.jsonl", tmp_path / "other"
+    assert _run("export", "--data-dir", own_dev.directory / "data", "--output", first).returncode == 0
+    assert _run("import", first, "--data-dir", other).stdout == "3 stored, 0 duplicate, 0 failed.\n"
+    assert _run("export", "--data-dir", other, "--output", second).returncode == 0
+    assert _lines(second) == _lines(first)
+    assert sum("superseded_by_hash" in line for line in _lines(first)) == 1
+    notes, third = tmp_path / "notes", tmp_path / "third"
+    assert _run("export", "--format", "markdown", "--data-dir", other, "--output", notes).returncode == 0
+    assert _run("import", notes, "--data-dir", third).stdout == "3 stored, 0 duplicate, 0 failed.\n"
+    assert _run("export", "--data-dir", third, "--output", second).returncode == 0
+    assert _lines(second) == _lines(first)
+
+
+def test_a_batch_is_accepted_whole_or_not_at_all(dev: DevServer) -> None:
+    memories = [{"content": f"batch {n}", "timestamp": "2026-05-20T12:00:00Z"} for n in range(100)]
+    queued = dev.call("ingest_memories", {"memories": memories})
+    assert len(set(queued["request_ids"])) == 100
+    assert {dev.outcome(request_id)["state"] for request_id in queued["request_ids"]} == {"stored"}
+    bad = [*memories[:3], {"content": "\x00", "timestamp": "2026-05-20T12:00:00Z"}]
+    assert dev.error("ingest_memories", {"memories": bad}).startswith("memories[3].content must not contain NUL")
+    assert "memories must have at most 100 items, got 101" in dev.error(
+        "ingest_memories", {"memories": [*memories, memories[0]]}
+    )

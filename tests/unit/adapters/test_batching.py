@@ -1,0 +1,73 @@
+"""Concurrent calls share one embedding call, and no caller bears another's fault."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+import numpy as np
+
+from mnemosyne.adapters.batching import MicroBatchingEmbedder
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.ports import Vector
+from tests.fakes import FakeEmbedder
+
+
+class Gated(FakeEmbedder):
+    """Holds the first call until let go, and remembers the size of each."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.sizes: list[int] = []
+        self.entered, self.gate = threading.Event(), threading.Event()
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        self.sizes.append(len(texts))
+        if len(self.sizes) == 1:
+            self.entered.set()
+            self.gate.wait(10)
+        if "poison" in texts:
+            raise InvalidRequest("refused")
+        return super().embed_documents(texts)
+
+
+def _under_load(inner: Gated, texts: list[str]) -> list[object]:
+    """Each text embedded by a thread of its own while another call is under way; its vector or its error."""
+    batching = MicroBatchingEmbedder(inner)
+
+    def embed(text: str) -> object:
+        try:
+            return batching.embed_documents([text])[0]
+        except InvalidRequest as exc:
+            return str(exc)
+
+    with ThreadPoolExecutor(len(texts) + 1) as pool:
+        first = pool.submit(embed, "first")
+        assert inner.entered.wait(10)
+        rest = [pool.submit(embed, text) for text in texts]
+        answers = [future.result(10) for future in rest]
+        inner.gate.set()
+        first.result(10)
+    return answers
+
+
+def test_a_lone_call_goes_at_once() -> None:
+    inner = FakeEmbedder()
+    MicroBatchingEmbedder(inner).embed_documents(["a", "b"])
+    assert inner.embedded == ["a", "b"]
+
+
+def test_calls_under_load_share_one_and_each_gets_its_own_vector() -> None:
+    inner = Gated()
+    texts = [f"word{n} tea" for n in range(10)]
+    answers = _under_load(inner, texts)
+    for text, answer in zip(texts, answers, strict=True):
+        assert np.array_equal(np.asarray(answer), inner.embed_query(text))
+    assert len(inner.sizes) < 1 + len(texts)
+    assert max(inner.sizes) <= 100
+
+
+def test_a_refused_text_is_refused_alone() -> None:
+    answers = _under_load(Gated(), ["good tea", "poison", "other tea"])
+    assert answers[1] == "refused"
+    assert not isinstance(answers[0], str)
+    assert not isinstance(answers[2], str)

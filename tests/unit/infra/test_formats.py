@@ -1,0 +1,130 @@
+"""Files in and out: what each format means, and that nothing changes on the way round."""
+
+import json
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from infra.cli.formats import Item, guess, read, to_jsonl, to_markdown
+from mnemosyne.domain.chronicle import unite_tags
+from mnemosyne.domain.memory import ExportedMemory, content_hash
+from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.parsing import parse
+from mnemosyne.ids import new_id
+
+CHRONICLE = "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nTITLE: Example\nTAGS: a, b\nBODY: …\n[[[CHRONICLE_END]]]"
+
+
+def _read(path: Path, format_: str) -> list[Item]:
+    return list(read(path, format_))
+
+
+def _exported(content: str, **fields: Any) -> ExportedMemory:
+    values: dict[str, Any] = {
+        "id": new_id(),
+        "timestamp": datetime(2026, 5, 20, 12, 0, 0, 123456, tzinfo=UTC),
+        "content": content,
+        "title": "T",
+        "tags": ("a",),
+        "metadata": {"k": [1, None]},
+        "content_hash": content_hash(content),
+        "superseded_by_hash": None,
+        "created_at": datetime(2026, 5, 21, tzinfo=UTC),
+        **fields,
+    }
+    return ExportedMemory(**values)
+
+
+def _again(item: Item) -> ExportedMemory:
+    assert item.arguments is not None, item.problem
+    request = parse(MemoryInput, item.arguments).request()
+    return _exported(
+        request.content,
+        timestamp=request.timestamp,
+        title=request.title,
+        tags=request.tags,
+        metadata=request.metadata,
+        superseded_by_hash=item.superseded_by_hash,
+    )
+
+
+STORABLE = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
+CONTENTS = st.text(STORABLE, min_size=1, max_size=200).filter(str.strip)
+NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=30).filter(str.strip)
+MEMORIES = st.builds(
+    lambda content, title, tags, metadata, when: _exported(
+        content, title=title, tags=unite_tags(tags), metadata=metadata, timestamp=when
+    ),
+    CONTENTS,
+    NAMES,
+    st.lists(NAMES, max_size=3),
+    st.dictionaries(NAMES, st.none() | st.booleans() | st.integers(-(2**53), 2**53) | NAMES, max_size=3),
+    st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001
+)
+
+
+@given(MEMORIES)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@pytest.mark.parametrize("format_", ["jsonl", "markdown"])
+def test_export_import_export_changes_nothing_but_ids_and_server_times(
+    tmp_path: Path, format_: str, memory: ExportedMemory
+) -> None:
+    if memory.content.count("TAGS:"):
+        return  # tags in the text are united with those given: they would be there twice written
+    path = tmp_path / "one"
+    text = to_jsonl(memory) if format_ == "jsonl" else to_markdown(memory)[1]
+    path.write_text(text, encoding="utf-8", newline="")
+    (item,) = _read(path, format_)
+    again = replace(_again(item), id=memory.id)
+    assert again == memory
+    assert (to_jsonl(again) if format_ == "jsonl" else to_markdown(again)[1]) == text
+
+
+def test_supersession_travels_by_content_hash(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(to_jsonl(_exported("old", superseded_by_hash=content_hash("new"))))
+    assert _read(path, "jsonl")[0].superseded_by_hash == content_hash("new")
+
+
+def test_a_chronicle_is_taken_verbatim_at_its_time(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(f"junk\n{CHRONICLE}\nmore junk\n{CHRONICLE.replace('TS: 2026-05-20', 'x')}")
+    good, bad = _read(path, "chronicle")
+    assert good.arguments == {"content": CHRONICLE, "timestamp": "2026-05-20T00:00:00Z"}
+    assert (bad.source, bad.problem) == (f"{path}:9", "the chronicle has no TS: line")
+
+
+def test_a_folder_of_markdown_is_read_file_by_file(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.md").write_text("---\ndate: 2026-05-20\ntags: [x]\ntitle: T\n---\nBody\n")
+    (tmp_path / "sub" / "b.md").write_text("no front matter")
+    good, bad = _read(tmp_path, "markdown")
+    assert good.arguments == {"content": "Body\n", "timestamp": "2026-05-20T00:00:00Z", "title": "T", "tags": ["x"]}
+    assert bad.problem.startswith("no front matter")
+
+
+def test_an_mcp_memory_service_export_keeps_tags_type_and_time(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    one = {"content": "c", "tags": "a, b", "created_at": 1716200000.5, "memory_type": "note", "metadata": {"x": 1}}
+    path.write_text(json.dumps({"memories": [one, "nonsense"]}))
+    good, bad = _read(path, "mcp-memory-service")
+    assert good.arguments == {
+        "content": "c",
+        "timestamp": "2024-05-20T10:13:20.500000Z",
+        "tags": ["a", "b"],
+        "metadata": {"x": 1, "memory_type": "note"},
+    }
+    assert bad.problem == "not a JSON object"
+
+
+@pytest.mark.parametrize(
+    ("name", "format_"),
+    [("a.jsonl", "jsonl"), ("a.md", "markdown"), ("a.json", "mcp-memory-service"), ("a", "chronicle")],
+)
+def test_the_format_is_guessed_from_the_name(name: str, format_: str) -> None:
+    assert guess(Path(name)) == format_
