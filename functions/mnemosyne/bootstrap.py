@@ -76,7 +76,9 @@ class Backends:
         return _now
 
     def warm(self) -> None:
-        """Load the embedder in the background, so that the first search does not wait for it."""
+        """Load the offline embedder in the background, so that the first search does not wait for it."""
+        if self.settings.embedder != "offline":
+            return
 
         def load() -> None:
             try:
@@ -115,6 +117,11 @@ def _queue(settings: Settings) -> IngestQueue:
 
 def _embedder(settings: Settings) -> Embedder:
     from mnemosyne.adapters.batching import MicroBatchingEmbedder
+
+    if settings.embedder == "gemini":
+        from mnemosyne.adapters.gemini import GeminiEmbedder
+
+        return MicroBatchingEmbedder(GeminiEmbedder(settings.embedding_model, settings.embedding_dimension))
     from mnemosyne.adapters.offline import OfflineEmbedder
 
     embedder = OfflineEmbedder(Path(settings.offline_statistics) if settings.offline_statistics else None)

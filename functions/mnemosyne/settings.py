@@ -23,7 +23,8 @@ class Settings(BaseModel):
     topic: str = Field(
         description="where accepted requests are published: projects/P/topics/T, or a local queue's file:///path"
     )
-    embedder: Literal["offline"] = Field("offline", description="which embedder turns text into vectors")
+    embedder: Literal["gemini", "offline"] = Field("offline", description="which embedder turns text into vectors")
+    embedding_model: str = Field("gemini-embedding-001", description="the Gemini model; the offline one is fixed")
     embedding_dimension: int = Field(256, ge=1, le=3072, description="fixed when the schema is created")
     offline_statistics: str = Field(
         "", description="file in which the offline embedder counts token frequencies; empty: it does not"

@@ -3,6 +3,7 @@
 Opens nothing before the first checkout.
 """
 
+import io
 import re
 import socket
 import threading
@@ -60,6 +61,8 @@ class Session:
         self._connection = connection
         self._prepared: dict[str, Any] = {}
         self.opened_at = time.monotonic()
+        self.has_incoming = False
+        """Whether this session has made its temporary table for memories on their way in."""
         self.broken = False
 
     def run(self, sql: LiteralString, **parameters: object) -> list[Row]:
@@ -71,6 +74,11 @@ class Session:
                 self._prepared[sql] = statement
             rows: list[Row] | None = statement.run(**parameters)
             return rows or []
+
+    def copy(self, sql: LiteralString, data: bytes) -> None:
+        """Run a COPY … FROM STDIN with that input."""
+        with self._translated():
+            self._connection.execute_unnamed(sql, stream=io.BytesIO(data))
 
     def script(self, sql: str) -> list[Row]:
         """Run statements without parameters in one round trip."""

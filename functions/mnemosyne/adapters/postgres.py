@@ -8,7 +8,7 @@ from uuid import UUID
 
 import orjson
 
-from mnemosyne.adapters import sql
+from mnemosyne.adapters import copy_binary, sql
 from mnemosyne.adapters.connections import Pool, Row, Session
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.memory import (
@@ -245,11 +245,12 @@ class PostgresClaim:
     def __init__(self, session: Session, namespace: str, requests: Sequence[IngestRequest]) -> None:
         self._session = session
         self._namespace = namespace
-        hashes = list(dict.fromkeys(request.content_hash for request in requests))
-        locked = {row[0] for row in session.run(sql.LOCK_CONTENTS, namespace=namespace, hashes=hashes) if row[1]}
-        mine = [request for request in requests if request.content_hash in locked]
-        self.busy = [request for request in requests if request.content_hash not in locked]
-        self.settled = _statuses(session.run(sql.SETTLE, namespace=namespace, requests=_requests(mine)))
+        hashes = "{" + ",".join({request.content_hash for request in requests}) + "}"
+        held = {row[0] for row in session.run(sql.LOCK_CONTENTS, namespace=namespace, hashes=hashes)}
+        mine = [request for request in requests if request.content_hash not in held]
+        self.busy = [request for request in requests if request.content_hash in held]
+        ((settled,),) = session.run(sql.SETTLE, namespace=namespace, requests=_requests(mine))
+        self.settled = _outcomes(settled)
         self.new = [request for request in mine if request.request_id not in self.settled]
 
     def store(self, embeddings: Sequence[Sequence[Vector]], model: str) -> Mapping[UUID, IngestStatus]:
@@ -257,19 +258,40 @@ class PostgresClaim:
 
         Where several requests carry the same content, the first is stored and the others are its duplicates.
         """
-        first: dict[str, tuple[IngestRequest, Sequence[Vector]]] = {}
+        first: dict[str, tuple[UUID, IngestRequest, Sequence[Vector]]] = {}
         for request, vectors in zip(self.new, embeddings, strict=True):
-            first.setdefault(request.content_hash, (request, vectors))
-        self._session.run(
-            sql.INSERT_MEMORIES,
-            namespace=self._namespace,
-            model=model,
-            memories=orjson.dumps([_record(request, vectors) for request, vectors in first.values()]).decode(),
+            if request.content_hash not in first:
+                first[request.content_hash] = (new_id(), request, vectors)
+        self._insert(list(first.values()), model)
+        ids = {content: memory_id for content, (memory_id, _, _) in first.items()}
+        firsts = {request.request_id for _, request, _ in first.values()}
+        records = [
+            {
+                "request_id": request.request_id,
+                "memory_id": ids[request.content_hash],
+                "state": (IngestState.STORED if request.request_id in firsts else IngestState.DUPLICATE).value,
+            }
+            for request in self.new
+        ]
+        ((recorded,),) = self._session.run(
+            sql.RECORD_STORED, namespace=self._namespace, requests=orjson.dumps(records).decode()
         )
-        rows = self._session.run(
-            sql.RECORD_STORED, namespace=self._namespace, requests=_requests(self.new, stored=first)
-        )
-        return _statuses(rows)
+        return _outcomes(recorded)
+
+    def _insert(self, rows: Sequence[tuple[UUID, IngestRequest, Sequence[Vector]]], model: str) -> None:
+        if not self._session.has_incoming:
+            self._session.script(sql.CREATE_INCOMING)
+            self._session.has_incoming = True
+        data = copy_binary.memories((memory_id, request, vectors[0]) for memory_id, request, vectors in rows)
+        self._session.copy(sql.COPY_INCOMING, data)
+        self._session.run(sql.INSERT_INCOMING, namespace=self._namespace, model=model)
+        chunks = [
+            {"memory_id": memory_id, "chunk_index": index, "embedding": _text(vector)}
+            for memory_id, _, vectors in rows
+            for index, vector in enumerate(vectors[1:], 1)
+        ]
+        if chunks:
+            self._session.run(sql.INSERT_CHUNKS, namespace=self._namespace, chunks=orjson.dumps(chunks).decode())
 
 
 def check_dimension(session: Session, dimension: int) -> None:
@@ -294,34 +316,9 @@ def _filter_values(filters: Filters) -> dict[str, object]:
     }
 
 
-def _record(request: IngestRequest, vectors: Sequence[Vector]) -> dict[str, object]:
-    return {
-        "id": new_id(),
-        "timestamp": request.timestamp,
-        "content": request.content,
-        "title": request.title,
-        "tags": request.tags,
-        "tag_keys": [tag_key(tag) for tag in request.tags],
-        "metadata": request.metadata,
-        "content_hash": request.content_hash,
-        "embedding": _text(vectors[0]),
-        "chunks": [_text(vector) for vector in vectors[1:]],
-    }
-
-
-def _requests(
-    requests: Sequence[IngestRequest], stored: Mapping[str, tuple[IngestRequest, Sequence[Vector]]] | None = None
-) -> str:
-    firsts = {request.request_id for request, _ in stored.values()} if stored else set()
+def _requests(requests: Sequence[IngestRequest]) -> str:
     return orjson.dumps(
-        [
-            {
-                "request_id": request.request_id,
-                "content_hash": request.content_hash,
-                "state": (IngestState.STORED if request.request_id in firsts else IngestState.DUPLICATE).value,
-            }
-            for request in requests
-        ]
+        [{"request_id": request.request_id, "content_hash": request.content_hash} for request in requests]
     ).decode()
 
 
@@ -345,6 +342,21 @@ def _statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
         )
         for row in rows
     }
+
+
+def _outcomes(listed: str) -> dict[UUID, IngestStatus]:
+    """Statuses from a JSON array: a tenth of the driver's cost for as many rows."""
+    outcomes = {}
+    for one in orjson.loads(listed):
+        request_id = UUID(one["request_id"])
+        outcomes[request_id] = IngestStatus(
+            request_id=request_id,
+            state=IngestState(one["state"]),
+            memory_id=UUID(one["memory_id"]) if one["memory_id"] else None,
+            attempts=one["attempts"],
+            error=one["error"],
+        )
+    return outcomes
 
 
 def _hit(found: dict[str, Any]) -> Hit:

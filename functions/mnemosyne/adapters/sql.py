@@ -15,8 +15,9 @@ WHERE attrelid = to_regclass('memories') AND attname = 'embedding'
 # Held until the transaction ends, however it ends: two deliveries of one content cannot both store it, and a
 # crashed one leaves nothing to clean up. Trying instead of waiting keeps a pooled connection from queueing.
 LOCK_CONTENTS: Final = """
-SELECT content_hash, pg_try_advisory_xact_lock(hashtextextended(CAST(:namespace AS text) || content_hash, 0))
+SELECT content_hash
 FROM unnest(CAST(:hashes AS text[])) AS content_hash
+WHERE NOT pg_try_advisory_xact_lock(hashtextextended(CAST(:namespace AS text) || content_hash, 0))
 """
 
 # Requests in a final state are answered as they are. Of the others, those whose content is stored already are
@@ -25,7 +26,7 @@ SETTLE: Final = """
 WITH request AS (
     SELECT * FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS r (request_id uuid, content_hash text)
 ), final AS (
-    SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.updated_at
+    SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error
     FROM ingest_requests i
     JOIN request USING (request_id)
     WHERE i.namespace = :namespace AND i.state <> 'queued'
@@ -47,42 +48,48 @@ WITH request AS (
     ON CONFLICT (namespace, request_id) DO UPDATE
     SET state = 'duplicate', memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
         error = NULL, updated_at = now()
-    RETURNING request_id, state, memory_id, attempts, error, updated_at
+    RETURNING request_id, state, memory_id, attempts, error
 )
-SELECT * FROM final
-UNION ALL
-SELECT * FROM recorded
+SELECT CAST(coalesce(json_agg(settled), '[]') AS text)
+FROM (SELECT * FROM final UNION ALL SELECT * FROM recorded) AS settled
 """
 
+# Memories on their way into the table; emptied with every transaction.
+CREATE_INCOMING: Final = """
+CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
+    id uuid, "timestamp" timestamptz, content text, title text, tags text[], tag_keys text[], metadata jsonb,
+    content_hash text, embedding halfvec
+) ON COMMIT DELETE ROWS
+"""
+
+COPY_INCOMING: Final = "COPY incoming FROM STDIN WITH (FORMAT binary)"
+
 # The content's lock is held and SETTLE found none of them, so none can be there.
-INSERT_MEMORIES: Final = """
-WITH memory AS (
-    SELECT * FROM jsonb_to_recordset(CAST(:memories AS jsonb)) AS m (
-        id uuid, "timestamp" timestamptz, content text, title text, tags text[], tag_keys text[], metadata jsonb,
-        content_hash text, embedding text, chunks text[]
-    )
-), inserted AS (
-    INSERT INTO memories (
-        id, namespace, "timestamp", content, title, tags, tag_keys, metadata, content_hash, embedding_model, embedding
-    )
-    SELECT id, :namespace, "timestamp", content, title, tags, tag_keys, metadata, content_hash, :model,
-           CAST(embedding AS halfvec)
-    FROM memory
+INSERT_INCOMING: Final = """
+INSERT INTO memories (
+    id, namespace, "timestamp", content, title, tags, tag_keys, metadata, content_hash, embedding_model, embedding
 )
+SELECT id, :namespace, "timestamp", content, title, tags, tag_keys, metadata, content_hash, :model, embedding
+FROM incoming
+"""
+
+INSERT_CHUNKS: Final = """
 INSERT INTO memory_chunks (memory_id, chunk_index, namespace, embedding)
-SELECT memory.id, chunk.chunk_index, :namespace, CAST(chunk.embedding AS halfvec)
-FROM memory, unnest(memory.chunks) WITH ORDINALITY AS chunk (embedding, chunk_index)
+SELECT memory_id, chunk_index, :namespace, CAST(embedding AS halfvec)
+FROM jsonb_to_recordset(CAST(:chunks AS jsonb)) AS c (memory_id uuid, chunk_index integer, embedding text)
 """
 
 RECORD_STORED: Final = """
-INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts)
-SELECT DISTINCT ON (request.request_id) request.request_id, :namespace, request.state, m.id, 1
-FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, content_hash text, state text)
-JOIN memories m ON m.namespace = :namespace AND m.content_hash = request.content_hash
-ON CONFLICT (namespace, request_id) DO UPDATE
-SET state = EXCLUDED.state, memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
-    error = NULL, updated_at = now()
-RETURNING request_id, state, memory_id, attempts, error, updated_at
+WITH recorded AS (
+    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts)
+    SELECT DISTINCT ON (request_id) request_id, :namespace, state, memory_id, 1
+    FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, memory_id uuid, state text)
+    ON CONFLICT (namespace, request_id) DO UPDATE
+    SET state = EXCLUDED.state, memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
+        error = NULL, updated_at = now()
+    RETURNING request_id, state, memory_id, attempts, error
+)
+SELECT CAST(coalesce(json_agg(recorded), '[]') AS text) FROM recorded
 """
 
 RECORD_OUTCOME: Final = """

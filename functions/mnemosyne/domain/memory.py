@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
+from functools import cached_property
 from typing import Any
 from uuid import UUID
 
@@ -34,7 +35,7 @@ class IngestRequest:
     tags: tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict)
 
-    @property
+    @cached_property
     def content_hash(self) -> str:
         """See `content_hash`."""
         return content_hash(self.content)

@@ -1,0 +1,1 @@
+"""Servers that speak the wire protocols of what the product calls in the cloud."""

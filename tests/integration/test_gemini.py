@@ -1,0 +1,103 @@
+"""The real google-genai client against a server that speaks the wire: what is sent, and what each fault becomes."""
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from mnemosyne.adapters import gemini
+from mnemosyne.adapters.gemini import GeminiEmbedder
+from mnemosyne.errors import InvalidRequest, Unavailable
+from tests.fakes_wire.gemini import GeminiServer, error
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
+    monkeypatch.setenv("GEMINI_API_KEY", "key")
+    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
+    with GeminiServer(64).serving() as running:
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", running.url)
+        yield running
+
+
+def test_one_normalised_vector_per_text_of_the_dimension_asked_for(server: GeminiServer) -> None:
+    vectors = GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea", "cars", "tea"])
+    assert [vector.shape for vector in vectors] == [(64,)] * 3
+    assert np.linalg.norm(vectors[0]) == pytest.approx(1.0, abs=1e-5)
+    assert np.array_equal(vectors[0], vectors[2])
+    sent = server.requests[0]["requests"][0]
+    assert (sent["taskType"], sent["outputDimensionality"]) == ("RETRIEVAL_DOCUMENT", 64)
+
+
+def test_a_query_says_that_it_is_one(server: GeminiServer) -> None:
+    GeminiEmbedder("gemini-embedding-001", 64).embed_query("tea")
+    assert "RETRIEVAL_QUERY" in str(server.requests[0])
+
+
+def test_the_second_model_takes_prefixes_and_no_task_type(server: GeminiServer) -> None:
+    embedder = GeminiEmbedder("gemini-embedding-2", 64)
+    assert len(embedder.embed_documents(["tea", "cars"])) == 2
+    embedder.embed_query("tea")
+    assert "title: none | text: cars" in str(server.requests[0])
+    assert "task: search result | query: tea" in str(server.requests[-1])
+    assert "taskType" not in str(server.requests)
+
+
+def test_calls_keep_within_the_service_s_limits(server: GeminiServer) -> None:
+    GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["short"] * 250 + ["x" * 4_000] * 20)
+    sizes = [len(request["requests"]) for request in server.requests]
+    assert sum(sizes) == 270
+    assert max(sizes) <= 100
+    assert all(len(str(request)) < 90_000 for request in server.requests)
+
+
+def test_passing_faults_are_retried(server: GeminiServer) -> None:
+    server.fault = lambda s: error(429) if s.calls == 1 else error(503) if s.calls == 2 else None
+    assert len(GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])) == 1
+    assert server.calls == 3
+
+
+@pytest.mark.parametrize(
+    ("fault", "message"),
+    [
+        (error(429, "quota"), "answered 429: quota"),
+        (error(500, "boom"), "answered 500: boom"),
+        (error(403, "no permission"), "answered 403: no permission"),
+        (error(400, "API key not valid"), "answered 400: API key not valid"),
+        ((200, {"embeddings": []}), "answered 0 vectors for 1 texts"),
+        ((200, {"embeddings": [{"values": [1.0]}, {"values": [1.0]}]}), "answered 2 vectors for 1 texts"),
+        ((200, {"embeddings": [{"values": [1.0] * 63}]}), "a vector of dimension 63, not 64"),
+        ((200, {"embeddings": [{"values": [float("nan")] * 64}]}), "not finite or zero"),
+        ((200, {"embeddings": [{"values": [0.0] * 64}]}), "not finite or zero"),
+    ],
+)
+def test_a_fault_of_the_service_is_unavailable_with_its_own_words(
+    server: GeminiServer, fault: tuple[int, object], message: str
+) -> None:
+    server.fault = lambda s: fault
+    with pytest.raises(Unavailable, match=message):
+        GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])
+
+
+def test_a_refused_text_is_invalid_for_good(server: GeminiServer) -> None:
+    server.fault = lambda s: error(400, "content is not allowed")
+    with pytest.raises(InvalidRequest, match="answered 400: content is not allowed"):
+        GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])
+
+
+def test_a_service_that_hangs_is_given_up(server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(gemini, "TIMEOUT_MILLISECONDS", 300)
+
+    def hang(s: GeminiServer) -> None:
+        s.released.wait(20)
+
+    server.fault = hang
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])
+
+
+def test_a_service_that_is_not_there_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GEMINI_API_KEY", "key")
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9")
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        GeminiEmbedder("gemini-embedding-001", 64).embed_query("tea")
