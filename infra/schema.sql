@@ -22,6 +22,12 @@ DECLARE
     terms tsquery[];
     weights double precision[];
     generating tsquery;
+    walked_ids uuid[];
+    walked_distances double precision[];
+    chunk_ids uuid[];
+    chunk_distances double precision[];
+    chunk_memories integer;
+    chunk_limit integer;
     near_ids uuid[] := '{}';
     near double precision[] := '{}';
     word_ids uuid[] := '{}';
@@ -56,7 +62,7 @@ BEGIN
         IF estimated > exact_up_to THEN
             -- The index is walked until enough of what it yields passes the filters.
             strategy := 'hnsw';
-            WITH walked AS MATERIALIZED (
+            SELECT array_agg(walked.id), array_agg(walked.distance) INTO walked_ids, walked_distances FROM (
                 SELECT m.id, m.embedding <=> vector_ AS distance FROM memories m
                 WHERE m.namespace = p_namespace
                     AND (p_after IS NULL OR m."timestamp" >= p_after)
@@ -66,27 +72,40 @@ BEGIN
                     AND (p_include_superseded OR m.superseded_by IS NULL)
                 ORDER BY m.embedding <=> vector_
                 LIMIT candidates
-            ), walked_chunks AS MATERIALIZED (
-                SELECT c.memory_id, c.embedding <=> vector_ AS distance FROM memory_chunks c
-                WHERE c.namespace = p_namespace AND EXISTS (
-                    SELECT FROM memories m
-                    WHERE m.id = c.memory_id
-                        AND (p_after IS NULL OR m."timestamp" >= p_after)
-                        AND (p_before IS NULL OR m."timestamp" < p_before)
-                        AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
-                        AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
-                        AND (p_include_superseded OR m.superseded_by IS NULL)
-                )
-                ORDER BY c.embedding <=> vector_
-                LIMIT candidates
-            )
+            ) AS walked;
+            -- The chunks of one long memory may be nearer than all others': walk on until enough memories are met.
+            chunk_limit := candidates;
+            LOOP
+                SELECT array_agg(walked.memory_id), array_agg(walked.distance), count(DISTINCT walked.memory_id)
+                INTO chunk_ids, chunk_distances, chunk_memories FROM (
+                    SELECT c.memory_id, c.embedding <=> vector_ AS distance FROM memory_chunks c
+                    WHERE c.namespace = p_namespace AND EXISTS (
+                        SELECT FROM memories m
+                        WHERE m.id = c.memory_id
+                            AND (p_after IS NULL OR m."timestamp" >= p_after)
+                            AND (p_before IS NULL OR m."timestamp" < p_before)
+                            AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
+                            AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
+                            AND (p_include_superseded OR m.superseded_by IS NULL)
+                    )
+                    ORDER BY c.embedding <=> vector_
+                    LIMIT chunk_limit
+                ) AS walked;
+                EXIT WHEN chunk_memories >= p_limit OR coalesce(cardinality(chunk_ids), 0) < chunk_limit
+                    OR chunk_limit >= 64 * candidates;
+                chunk_limit := 4 * chunk_limit;
+            END LOOP;
             SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO near_ids, near FROM (
                 SELECT both_.id, min(both_.distance) AS distance
-                FROM (SELECT * FROM walked UNION ALL SELECT * FROM walked_chunks) AS both_ (id, distance)
+                FROM (
+                    SELECT * FROM unnest(walked_ids, walked_distances)
+                    UNION ALL
+                    SELECT * FROM unnest(chunk_ids, chunk_distances)
+                ) AS both_ (id, distance)
                 GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
             ) AS found;
         END IF;
-        IF estimated <= exact_up_to OR coalesce(cardinality(near_ids), 0) < least(p_limit, candidates) THEN
+        IF estimated <= exact_up_to OR coalesce(cardinality(walked_ids), 0) < p_limit THEN
             -- `+ 0` keeps the index out of it: every vector that passes the filters is compared.
             strategy := 'exact';
             SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO near_ids, near FROM (
@@ -208,7 +227,8 @@ CREATE FUNCTION public.search_terms(p_query text) RETURNS TABLE(term tsquery, sh
      weighed.share,
      sqrt(ln(((1.0)::double precision + ((1.0)::double precision / GREATEST(weighed.share, (0.00001)::double precision))))) AS sqrt
     FROM weighed
-   ORDER BY weighed.share, weighed.term;
+   ORDER BY weighed.share, weighed.term
+  LIMIT 30;
 END;
 CREATE TABLE public.dead_letters (
     namespace text NOT NULL,
@@ -254,6 +274,7 @@ CASE
 '::text, '   '::text))) > 0) THEN content
     ELSE ((title || ' '::text) || content)
 END)) STORED NOT NULL,
+    CONSTRAINT memories_check CHECK (((array_position(tags, NULL::text) IS NULL) AND (array_position(tag_keys, NULL::text) IS NULL))),
     CONSTRAINT memories_content_hash_check CHECK ((content_hash ~ '^[0-9a-f]{64}$'::text))
 )
 WITH (fillfactor='70', toast_tuple_target='8160', autovacuum_analyze_scale_factor='0.05');

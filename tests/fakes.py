@@ -95,15 +95,24 @@ class FakeClaim:
             if known and known.state is not IngestState.QUEUED:
                 self.settled[request.request_id] = known
             elif (found := store.by_hash(namespace, request.content_hash)) is not None:
-                self.settled[request.request_id] = self._record(request, IngestState.DUPLICATE, found.id)
+                successor = found.superseded_by
+                error = f"the memory is superseded by {successor}" if successor else None
+                self.settled[request.request_id] = self._record(request, IngestState.DUPLICATE, found.id, error)
             else:
                 self.new.append(request)
 
-    def _record(self, request: IngestRequest, state: IngestState, memory_id: UUID) -> IngestStatus:
+    def _record(
+        self, request: IngestRequest, state: IngestState, memory_id: UUID, error: str | None = None
+    ) -> IngestStatus:
         key = (self._namespace, request.request_id)
         attempts = self._store.requests[key].attempts if key in self._store.requests else 0
         status = IngestStatus(
-            request_id=request.request_id, state=state, memory_id=memory_id, attempts=attempts + 1, updated_at=NOW
+            request_id=request.request_id,
+            state=state,
+            memory_id=memory_id,
+            attempts=attempts + 1,
+            error=error,
+            updated_at=NOW,
         )
         self._store.requests[key] = status
         return status
@@ -208,7 +217,12 @@ class FakeStore:
         self.letters.pop((namespace, message_id), None)
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
-        return {i: self.requests[namespace, i] for i in request_ids if (namespace, i) in self.requests}
+        known = {i: self.requests[namespace, i] for i in request_ids if (namespace, i) in self.requests}
+        error = "this is the id of a memory, not of a request: get_memory reads it"
+        for i in request_ids:
+            if self._get(namespace, i):
+                known[i] = IngestStatus(request_id=i, state=IngestState.UNKNOWN, memory_id=i, error=error)
+        return known
 
     def search(self, namespace: str, query: SearchQuery, vector: Vector | None, *, lexical_weight: float) -> Ranking:
         hits = []
@@ -252,7 +266,7 @@ class FakeStore:
         self, namespace: str, filters: Filters, limit: int, *, beyond: ListPosition | None = None
     ) -> Sequence[MemoryHead]:
         heads = [
-            MemoryHead(id=m.id, timestamp=m.timestamp, title=m.title, tags=m.tags)
+            MemoryHead(id=m.id, timestamp=m.timestamp, title=m.title, tags=m.tags, superseded_by=m.superseded_by)
             for n, m, _ in self.memories.values()
             if n == namespace and _passes(m, filters)
         ]
@@ -321,6 +335,9 @@ class FakeStore:
         memory = self._get(namespace, memory_id)
         if memory is None:
             return None
+        for n, m, _ in list(self.memories.values()):
+            if n == namespace and m.superseded_by == memory_id:
+                self._keep(replace(m, superseded_by=memory.superseded_by))
         del self.memories[memory_id]
         return memory.title
 

@@ -25,8 +25,7 @@ log = EventLog(__name__)
 
 BuiltT = TypeVar("BuiltT")
 
-QUEUE_THREADS = 32
-"""Tools that only publish wait for the network, not for a database connection."""
+STDIO_THREADS = 8
 
 
 class _Once(Generic[BuiltT]):
@@ -202,7 +201,7 @@ async def serve_stdio(services: Services) -> None:
 
     from mnemosyne.mcp.server import build_server
 
-    server = build_server(services, threads=QUEUE_THREADS)
+    server = build_server(services, threads=STDIO_THREADS)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 

@@ -6,6 +6,7 @@
     ├── Conflict         the request contradicts the present state
     ├── Unauthorized     who you are or what you may do
     ├── Unavailable      a part we depend on is away; nothing was changed, try again
+    │   └── Uncertain    … and it went away while committing: it may or may not have been done
     └── Misconfigured    the operator can mend it: settings or schema
 
 Adapters translate their drivers' errors into these once, `from exc`; only the edges catch them.
@@ -34,6 +35,10 @@ class Unauthorized(MnemosyneError):  # noqa: N818
 
 class Unavailable(MnemosyneError):  # noqa: N818
     """Raised when a part we depend on cannot be reached; nothing was changed and a retry may succeed."""
+
+
+class Uncertain(Unavailable):
+    """Raised when the connection was lost while committing: look before doing it again."""
 
 
 class Misconfigured(MnemosyneError):  # noqa: N818

@@ -11,6 +11,7 @@ from infra.cli.clients import how_to_connect
 from infra.local import stack
 from infra.local.data_dir import DataDir, is_root
 from mnemosyne.errors import Misconfigured
+from mnemosyne.observability import configure_logging
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
@@ -25,10 +26,11 @@ def dev(host: str, port: int, data_dir: str | None) -> None:
         raise Misconfigured(
             f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: whoever can connect can read everything"
         )
-    stopping = threading.Event()
-    _stop_on_signals(stopping)
+    serving, stopping = threading.Event(), threading.Event()
+    _stop_on_signals(serving, stopping)
     started = time.monotonic()
     directory = DataDir.at(data_dir)
+    configure_logging("INFO", directory.log("delivery").open("a"))
     click.echo(f"Mnemosyne is starting on {directory.path} …")
     if is_root():
         click.echo("Running as root: PostgreSQL refuses to, so it runs as the system user pgserver.")
@@ -36,6 +38,7 @@ def dev(host: str, port: int, data_dir: str | None) -> None:
         with stack.running(directory, host=host, port=port) as system:
             click.echo(f"Ready after {time.monotonic() - started:.1f} s.\n")
             click.echo(how_to_connect(system.url, str(directory.path)))
+            serving.set()
             system.watch(stopping, click.echo)
             click.echo("\nStopping …")
     except _Interrupted:
@@ -45,13 +48,13 @@ def dev(host: str, port: int, data_dir: str | None) -> None:
 
 
 class _Interrupted(BaseException):
-    """A second signal, or one while starting."""
+    """A second signal, or one while starting: leave at once, through every clean-up."""
 
 
-def _stop_on_signals(stopping: threading.Event) -> None:
+def _stop_on_signals(serving: threading.Event, stopping: threading.Event) -> None:
     def stop(number: int, frame: FrameType | None) -> None:
-        if stopping.is_set():
-            return
+        if not serving.is_set() or stopping.is_set():
+            raise _Interrupted
         stopping.set()
 
     for number in (signal.SIGINT, signal.SIGTERM):

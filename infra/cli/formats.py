@@ -14,7 +14,7 @@ from mnemosyne.domain.memory import ExportedMemory
 
 FORMATS = ("jsonl", "chronicle", "markdown", "mcp-memory-service")
 _CHRONICLE = re.compile(r"\[\[\[CHRONICLE_START\]\]\].*?\[\[\[CHRONICLE_END\]\]\]", re.DOTALL)
-_TS_LINE = re.compile(r"^[ \t]*TS:[ \t]*(\S.*?)[ \t]*$", re.MULTILINE)
+_TS_LINE = re.compile(r"^[ \t]*TS:(.*)$", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
 _FIELDS = ("content", "timestamp", "title", "tags", "metadata")
 
@@ -76,7 +76,7 @@ def _chronicles(path: Path) -> Iterator[Item]:
         if when is None:
             yield Item(source, None, "the chronicle has no TS: line")
         else:
-            yield Item(source, {"content": match[0], "timestamp": _timestamp(when[1])})
+            yield Item(source, {"content": match[0], "timestamp": _timestamp(when[1].strip())})
 
 
 def _markdown(path: Path) -> Item:

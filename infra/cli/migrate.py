@@ -16,7 +16,7 @@ from mnemosyne.settings import Settings
 def migrate(status: bool, as_json: bool) -> None:
     """Apply the schema's migrations to MNEMOSYNE_DATABASE_URL, as the role that owns the schema."""
     settings = Settings.from_environment()
-    session = opener(settings.database_url)()
+    session = opener(settings.database_url, socket_timeout=None)()
     try:
         if not status:
             migrations.migrate(session, bootstrap.migrations(), dimension=settings.embedding_dimension)

@@ -1,7 +1,10 @@
 """`mnemosyne stdio`: the same tools for a local client, over standard input and output."""
 
+import os
+import signal
 from concurrent.futures import Future
 from threading import Event, Thread
+from types import FrameType
 
 import anyio
 import click
@@ -10,7 +13,6 @@ from infra.local import stack
 from infra.local.data_dir import DataDir
 from mnemosyne import bootstrap
 from mnemosyne.bootstrap import Backends
-from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import configure_logging
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
 
@@ -23,6 +25,7 @@ def stdio(data_dir: str | None) -> None:
     with directory.log("stdio").open("a") as log:
         configure_logging("INFO", log)  # standard output is the protocol's
         starting = _Starting(directory)
+        signal.signal(signal.SIGTERM, starting.leave)
         try:
             anyio.run(bootstrap.serve_stdio, starting)
         finally:
@@ -46,13 +49,20 @@ class _Starting:
                 backends.warm()
                 self._backends.set_result(backends)
                 self._stopping.wait()
-        except MnemosyneError as exc:
+        except BaseException as exc:
+            if self._backends.done():
+                raise
             self._backends.set_exception(exc)  # every tool call then says so
 
     def stop(self) -> None:
         """End what was started."""
         self._stopping.set()
         self._thread.join()
+
+    def leave(self, number: int, frame: FrameType | None) -> None:
+        """End what was started, and the process: a read of standard input under way cannot be interrupted."""
+        self.stop()
+        os._exit(0)
 
     @property
     def queue(self) -> IngestQueue:

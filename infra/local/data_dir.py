@@ -21,10 +21,13 @@ class DataDir:
         """The chosen directory, else the user's own, made if missing; raises Misconfigured where it cannot be."""
         path = Path(chosen or platformdirs.user_data_path("mnemosyne")).expanduser().absolute()
         try:
-            path.mkdir(parents=True, exist_ok=True)
+            path.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=path):
                 pass
             (path / "logs").mkdir(exist_ok=True)
+            for name in ("mcp", "ingest", "dead_letter", "delivery", "stdio"):
+                with (path / "logs" / f"{name}.log").open("a"):
+                    pass
         except OSError as exc:
             reason = (exc.strerror or str(exc)).lower()
             raise Misconfigured(
@@ -51,6 +54,11 @@ class DataDir:
     def lock(self) -> Path:
         """Held by the one `mnemosyne dev` that runs on this directory."""
         return self.path / "dev.lock"
+
+    @property
+    def starting(self) -> Path:
+        """Held while PostgreSQL is started and its schema brought up to date."""
+        return self.path / "starting.lock"
 
     @property
     def turn(self) -> Path:

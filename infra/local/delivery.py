@@ -1,6 +1,7 @@
 """Deliver the local queue's messages to the `ingest` function, as Pub/Sub's push would."""
 
 import base64
+import sqlite3
 import threading
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -54,40 +55,46 @@ class Delivery:
             if self._stop.wait(TURN_SECONDS):
                 return
         try:
+            self._queue.hurry()
             self._deliver()
         finally:
             self._turn.release()
 
     def _deliver(self) -> None:
         with (
-            httpx.Client(timeout=TIMEOUT_SECONDS, limits=httpx.Limits(max_connections=CONCURRENCY)) as client,
+            httpx.Client(
+                trust_env=False, timeout=TIMEOUT_SECONDS, limits=httpx.Limits(max_connections=CONCURRENCY)
+            ) as client,
             ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="push") as pool,
         ):
             while not self._stop.is_set():
-                due = self._queue.due(time.time(), CONCURRENCY * 8)
+                try:
+                    due = self._queue.due(time.time(), CONCURRENCY * 8)
+                    list(pool.map(lambda message: self._push(client, message), due))
+                except sqlite3.Error as exc:  # a full disk, a lock held too long: the messages are still there
+                    log.error("delivery_failed", error=str(exc))
+                    self._stop.wait(LONGEST_RETRY_SECONDS / 10)
+                    continue
                 if not due:
                     self._stop.wait(POLL_SECONDS)
-                    continue
-                delivered = pool.map(lambda message: self._push(client, message), due)
-                self._queue.acknowledge([message.message_id for message, ok in zip(due, delivered, strict=True) if ok])
 
-    def _push(self, client: httpx.Client, message: QueuedMessage) -> bool:
-        """Whether the function took the message; where it did not, its next delivery is set."""
+    def _push(self, client: httpx.Client, message: QueuedMessage) -> None:
+        """Deliver one message: taken, it leaves the queue; else its next delivery is set."""
         if self._stop.is_set():
-            return False
+            return
         try:
             given_up = message.attempts >= MAX_DELIVERY_ATTEMPTS
             url = self._dead_letter_url if given_up else self._url
             response = client.post(url, json=push_envelope(message))
             if response.is_success:
-                return True
+                self._queue.acknowledge([message.message_id])
+                return
             error = f"HTTP {response.status_code}: {response.text[:200]}"
         except httpx.HTTPError as exc:
             error = f"{type(exc).__name__}: {exc}"
         wait = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(message.attempts, 20))
         self._queue.postpone(message.message_id, due=time.time() + wait, error=error)
         log.warning("delivery_postponed", message_id=message.message_id, seconds=wait, error=error)
-        return False
 
 
 def push_envelope(message: QueuedMessage) -> dict[str, Any]:

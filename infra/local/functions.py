@@ -75,7 +75,7 @@ class FunctionProcess:
             if not self.running:
                 break
             with suppress(httpx.HTTPError):
-                if httpx.get(f"{self.url}/healthz", timeout=5).status_code == 200:
+                if httpx.get(f"{self.url}/healthz", timeout=5, trust_env=False).status_code == 200:
                     return
             time.sleep(0.02)
         raise Misconfigured(f"the function {self.target} did not start; its log: {self._log}")

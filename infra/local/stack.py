@@ -27,12 +27,20 @@ class Stack:
     """The running system."""
 
     url: str
-    environment: dict[str, str]
+    directory: DataDir
+    database: postgres.EmbeddedPostgres
     functions: tuple[FunctionProcess, ...]
 
     def watch(self, stopping: threading.Event, say: Callable[[str], None]) -> None:
-        """Restart a function that has died, until told to stop."""
+        """Restart what has died, until told to stop."""
         while not stopping.wait(RESTART_SECONDS):
+            if not self.database.running:
+                say("PostgreSQL had ended; starting it again.")
+                try:
+                    with fasteners.InterProcessLock(self.directory.starting):
+                        postgres.restart(self.database, self.directory)
+                except Misconfigured as exc:
+                    say(f"It does not start, trying again: {exc}")
             for function in self.functions:
                 if not function.running:
                     say(f"The function {function.target} had ended; starting it again.")
@@ -54,9 +62,14 @@ def environment(directory: DataDir, database: postgres.EmbeddedPostgres) -> dict
 @contextmanager
 def database(directory: DataDir) -> Iterator[postgres.EmbeddedPostgres]:
     """The directory's database, migrated; stopped in the end unless another process uses it."""
-    server = postgres.start(directory)
+    with fasteners.InterProcessLock(directory.starting):  # two that start at once would initialise it twice
+        server = postgres.start(directory)
+        try:
+            postgres.prepare(server, dimension=DIMENSION)
+        except BaseException:
+            server.stop()
+            raise
     try:
-        postgres.prepare(server, dimension=DIMENSION)
         yield server
     finally:
         server.stop()
@@ -75,7 +88,7 @@ def running(directory: DataDir, *, host: str, port: int) -> Iterator[Stack]:
         started = (mcp, ingest, dead_letter)
         _start(started, exits)
         _deliver(directory, ingest, dead_letter, exits)
-        yield Stack(url=f"{mcp.url}/mcp", environment=settings, functions=started)
+        yield Stack(url=f"{mcp.url}/mcp", directory=directory, database=server, functions=started)
 
 
 @contextmanager
@@ -87,6 +100,12 @@ def storing(directory: DataDir) -> Iterator[Settings]:
         ingest, dead_letter = _subscribers(directory, variables)
         _start((ingest, dead_letter), exits)
         _deliver(directory, ingest, dead_letter, exits)
+        stopping = threading.Event()
+        system = Stack(url="", directory=directory, database=server, functions=(ingest, dead_letter))
+        watching = threading.Thread(target=system.watch, args=(stopping, lambda said: None), daemon=True)
+        watching.start()
+        exits.callback(watching.join)
+        exits.callback(stopping.set)
         yield Settings.from_environment({**os.environ, **variables})
 
 

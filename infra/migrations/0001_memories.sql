@@ -27,7 +27,8 @@ CREATE TABLE memories (
     embedding_model text NOT NULL,
     created_at      timestamptz NOT NULL DEFAULT now(),
     last_seen_at    timestamptz NOT NULL DEFAULT now(),
-    UNIQUE (namespace, content_hash)
+    UNIQUE (namespace, content_hash),
+    CHECK (array_position(tags, NULL) IS NULL AND array_position(tag_keys, NULL) IS NULL)
 )
 -- Room on each page keeps updates of last_seen_at HOT: without it each re-inserts the row into HNSW.
 -- The tuple target keeps the plain embedding on the page and sends only long content to TOAST.

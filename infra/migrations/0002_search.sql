@@ -105,7 +105,8 @@ BEGIN ATOMIC
         FROM unnest(to_tsvector('english', p_query)) AS asked
         LEFT JOIN known ON known.lexeme = asked.lexeme
     )
-    SELECT term, share, sqrt(ln(1.0 + 1.0 / greatest(share, 0.00001))) FROM weighed ORDER BY share, term;
+    SELECT term, share, sqrt(ln(1.0 + 1.0 / greatest(share, 0.00001))) FROM weighed ORDER BY share, term
+    LIMIT 30;  -- a whole page pasted as a query: its rarest words tell what it is about
 END;
 
 -- One search, in one round trip: candidates by meaning and by words, within the filters; fused; weighed by quality.
@@ -130,6 +131,12 @@ DECLARE
     terms tsquery[];
     weights double precision[];
     generating tsquery;
+    walked_ids uuid[];
+    walked_distances double precision[];
+    chunk_ids uuid[];
+    chunk_distances double precision[];
+    chunk_memories integer;
+    chunk_limit integer;
     near_ids uuid[] := '{}';
     near double precision[] := '{}';
     word_ids uuid[] := '{}';
@@ -166,7 +173,7 @@ BEGIN
         IF estimated > exact_up_to THEN
             -- The index is walked until enough of what it yields passes the filters.
             strategy := 'hnsw';
-            WITH walked AS MATERIALIZED (
+            SELECT array_agg(walked.id), array_agg(walked.distance) INTO walked_ids, walked_distances FROM (
                 SELECT m.id, m.embedding <=> vector_ AS distance FROM memories m
                 WHERE m.namespace = p_namespace
                     AND (p_after IS NULL OR m."timestamp" >= p_after)
@@ -176,27 +183,40 @@ BEGIN
                     AND (p_include_superseded OR m.superseded_by IS NULL)
                 ORDER BY m.embedding <=> vector_
                 LIMIT candidates
-            ), walked_chunks AS MATERIALIZED (
-                SELECT c.memory_id, c.embedding <=> vector_ AS distance FROM memory_chunks c
-                WHERE c.namespace = p_namespace AND EXISTS (
-                    SELECT FROM memories m
-                    WHERE m.id = c.memory_id
-                        AND (p_after IS NULL OR m."timestamp" >= p_after)
-                        AND (p_before IS NULL OR m."timestamp" < p_before)
-                        AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
-                        AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
-                        AND (p_include_superseded OR m.superseded_by IS NULL)
-                )
-                ORDER BY c.embedding <=> vector_
-                LIMIT candidates
-            )
+            ) AS walked;
+            -- The chunks of one long memory may be nearer than all others': walk on until enough memories are met.
+            chunk_limit := candidates;
+            LOOP
+                SELECT array_agg(walked.memory_id), array_agg(walked.distance), count(DISTINCT walked.memory_id)
+                INTO chunk_ids, chunk_distances, chunk_memories FROM (
+                    SELECT c.memory_id, c.embedding <=> vector_ AS distance FROM memory_chunks c
+                    WHERE c.namespace = p_namespace AND EXISTS (
+                        SELECT FROM memories m
+                        WHERE m.id = c.memory_id
+                            AND (p_after IS NULL OR m."timestamp" >= p_after)
+                            AND (p_before IS NULL OR m."timestamp" < p_before)
+                            AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
+                            AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
+                            AND (p_include_superseded OR m.superseded_by IS NULL)
+                    )
+                    ORDER BY c.embedding <=> vector_
+                    LIMIT chunk_limit
+                ) AS walked;
+                EXIT WHEN chunk_memories >= p_limit OR coalesce(cardinality(chunk_ids), 0) < chunk_limit
+                    OR chunk_limit >= 64 * candidates;
+                chunk_limit := 4 * chunk_limit;
+            END LOOP;
             SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO near_ids, near FROM (
                 SELECT both_.id, min(both_.distance) AS distance
-                FROM (SELECT * FROM walked UNION ALL SELECT * FROM walked_chunks) AS both_ (id, distance)
+                FROM (
+                    SELECT * FROM unnest(walked_ids, walked_distances)
+                    UNION ALL
+                    SELECT * FROM unnest(chunk_ids, chunk_distances)
+                ) AS both_ (id, distance)
                 GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
             ) AS found;
         END IF;
-        IF estimated <= exact_up_to OR coalesce(cardinality(near_ids), 0) < least(p_limit, candidates) THEN
+        IF estimated <= exact_up_to OR coalesce(cardinality(walked_ids), 0) < p_limit THEN
             -- `+ 0` keeps the index out of it: every vector that passes the filters is compared.
             strategy := 'exact';
             SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO near_ids, near FROM (

@@ -1,5 +1,6 @@
 """What an acknowledged `queued` is worth when everything dies, and what Ctrl-C leaves behind."""
 
+import json
 import os
 import pwd
 import signal
@@ -8,11 +9,12 @@ import sys
 import tempfile
 from pathlib import Path
 
+import httpx
 import pytest
 
 from infra.local.data_dir import is_root
 from infra.local.functions import free_port
-from tests.dev import DevServer
+from tests.dev import COMMAND, DevServer
 from tests.waiting import wait_until
 
 # Lets another interpreter of the same version use this environment's packages.
@@ -50,6 +52,61 @@ def test_a_function_that_dies_is_started_again(own_dev: DevServer) -> None:
         if b"ingest" in command:
             os.kill(pid, signal.SIGKILL)
     assert own_dev.outcome(own_dev.ingest("after the fall"))["state"] == "stored"
+
+
+def test_a_database_that_dies_is_started_again_and_what_was_accepted_meanwhile_is_stored(own_dev: DevServer) -> None:
+    own_dev.start()
+    own_dev.outcome(own_dev.ingest("warm"))
+    pid_file = own_dev.directory / "data" / "postgres" / "postmaster.pid"
+    os.kill(int(pid_file.read_text().split()[0]), signal.SIGKILL)
+    request_id = own_dev.ingest("accepted without a database")
+
+    def stored() -> bool:
+        result = own_dev.call_raw("ingest_status", {"request_id": request_id})
+        return not result.get("isError") and result["structuredContent"]["requests"][0]["state"] == "stored"
+
+    wait_until(stored, "the database is back and the memory stored", seconds=60)
+    assert "PostgreSQL had ended; starting it again." in own_dev.printed()
+
+
+def test_any_path_and_any_locale_will_do() -> None:
+    with tempfile.TemporaryDirectory(prefix="mnemosyne dev 'ü' ") as directory:
+        server = DevServer(Path(directory), environment={"LC_ALL": "C", "HTTP_PROXY": "http://127.0.0.1:9"})
+        server.client = httpx.Client(timeout=30, trust_env=False)
+        server.start()
+        try:
+            server.outcome(server.ingest("ÄRGER mit Umlauten"))
+            found = server.call("memory_search", {"query": "ärger", "mode": "exact"})
+            assert found["total"] == 1
+        finally:
+            server.stop()
+
+
+def test_two_that_start_at_once_on_a_fresh_directory_both_work() -> None:
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-twice-") as home:
+        data = Path(home) / "data"
+        hello = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+        lines = [
+            {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello},
+            {"jsonrpc": "2.0", "method": "notifications/initialized"},
+            {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_stats", "arguments": {}}},
+        ]
+        started = [
+            subprocess.Popen(
+                [COMMAND, "stdio", "--data-dir", data], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+            )
+            for _ in range(2)
+        ]
+        for process in started:
+            assert process.stdin and process.stdout
+            process.stdin.write("".join(json.dumps(line) + "\n" for line in lines))
+            process.stdin.flush()
+            answers = [json.loads(process.stdout.readline()) for _ in range(2)]
+            assert answers[1]["result"]["structuredContent"]["memories"] == 0, answers
+        for process in started:
+            process.terminate()
+            process.wait(30)
+        wait_until(lambda: not DevServer(Path(home)).processes(), "no process of theirs is left", seconds=10)
 
 
 def test_the_emulator_is_used_where_one_is_named(emulator: str) -> None:

@@ -2,6 +2,7 @@
 
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -364,3 +365,55 @@ def test_a_dead_letter_is_kept_whole_and_redriven_once(memories: MemoryStore) ->
     memories.forget("ns", "1")
     assert memories.dead_letters("ns") == []
     assert _store(memories, waiting)[waiting.request_id].state is IngestState.STORED
+
+
+def test_a_tag_that_spells_null_is_a_tag(memories: MemoryStore) -> None:
+    memory_id = _stored(memories, "a", tags=("NULL", 'q"x', "back\\s", "{}", "a,b"))
+    for tag in ("null", 'Q"X', "back\\s", "{}", "a,b"):
+        assert [hit.id for hit in _search(memories, None, filters=Filters(tags=(tag,)))] == [memory_id], tag
+    changed = memories.update("ns", memory_id, MemoryChange(tags=("null", "NULL2")))
+    assert changed and changed.tags == ("null", "NULL2")
+    assert [head.tags for head in memories.list("ns", Filters(tags=("Null",)), 10)] == [("null", "NULL2")]
+
+
+def test_a_memory_s_id_is_not_mistaken_for_a_request_s(memories: MemoryStore) -> None:
+    memory_id = _stored(memories, "a")
+    status = memories.statuses("ns", [memory_id])[memory_id]
+    assert status.state is IngestState.UNKNOWN
+    assert status.error and "get_memory" in status.error
+
+
+def test_a_duplicate_of_a_superseded_memory_says_so(memories: MemoryStore) -> None:
+    old, new = _stored(memories, "old"), _stored(memories, "new")
+    memories.update("ns", old, MemoryChange(superseded_by=new))
+    again = request("old")
+    outcome = _store(memories, again)[again.request_id]
+    assert (outcome.state, outcome.memory_id) == (IngestState.DUPLICATE, old)
+    assert outcome.error and f"superseded by {new}" in outcome.error
+
+
+def test_deleting_the_middle_of_a_chain_does_not_revive_its_beginning(memories: MemoryStore) -> None:
+    one, two, three = (_stored(memories, content) for content in ("tea 1", "tea 2", "tea 3"))
+    memories.update("ns", one, MemoryChange(superseded_by=two))
+    memories.update("ns", two, MemoryChange(superseded_by=three))
+    memories.delete("ns", two)
+    assert [hit.id for hit in _search(memories, "tea")] == [three]
+
+
+def test_two_changes_at_once_do_not_close_a_circle(store: MemoryStore) -> None:
+    for attempt in range(10):
+        one, two = _stored(store, f"one {attempt}"), _stored(store, f"two {attempt}")
+        start = threading.Barrier(2)
+
+        def supersede(memory_id: UUID, successor: UUID, start: threading.Barrier = start) -> None:
+            start.wait()
+            with suppress(Conflict):
+                store.update("ns", memory_id, MemoryChange(superseded_by=successor))
+
+        threads = [threading.Thread(target=supersede, args=pair) for pair in ((one, two), (two, one))]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        found = _search(store, None, filters=Filters(after=NOW), limit=100)
+        assert len({hit.id for hit in found} & {one, two}) == 1

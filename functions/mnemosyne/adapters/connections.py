@@ -17,7 +17,7 @@ import pg8000.dbapi
 import pg8000.exceptions
 import pg8000.native
 
-from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable
+from mnemosyne.errors import InvalidRequest, Misconfigured, NotFound, Unavailable, Uncertain
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -53,11 +53,11 @@ Row = list[Any]
 class Session:
     """One connection, on which named statements are prepared once and run in one round trip each."""
 
-    def __init__(self, connection: Any) -> None:
+    def __init__(self, connection: Any, socket_timeout: float | None) -> None:
         # A vector as text overflows the driver's buffer; with Nagle's algorithm each such write stalls 40 ms.
         if connection._usock.family != socket.AF_UNIX:
             connection._usock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-        connection._usock.settimeout(SOCKET_TIMEOUT_SECONDS)
+        connection._usock.settimeout(socket_timeout)
         self._connection = connection
         self._prepared: dict[str, Any] = {}
         self.opened_at = time.monotonic()
@@ -100,7 +100,11 @@ class Session:
                 except Unavailable:
                     self.broken = True
             raise
-        self.script("COMMIT")
+        try:
+            self.script("COMMIT")
+        except Unavailable as exc:
+            self.broken = True
+            raise Uncertain(f"{exc}; it may or may not have been done") from exc
 
     def close(self) -> None:
         """Let the connection go, whatever state it is in."""
@@ -118,6 +122,11 @@ class Session:
             state = str(detail.get("C", ""))
             if not state or state.startswith(("08", "57P")) or state == "25P03":
                 self.broken = True
+            if state in ("0A000", "26000"):  # prepared before a migration changed what it answers
+                self.broken = True
+                raise Unavailable("the database's schema has just changed") from exc
+            if state == "23503":
+                raise NotFound("the memory it refers to has just been deleted") from exc
             if not state or _TRANSIENT.fullmatch(state):
                 raise Unavailable(f"the database is away: {detail.get('M', exc)}") from exc
             if state.startswith(("22", "54")):  # data exceptions, program limits: it will never fit
@@ -132,8 +141,11 @@ class Session:
             raise
 
 
-def opener(url: str) -> Callable[[], Session]:
-    """A function that opens a session to `postgresql://user[:password]@host[:port]/name[?host=/socket/dir]`."""
+def opener(url: str, *, socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS) -> Callable[[], Session]:
+    """A function that opens a session to `postgresql://user[:password]@host[:port]/name[?host=/socket/dir]`.
+
+    Migrations pass no `socket_timeout`: an index may take its time.
+    """
     parts = urlsplit(url)
     query = parse_qs(parts.query)
     if not parts.username or not parts.path.strip("/"):
@@ -154,7 +166,7 @@ def opener(url: str) -> Callable[[], Session]:
 
     def open_session() -> Session:
         try:
-            return Session(pg8000.dbapi.connect(**arguments))
+            return Session(pg8000.dbapi.connect(**arguments), socket_timeout)
         except (pg8000.exceptions.Error, OSError) as exc:
             raise Unavailable(f"the database cannot be reached: {_reason(exc)}") from exc
 

@@ -17,6 +17,7 @@ from mnemosyne.domain.message import encode
 from mnemosyne.errors import Unavailable
 from mnemosyne.observability import current_trace
 
+_PRAGMAS = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
 _SCHEMA = """
 CREATE TABLE IF NOT EXISTS messages (
     message_id INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -52,8 +53,12 @@ class LocalQueue:
 
     def _connection(self) -> sqlite3.Connection:
         if self._opened is None:
+            try:
+                self._path.touch(mode=0o600)  # contents are private, also while they wait
+            except OSError as exc:
+                raise sqlite3.OperationalError(str(exc)) from exc
             connection = sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
-            connection.executescript("PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL;" + _SCHEMA)
+            connection.executescript(_PRAGMAS + _SCHEMA)
             self._opened = connection
         return self._opened
 
@@ -106,6 +111,11 @@ class LocalQueue:
                 "UPDATE messages SET due = ?, attempts = attempts + 1, last_error = ? WHERE message_id = ?",
                 (due, error, message_id),
             )
+
+    def hurry(self) -> None:
+        """Make every message due at once: what kept them waiting may be over."""
+        with self._lock:
+            self._connection().execute("UPDATE messages SET due = 0")
 
     def waiting(self) -> int:
         """How many messages are not yet delivered."""

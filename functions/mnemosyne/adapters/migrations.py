@@ -13,10 +13,11 @@ from mnemosyne.observability import EventLog
 log = EventLog(__name__)
 
 _BOOKKEEPING = """
-SET lock_timeout = '30s';
+SET lock_timeout = 0;
 SET statement_timeout = 0;
 SET client_min_messages = warning;
 SELECT pg_advisory_lock(hashtext('mnemosyne.migrations'));
+SET lock_timeout = '30s';
 CREATE TABLE IF NOT EXISTS schema_migrations (
     version    integer PRIMARY KEY,
     name       text NOT NULL,

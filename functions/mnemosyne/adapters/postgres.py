@@ -158,11 +158,16 @@ class PostgresStore:
                 beyond_id=beyond.id if beyond else None,
                 **_filter_values(filters),
             )
-        return [MemoryHead(id=row[0], timestamp=row[1], title=row[2], tags=tuple(row[3])) for row in rows]
+        return [
+            MemoryHead(id=row[0], timestamp=row[1], title=row[2], tags=tuple(row[3]), superseded_by=row[4])
+            for row in rows
+        ]
 
     def delete(self, namespace: str, memory_id: UUID) -> str | None:
         """Delete one memory; its title, or None where there is none."""
         with self._transaction(namespace) as session:
+            session.run(sql.LOCK_SUPERSESSION, namespace=namespace)
+            session.run(sql.BRIDGE, namespace=namespace, id=memory_id)
             rows = session.run(sql.DELETE, namespace=namespace, id=memory_id)
         return rows[0][0] if rows else None
 
@@ -170,14 +175,15 @@ class PostgresStore:
         """The memory after the change, or None where there is none."""
         with self._transaction(namespace) as session:
             if change.superseded_by is not None:
+                session.run(sql.LOCK_SUPERSESSION, namespace=namespace)
                 _check_supersession(session, namespace, memory_id, change.superseded_by)
             rows = session.run(
                 sql.UPDATE,
                 namespace=namespace,
                 id=memory_id,
                 title=change.title,
-                tags=None if change.tags is None else list(change.tags),
-                tag_keys=None if change.tags is None else [tag_key(tag) for tag in change.tags],
+                tags=None if change.tags is None else _array(change.tags),
+                tag_keys=None if change.tags is None else _array([tag_key(tag) for tag in change.tags]),
                 metadata=None if change.metadata is None else orjson.dumps(change.metadata).decode(),
                 superseded_by=change.superseded_by,
                 not_superseded=change.not_superseded,
@@ -307,12 +313,12 @@ def check_dimension(session: Session, dimension: int) -> None:
 
 
 def _filter_values(filters: Filters) -> dict[str, object]:
-    keys = [tag_key(tag) for tag in filters.tags]
+    keys = _array([tag_key(tag) for tag in filters.tags]) if filters.tags else None
     return {
         "after": filters.after,
         "before": filters.before,
-        "any_tags": keys if keys and filters.tag_match is TagMatch.ANY else None,
-        "all_tags": keys if keys and filters.tag_match is TagMatch.ALL else None,
+        "any_tags": keys if filters.tag_match is TagMatch.ANY else None,
+        "all_tags": keys if filters.tag_match is TagMatch.ALL else None,
     }
 
 
@@ -324,6 +330,11 @@ def _requests(requests: Sequence[IngestRequest]) -> str:
 
 def _text(vector: Vector) -> str:
     return orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY).decode()
+
+
+def _array(texts: Sequence[str]) -> str:
+    """A text[] literal with every element quoted: unquoted, the driver's `null` would be no text at all."""
+    return "{" + ",".join('"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' for text in texts) + "}"
 
 
 def _uuids(ids: Sequence[UUID]) -> str:

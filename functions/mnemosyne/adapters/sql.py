@@ -38,16 +38,18 @@ WITH request AS (
         WHERE request_id NOT IN (SELECT request_id FROM final)
     ) AS open_request
     WHERE m.namespace = :namespace AND m.content_hash = open_request.content_hash
-    RETURNING m.id, m.content_hash
+    RETURNING m.id, m.content_hash, m.superseded_by
 ), recorded AS (
-    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts)
-    SELECT DISTINCT ON (request.request_id) request.request_id, :namespace, 'duplicate', touched.id, 1
+    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, error)
+    SELECT DISTINCT ON (request.request_id) request.request_id, :namespace, 'duplicate', touched.id, 1,
+           'the memory is superseded by ' || touched.superseded_by || ', so searches leave it out: '
+               || 'update_memory with superseded_by "none" brings it back'
     FROM request
     JOIN touched USING (content_hash)
     WHERE request.request_id NOT IN (SELECT request_id FROM final)
     ON CONFLICT (namespace, request_id) DO UPDATE
     SET state = 'duplicate', memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
-        error = NULL, updated_at = now()
+        error = EXCLUDED.error, updated_at = now()
     RETURNING request_id, state, memory_id, attempts, error
 )
 SELECT CAST(coalesce(json_agg(settled), '[]') AS text)
@@ -135,10 +137,15 @@ WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
 
 FORGET: Final = "DELETE FROM dead_letters WHERE namespace = :namespace AND message_id = :message_id"
 
+# Both kinds of id look alike: one who asks with a memory's is told so, instead of "queued" for days.
 STATUSES: Final = """
 SELECT request_id, state, memory_id, attempts, error, updated_at
 FROM ingest_requests
 WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
+UNION ALL
+SELECT id, 'unknown', id, 0, 'this is the id of a memory, not of a request: get_memory reads it', NULL
+FROM memories
+WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
 """
 
 # Confined by its first argument: see the migration for why it does not lean on row-level security.
@@ -159,7 +166,7 @@ RETURNING id, "timestamp", content, title, tags, metadata, content_hash, embeddi
 """
 
 LIST: Final = """
-SELECT id, "timestamp", title, tags
+SELECT id, "timestamp", title, tags, superseded_by
 FROM memories
 WHERE namespace = :namespace
     AND (CAST(:after AS timestamptz) IS NULL OR "timestamp" >= :after)
@@ -171,6 +178,13 @@ WHERE namespace = :namespace
         OR ("timestamp", id) < (CAST(:beyond_timestamp AS timestamptz), CAST(:beyond_id AS uuid)))
 ORDER BY "timestamp" DESC, id DESC
 LIMIT CAST(:limit AS integer)
+"""
+
+# What the memory superseded is superseded by its own successor from now on, or by none.
+BRIDGE: Final = """
+UPDATE memories
+SET superseded_by = (SELECT superseded_by FROM memories WHERE namespace = :namespace AND id = :id)
+WHERE namespace = :namespace AND superseded_by = :id
 """
 
 DELETE: Final = "DELETE FROM memories WHERE namespace = :namespace AND id = :id RETURNING title"
@@ -197,6 +211,11 @@ WHERE m.namespace = :namespace
         OR (m."timestamp", m.content_hash) > (CAST(:beyond_timestamp AS timestamptz), CAST(:beyond_hash AS text)))
 ORDER BY m."timestamp", m.content_hash
 LIMIT CAST(:limit AS integer)
+"""
+
+# One change of supersession at a time: two at once could close a circle that neither sees.
+LOCK_SUPERSESSION: Final = """
+SELECT pg_advisory_xact_lock(hashtextextended('supersession ' || CAST(:namespace AS text), 0))
 """
 
 # A memory, what supersedes it, what supersedes that, and so on.

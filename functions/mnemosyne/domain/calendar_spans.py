@@ -27,7 +27,7 @@ class Calendar:
     def __init__(self, now: datetime, zone: tzinfo) -> None:
         self.zone = zone
         self.now = now.astimezone(UTC)
-        self.local = now.astimezone(zone).replace(tzinfo=None)
+        self.local = now.astimezone(zone).replace(tzinfo=None, fold=0)
         self.today = self.local.date()
 
     def utc(self, wall: datetime) -> datetime:
@@ -70,12 +70,8 @@ class Calendar:
     def unit(self, unit: Unit, wall: datetime) -> Span:
         """The minute, hour, day, week, month, quarter or year that contains a local wall time."""
         match unit:
-            case "minute":
-                start = wall.replace(second=0, microsecond=0)
-                return self.between(start, start + timedelta(minutes=1))
-            case "hour":
-                start = wall.replace(minute=0, second=0, microsecond=0)
-                return self.between(start, start + timedelta(hours=1))
+            case "minute" | "hour":
+                return self.clock_unit(unit, self.utc(wall))
             case "day":
                 return self.day(wall.date())
             case "week":
@@ -86,6 +82,13 @@ class Calendar:
                 return self.months(wall.year, wall.month - (wall.month - 1) % 3, 3)
             case "year":
                 return self.months(wall.year, 1, 12)
+
+    def clock_unit(self, unit: Unit, moment: datetime) -> Span:
+        """The minute or hour of the clock on the wall that contains an instant; told apart where clocks go back."""
+        local = moment.astimezone(self.zone).replace(second=0, microsecond=0)
+        floored = local.replace(minute=0) if unit == "hour" else local
+        start = floored.astimezone(UTC)
+        return Span(start=start, end=start + (timedelta(hours=1) if unit == "hour" else timedelta(minutes=1)))
 
     def back(self, unit: Unit, count: int) -> datetime:
         """The local wall time so many units ago; a day that a shorter month lacks becomes its last."""

@@ -4,41 +4,49 @@ A chronicle is the customary format: a block of `TS:`, `TITLE:`, `TAGS:` and `BO
 """
 
 import re
+import unicodedata
 from collections.abc import Iterable
 
 TITLE_LENGTH = 50
-_TITLE_LINE = re.compile(r"^[ \t]*TITLE:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
-_TAGS_LINE = re.compile(r"^[ \t]*TAGS:[ \t]*(.*?)[ \t]*$", re.MULTILINE)
+TITLE_LIMIT = 500
+"""Characters of a title, at most; one found in the text is cut there."""
+TAG_LIMIT = 100
+"""Characters of a tag, at most; a longer one found in the text is no tag."""
+TAG_COUNT = 50
+# Trimmed afterwards: a pattern that trims takes quadratic time on a line of spaces.
+_TITLE_LINE = re.compile(r"^[ \t]*TITLE:(.*)$", re.MULTILINE)
+_TAGS_LINE = re.compile(r"^[ \t]*TAGS:(.*)$", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def title_of(content: str) -> str:
     """The text of the first `TITLE:` line, else the first 50 characters; control characters become spaces."""
     match = _TITLE_LINE.search(content)
-    title = match[1] if match and match[1] else content[:TITLE_LENGTH]
-    return one_line(title)
+    found = match[1].strip(" \t\r") if match else ""
+    return one_line(found[:TITLE_LIMIT] or content[:TITLE_LENGTH])
 
 
 def tags_of(content: str) -> tuple[str, ...]:
     """The tags of the first `TAGS:` line, split on commas and trimmed; empty where there is none."""
     match = _TAGS_LINE.search(content)
-    return tuple(tag for part in match[1].split(",") if (tag := part.strip())) if match else ()
+    parts = match[1].split(",") if match else []
+    return tuple(tag for part in parts if (tag := part.strip()) and len(tag) <= TAG_LIMIT)
 
 
 def unite_tags(*groups: Iterable[str]) -> tuple[str, ...]:
-    """All tags once, in order of appearance; tags that differ only in case are one, as first written."""
+    """All tags once, in order of appearance, at most 50; tags that differ only in case are one, as first written."""
     united: dict[str, str] = {}
     for group in groups:
         for tag in group:
             written = one_line(tag).strip()
             if written:
                 united.setdefault(tag_key(written), written)
-    return tuple(united.values())
+    return tuple(united.values())[:TAG_COUNT]
 
 
 def tag_key(tag: str) -> str:
-    """The form under which a tag is compared: case does not matter."""
-    return tag.strip().casefold()
+    """The form under which a tag is compared: neither case nor the way its letters are composed matters."""
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", tag.strip()).casefold())
 
 
 def one_line(text: str) -> str:

@@ -182,3 +182,4 @@ class MemoryHead:
     timestamp: datetime
     title: str
     tags: tuple[str, ...]
+    superseded_by: UUID | None = None

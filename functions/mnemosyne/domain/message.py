@@ -90,7 +90,8 @@ def decode(data: bytes, attributes: Mapping[str, str]) -> IngestMessage:
     version = attributes.get("schema_version", str(SCHEMA_VERSION))
     if version != str(SCHEMA_VERSION):
         raise InvalidRequest(f"schema_version must be {SCHEMA_VERSION}, got {version[:20]!r}")
-    if not (namespace := attributes.get("namespace", "")):
+    namespace = attributes.get("namespace", "")
+    if not namespace or "\x00" in namespace:
         raise InvalidRequest("attribute namespace is required")
     try:
         body = parse(_Body, orjson.loads(data), of="the message")

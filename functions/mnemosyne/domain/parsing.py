@@ -13,15 +13,13 @@ from uuid import UUID
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.time_window import instant
 from mnemosyne.errors import InvalidRequest
 
 METADATA_BYTES = 65_536
 METADATA_DEPTH = 20
-TAG_COUNT = 50
-TAG_LENGTH = 100
-TITLE_LENGTH = 500
 
 _SHOWN = 80
 
@@ -30,12 +28,13 @@ def storable(text: str) -> str:
     """The text, where PostgreSQL can store it exactly: no NUL, no lone surrogate."""
     if (at := text.find("\x00")) >= 0:
         raise ValueError(f"must not contain NUL (U+0000), found at character {at}")
-    if not text.isascii() and (problem := _surrogate(text)):
+    if not text.isascii() and (problem := surrogate(text)):
         raise ValueError(problem)
     return text
 
 
-def _surrogate(text: str) -> str:
+def surrogate(text: str) -> str:
+    """What to say of the first lone surrogate in the text; empty where there is none."""
     try:
         text.encode()
     except UnicodeEncodeError as exc:
@@ -100,8 +99,8 @@ Text = Annotated[str, AfterValidator(storable)]
 Content = Annotated[
     str, Field(min_length=1, max_length=CONTENT_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
 ]
-Title = Annotated[str, Field(min_length=1, max_length=TITLE_LENGTH), AfterValidator(storable)]
-Tag = Annotated[str, Field(max_length=TAG_LENGTH), AfterValidator(storable), AfterValidator(_no_empty_tag)]
+Title = Annotated[str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable)]
+Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), AfterValidator(_no_empty_tag)]
 Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_storable_json)]
 Id = Annotated[UUID, BeforeValidator(uuid, json_schema_input_type=str)]
@@ -142,12 +141,10 @@ def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
             reason = str(context["error"])
             return f"{name} {reason}" if name else reason
         case "string_unicode":
-            return f"{name} {_surrogate(given)}"
-        case "string_too_long" | "string_too_short":
-            bound = _at(context)
-            return f"{name} must be {bound} characters long, got {len(given):,}"
-        case "too_long" | "too_short":
-            return f"{name} must have {_at(context)} items, got {len(given):,}"
+            return f"{name} {surrogate(given)}"
+        case "string_too_long" | "string_too_short" | "too_long" | "too_short":
+            unit = "characters" if isinstance(given, str) else "items"
+            return f"{name} must have {_at(context)} {unit}, got {len(given):,}"
         case "greater_than_equal" | "less_than_equal":
             return f"{name} must be {_range(model, error['loc'], context)}, got {_show(given)}"
         case "enum" | "literal_error":

@@ -49,9 +49,18 @@ class Grammar:
         self.calendar = calendar
         self.today = calendar.today
         self.horizon = horizon or calendar.today
+        self._known: dict[str, Span | None] = {}
 
     def span(self, text: str) -> Span | None:
-        """The span that the whole text names; None where no rule matches. May raise ValueError, OverflowError."""
+        """The span that the whole text names; None where no rule matches. May raise ValueError, OverflowError.
+
+        Rules read parts of the text in turn: each part is read once, or the time taken would double with each word.
+        """
+        if text not in self._known:
+            self._known[text] = self._span(text)
+        return self._known[text]
+
+    def _span(self, text: str) -> Span | None:
         text = re.sub(r"^(?:in|on|during|within|over|for|throughout) ", "", text)
         for pattern, rule in _rules:
             if (match := pattern.fullmatch(text)) and (span := rule(self, match)):
@@ -126,7 +135,11 @@ def _clock(grammar: Grammar, match: Match) -> Span | None:
 @_rule(rf"{N} {UNIT} ago", r"(?P<n>\d{1,6})(?P<unit>min|h|d|w) ago")
 def _ago(grammar: Grammar, match: Match) -> Span | None:
     count, unit = _number(match["n"]), UNITS[match["unit"]]
-    return grammar.calendar.unit(unit, grammar.calendar.back(unit, count)) if count else None
+    if not count:
+        return None
+    if unit in ("minute", "hour"):
+        return grammar.calendar.clock_unit(unit, grammar.calendar.now - timedelta(**{f"{unit}s": count}))
+    return grammar.calendar.unit(unit, grammar.calendar.back(unit, count))
 
 
 @_rule(r"(?:a )?few (?P<unit>days|weeks|months|years) ago")
@@ -223,6 +236,11 @@ def _month(grammar: Grammar, match: Match) -> Span | None:
 @_rule(rf"(?:the )?(?:year )?{YEAR}")
 def _year(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.months(int(match["year"]), 1, 12)
+
+
+@_rule(r"(?P<text>[a-z0-9' -]+?),?(?: of| in)? (?P<which>last|this) year")
+def _of_last_year(grammar: Grammar, match: Match) -> Span | None:
+    return grammar.span(f"{match['text']} {grammar.today.year - (match['which'] == 'last')}")
 
 
 @_rule(

@@ -167,11 +167,14 @@ _CUES = _ALONE | {
     "on", "at", "over", "within", "the", "earlier", "early", "late", "mid", "a", "an", "few", "couple",
 }  # fmt: skip
 _EXPRESSION_WORDS = 9
+_QUESTION_WORDS = 60
 
 
 def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
     """The longest time expression inside a question, and the question without it; None where there is none."""
     words = question.split()
+    if len(words) > _QUESTION_WORDS:
+        return None  # a text, not a question
     for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             candidate = words[start : start + length]

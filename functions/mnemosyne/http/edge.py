@@ -8,6 +8,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mnemosyne.domain.parsing import surrogate
 from mnemosyne.observability import trace
 
 MCP_PATH = "/mcp"
@@ -142,18 +143,38 @@ def _problem(posted: Any) -> str | None:
         return "it must be a JSON-RPC object"
     if posted.get("jsonrpc") != "2.0":
         return 'jsonrpc must be "2.0"'
-    if not isinstance(posted.get("method"), str) and not ({"result", "error"} & posted.keys()):
+    is_answer = bool({"result", "error"} & posted.keys())
+    if "id" in posted and _id(posted) is None and not is_answer:
+        return "id must be a string or an integer"
+    if not isinstance(posted.get("method"), str) and not is_answer:
         return "method must be a string"
+    if problem := _params_problem(posted.get("method"), posted.get("params", {})):
+        return problem
     try:
         json.dumps(posted, ensure_ascii=False).encode()
+    except RecursionError:
+        return "it is nested too deeply"
     except UnicodeEncodeError as exc:
         return f"text must be valid Unicode, found the lone surrogate U+{ord(exc.object[exc.start]):04X}"
     return None
 
 
+def _params_problem(method: Any, params: Any) -> str | None:
+    if not isinstance(params, dict):
+        return "params must be an object"
+    if method == "tools/call":
+        if not isinstance(params.get("name"), str):
+            return "params.name must be the name of a tool"
+        if not isinstance(params.get("arguments") or {}, dict):
+            return "params.arguments must be an object, not JSON in a string"
+    return None
+
+
 def _id(posted: Any) -> str | int | None:
     identifier = posted.get("id") if isinstance(posted, dict) else None
-    return identifier if isinstance(identifier, str | int) and not isinstance(identifier, bool) else None
+    if isinstance(identifier, str):
+        return identifier if identifier.isascii() or not surrogate(identifier) else None
+    return identifier if isinstance(identifier, int) and not isinstance(identifier, bool) else None
 
 
 def _error_body(message: str, code: int = mcp_types.INVALID_REQUEST, id_: str | int | None = None) -> dict[str, Any]:

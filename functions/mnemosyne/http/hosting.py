@@ -56,7 +56,8 @@ class Hosted(Response):
                 self._idle.set()
 
     async def _opened(self) -> Starlette:
-        if self._ready is None or (self._ready.done() and self._ready.exception()):
+        ended = self._owner is not None and self._owner.done() and not self._stop.is_set()
+        if self._ready is None or ended:
             self._app = self._build()
             self._ready = asyncio.get_running_loop().create_future()
             self._owner = asyncio.create_task(self._own(self._app, self._ready))

@@ -4,7 +4,6 @@ Statuses are Pub/Sub's language: 204 means done with this message for good, anyt
 """
 
 import base64
-import binascii
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -75,6 +74,9 @@ def build_app(handle: Handler, services: Services, *, threads: int, warm: Callab
     async def push(request: Request) -> Response:
         if limiter.statistics().tasks_waiting >= threads:
             return _retry(429, f"{threads} messages are being handled and as many wait")
+        if "origin" in request.headers or "json" not in request.headers.get("content-type", "application/json"):
+            # Pub/Sub sends JSON and no Origin: this is a web page trying its luck.
+            return JSONResponse({"error": "pushes are application/json, without Origin"}, status_code=403)
         body = await request.body()
         return await anyio.to_thread.run_sync(_answer, handle, body, services, limiter=limiter)
 
@@ -91,7 +93,7 @@ def store(push: Push, services: Services) -> None:
     try:
         message = decode(push.data, push.attributes)
     except InvalidRequest as exc:
-        namespace, request_ids = push.attributes.get("namespace", ""), carried(push.data, push.attributes)
+        namespace, request_ids = _namespace(push), carried(push.data, push.attributes)
         if not namespace or not request_ids:
             log.error("push_unattributable", message_id=push.message_id, error=str(exc))
         for request_id in request_ids if namespace else ():
@@ -102,7 +104,7 @@ def store(push: Push, services: Services) -> None:
 
 def bury(push: Push, services: Services) -> None:
     """`dead_letter`: keep what could not be ingested, and record it."""
-    namespace, request_ids = push.attributes.get("namespace", ""), carried(push.data, push.attributes)
+    namespace, request_ids = _namespace(push), carried(push.data, push.attributes)
     if not namespace or not request_ids:
         log.error("push_unattributable", message_id=push.message_id, error="a dead letter without namespace or request")
         return
@@ -115,6 +117,12 @@ def bury(push: Push, services: Services) -> None:
         dead_lettered_at=datetime.now(UTC),
     )
     ingest.bury(namespace, letter, request_ids, memories=services.memories)
+
+
+def _namespace(push: Push) -> str:
+    """The namespace the message was published for; empty where it names none that could be."""
+    namespace = push.attributes.get("namespace", "")
+    return "" if "\x00" in namespace else namespace
 
 
 def _answer(handle: Handler, body: bytes, services: Services) -> Response:
@@ -156,7 +164,7 @@ def _push(body: bytes) -> Push:
     envelope = parse(_Envelope, posted)
     try:
         data = base64.b64decode(envelope.message.data, validate=True)
-    except binascii.Error as exc:
+    except ValueError as exc:
         raise InvalidRequest(f"message.data must be base64: {exc}") from exc
     message = envelope.message
     return Push(message.message_id, data, message.attributes, envelope.delivery_attempt)

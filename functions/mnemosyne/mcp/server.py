@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 import mnemosyne
 from mnemosyne.domain.parsing import parse
-from mnemosyne.errors import MnemosyneError, Unavailable
+from mnemosyne.errors import MnemosyneError, Unavailable, Uncertain
 from mnemosyne.mcp.tool import Caller, Reply, Tool
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.observability import EventLog, current_trace
@@ -23,6 +23,7 @@ from mnemosyne.ports import Services
 log = EventLog(__name__)
 
 DEFAULT_NAMESPACE = "default"
+PUBLISHING_THREADS = 32
 DEPRECATED_META = "mnemosyne/deprecated"
 
 INSTRUCTIONS = (
@@ -33,11 +34,11 @@ INSTRUCTIONS = (
 
 
 def build_server(services: Services, *, threads: int) -> Server[Any]:
-    """The server over the services; at most `threads` tools run at a time."""
+    """The server over the services; at most `threads` tools that need the database run at a time."""
     tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
     listing = mcp_types.ListToolsResult(tools=[tool.listing() for tool in TOOLS])
     names = ", ".join(tool.name for tool in TOOLS)
-    limiter = anyio.CapacityLimiter(threads)
+    database, publishing = anyio.CapacityLimiter(threads), anyio.CapacityLimiter(PUBLISHING_THREADS)
 
     async def list_tools(
         context: ServerRequestContext[Any], params: mcp_types.PaginatedRequestParams | None
@@ -54,6 +55,7 @@ def build_server(services: Services, *, threads: int) -> Server[Any]:
                 f"unknown tool {params.name[:100]!r}; the tools are {names}",
             )
         caller = Caller(namespace=DEFAULT_NAMESPACE)
+        limiter = database if tool.needs_database else publishing
         return await anyio.to_thread.run_sync(call, tool, params.arguments or {}, caller, services, limiter=limiter)
 
     return Server(
@@ -73,6 +75,9 @@ def call(tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services
     """Run one tool; what an agent can mend, or try again, comes back as a tool error for it to read."""
     try:
         reply = tool.run(_arguments(tool, arguments), caller, services)
+    except Uncertain as exc:
+        log.warning("tool_uncertain", tool=tool.name, namespace=caller.namespace, error=str(exc))
+        return _error(f"the answer was lost, look before calling again: {exc}")
     except Unavailable as exc:
         log.warning("tool_unavailable", tool=tool.name, namespace=caller.namespace, error=str(exc))
         return _error(f"temporarily unavailable, nothing was changed, try again shortly: {exc}")

@@ -56,6 +56,8 @@ class Tool(Generic[ArgumentsT]):
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
+    needs_database: bool = True
+    """Tools that only publish must not wait behind those that wait for a database connection."""
 
     def listing(self) -> mcp_types.Tool:
         """The tool as `tools/list` shows it."""

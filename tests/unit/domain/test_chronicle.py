@@ -49,3 +49,18 @@ def test_given_tags_come_first_and_tags_differing_in_case_are_one() -> None:
 
 def test_tags_compare_without_case_in_any_script() -> None:
     assert tag_key(" STRASSE ") == tag_key("straße")
+
+
+def test_a_long_title_in_the_text_is_cut_and_a_long_tag_is_none() -> None:
+    assert title_of("TITLE: " + "x" * 600) == "x" * 500
+    assert tags_of(f"TAGS: {'x' * 101}, ok") == ("ok",)
+    assert len(unite_tags([f"t{n}" for n in range(50)], ["one more"])) == 50
+
+
+def test_a_line_of_spaces_takes_no_time() -> None:
+    assert title_of("TITLE:x" + " " * 99_000 + "y")[:1] == "x"
+    assert tags_of("TAGS:" + "\t" * 99_000) == ()
+
+
+def test_tags_compare_whatever_way_their_letters_are_composed() -> None:
+    assert tag_key("e\u0301clair") == tag_key("\u00e9clair")

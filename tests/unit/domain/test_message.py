@@ -3,8 +3,12 @@
 import json
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.message import carried, decode, encode
+from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import InvalidRequest
 from tests.fakes import request
 
@@ -68,3 +72,22 @@ def test_every_request_of_a_message_can_be_named_even_if_it_cannot_be_read() -> 
     assert carried(data, attributes) == [one.request_id for one in sent]
     assert carried(b"garbage", attributes) == [sent[0].request_id]
     assert carried(b"garbage", {}) == []
+
+
+LINES = st.sampled_from(["TITLE:", "TAGS:", "  TITLE: x" * 80, "a,b, ,c", "é" * 60, " ", "\t", "\n", "body"])
+
+
+@given(
+    st.lists(LINES | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")), min_size=1).map(
+        "\n".join
+    ),
+    st.lists(st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00"), max_size=100), max_size=50),
+)
+def test_whatever_is_accepted_can_be_read_back(content: str, tags: list[str]) -> None:
+    try:
+        accepted = parse(MemoryInput, {"content": content, "timestamp": "2026-05-20T12:00:00Z", "tags": tags}).request()
+    except InvalidRequest:
+        return
+    message = decode(*encode("ns", [accepted], ""))
+    assert message.rejected == {}
+    assert list(message.requests) == [accepted]

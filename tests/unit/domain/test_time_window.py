@@ -124,3 +124,36 @@ def test_windows_with_nothing_in_common_are_shown_both() -> None:
 )
 def test_a_time_expression_is_found_within_a_question(question: str, parts: tuple[str, str] | None) -> None:
     assert split_question(question, now=NOW) == parts
+
+
+@pytest.mark.parametrize(
+    "words", ["night " * 33, "at 1pm " * 28, "early " * 33, "monday to " * 20, "the 3 of may " * 15]
+)
+def test_no_heap_of_words_takes_longer_than_others(words: str) -> None:
+    with pytest.raises(InvalidRequest):
+        resolve(words, now=NOW)
+
+
+@pytest.mark.parametrize(
+    ("expression", "after", "before"),
+    [
+        ("March last year", "2025-03-01", "2025-04-01"),
+        ("Q1 of last year", "2025-01-01", "2025-04-01"),
+        ("summer last year", "2025-06-01", "2025-09-01"),
+        ("Christmas last year", "2025-12-25", "2025-12-26"),
+        ("3 May this year", "2026-05-03", "2026-05-04"),
+    ],
+)
+def test_a_year_may_be_said_by_its_distance(expression: str, after: str, before: str) -> None:
+    assert resolve(expression, now=NOW) == TimeWindow(after=utc(after, "UTC"), before=utc(before, "UTC"))
+
+
+def test_an_hour_that_clocks_repeat_is_told_apart() -> None:
+    second_half_past_two = datetime(2026, 10, 25, 1, 30, tzinfo=UTC)
+    window = resolve("1 hour ago", now=second_half_past_two, timezone="Europe/Berlin")
+    assert window == TimeWindow(
+        after=datetime(2026, 10, 25, 0, tzinfo=UTC), before=datetime(2026, 10, 25, 1, tzinfo=UTC)
+    )
+    assert resolve("10 minutes ago", now=second_half_past_two, timezone="Europe/Berlin").after == datetime(
+        2026, 10, 25, 1, 20, tzinfo=UTC
+    )

@@ -85,7 +85,25 @@ def test_bad_json_is_400_parse_error(client: TestClient, body: bytes) -> None:
     assert response.json()["error"]["code"] == -32700
 
 
-@pytest.mark.parametrize("body", [5, "x", None, {}, {"jsonrpc": "1.0", "id": 1, "method": "ping"}, {"jsonrpc": "2.0"}])
+CALL = {"jsonrpc": "2.0", "id": 1, "method": "tools/call"}
+NO_REQUESTS: list[Any] = [
+    5,
+    "x",
+    None,
+    {},
+    {"jsonrpc": "1.0", "id": 1, "method": "ping"},
+    {"jsonrpc": "2.0"},
+    {**LIST, "id": None},
+    {**LIST, "id": True},
+    {**LIST, "id": 1.5},
+    {**LIST, "params": [1]},
+    CALL,
+    {**CALL, "params": {"name": 5}},
+    {**CALL, "params": {"name": "memory_search", "arguments": "{}"}},
+]
+
+
+@pytest.mark.parametrize("body", NO_REQUESTS)
 def test_json_that_is_no_request_is_400_invalid_request(client: TestClient, body: Any) -> None:
     response = _post(client, body)
     assert response.status_code == 400
@@ -143,3 +161,15 @@ def test_trailing_white_space_in_headers_is_no_harm(client: TestClient) -> None:
 
 def test_liveness_touches_nothing(client: TestClient) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
+
+
+def test_an_id_that_cannot_be_said_back_is_refused_without_it(client: TestClient) -> None:
+    response = _post(client, b'{"jsonrpc": "2.0", "id": "\\ud800", "method": "tools/list"}')
+    assert response.status_code == 400
+    assert response.json()["id"] is None
+
+
+@pytest.mark.parametrize("depth", [10, 500, 960, 970, 973, 980, 990, 1000, 5000])
+def test_no_depth_of_nesting_is_a_fault_of_ours(client: TestClient, depth: int) -> None:
+    body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": ' + b"[" * depth + b"]" * depth + b"}}"
+    assert _post(client, body).status_code in (200, 400)

@@ -75,3 +75,24 @@ def test_a_message_that_can_never_be_stored_is_recorded_and_acknowledged(
 @pytest.mark.parametrize("body", [b"", b"[]", b"{}", b'{"message": 5}'])
 def test_what_is_no_push_is_400(client: TestClient, body: bytes) -> None:
     assert client.post("/", content=body).status_code == 400
+
+
+@pytest.mark.parametrize("headers", [{"Origin": "https://evil.example"}, {"Content-Type": "text/plain"}])
+def test_what_a_web_page_could_send_is_refused(
+    client: TestClient, services: FakeServices, headers: dict[str, str]
+) -> None:
+    body = json.dumps(_envelope(*encode("ns", [request("a")], "")))
+    headers = {"Content-Type": "application/json", **headers}
+    assert client.post("/", content=body, headers=headers).status_code == 403
+    assert services.memories.memories == {}
+
+
+def test_data_that_is_no_base64_is_no_push(client: TestClient) -> None:
+    body = {"message": {"data": "é", "attributes": {"namespace": "ns"}, "messageId": "1"}}
+    assert client.post("/", json=body).status_code == 400
+
+
+def test_a_namespace_that_cannot_be_is_a_permanent_fault(client: TestClient, services: FakeServices) -> None:
+    data, attributes = encode("ns", [request("a")], "")
+    assert client.post("/", json=_envelope(data, {**attributes, "namespace": "a\x00"})).status_code == 204
+    assert services.memories.memories == {}

@@ -94,7 +94,7 @@ def test_delete_names_id_and_title() -> None:
 
 
 def test_status_wants_one_of_both_ways_to_ask() -> None:
-    assert _text(_call(FakeServices(), "ingest_status")) == "give either request_id or request_ids"
+    assert _text(_call(FakeServices(), "ingest_status")) == "give exactly one of request_id and request_ids"
 
 
 def test_a_fault_of_our_own_tells_nothing_of_its_inside() -> None:

@@ -275,3 +275,9 @@ def test_the_list_of_tools_stays_small_enough_to_carry_along() -> None:
     assert len(TOOLS) < 12
     (tokens,) = OfflineEmbedder()._tokens([listing])
     assert len(tokens) < 6_000
+
+
+@pytest.mark.parametrize("name", ["after", "before", "time_expr"])
+def test_an_empty_time_is_refused_and_never_dropped(services: FakeServices, name: str) -> None:
+    for tool in ("memory_search", "retrieve_memories"):
+        assert name in _error(services, tool, query="tea", **{name: ""})

@@ -43,7 +43,7 @@ class RetrieveWithQualityBoost(Input):
 
     query: Query
     n_results: Results = 10
-    quality_weight: Annotated[float, Field(ge=0, le=1, strict=False)] = 0.3
+    quality_weight: Annotated[float, Field(ge=0, le=1)] = 0.3
 
 
 class ExactMatchRetrieve(Input):

@@ -47,7 +47,7 @@ def window(
 ) -> TimeWindow | None:
     """The window in which all of these agree; None where none is given. Raises InvalidRequest."""
     windows = []
-    if after or before:
+    if after is not None or before is not None:
         windows.append(bounds(after, before, timezone=timezone))
     if time_expr is not None:
         windows.append(resolve(time_expr, now=now, timezone=timezone))

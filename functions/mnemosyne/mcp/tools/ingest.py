@@ -35,8 +35,8 @@ INGEST_MEMORY = Tool(
         "will matter beyond this conversation.\n"
         "Answers `queued` with a `request_id` as soon as the memory is durably accepted; it can be searched a "
         "moment later. Ask `ingest_status` with that id if you must know that it is stored.\n"
-        "The same content is stored once: sending it again is safe and ends as `duplicate`. Contents cannot be "
-        "changed afterwards.\n"
+        "The same content is stored once: sending it again is safe and ends as `duplicate`, and the title, tags, "
+        "metadata and timestamp of the first stay. Contents cannot be changed afterwards.\n"
         'Example: {"content": "Ada prefers tea to coffee.", "timestamp": "2026-05-20T14:30:00Z", '
         '"tags": ["ada", "preference"]}'
     ),
@@ -44,6 +44,7 @@ INGEST_MEMORY = Tool(
     result=Queued,
     run=_ingest_memory,
     idempotent=True,
+    needs_database=False,
 )
 
 
@@ -80,6 +81,7 @@ INGEST_MEMORIES = Tool(
     result=BatchQueued,
     run=_ingest_memories,
     idempotent=True,
+    needs_database=False,
 )
 
 
@@ -95,7 +97,7 @@ class StatusArguments(Input):
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
         if (self.request_id is None) == (self.request_ids is None):
-            raise ValueError("give either request_id or request_ids")
+            raise ValueError("give exactly one of request_id and request_ids")
         return self
 
 

@@ -97,6 +97,7 @@ class ListedMemory(Result):
     timestamp: datetime
     title: str
     tags: list[str]
+    superseded_by: UUID | None = None
 
 
 class Listing(Result):
@@ -125,10 +126,11 @@ def _list_memories(arguments: ListArguments, caller: Caller, services: Services)
     memories = [
         ListedMemory(
             id=head.id,
-            date=f"{head.timestamp:%Y-%m-%d}",
+            date=head.timestamp.date().isoformat(),
             timestamp=head.timestamp,
             title=head.title,
             tags=list(head.tags),
+            superseded_by=head.superseded_by,
         )
         for head in heads
     ]
@@ -166,7 +168,8 @@ LIST_MEMORIES = Tool(
     title="Latest memories",
     description=(
         "The newest memories by when they happened: id, date, title and tags, without contents. Use it to look "
-        "around, page by page with `cursor`; use memory_search to find something. Times are UTC."
+        "around, page by page with `cursor`; use memory_search to find something. Superseded ones are listed too, "
+        "with superseded_by. Times are UTC."
     ),
     arguments=ListArguments,
     result=Listing,
@@ -339,8 +342,9 @@ MEMORY_STATS = Tool(
     name="memory_stats",
     title="The memory in figures",
     description=(
-        "How many memories there are, the 20 commonest tags, the oldest and newest, what is still pending after a "
-        "failed attempt or was given up (dead_lettered), the embedding model, and the space taken."
+        "How many memories there are, the 20 commonest tags, the oldest and newest, how many requests wait for another "
+        "attempt after one failed (pending; what was not tried yet is not counted) or were given up (dead_lettered), "
+        "the embedding model, and the space taken."
     ),
     arguments=StatsArguments,
     result=StatsShown,

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Filters, Hit, SearchMode, SearchQuery, TagMatch
 from mnemosyne.domain.time_window import TimeWindow
@@ -18,7 +19,7 @@ from mnemosyne.service import search
 from mnemosyne.service.search import Found as SearchFound
 
 QUERY_LENGTH = 10_000
-Query = Annotated[Text, Field(max_length=QUERY_LENGTH)]
+Query = Annotated[Text, Field(max_length=CONTENT_LIMIT)]
 
 
 class SearchArguments(FilterArguments):
@@ -47,7 +48,6 @@ class SearchArguments(FilterArguments):
         Field(
             ge=0,
             le=1,
-            strict=False,
             description="How much quality (ratings, reads) counts against relevance: 0 not at all, 1 alone. "
             "Default 0.3 in hybrid, else 0.",
         ),
@@ -139,6 +139,8 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None) -> tuple[
     )
     if not text and not filters.narrow:
         raise InvalidRequest("give a query, or a filter instead: tags, after, before or time_expr")
+    if len(text) > QUERY_LENGTH and arguments.mode is not SearchMode.EXACT:
+        raise InvalidRequest(f"query must be at most {QUERY_LENGTH:,} characters long, got {len(text):,}")
     weight = arguments.quality_boost
     if weight is None:
         weight = HYBRID_QUALITY_WEIGHT if text and arguments.mode is SearchMode.HYBRID else 0.0
@@ -245,7 +247,10 @@ class Recalled(Result):
 class RetrieveArguments(FilterArguments):
     """What to recall, and within what."""
 
-    query: Annotated[Query, Field(min_length=1, description="What to recall, in plain words; a question will do.")]
+    query: Annotated[
+        Text,
+        Field(min_length=1, max_length=QUERY_LENGTH, description="What to recall, in plain words; a question will do."),
+    ]
     limit: Limit = 5
     days_back: Annotated[int | None, Field(ge=1, le=36_500, description="Only the last so many days.")] = None
 
@@ -260,7 +265,7 @@ def _retrieve_memories(arguments: RetrieveArguments, caller: Caller, services: S
     query = SearchQuery(query=arguments.query.strip(), mode=SearchMode.HYBRID, filters=filters, limit=arguments.limit)
     found = search.search(caller.namespace, query, memories=services.memories, embedder=services.embedder)
     memories = [_shown(hit) for hit in found.ranking.hits]
-    text = "".join(f"--- [{m.id}] [{m.timestamp:%Y-%m-%d}] ---\n{m.content}\n" for m in memories)
+    text = "".join(f"--- [{m.id}] [{m.timestamp.date()}] ---\n{m.content}\n" for m in memories)
     result = Recalled(
         memories=memories,
         total=len(memories),
