@@ -13,7 +13,14 @@ ACK_DEADLINE_SECONDS = 60
 MAX_DELIVERY_ATTEMPTS = 20
 
 
-def prepare(host: str, ingest_url: str, dead_letter_url: str) -> None:
+def prepare(
+    host: str,
+    ingest_url: str,
+    dead_letter_url: str,
+    *,
+    max_delivery_attempts: int = MAX_DELIVERY_ATTEMPTS,
+    ack_deadline_seconds: int = ACK_DEADLINE_SECONDS,
+) -> None:
     """Make topics and push subscriptions on the emulator at `host`; raises Misconfigured where it does not answer."""
     from google.api_core.exceptions import AlreadyExists, GoogleAPIError
     from google.cloud import pubsub_v1
@@ -28,8 +35,8 @@ def prepare(host: str, ingest_url: str, dead_letter_url: str) -> None:
             "name": name,
             "topic": topic,
             "push_config": PushConfig(push_endpoint=url),
-            "ack_deadline_seconds": ACK_DEADLINE_SECONDS,
-            "retry_policy": RetryPolicy(minimum_backoff={"seconds": 1}, maximum_backoff={"seconds": 60}),
+            "ack_deadline_seconds": ack_deadline_seconds,
+            "retry_policy": RetryPolicy(minimum_backoff={"seconds": 1}, maximum_backoff={"seconds": 10}),
             **policy,
         }
         try:
@@ -39,7 +46,7 @@ def prepare(host: str, ingest_url: str, dead_letter_url: str) -> None:
 
     try:
         subscribe(DEAD_LETTER_SUBSCRIPTION, DEAD_LETTER_TOPIC, dead_letter_url)
-        give_up = DeadLetterPolicy(dead_letter_topic=DEAD_LETTER_TOPIC, max_delivery_attempts=MAX_DELIVERY_ATTEMPTS)
+        give_up = DeadLetterPolicy(dead_letter_topic=DEAD_LETTER_TOPIC, max_delivery_attempts=max_delivery_attempts)
         subscribe(SUBSCRIPTION, TOPIC, ingest_url, dead_letter_policy=give_up)
     except GoogleAPIError as exc:
         raise Misconfigured(f"the Pub/Sub emulator at {host} does not answer: {exc}") from exc

@@ -1,0 +1,129 @@
+"""The real parts around ingestion, each of which can be made to fail: emulator, PostgreSQL, functions, embedder."""
+
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from pathlib import Path
+from uuid import UUID
+
+import httpx
+import pytest
+from google.api_core.exceptions import NotFound
+from google.cloud.pubsub_v1 import SubscriberClient
+
+from infra.local import emulator as local_emulator
+from infra.local import functions, postgres
+from infra.local.data_dir import DataDir
+from infra.local.functions import FunctionProcess
+from mnemosyne.bootstrap import Backends
+from mnemosyne.domain.memory import IngestState, IngestStatus
+from mnemosyne.errors import Unavailable
+from mnemosyne.settings import Settings
+from tests.fakes_wire.gemini import GeminiServer
+from tests.waiting import wait_until
+
+DIMENSION = 64
+NAMESPACE = "default"
+
+
+class Cloud:
+    """The production path on real parts: topic, push, functions, google-genai on a fake service, PostgreSQL."""
+
+    def __init__(self, emulator: str, directory: Path, gemini: GeminiServer) -> None:
+        self.gemini = gemini
+        self._directory = DataDir.at(str(directory))
+        self.postgres = postgres.start(self._directory)
+        postgres.prepare(self.postgres, dimension=DIMENSION)
+        self.environment = {
+            "MNEMOSYNE_DATABASE_URL": self.postgres.url(postgres.RUNTIME_USER),
+            "MNEMOSYNE_TOPIC": local_emulator.TOPIC,
+            "MNEMOSYNE_EMBEDDER": "gemini",
+            "MNEMOSYNE_EMBEDDING_DIMENSION": str(DIMENSION),
+            "PUBSUB_EMULATOR_HOST": emulator,
+            "GEMINI_API_KEY": "key",
+            "GOOGLE_GEMINI_BASE_URL": gemini.url,
+        }
+        self.ingest, self.dead_letter, self.mcp = (self._function(n) for n in ("ingest", "dead_letter", "mcp"))
+        self._functions = (self.ingest, self.dead_letter, self.mcp)
+        for function in self._functions:
+            function.start()
+        for function in self._functions:
+            function.wait_ready()
+        self._emulator = emulator
+        self.subscribe(max_delivery_attempts=20)
+        self.system = Backends(Settings.from_environment(self.environment))
+
+    def _function(self, target: str) -> FunctionProcess:
+        port = functions.free_port()
+        return FunctionProcess(
+            target, host="127.0.0.1", port=port, environment=self.environment, directory=self._directory
+        )
+
+    def subscribe(self, *, max_delivery_attempts: int) -> None:
+        """Push to the functions from now on, under that dead-letter policy and a short deadline."""
+        with suppress(NotFound), SubscriberClient() as client:
+            client.delete_subscription(subscription=local_emulator.SUBSCRIPTION)
+        local_emulator.prepare(
+            self._emulator,
+            self.ingest.url,
+            self.dead_letter.url,
+            max_delivery_attempts=max_delivery_attempts,
+            ack_deadline_seconds=10,
+        )
+
+    def close(self) -> None:
+        for function in self._functions:
+            function.stop()
+        self.postgres.stop()
+
+    def stop_postgres(self) -> None:
+        """Fast shutdown: every connection is cut, nothing committed is lost."""
+        self.postgres.server._stop()
+
+    def start_postgres(self) -> None:
+        postgres.restart(self.postgres, self._directory)
+
+    def statuses(self, request_ids: Sequence[UUID]) -> dict[UUID, IngestStatus]:
+        found: dict[UUID, IngestStatus] = {}
+        for start in range(0, len(request_ids), 100):
+            try:
+                found |= self.system.memories.statuses(NAMESPACE, request_ids[start : start + 100])
+            except Unavailable:
+                continue
+        return found
+
+    def wait_final(self, request_ids: Sequence[UUID], *, seconds: float = 90) -> dict[UUID, IngestStatus]:
+        """Every request's final status."""
+        found: dict[UUID, IngestStatus] = {}
+
+        def final() -> bool:
+            found.update(self.statuses([i for i in request_ids if i not in found or not _is_final(found[i])]))
+            return len(found) == len(request_ids) and all(map(_is_final, found.values()))
+
+        wait_until(final, "every request has its outcome", seconds=seconds)
+        return found
+
+    def count(self) -> int:
+        return self.system.memories.stats(NAMESPACE).memories
+
+    def call(self, tool: str, arguments: dict[str, object]) -> dict[str, object]:
+        """Call a tool over HTTP; its whole result."""
+        params = {"name": tool, "arguments": arguments}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        result: dict[str, object] = httpx.post(f"{self.mcp.url}/mcp", json=body, timeout=60).json()["result"]
+        return result
+
+
+def _is_final(status: IngestStatus) -> bool:
+    return status.state is not IngestState.QUEUED
+
+
+@pytest.fixture
+def cloud(emulator: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
+    monkeypatch.setenv("PUBSUB_EMULATOR_HOST", emulator)
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-faults-") as home, GeminiServer(DIMENSION).serving() as gemini:
+        made = Cloud(emulator, Path(home), gemini)
+        try:
+            yield made
+        finally:
+            made.close()

@@ -1,0 +1,122 @@
+"""At-least-once delivery, exactly-once effect, every outcome known: under faults of every part."""
+
+import threading
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from uuid import UUID
+
+import httpx
+import pytest
+
+from infra.local.delivery import push_envelope
+from mnemosyne.adapters.local_queue import QueuedMessage
+from mnemosyne.domain.memory import IngestRequest, IngestState
+from mnemosyne.domain.message import carried, encode
+from mnemosyne.domain.search import Filters
+from mnemosyne.service import ingest
+from tests.fakes import request
+from tests.fakes_wire.gemini import GeminiServer, error
+from tests.integration.faults.conftest import NAMESPACE, Cloud
+from tests.waiting import wait_until
+
+
+def _push(cloud: Cloud, *requests: IngestRequest) -> int:
+    """Deliver a message to the function directly, as Pub/Sub would; the status it answers."""
+    data, attributes = encode(NAMESPACE, requests, "")
+    message = QueuedMessage(message_id=1, data=data, attributes=attributes, publish_time="", attempts=0)
+    return httpx.post(cloud.ingest.url, json=push_envelope(message), timeout=60).status_code
+
+
+def _publish(cloud: Cloud, *requests: IngestRequest) -> list[UUID]:
+    cloud.system.queue.publish(NAMESPACE, requests)
+    return [one.request_id for one in requests]
+
+
+def test_one_message_delivered_twenty_times_at_once_is_one_memory_and_one_embedding(cloud: Cloud) -> None:
+    made = request("the same message")
+    slow = threading.Event()
+
+    def hesitates(server: GeminiServer) -> None:
+        slow.wait(0.5)
+
+    cloud.gemini.fault = hesitates
+    with ThreadPoolExecutor(20) as pool:
+        statuses = list(pool.map(lambda _: _push(cloud, made), range(20)))
+    assert 204 in statuses
+    assert set(statuses) <= {204, 429, 503}
+    assert cloud.count() == 1
+    assert cloud.gemini.texts == 1
+    assert _push(cloud, made) == 204
+
+
+def test_a_delete_outlives_redelivery_and_ingesting_anew_stores_again(cloud: Cloud) -> None:
+    made = request("deleted")
+    assert _push(cloud, made) == 204
+    (head,) = cloud.system.memories.list(NAMESPACE, Filters(), 10)
+    cloud.system.memories.delete(NAMESPACE, head.id)
+    assert _push(cloud, made) == 204
+    assert cloud.count() == 0
+    assert _push(cloud, request("deleted")) == 204
+    assert cloud.count() == 1
+
+
+def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriven(cloud: Cloud) -> None:
+    def poisoned(server: GeminiServer) -> tuple[int, Any] | None:
+        return error(500, "chokes on it") if "poison" in str(server.requests[-1]) else None
+
+    cloud.gemini.fault = poisoned
+    cloud.subscribe(max_delivery_attempts=5)
+    (poison,) = _publish(cloud, request("poison"))
+    (fine,) = _publish(cloud, request("harmless"))
+    outcomes = cloud.wait_final([poison, fine], seconds=180)
+    assert outcomes[fine].state is IngestState.STORED
+    assert outcomes[poison].state is IngestState.DEAD_LETTERED
+    assert "answered 500: chokes on it" in (outcomes[poison].error or "")
+    cloud.gemini.fault = None
+    (letter,) = cloud.system.memories.dead_letters(NAMESPACE)
+    ids = carried(letter.data, letter.attributes)
+    ingest.redrive(NAMESPACE, letter, ids, memories=cloud.system.memories, queue=cloud.system.queue)
+    wait_until(lambda: cloud.statuses([poison])[poison].state is IngestState.STORED, "the redriven memory is stored")
+    assert cloud.system.memories.dead_letters(NAMESPACE) == []
+
+
+def test_with_the_database_down_memories_are_accepted_and_stored_once_it_is_back(cloud: Cloud) -> None:
+    cloud.stop_postgres()
+    accepted = cloud.call("ingest_memory", {"content": "while it was down", "timestamp": "2026-05-20T12:00:00Z"})
+    assert not accepted.get("isError"), accepted
+    queued: Any = accepted["structuredContent"]
+    assert cloud.call("memory_stats", {})["isError"] is True
+    cloud.start_postgres()
+    outcome = cloud.wait_final([UUID(queued["request_id"])])[UUID(queued["request_id"])]
+    assert outcome.state is IngestState.STORED
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        error(429, "quota"),
+        error(500, "boom"),
+        (200, {"embeddings": []}),
+        (200, {"embeddings": [{"values": [float("nan")] * 64}]}),
+    ],
+    ids=["429", "500", "wrong number", "NaN"],
+)
+def test_a_fault_of_the_embedder_delays_and_loses_nothing(cloud: Cloud, fault: tuple[int, Any]) -> None:
+    cloud.gemini.fault = lambda server: fault if server.calls <= 4 else None
+    (request_id,) = _publish(cloud, request("delayed"))
+    outcome = cloud.wait_final([request_id])[request_id]
+    assert outcome.state is IngestState.STORED
+    assert outcome.attempts >= 2
+    assert cloud.count() == 1
+
+
+def test_content_that_the_model_refuses_fails_with_the_model_s_words_and_spares_its_neighbours(cloud: Cloud) -> None:
+    def refuses(server: GeminiServer) -> tuple[int, Any] | None:
+        return error(400, "content is not allowed") if "forbidden" in str(server.requests[-1]) else None
+
+    cloud.gemini.fault = refuses
+    ids = _publish(cloud, request("one"), request("forbidden"), request("two"))
+    outcomes = cloud.wait_final(ids)
+    states = [outcomes[one].state for one in ids]
+    assert states == [IngestState.STORED, IngestState.FAILED, IngestState.STORED]
+    assert "content is not allowed" in (outcomes[ids[1]].error or "")
