@@ -15,6 +15,7 @@ from infra.local import emulator as local_emulator
 from infra.local import functions, postgres
 from infra.local.data_dir import DataDir
 from infra.local.functions import FunctionProcess
+from mnemosyne.adapters.connections import opener
 from mnemosyne.bootstrap import Backends
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.errors import Unavailable
@@ -71,6 +72,15 @@ class Cloud:
             ack_deadline_seconds=10,
         )
 
+    def reset(self) -> None:
+        """Nothing stored, nothing broken."""
+        self.gemini.fault = None
+        self.gemini.calls = self.gemini.texts = 0
+        self.gemini.requests.clear()
+        session = opener(self.postgres.url(postgres.OWNER))()
+        session.script("TRUNCATE memories, memory_chunks, memory_ratings, ingest_requests, dead_letters")
+        session.close()
+
     def close(self) -> None:
         for function in self._functions:
             function.stop()
@@ -118,12 +128,23 @@ def _is_final(status: IngestStatus) -> bool:
     return status.state is not IngestState.QUEUED
 
 
-@pytest.fixture
-def cloud(emulator: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Cloud]:
-    monkeypatch.setenv("PUBSUB_EMULATOR_HOST", emulator)
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-faults-") as home, GeminiServer(DIMENSION).serving() as gemini:
+@pytest.fixture(scope="module")
+def _cloud(emulator: str) -> Iterator[Cloud]:
+    with (
+        pytest.MonkeyPatch.context() as patch,
+        tempfile.TemporaryDirectory(prefix="mnemosyne-faults-") as home,
+        GeminiServer(DIMENSION).serving() as gemini,
+    ):
+        patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
         made = Cloud(emulator, Path(home), gemini)
         try:
             yield made
         finally:
             made.close()
+
+
+@pytest.fixture
+def cloud(_cloud: Cloud) -> Cloud:
+    """The production path, empty and without any fault."""
+    _cloud.reset()
+    return _cloud
