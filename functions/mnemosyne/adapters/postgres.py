@@ -2,14 +2,22 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from datetime import datetime
-from typing import Any
 from uuid import UUID
 
 import orjson
 
-from mnemosyne.adapters import copy_binary, sql
-from mnemosyne.adapters.connections import Pool, Row, Session
+from mnemosyne.adapters import sql
+from mnemosyne.adapters.claim import PostgresClaim
+from mnemosyne.adapters.connections import Pool, Session
+from mnemosyne.adapters.rows import (
+    filter_values,
+    read_hit,
+    read_memory,
+    read_statuses,
+    text_array,
+    uuid_array,
+    vector_text,
+)
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.memory import (
     DeadLetter,
@@ -24,9 +32,8 @@ from mnemosyne.domain.memory import (
     Rating,
     Stats,
 )
-from mnemosyne.domain.search import Filters, Hit, Ranking, SearchQuery, TagMatch
+from mnemosyne.domain.search import Filters, Ranking, SearchQuery
 from mnemosyne.errors import Conflict, Misconfigured, NotFound
-from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
 
 
@@ -71,7 +78,7 @@ class PostgresStore:
             session.run(
                 sql.RECORD_OUTCOME,
                 namespace=namespace,
-                request_ids=_uuids(request_ids),
+                request_ids=uuid_array(request_ids),
                 state=state.value,
                 error=error,
             )
@@ -86,7 +93,7 @@ class PostgresStore:
                 data=letter.data,
                 attributes=orjson.dumps(dict(letter.attributes)).decode(),
                 cause=letter.cause,
-                request_ids=_uuids(request_ids),
+                request_ids=uuid_array(request_ids),
             )
         return bool(rows)
 
@@ -102,7 +109,7 @@ class PostgresStore:
     def revive(self, namespace: str, request_ids: Sequence[UUID]) -> None:
         """Let requests that were given up wait again."""
         with self._transaction(namespace) as session:
-            session.run(sql.REVIVE, namespace=namespace, request_ids=_uuids(request_ids))
+            session.run(sql.REVIVE, namespace=namespace, request_ids=uuid_array(request_ids))
 
     def forget(self, namespace: str, message_id: str) -> None:
         """Drop a dead letter that has been put back."""
@@ -112,8 +119,8 @@ class PostgresStore:
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """What is known of each request; those not yet seen are absent."""
         with self._transaction(namespace) as session:
-            rows = session.run(sql.STATUSES, namespace=namespace, request_ids=_uuids(request_ids))
-        return _statuses(rows)
+            rows = session.run(sql.STATUSES, namespace=namespace, request_ids=uuid_array(request_ids))
+        return read_statuses(rows)
 
     def search(self, namespace: str, query: SearchQuery, vector: Vector | None, *, lexical_weight: float) -> Ranking:
         """The best memories within the filters, in one round trip; by words alone where there is no vector."""
@@ -123,16 +130,16 @@ class PostgresStore:
                 namespace=namespace,
                 mode=query.mode.value,
                 query=query.query,
-                vector=None if vector is None else _text(vector),
+                vector=None if vector is None else vector_text(vector),
                 include_superseded=query.filters.include_superseded,
                 limit=query.limit,
                 quality_weight=query.quality_weight,
                 lexical_weight=lexical_weight,
-                **_filter_values(query.filters),
+                **filter_values(query.filters),
             )
         found = rows[0][0]
         return Ranking(
-            hits=[_hit(hit) for hit in found["hits"]],
+            hits=[read_hit(hit) for hit in found["hits"]],
             strategy=found["strategy"],
             estimated=round(found["estimated"]),
             considered=found["considered"],
@@ -142,7 +149,7 @@ class PostgresStore:
         """One memory, whole, counted as read."""
         with self._transaction(namespace) as session:
             rows = session.run(sql.FETCH, namespace=namespace, id=memory_id)
-        return _memory(rows[0]) if rows else None
+        return read_memory(rows[0]) if rows else None
 
     def list(
         self, namespace: str, filters: Filters, limit: int, *, beyond: ListPosition | None = None
@@ -156,7 +163,7 @@ class PostgresStore:
                 include_superseded=filters.include_superseded,
                 beyond_timestamp=beyond.timestamp if beyond else None,
                 beyond_id=beyond.id if beyond else None,
-                **_filter_values(filters),
+                **filter_values(filters),
             )
         return [
             MemoryHead(id=row[0], timestamp=row[1], title=row[2], tags=tuple(row[3]), superseded_by=row[4])
@@ -182,13 +189,13 @@ class PostgresStore:
                 namespace=namespace,
                 id=memory_id,
                 title=change.title,
-                tags=None if change.tags is None else _array(change.tags),
-                tag_keys=None if change.tags is None else _array([tag_key(tag) for tag in change.tags]),
+                tags=None if change.tags is None else text_array(change.tags),
+                tag_keys=None if change.tags is None else text_array([tag_key(tag) for tag in change.tags]),
                 metadata=None if change.metadata is None else orjson.dumps(change.metadata).decode(),
                 superseded_by=change.superseded_by,
                 not_superseded=change.not_superseded,
             )
-        return _memory(rows[0]) if rows else None
+        return read_memory(rows[0]) if rows else None
 
     def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
         """Record a rating; quality before and after, or None where there is no such memory."""
@@ -245,61 +252,6 @@ def _check_supersession(session: Session, namespace: str, memory_id: UUID, succe
         raise Conflict(f"memory {successor} is itself superseded, in the end by {memory_id}: a circle would hide both")
 
 
-class PostgresClaim:
-    """A claim on some requests: locks on their contents, held by the transaction it lives in."""
-
-    def __init__(self, session: Session, namespace: str, requests: Sequence[IngestRequest]) -> None:
-        self._session = session
-        self._namespace = namespace
-        hashes = "{" + ",".join({request.content_hash for request in requests}) + "}"
-        held = {row[0] for row in session.run(sql.LOCK_CONTENTS, namespace=namespace, hashes=hashes)}
-        mine = [request for request in requests if request.content_hash not in held]
-        self.busy = [request for request in requests if request.content_hash in held]
-        ((settled,),) = session.run(sql.SETTLE, namespace=namespace, requests=_requests(mine))
-        self.settled = _outcomes(settled)
-        self.new = [request for request in mine if request.request_id not in self.settled]
-
-    def store(self, embeddings: Sequence[Sequence[Vector]], model: str) -> Mapping[UUID, IngestStatus]:
-        """Store the new requests' memories and record the outcomes.
-
-        Where several requests carry the same content, the first is stored and the others are its duplicates.
-        """
-        first: dict[str, tuple[UUID, IngestRequest, Sequence[Vector]]] = {}
-        for request, vectors in zip(self.new, embeddings, strict=True):
-            if request.content_hash not in first:
-                first[request.content_hash] = (new_id(), request, vectors)
-        self._insert(list(first.values()), model)
-        ids = {content: memory_id for content, (memory_id, _, _) in first.items()}
-        firsts = {request.request_id for _, request, _ in first.values()}
-        records = [
-            {
-                "request_id": request.request_id,
-                "memory_id": ids[request.content_hash],
-                "state": (IngestState.STORED if request.request_id in firsts else IngestState.DUPLICATE).value,
-            }
-            for request in self.new
-        ]
-        ((recorded,),) = self._session.run(
-            sql.RECORD_STORED, namespace=self._namespace, requests=orjson.dumps(records).decode()
-        )
-        return _outcomes(recorded)
-
-    def _insert(self, rows: Sequence[tuple[UUID, IngestRequest, Sequence[Vector]]], model: str) -> None:
-        if not self._session.has_incoming:
-            self._session.script(sql.CREATE_INCOMING)
-            self._session.has_incoming = True
-        data = copy_binary.memories((memory_id, request, vectors[0]) for memory_id, request, vectors in rows)
-        self._session.copy(sql.COPY_INCOMING, data)
-        self._session.run(sql.INSERT_INCOMING, namespace=self._namespace, model=model)
-        chunks = [
-            {"memory_id": memory_id, "chunk_index": index, "embedding": _text(vector)}
-            for memory_id, _, vectors in rows
-            for index, vector in enumerate(vectors[1:], 1)
-        ]
-        if chunks:
-            self._session.run(sql.INSERT_CHUNKS, namespace=self._namespace, chunks=orjson.dumps(chunks).decode())
-
-
 def check_dimension(session: Session, dimension: int) -> None:
     """Raise Misconfigured where the column's dimension, as the catalog has it, is not the embedder's."""
     rows = session.run(sql.EMBEDDING_DIMENSION)
@@ -310,94 +262,3 @@ def check_dimension(session: Session, dimension: int) -> None:
             f"the database holds embeddings of dimension {rows[0][0]}, the embedder makes {dimension}: "
             f"set MNEMOSYNE_EMBEDDING_DIMENSION={rows[0][0]} with a model of that dimension"
         )
-
-
-def _filter_values(filters: Filters) -> dict[str, object]:
-    keys = _array([tag_key(tag) for tag in filters.tags]) if filters.tags else None
-    return {
-        "after": filters.after,
-        "before": filters.before,
-        "any_tags": keys if filters.tag_match is TagMatch.ANY else None,
-        "all_tags": keys if filters.tag_match is TagMatch.ALL else None,
-    }
-
-
-def _requests(requests: Sequence[IngestRequest]) -> str:
-    return orjson.dumps(
-        [{"request_id": request.request_id, "content_hash": request.content_hash} for request in requests]
-    ).decode()
-
-
-def _text(vector: Vector) -> str:
-    return orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY).decode()
-
-
-def _array(texts: Sequence[str]) -> str:
-    """A text[] literal with every element quoted: unquoted, the driver's `null` would be no text at all."""
-    return "{" + ",".join('"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' for text in texts) + "}"
-
-
-def _uuids(ids: Sequence[UUID]) -> str:
-    return "{" + ",".join(map(str, ids)) + "}"
-
-
-def _statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
-    return {
-        row[0]: IngestStatus(
-            request_id=row[0],
-            state=IngestState(row[1]),
-            memory_id=row[2],
-            attempts=row[3],
-            error=row[4],
-            updated_at=row[5],
-        )
-        for row in rows
-    }
-
-
-def _outcomes(listed: str) -> dict[UUID, IngestStatus]:
-    """Statuses from a JSON array: a tenth of the driver's cost for as many rows."""
-    outcomes = {}
-    for one in orjson.loads(listed):
-        request_id = UUID(one["request_id"])
-        outcomes[request_id] = IngestStatus(
-            request_id=request_id,
-            state=IngestState(one["state"]),
-            memory_id=UUID(one["memory_id"]) if one["memory_id"] else None,
-            attempts=one["attempts"],
-            error=one["error"],
-        )
-    return outcomes
-
-
-def _hit(found: dict[str, Any]) -> Hit:
-    superseded_by = found["superseded_by"]
-    return Hit(
-        id=UUID(found["id"]),
-        timestamp=datetime.fromisoformat(found["timestamp"]),
-        title=found["title"],
-        content=found["content"],
-        tags=tuple(found["tags"]),
-        metadata=found["metadata"],
-        superseded_by=UUID(superseded_by) if superseded_by else None,
-        relevance=found["relevance"],
-        quality=found["quality"],
-        score=found["score"],
-    )
-
-
-def _memory(row: Row) -> Memory:
-    return Memory(
-        id=row[0],
-        timestamp=row[1],
-        content=row[2],
-        title=row[3],
-        tags=tuple(row[4]),
-        metadata=row[5],
-        content_hash=row[6],
-        embedding_model=row[7],
-        created_at=row[8],
-        last_seen_at=row[9],
-        superseded_by=row[10],
-        quality=row[11],
-    )

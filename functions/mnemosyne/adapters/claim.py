@@ -1,0 +1,67 @@
+"""The claim on ingest requests: locks on their contents, held by one transaction until their memories are stored."""
+
+from collections.abc import Mapping, Sequence
+from uuid import UUID
+
+import orjson
+
+from mnemosyne.adapters import copy_binary, rows, sql
+from mnemosyne.adapters.connections import Session
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
+from mnemosyne.ids import new_id
+from mnemosyne.ports import Vector
+
+
+class PostgresClaim:
+    """A claim on some requests: locks on their contents, held by the transaction it lives in."""
+
+    def __init__(self, session: Session, namespace: str, requests: Sequence[IngestRequest]) -> None:
+        self._session = session
+        self._namespace = namespace
+        hashes = "{" + ",".join({request.content_hash for request in requests}) + "}"
+        held = {row[0] for row in session.run(sql.LOCK_CONTENTS, namespace=namespace, hashes=hashes)}
+        mine = [request for request in requests if request.content_hash not in held]
+        self.busy = [request for request in requests if request.content_hash in held]
+        ((settled,),) = session.run(sql.SETTLE, namespace=namespace, requests=rows.requests_json(mine))
+        self.settled = rows.read_outcomes(settled)
+        self.new = [request for request in mine if request.request_id not in self.settled]
+
+    def store(self, embeddings: Sequence[Sequence[Vector]], model: str) -> Mapping[UUID, IngestStatus]:
+        """Store the new requests' memories and record the outcomes.
+
+        Where several requests carry the same content, the first is stored and the others are its duplicates.
+        """
+        first: dict[str, tuple[UUID, IngestRequest, Sequence[Vector]]] = {}
+        for request, vectors in zip(self.new, embeddings, strict=True):
+            if request.content_hash not in first:
+                first[request.content_hash] = (new_id(), request, vectors)
+        self._insert(list(first.values()), model)
+        ids = {content: memory_id for content, (memory_id, _, _) in first.items()}
+        firsts = {request.request_id for _, request, _ in first.values()}
+        records = [
+            {
+                "request_id": request.request_id,
+                "memory_id": ids[request.content_hash],
+                "state": (IngestState.STORED if request.request_id in firsts else IngestState.DUPLICATE).value,
+            }
+            for request in self.new
+        ]
+        ((recorded,),) = self._session.run(
+            sql.RECORD_STORED, namespace=self._namespace, requests=orjson.dumps(records).decode()
+        )
+        return rows.read_outcomes(recorded)
+
+    def _insert(self, incoming: Sequence[tuple[UUID, IngestRequest, Sequence[Vector]]], model: str) -> None:
+        if not self._session.has_incoming:
+            self._session.script(sql.CREATE_INCOMING)
+            self._session.has_incoming = True
+        data = copy_binary.memories((memory_id, request, vectors[0]) for memory_id, request, vectors in incoming)
+        self._session.copy(sql.COPY_INCOMING, data)
+        self._session.run(sql.INSERT_INCOMING, namespace=self._namespace, model=model)
+        chunks = [
+            {"memory_id": memory_id, "chunk_index": index, "embedding": rows.vector_text(vector)}
+            for memory_id, _, vectors in incoming
+            for index, vector in enumerate(vectors[1:], 1)
+        ]
+        if chunks:
+            self._session.run(sql.INSERT_CHUNKS, namespace=self._namespace, chunks=orjson.dumps(chunks).decode())
