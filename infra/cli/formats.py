@@ -15,7 +15,7 @@ from mnemosyne.domain.memory import ExportedMemory
 FORMATS = ("jsonl", "chronicle", "markdown", "mcp-memory-service")
 _CHRONICLE = re.compile(r"\[\[\[CHRONICLE_START\]\]\].*?\[\[\[CHRONICLE_END\]\]\]", re.DOTALL)
 _TS_LINE = re.compile(r"^[ \t]*TS:(.*)$", re.MULTILINE)
-_FRONT_MATTER = re.compile(r"---\n(.*?)\n---\n", re.DOTALL)
+_FRONT_MATTER = re.compile(r"---\r?\n(.*?)\r?\n---\r?\n", re.DOTALL)
 _FIELDS = ("content", "timestamp", "title", "tags", "metadata")
 
 
@@ -68,8 +68,14 @@ def _jsonl(path: Path) -> Iterator[Item]:
             yield Item(source, arguments, superseded_by_hash=fields.get("superseded_by_hash"))
 
 
+def _verbatim(path: Path) -> str:
+    """The file's text with its line ends as they are: what is stored is stored exactly."""
+    with path.open(encoding="utf-8", newline="") as file:
+        return file.read()
+
+
 def _chronicles(path: Path) -> Iterator[Item]:
-    text = path.read_text(encoding="utf-8")
+    text = _verbatim(path)
     for match in _CHRONICLE.finditer(text):
         source = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
         when = _TS_LINE.search(match[0])
@@ -80,7 +86,7 @@ def _chronicles(path: Path) -> Iterator[Item]:
 
 
 def _markdown(path: Path) -> Item:
-    text = path.read_text(encoding="utf-8")
+    text = _verbatim(path)
     match = _FRONT_MATTER.match(text)
     try:
         front = yaml.safe_load(match[1]) if match else None

@@ -78,7 +78,7 @@ def test_export_import_export_changes_nothing_but_ids_and_server_times(
         return  # tags in the text are united with those given: they would be there twice written
     path = tmp_path / "one"
     text = to_jsonl(memory) if format_ == "jsonl" else to_markdown(memory)[1]
-    path.write_text(text, encoding="utf-8", newline="")
+    path.write_bytes(text.encode())
     (item,) = _read(path, format_)
     again = replace(_again(item), id=memory.id)
     assert again == memory
@@ -128,3 +128,10 @@ def test_an_mcp_memory_service_export_keeps_tags_type_and_time(tmp_path: Path) -
 )
 def test_the_format_is_guessed_from_the_name(name: str, format_: str) -> None:
     assert guess(Path(name)) == format_
+
+
+def test_line_ends_are_kept_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"---\r\ndate: 2026-05-20\r\n---\r\none\r\ntwo\rthree\n")
+    (item,) = _read(path, "markdown")
+    assert item.arguments == {"content": "one\r\ntwo\rthree\n", "timestamp": "2026-05-20T00:00:00Z"}
