@@ -17,23 +17,23 @@ class MnemosyneError(Exception):
     """Base of all errors raised on purpose."""
 
 
-class InvalidRequest(MnemosyneError):  # noqa: N818  the field's word, used on every layer
+class InvalidRequest(MnemosyneError):
     """Raised when a request cannot be served as it stands; the message says how to mend it."""
 
 
-class NotFound(MnemosyneError):  # noqa: N818
+class NotFound(MnemosyneError):
     """Raised when an id names nothing in the caller's namespace."""
 
 
-class Conflict(MnemosyneError):  # noqa: N818
+class Conflict(MnemosyneError):
     """Raised when a request contradicts the present state."""
 
 
-class Unauthorized(MnemosyneError):  # noqa: N818
+class Unauthorized(MnemosyneError):
     """Raised when the caller is unknown or may not do this."""
 
 
-class Unavailable(MnemosyneError):  # noqa: N818
+class Unavailable(MnemosyneError):
     """Raised when a part we depend on cannot be reached; nothing was changed and a retry may succeed."""
 
 
@@ -41,5 +41,5 @@ class Uncertain(Unavailable):
     """Raised when the connection was lost while committing: look before doing it again."""
 
 
-class Misconfigured(MnemosyneError):  # noqa: N818
+class Misconfigured(MnemosyneError):
     """Raised when settings or schema are wrong; the message says what to set or run."""

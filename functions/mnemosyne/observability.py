@@ -85,10 +85,6 @@ class EventLog:
     def __init__(self, name: str) -> None:
         self._logger = logging.getLogger(name)
 
-    def debug(self, event: str, **fields: object) -> None:
-        """Something for a developer looking closely."""
-        self._logger.debug(event, extra={"fields": fields})
-
     def info(self, event: str, **fields: object) -> None:
         """Something happened as it should."""
         self._logger.info(event, extra={"fields": fields})

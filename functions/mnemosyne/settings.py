@@ -14,9 +14,9 @@ _LOOPBACK_ORIGINS = "http://localhost:*,http://127.0.0.1:*,http://[::1]:*"
 
 
 class Settings(BaseModel):
-    """What the operator chose; each field is the variable `MNEMOSYNE_<FIELD>` unless its alias says otherwise."""
+    """What the operator chose; each field is the variable `MNEMOSYNE_<FIELD>`."""
 
-    model_config = ConfigDict(frozen=True, populate_by_name=True)
+    model_config = ConfigDict(frozen=True)
 
     database_url: str = Field(description="postgresql://user[:password]@host[:port]/name[?host=/socket/dir]")
     db_pool_size: int = Field(8, ge=1, le=100, description="connections one function instance may hold")
@@ -37,7 +37,6 @@ class Settings(BaseModel):
         tuple(_LOOPBACK_ORIGINS.split(",")), description="comma-separated Origin headers served"
     )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
-    pubsub_emulator_host: str = Field("", alias="PUBSUB_EMULATOR_HOST")
 
     @model_validator(mode="after")
     def _agree(self) -> Self:
@@ -51,9 +50,8 @@ class Settings(BaseModel):
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
         """Read the settings; raises Misconfigured naming every problem at once."""
         given: dict[str, object] = {}
-        for name, field in cls.model_fields.items():
-            variable = field.alias or PREFIX + name.upper()
-            if value := environment.get(variable, "").strip():
+        for name in cls.model_fields:
+            if value := environment.get(PREFIX + name.upper(), "").strip():
                 is_list = name in ("allowed_hosts", "allowed_origins")
                 given[name] = tuple(v.strip() for v in value.split(",") if v.strip()) if is_list else value
         try:

@@ -117,12 +117,6 @@ class LocalQueue:
         with self._lock:
             self._connection().execute("UPDATE messages SET due = 0")
 
-    def waiting(self) -> int:
-        """How many messages are not yet delivered."""
-        with self._lock:
-            count: int = self._connection().execute("SELECT count(*) FROM messages").fetchone()[0]
-        return count
-
     def close(self) -> None:
         """Close the file; the next use opens it again."""
         with self._lock:
