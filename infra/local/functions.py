@@ -11,6 +11,7 @@ from contextlib import suppress
 from pathlib import Path
 
 import httpx
+import psutil
 
 from infra.local.data_dir import DataDir
 from mnemosyne.errors import Misconfigured
@@ -98,13 +99,23 @@ class FunctionProcess:
         try:
             self._process.wait(STOP_SECONDS)
         except subprocess.TimeoutExpired:
-            with suppress(ProcessLookupError):
-                os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+            self.kill()
+
+    def kill(self) -> None:
+        """End the process and all it started at once, whatever they are doing; return once the port is free."""
+        if self._process is None:
+            return
+        workers = []
+        with suppress(psutil.Error):
+            workers = psutil.Process(self._process.pid).children(recursive=True)
+        with suppress(ProcessLookupError):
+            os.killpg(self._process.pid, signal.SIGKILL)
+        self._process.wait()
+        psutil.wait_procs(workers, timeout=STOP_SECONDS)
 
 
 def _die_with_parent() -> None:
-    """Ask the kernel to end this process when the one that started it is killed."""
+    """Ask the kernel to end this process with the one that started it: with its thread, to be exact."""
     import ctypes
 
     pr_set_pdeathsig = 1

@@ -2,7 +2,7 @@
 
 import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from uuid import UUID
 
@@ -20,6 +20,7 @@ from mnemosyne.bootstrap import Backends
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.errors import Unavailable
 from mnemosyne.settings import Settings
+from tests.fakes_wire.front_end import FrontEnd
 from tests.fakes_wire.gemini import GeminiServer
 from tests.waiting import wait_until
 
@@ -50,6 +51,8 @@ class Cloud:
             function.start()
         for function in self._functions:
             function.wait_ready()
+        self._exits = ExitStack()
+        self._front_end = self._exits.enter_context(FrontEnd(self.ingest.url).serving())
         self._emulator = emulator
         self.subscribe(max_delivery_attempts=20)
         self.system = Backends(Settings.from_environment(self.environment))
@@ -66,7 +69,7 @@ class Cloud:
             client.delete_subscription(subscription=local_emulator.SUBSCRIPTION)
         local_emulator.prepare(
             self._emulator,
-            self.ingest.url,
+            self._front_end.url,
             self.dead_letter.url,
             max_delivery_attempts=max_delivery_attempts,
             ack_deadline_seconds=10,
@@ -82,9 +85,21 @@ class Cloud:
         session.close()
 
     def close(self) -> None:
+        self._exits.close()
         for function in self._functions:
             function.stop()
         self.postgres.stop()
+
+    def kill_ingest(self) -> None:
+        """Kill -9 the function, master and worker, and start it again."""
+        self.ingest.kill()
+        self.ingest.start()
+
+    def kill_backends(self) -> None:
+        """Cut every connection of the functions."""
+        session = opener(self.postgres.url(postgres.OWNER))()
+        session.script("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'mnemosyne'")
+        session.close()
 
     def stop_postgres(self) -> None:
         """Fast shutdown: every connection is cut, nothing committed is lost."""
@@ -128,7 +143,7 @@ def _is_final(status: IngestStatus) -> bool:
     return status.state is not IngestState.QUEUED
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="package")
 def _cloud(emulator: str) -> Iterator[Cloud]:
     with (
         pytest.MonkeyPatch.context() as patch,

@@ -110,6 +110,48 @@ def test_a_fault_of_the_embedder_delays_and_loses_nothing(cloud: Cloud, fault: t
     assert cloud.count() == 1
 
 
+def test_an_embedder_that_hangs_is_given_up_and_loses_nothing(cloud: Cloud) -> None:
+    def hangs_once(server: GeminiServer) -> None:
+        if server.calls == 1:
+            server.released.wait(60)
+
+    cloud.gemini.fault = hangs_once
+    (request_id,) = _publish(cloud, request("waited for"))
+    wait_until(lambda: cloud.gemini.calls > 0, "the embedder hangs")
+    (other,) = _publish(cloud, request("not held up by it"))
+    assert cloud.wait_final([other])[other].state is IngestState.STORED
+    assert cloud.wait_final([request_id])[request_id].state is IngestState.STORED
+    assert cloud.count() == 2
+
+
+def test_a_database_stopped_between_embedding_and_upsert_gets_the_memory_once_it_is_back(cloud: Cloud) -> None:
+    embedding, go_on = threading.Event(), threading.Event()
+
+    def waits(server: GeminiServer) -> None:
+        if server.calls == 1:
+            embedding.set()
+            go_on.wait(30)
+
+    cloud.gemini.fault = waits
+    (request_id,) = _publish(cloud, request("caught in the middle"))
+    assert embedding.wait(30)
+    cloud.stop_postgres()
+    go_on.set()
+    cloud.start_postgres()
+    assert cloud.wait_final([request_id])[request_id].state is IngestState.STORED
+    assert cloud.count() == 1
+
+
+def test_backends_killed_in_the_middle_lose_and_double_nothing(cloud: Cloud) -> None:
+    ids: list[UUID] = []
+    for n in range(30):
+        ids += _publish(cloud, request(f"amid the killing {n}"))
+        if n % 10 == 5:
+            cloud.kill_backends()
+    assert {status.state for status in cloud.wait_final(ids).values()} == {IngestState.STORED}
+    assert cloud.count() == 30
+
+
 def test_content_that_the_model_refuses_fails_with_the_model_s_words_and_spares_its_neighbours(cloud: Cloud) -> None:
     def refuses(server: GeminiServer) -> tuple[int, Any] | None:
         return error(400, "content is not allowed") if "forbidden" in str(server.requests[-1]) else None

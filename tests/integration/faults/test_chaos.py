@@ -1,0 +1,59 @@
+"""Ten thousand memories through the topic while everything behind it fails."""
+
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+from infra.cli import importer
+from infra.cli.formats import Item
+from infra.cli.import_ import OverPubSub
+from tests.fakes_wire.gemini import GeminiServer, error
+from tests.integration.faults.conftest import NAMESPACE, Cloud
+from tests.waiting import wait_until
+
+COUNT = 10_000
+
+
+def test_ten_thousand_memories_are_stored_once_each_while_everything_fails(cloud: Cloud, tmp_path: Path) -> None:
+    items = (
+        Item(f"line {n}", {"content": f"memory {n} of many", "timestamp": "2026-05-20T12:00:00Z"}) for n in range(COUNT)
+    )
+    final = 0
+    failed_calls = 0
+
+    def progress(more: int) -> None:
+        nonlocal final
+        final += more
+
+    def fails_one_call_in_twenty(server: GeminiServer) -> tuple[int, Any] | None:
+        nonlocal failed_calls
+        if server.calls % 20:
+            return None
+        failed_calls += 1
+        # The client itself repeats a 500; a wrong number of vectors sends the message back to the topic.
+        return error(500, "boom") if failed_calls % 2 else (200, {"embeddings": []})
+
+    def restart_postgres() -> None:
+        cloud.stop_postgres()
+        cloud.start_postgres()
+
+    plan: list[tuple[int, Callable[[], None]]] = [
+        (500, cloud.kill_ingest),
+        (2_000, restart_postgres),
+        (3_500, cloud.kill_ingest),
+        (5_000, restart_postgres),
+        (7_000, cloud.kill_ingest),
+    ]
+
+    cloud.gemini.fault = fails_one_call_in_twenty
+    with ThreadPoolExecutor(1) as pool:
+        destination = OverPubSub(cloud.system, NAMESPACE)
+        importing = pool.submit(importer.run, items, destination, importer.Journal(tmp_path / "journal"), progress)
+        for count, fault in plan:
+            wait_until(lambda count=count: final >= count, f"{count} are final", seconds=120)  # type: ignore[misc]
+            fault()
+        summary = importing.result(timeout=180)
+    assert summary.states == {"stored": COUNT}, summary.failures[:3]
+    assert final == COUNT == cloud.count()
+    assert failed_calls >= 5
