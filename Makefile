@@ -19,7 +19,7 @@ dev: install
 	@exec $(BIN)/mnemosyne dev $(ARGS)
 
 test: install
-	$(BIN)/pytest $(PYTEST_ARGS)
+	$(BIN)/pytest -n 2 --dist loadfile $(PYTEST_ARGS)
 
 lint: install
 	$(BIN)/ruff check .

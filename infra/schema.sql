@@ -277,7 +277,7 @@ END)) STORED NOT NULL,
     CONSTRAINT memories_check CHECK (((array_position(tags, NULL::text) IS NULL) AND (array_position(tag_keys, NULL::text) IS NULL))),
     CONSTRAINT memories_content_hash_check CHECK ((content_hash ~ '^[0-9a-f]{64}$'::text))
 )
-WITH (fillfactor='70', toast_tuple_target='8160', autovacuum_analyze_scale_factor='0.05');
+WITH (fillfactor='66', toast_tuple_target='2688', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE PLAIN;
 ALTER TABLE ONLY public.memories ALTER COLUMN search_text SET STATISTICS 200;
 CREATE TABLE public.memory_chunks (

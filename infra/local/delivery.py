@@ -32,11 +32,20 @@ class Delivery:
     Of several processes on one directory only the one that holds `turn` delivers; the next takes over when it ends.
     """
 
-    def __init__(self, queue: LocalQueue, url: str, dead_letter_url: str, *, turn: fasteners.InterProcessLock) -> None:
+    def __init__(
+        self,
+        queue: LocalQueue,
+        url: str,
+        dead_letter_url: str,
+        *,
+        turn: fasteners.InterProcessLock,
+        concurrency: int = CONCURRENCY,
+    ) -> None:
         self._queue = queue
         self._url = url
         self._dead_letter_url = dead_letter_url
         self._turn = turn
+        self._concurrency = concurrency
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
 
@@ -63,13 +72,13 @@ class Delivery:
     def _deliver(self) -> None:
         with (
             httpx.Client(
-                trust_env=False, timeout=TIMEOUT_SECONDS, limits=httpx.Limits(max_connections=CONCURRENCY)
+                trust_env=False, timeout=TIMEOUT_SECONDS, limits=httpx.Limits(max_connections=self._concurrency)
             ) as client,
-            ThreadPoolExecutor(CONCURRENCY, thread_name_prefix="push") as pool,
+            ThreadPoolExecutor(self._concurrency, thread_name_prefix="push") as pool,
         ):
             while not self._stop.is_set():
                 try:
-                    due = self._queue.due(time.time(), CONCURRENCY * 8)
+                    due = self._queue.due(time.time(), self._concurrency * 8)
                     list(pool.map(lambda message: self._push(client, message), due))
                 except sqlite3.Error as exc:  # a full disk, a lock held too long: the messages are still there
                     log.error("delivery_failed", error=str(exc))

@@ -29,17 +29,24 @@ CREATE TABLE memories (
     last_seen_at    timestamptz NOT NULL DEFAULT now(),
     UNIQUE (namespace, content_hash),
     CHECK (array_position(tags, NULL) IS NULL AND array_position(tag_keys, NULL) IS NULL)
-)
--- Room on each page keeps updates of last_seen_at HOT: without it each re-inserts the row into HNSW.
--- The tuple target keeps the plain embedding on the page and sends only long content to TOAST.
-WITH (fillfactor = 70, toast_tuple_target = 8160);
+);
 
+-- A repeated content, a read and a rating each update the row. Where a page has room for one version more, that is
+-- HOT and touches no index; else the row goes into HNSW anew, which costs a hundred times as much. So two rows fill a
+-- page but for a third, or one but for a second, and what makes a row larger than that goes to TOAST. The largest
+-- embeddings leave no room for a second version, whatever is done.
 DO $$
+DECLARE
+    dimension CONSTANT integer := current_setting('mnemosyne.embedding_dimension');
 BEGIN
-    EXECUTE format(
-        'ALTER TABLE memories ADD COLUMN embedding halfvec(%s) NOT NULL',
-        CAST(current_setting('mnemosyne.embedding_dimension') AS integer)
-    );
+    EXECUTE format('ALTER TABLE memories ADD COLUMN embedding halfvec(%s) NOT NULL', dimension);
+    IF dimension <= 1000 THEN
+        ALTER TABLE memories SET (fillfactor = 66, toast_tuple_target = 2688);
+    ELSIF dimension <= 1700 THEN
+        ALTER TABLE memories SET (fillfactor = 50, toast_tuple_target = 4032);
+    ELSE
+        ALTER TABLE memories SET (fillfactor = 100, toast_tuple_target = 8160);
+    END IF;
 END
 $$;
 

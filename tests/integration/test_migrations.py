@@ -90,17 +90,25 @@ def test_a_query_that_forgets_the_namespace_sees_nothing(pool: Pool, store: Post
         assert session.run("SELECT count(*) FROM ingest_requests") == [[0]]
 
 
+@pytest.mark.parametrize("words", [5, 60, 200, 2_000])
 def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
-    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresStore
+    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], words: int
 ) -> None:
-    for _ in range(50):
-        again = request("a")
+    name = new_database(empty=True)
+    owner = opener(cluster.url(postgres.OWNER, name))()
+    migrations.migrate(owner, bootstrap.migrations(), dimension=CLOUD_DIMENSION)
+    pool = Pool(opener(cluster.url(postgres.RUNTIME_USER, name)), 1)
+    store, embedder = PostgresStore(pool, CLOUD_DIMENSION), FakeEmbedder()
+    embedder.dimension = CLOUD_DIMENSION
+    contents = [f"{n} " + " ".join(f"word{n * m}" for m in range(words)) for n in range(4)]
+    for content in contents * 5:
+        again = request(content)
         with store.claim("ns", [again]) as claim:
             if claim.new:
-                claim.store([FakeEmbedder().embed_documents(["a"])], "fake")
-    owner = opener(cluster.url(postgres.OWNER, database))()
+                claim.store([embedder.embed_documents([content])], "fake")
     counts = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'memories'"
     try:
-        wait_until(lambda: owner.run(counts) == [[49, 49]], "the server has counted 49 updates, all of them HOT")
+        wait_until(lambda: owner.run(counts) == [[16, 16]], "the server has counted 16 updates, all of them HOT")
     finally:
+        pool.close()
         owner.close()

@@ -21,15 +21,16 @@ WHERE NOT pg_try_advisory_xact_lock(hashtextextended(CAST(:namespace AS text) ||
 """
 
 # Requests in a final state are answered as they are. Of the others, those whose content is stored already are
-# recorded as duplicates: the memory was seen again, and nothing else about it changes.
+# recorded as duplicates: the memory was seen again, and nothing else about it changes. The outcomes are looked up by
+# an array of ids: joined, a plan made before the table grew would read all of the namespace's.
 SETTLE: Final = """
 WITH request AS (
     SELECT * FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS r (request_id uuid, content_hash text)
 ), final AS (
     SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error
     FROM ingest_requests i
-    JOIN request USING (request_id)
-    WHERE i.namespace = :namespace AND i.state <> 'queued'
+    WHERE i.namespace = :namespace AND i.request_id = ANY (ARRAY(SELECT request_id FROM request))
+        AND i.state <> 'queued'
 ), touched AS (
     UPDATE memories m
     SET last_seen_at = now()

@@ -1,5 +1,6 @@
 """The real parts around ingestion, each of which can be made to fail: emulator, PostgreSQL, functions, embedder."""
 
+import itertools
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -25,7 +26,6 @@ from tests.fakes_wire.gemini import GeminiServer
 from tests.waiting import wait_until
 
 DIMENSION = 64
-NAMESPACE = "default"
 
 
 class Cloud:
@@ -33,6 +33,8 @@ class Cloud:
 
     def __init__(self, emulator: str, directory: Path, gemini: GeminiServer) -> None:
         self.gemini = gemini
+        self.namespace = ""
+        self._numbers = itertools.count(1)
         self._directory = DataDir.at(str(directory))
         self.postgres = postgres.start(self._directory)
         postgres.prepare(self.postgres, dimension=DIMENSION)
@@ -76,13 +78,11 @@ class Cloud:
         )
 
     def reset(self) -> None:
-        """Nothing stored, nothing broken."""
+        """Nothing broken, and a namespace of the test's own: a late redelivery belongs to the test before."""
+        self.namespace = f"test-{next(self._numbers)}"
         self.gemini.fault = None
         self.gemini.calls = self.gemini.texts = 0
         self.gemini.requests.clear()
-        session = opener(self.postgres.url(postgres.OWNER))()
-        session.script("TRUNCATE memories, memory_chunks, memory_ratings, ingest_requests, dead_letters")
-        session.close()
 
     def close(self) -> None:
         self._exits.close()
@@ -112,7 +112,7 @@ class Cloud:
         found: dict[UUID, IngestStatus] = {}
         for start in range(0, len(request_ids), 100):
             try:
-                found |= self.system.memories.statuses(NAMESPACE, request_ids[start : start + 100])
+                found |= self.system.memories.statuses(self.namespace, request_ids[start : start + 100])
             except Unavailable:
                 continue
         return found
@@ -129,7 +129,7 @@ class Cloud:
         return found
 
     def count(self) -> int:
-        return self.system.memories.stats(NAMESPACE).memories
+        return self.system.memories.stats(self.namespace).memories
 
     def call(self, tool: str, arguments: dict[str, object]) -> dict[str, object]:
         """Call a tool over HTTP; its whole result."""

@@ -9,7 +9,7 @@ from infra.cli import importer
 from infra.cli.formats import Item
 from infra.cli.import_ import OverPubSub
 from tests.fakes_wire.gemini import GeminiServer, error
-from tests.integration.faults.conftest import NAMESPACE, Cloud
+from tests.integration.faults.conftest import Cloud
 from tests.waiting import wait_until
 
 COUNT = 10_000
@@ -48,7 +48,7 @@ def test_ten_thousand_memories_are_stored_once_each_while_everything_fails(cloud
 
     cloud.gemini.fault = fails_one_call_in_twenty
     with ThreadPoolExecutor(1) as pool:
-        destination = OverPubSub(cloud.system, NAMESPACE)
+        destination = OverPubSub(cloud.system, cloud.namespace)
         importing = pool.submit(importer.run, items, destination, importer.Journal(tmp_path / "journal"), progress)
         for count, fault in plan:
             wait_until(lambda count=count: final >= count, f"{count} are final", seconds=120)  # type: ignore[misc]

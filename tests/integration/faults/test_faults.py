@@ -13,22 +13,23 @@ from mnemosyne.adapters.local_queue import QueuedMessage
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import carried, encode
 from mnemosyne.domain.search import Filters
+from mnemosyne.mcp.server import DEFAULT_NAMESPACE
 from mnemosyne.service import ingest
 from tests.fakes import request
 from tests.fakes_wire.gemini import GeminiServer, error
-from tests.integration.faults.conftest import NAMESPACE, Cloud
+from tests.integration.faults.conftest import Cloud
 from tests.waiting import wait_until
 
 
 def _push(cloud: Cloud, *requests: IngestRequest) -> int:
     """Deliver a message to the function directly, as Pub/Sub would; the status it answers."""
-    data, attributes = encode(NAMESPACE, requests, "")
+    data, attributes = encode(cloud.namespace, requests, "")
     message = QueuedMessage(message_id=1, data=data, attributes=attributes, publish_time="", attempts=0)
     return httpx.post(cloud.ingest.url, json=push_envelope(message), timeout=60).status_code
 
 
 def _publish(cloud: Cloud, *requests: IngestRequest) -> list[UUID]:
-    cloud.system.queue.publish(NAMESPACE, requests)
+    cloud.system.queue.publish(cloud.namespace, requests)
     return [one.request_id for one in requests]
 
 
@@ -52,8 +53,8 @@ def test_one_message_delivered_twenty_times_at_once_is_one_memory_and_one_embedd
 def test_a_delete_outlives_redelivery_and_ingesting_anew_stores_again(cloud: Cloud) -> None:
     made = request("deleted")
     assert _push(cloud, made) == 204
-    (head,) = cloud.system.memories.list(NAMESPACE, Filters(), 10)
-    cloud.system.memories.delete(NAMESPACE, head.id)
+    (head,) = cloud.system.memories.list(cloud.namespace, Filters(), 10)
+    cloud.system.memories.delete(cloud.namespace, head.id)
     assert _push(cloud, made) == 204
     assert cloud.count() == 0
     assert _push(cloud, request("deleted")) == 204
@@ -73,14 +74,15 @@ def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriv
     assert outcomes[poison].state is IngestState.DEAD_LETTERED
     assert "answered 500: chokes on it" in (outcomes[poison].error or "")
     cloud.gemini.fault = None
-    (letter,) = cloud.system.memories.dead_letters(NAMESPACE)
+    (letter,) = cloud.system.memories.dead_letters(cloud.namespace)
     ids = carried(letter.data, letter.attributes)
-    ingest.redrive(NAMESPACE, letter, ids, memories=cloud.system.memories, queue=cloud.system.queue)
+    ingest.redrive(cloud.namespace, letter, ids, memories=cloud.system.memories, queue=cloud.system.queue)
     wait_until(lambda: cloud.statuses([poison])[poison].state is IngestState.STORED, "the redriven memory is stored")
-    assert cloud.system.memories.dead_letters(NAMESPACE) == []
+    assert cloud.system.memories.dead_letters(cloud.namespace) == []
 
 
 def test_with_the_database_down_memories_are_accepted_and_stored_once_it_is_back(cloud: Cloud) -> None:
+    cloud.namespace = DEFAULT_NAMESPACE
     cloud.stop_postgres()
     accepted = cloud.call("ingest_memory", {"content": "while it was down", "timestamp": "2026-05-20T12:00:00Z"})
     assert not accepted.get("isError"), accepted

@@ -1,0 +1,300 @@
+"""How fast memories are stored: the pipeline against bare upserts, and our upsert against the fastest driver's.
+
+Every figure is compared with another of the same run: absolute times say more about the machine than about the code.
+
+    python benchmarks/ingest.py [--rows 2000]
+"""
+
+import argparse
+import asyncio
+import json
+import sys
+import tempfile
+import time
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, Final
+
+import asyncpg
+import fasteners
+import numpy as np
+import pg8000.dbapi
+import pgvector.asyncpg
+from pgvector import HalfVector
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+
+from infra.local import functions, postgres, stack  # noqa: E402
+from infra.local.data_dir import DataDir  # noqa: E402
+from infra.local.delivery import Delivery  # noqa: E402
+from infra.local.functions import FunctionProcess  # noqa: E402
+from mnemosyne.adapters import copy_binary, rows, sql  # noqa: E402
+from mnemosyne.adapters.connections import Pool, Session, opener  # noqa: E402
+from mnemosyne.adapters.local_queue import LocalQueue  # noqa: E402
+from mnemosyne.adapters.offline import DIMENSION as OFFLINE_DIMENSION  # noqa: E402
+from mnemosyne.adapters.offline import OfflineEmbedder  # noqa: E402
+from mnemosyne.adapters.postgres import PostgresStore  # noqa: E402
+from mnemosyne.domain.memory import IngestRequest  # noqa: E402
+from mnemosyne.ids import new_id  # noqa: E402
+from mnemosyne.ports import Vector  # noqa: E402
+
+DIMENSION = 768
+BATCH = 100
+NAMESPACE = "default"
+REPEATS = 3
+WORDS = (ROOT / "README.md").read_text().split()
+
+# What someone would write by hand, with placeholders in each driver's way.
+_COLUMNS = (
+    "id", "namespace", '"timestamp"', "content", "title", "content_hash", "embedding_model", "embedding",
+)  # fmt: skip
+_BARE_INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES "
+_BARE_CONFLICT = " ON CONFLICT (namespace, content_hash) DO UPDATE SET last_seen_at = now()"
+BARE_PG8000 = f"{_BARE_INSERT}(%s, %s, %s, %s, %s, %s, %s, CAST(%s AS halfvec)){_BARE_CONFLICT}"
+BARE_ASYNCPG = f"{_BARE_INSERT}($1, $2, $3, $4, $5, $6, $7, $8){_BARE_CONFLICT}"
+TOUCH: Final = """
+UPDATE memories SET last_seen_at = now()
+WHERE namespace = :namespace AND content_hash = ANY (CAST(:hashes AS text[]))
+"""
+# The columns of the table that asyncpg copies into: made here with what it fills.
+_INCOMING = [column.strip('"') for column in _COLUMNS]
+CREATE_BARE_INCOMING = f"""
+CREATE TEMPORARY TABLE incoming ON COMMIT DELETE ROWS AS SELECT {", ".join(_COLUMNS)} FROM memories WITH NO DATA
+"""
+
+Row = tuple[IngestRequest, Vector]
+
+
+def make(count: int, dimension: int) -> list[Row]:
+    """Memories of about sixty words, each with a random embedding."""
+    random = np.random.default_rng(7)
+    made = []
+    for n in range(count):
+        text = f"memory {n} of {time.time_ns()}: " + " ".join(random.choice(WORDS, 60))
+        vector = random.standard_normal(dimension).astype(np.float32)
+        request = IngestRequest.of(new_id(), content=text, timestamp=datetime(2026, 5, 20, tzinfo=UTC))
+        made.append((request, np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)))
+    return made
+
+
+def batches(made: Sequence[Row], size: int = BATCH) -> list[Sequence[Row]]:
+    """The rows in pieces."""
+    return [made[start : start + size] for start in range(0, len(made), size)]
+
+
+def rate(count: int, work: Callable[[], object]) -> float:
+    """Rows a second."""
+    start = time.perf_counter()
+    work()
+    return count / (time.perf_counter() - start)
+
+
+def _values(request: IngestRequest) -> tuple[object, ...]:
+    """A row's parameters but for its embedding."""
+    return (new_id(), NAMESPACE, request.timestamp, request.content, request.title, request.content_hash, "bench")
+
+
+def upserts(server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
+    """Rows/s of the ways in on one connection, in batches of 100, all indexes there but the vector's."""
+    owner = opener(server.url(postgres.OWNER))()
+    owner.script("DROP INDEX memories_embedding, memory_chunks_embedding")
+    pool = Pool(opener(server.url(postgres.RUNTIME_USER)), 1)
+    best: dict[str, float] = {}
+
+    def keep(name: str, figure: float) -> None:
+        best[name] = max(best.get(name, 0.0), figure)
+
+    for _ in range(REPEATS):
+        owner.script("TRUNCATE memories CASCADE; TRUNCATE ingest_requests")
+        owner.script("CHECKPOINT")
+        made = make(count, DIMENSION)
+        for name, way in (("asyncpg, executemany", _asyncpg_upsert), ("asyncpg, COPY", _asyncpg_copy)):
+            keep(name, rate(count, lambda: asyncio.run(_asyncpg(server, made, way))))  # noqa: B023
+            owner.script("TRUNCATE memories CASCADE")
+            owner.script("CHECKPOINT")
+        with pool.session() as session:
+            _warm(session)
+            keep("our upsert", rate(count, lambda: _upsert(session, made)))  # noqa: B023
+            keep("touches alone", rate(count, lambda: _touch(session, made)))  # noqa: B023
+        owner.script("TRUNCATE memories CASCADE")
+        owner.script("CHECKPOINT")
+        store = PostgresStore(pool, DIMENSION)
+        keep("claim to commit", rate(count, lambda: _claim(store, made)))  # noqa: B023
+        again = [(IngestRequest.of(new_id(), content=r.content, timestamp=r.timestamp), v) for r, v in made]
+        keep("claim to commit, duplicates", rate(count, lambda: _claim(store, again)))  # noqa: B023
+    pool.close()
+    owner.close()
+    return best
+
+
+async def _asyncpg(
+    server: postgres.EmbeddedPostgres, made: Sequence[Row], way: Callable[[Any, Sequence[Row]], Awaitable[None]]
+) -> None:
+    connection = await asyncpg.connect(
+        host=str(server.socket_directory), user=postgres.OWNER, database=postgres.DATABASE
+    )
+    await pgvector.asyncpg.register_vector(connection)
+    await connection.execute(CREATE_BARE_INCOMING)
+    for batch in batches(made):
+        await way(connection, batch)
+    await connection.close()
+
+
+async def _asyncpg_upsert(connection: Any, batch: Sequence[Row]) -> None:
+    await connection.executemany(BARE_ASYNCPG, [(*_values(r), HalfVector(v)) for r, v in batch])
+
+
+async def _asyncpg_copy(connection: Any, batch: Sequence[Row]) -> None:
+    async with connection.transaction():
+        records = [(*_values(r), HalfVector(v)) for r, v in batch]
+        await connection.copy_records_to_table("incoming", records=records, columns=_INCOMING)
+        await connection.execute(
+            f"INSERT INTO memories ({', '.join(_COLUMNS)}) SELECT {', '.join(_COLUMNS)} FROM incoming{_BARE_CONFLICT}"
+        )
+
+
+def _warm(session: Session) -> None:
+    session.script(sql.CREATE_INCOMING)
+
+
+def _upsert(session: Session, made: Sequence[Row]) -> None:
+    for batch in batches(made):
+        with session.transaction():
+            session.run(sql.ENTER_NAMESPACE, namespace=NAMESPACE)
+            session.copy(sql.COPY_INCOMING, copy_binary.memories((new_id(), *row) for row in batch))
+            session.run(sql.INSERT_INCOMING, namespace=NAMESPACE, model="bench")
+
+
+def _touch(session: Session, made: Sequence[Row]) -> None:
+    for batch in batches(made):
+        with session.transaction():
+            session.run(sql.ENTER_NAMESPACE, namespace=NAMESPACE)
+            session.run(TOUCH, namespace=NAMESPACE, hashes=rows.text_array([r.content_hash for r, _ in batch]))
+
+
+def _claim(store: PostgresStore, made: Sequence[Row]) -> None:
+    for batch in batches(made):
+        by_id = {request.request_id: vector for request, vector in batch}
+        with store.claim(NAMESPACE, [request for request, _ in batch]) as claim:
+            if claim.new:
+                claim.store([[by_id[request.request_id]] for request in claim.new], "bench")
+
+
+def bare(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, workers: int) -> float:
+    """Rows/s of plain pg8000 upserts, embeddings made beforehand, the vector index there."""
+
+    def work(part: Sequence[Sequence[Row]]) -> None:
+        connection = pg8000.dbapi.connect(
+            user=postgres.OWNER, database=postgres.DATABASE, unix_sock=f"{server.socket_directory}/.s.PGSQL.5432"
+        )
+        cursor = connection.cursor()
+        for batch in part:
+            cursor.executemany(BARE_PG8000, [(*_values(r), rows.vector_text(v)) for r, v in batch])
+            connection.commit()
+        connection.close()
+
+    parts = batches(made, size)
+    with ThreadPoolExecutor(workers) as pool:
+        return rate(len(made), lambda: list(pool.map(work, [parts[n::workers] for n in range(workers)])))
+
+
+@contextmanager
+def pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int) -> Iterator[LocalQueue]:
+    """A queue whose messages are pushed to an `ingest` function, `workers` at a time."""
+    variables = stack.environment(directory, server)
+    function = FunctionProcess(
+        "ingest", host=stack.LOOPBACK, port=functions.free_port(), environment=variables, directory=directory
+    )
+    function.start()
+    queue = LocalQueue(directory.queue)
+    turn = fasteners.InterProcessLock(directory.turn)
+    delivery = Delivery(queue, function.url, function.url, turn=turn, concurrency=workers)
+    try:
+        function.wait_ready()
+        delivery.start()
+        yield queue
+    finally:
+        delivery.stop()
+        function.stop()
+
+
+def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int) -> dict[str, dict[str, float]]:
+    """Memories/s from publish to stored, as a ratio to bare upserts of the same rows."""
+    figures = {}
+    embedder = OfflineEmbedder(None)
+    for size, total in ((1, count // 4), (BATCH, count)):
+        for workers in (1, 4):
+            made = [r for r, _ in make(total, OFFLINE_DIMENSION)]
+            vectors = embedder.embed_documents([request.content for request in made])
+            rows_made = list(zip(made, vectors, strict=True))
+            by_hand = bare(server, rows_made, size, workers)
+            owner = opener(server.url(postgres.OWNER))()
+            owner.script("TRUNCATE memories CASCADE")
+            with pipeline(directory, server, workers) as queue:
+                queue.publish(NAMESPACE, make_one())  # the function's first push loads its embedder
+                _wait_stored(owner, 1)
+                whole = rate(total, lambda: _send(queue, made, size, owner))  # noqa: B023
+            owner.script("TRUNCATE memories CASCADE")
+            owner.close()
+            name = f"{'single messages' if size == 1 else f'batches of {size}'}, {workers} worker{'s' * (workers > 1)}"
+            figures[name] = {"pipeline": whole, "bare": by_hand, "ratio": whole / by_hand}
+    return figures
+
+
+def make_one() -> list[IngestRequest]:
+    """One memory."""
+    return [request for request, _ in make(1, OFFLINE_DIMENSION)]
+
+
+def _send(queue: LocalQueue, made: Sequence[IngestRequest], size: int, owner: Session) -> None:
+    for start in range(0, len(made), size):
+        queue.publish(NAMESPACE, made[start : start + size])
+    _wait_stored(owner, len(made) + 1)
+
+
+def _wait_stored(owner: Session, count: int) -> None:
+    deadline = time.monotonic() + 300
+    while owner.run("SELECT count(*) FROM memories")[0][0] < count:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not {count} memories within 300 s")
+        time.sleep(0.02)
+
+
+def main() -> None:
+    """Measure and print; the figures also go to benchmarks/results/ingest.json."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=2_000)
+    count = parser.parse_args().rows
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        server = postgres.start(DataDir.at(scratch))
+        try:
+            postgres.prepare(server, dimension=DIMENSION)
+            best = upserts(server, count)
+        finally:
+            server.stop()
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        directory = DataDir.at(scratch)
+        server = postgres.start(directory)
+        try:
+            postgres.prepare(server, dimension=OFFLINE_DIMENSION)
+            figures = end_to_end(directory, server, count)
+        finally:
+            server.stop()
+    fastest = max(figure for name, figure in best.items() if name.startswith("asyncpg"))
+    print(f"\nOne connection, batches of {BATCH}, {DIMENSION} dimensions, no vector index (best of {REPEATS}):")
+    for name, figure in best.items():
+        print(f"  {name:30}{figure:10,.0f} rows/s{figure / fastest:8.2f} x asyncpg's best")
+    print(f"\nFrom publish to stored, {OFFLINE_DIMENSION} dimensions, with all indexes:")
+    for name, row in figures.items():
+        print(f"  {name:30}{row['pipeline']:10,.0f} /s   bare pg8000 {row['bare']:8,.0f} /s   ratio {row['ratio']:.2f}")
+    results = ROOT / "benchmarks" / "results"
+    results.mkdir(exist_ok=True)
+    (results / "ingest.json").write_text(json.dumps({"upserts": best, "end_to_end": figures}, indent=2))
+
+
+if __name__ == "__main__":
+    main()
