@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from uuid import UUID
 
-    from mnemosyne.adapters.connections import Pool
+    from mnemosyne.adapters.connections import Pool, Session
     from mnemosyne.adapters.migrations import Migration
     from mnemosyne.domain.memory import DeadLetter
     from mnemosyne.http.hosting import Hosted
@@ -92,10 +92,33 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def _pool(settings: Settings) -> "Pool":
-    from mnemosyne.adapters.connections import Pool, opener
+def session_opener(settings: Settings, *, patient: bool = False) -> "Callable[[], Session]":
+    """What opens a session to the database that the settings name.
 
-    return Pool(opener(settings.database_url), settings.db_pool_size)
+    `patient` sessions wait for an answer as long as it takes: migrations build indexes.
+    """
+    from mnemosyne.adapters.connections import SOCKET_TIMEOUT_SECONDS, opener
+
+    socket_timeout = None if patient else SOCKET_TIMEOUT_SECONDS
+    if settings.database_url:
+        return opener(settings.database_url, socket_timeout=socket_timeout)
+    from mnemosyne.adapters.cloud_sql import CloudSql
+
+    return CloudSql(
+        settings.instance_connection_name,
+        user=settings.db_user,
+        database=settings.db_name,
+        password=settings.db_password.get_secret_value() if settings.db_password else None,
+        ip_type=settings.db_ip_type,
+        admin_endpoint=settings.sqladmin_endpoint or None,
+        socket_timeout=socket_timeout,
+    )
+
+
+def _pool(settings: Settings) -> "Pool":
+    from mnemosyne.adapters.connections import Pool
+
+    return Pool(session_opener(settings), settings.db_pool_size)
 
 
 def _memories(settings: Settings, pool: "Pool") -> MemoryStore:
@@ -118,9 +141,16 @@ def _embedder(settings: Settings) -> Embedder:
     from mnemosyne.adapters.batching import MicroBatchingEmbedder
 
     if settings.embedder == "gemini":
-        from mnemosyne.adapters.gemini import GeminiEmbedder
+        from mnemosyne.adapters.gemini import GeminiEmbedder, VertexAi
 
-        return MicroBatchingEmbedder(GeminiEmbedder(settings.embedding_model, settings.embedding_dimension))
+        vertex = VertexAi(settings.google_cloud_project, settings.google_cloud_location)
+        return MicroBatchingEmbedder(
+            GeminiEmbedder(
+                settings.embedding_model,
+                settings.embedding_dimension,
+                vertex if settings.google_genai_use_vertexai else None,
+            )
+        )
     from mnemosyne.adapters.offline import OfflineEmbedder
 
     embedder = OfflineEmbedder(Path(settings.offline_statistics) if settings.offline_statistics else None)

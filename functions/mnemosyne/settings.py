@@ -1,31 +1,45 @@
 """The only file that reads the environment: parsed once into a frozen value, all problems in one error."""
 
 import os
-from collections.abc import Mapping
+import re
+from collections.abc import Iterator, Mapping
 from typing import Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from mnemosyne.errors import Misconfigured
 
 PREFIX = "MNEMOSYNE_"
+DIMENSIONS = {"offline": 256, "gemini": 768}
+_SECRETS = ("database_url", "db_password")
+_INSTANCE = re.compile(r"[a-z0-9.-]+(:[a-z0-9.-]+)?:[a-z0-9-]+:[a-z0-9-]+")
+_TOPIC = re.compile(r"projects/[^/]+/topics/[^/]+|file:///.+")
 _LOOPBACK_HOSTS = "localhost:*,127.0.0.1:*,[::1]:*,localhost,127.0.0.1,[::1]"
 _LOOPBACK_ORIGINS = "http://localhost:*,http://127.0.0.1:*,http://[::1]:*"
 
 
 class Settings(BaseModel):
-    """What the operator chose; each field is the variable `MNEMOSYNE_<FIELD>`."""
+    """What the operator chose; each field is the variable `MNEMOSYNE_<FIELD>`, Google's own keep their names."""
 
     model_config = ConfigDict(frozen=True)
 
-    database_url: str = Field(description="postgresql://user[:password]@host[:port]/name[?host=/socket/dir]")
+    database_url: str = Field("", description="postgresql://user[:password]@host[:port]/name[?host=/socket/dir]")
+    instance_connection_name: str = Field("", description="Cloud SQL instead of a URL: project:region:instance")
+    db_name: str = Field("", description="the database on the Cloud SQL instance")
+    db_user: str = Field("", description="who to log in as there; for IAM, the service account's e-mail")
+    db_iam_auth: bool = Field(True, description="log in by IAM; false: with MNEMOSYNE_DB_PASSWORD")
+    db_password: SecretStr | None = Field(None, description="the user's password, where IAM is not used")
+    db_ip_type: Literal["PRIVATE", "PSC", "PUBLIC"] = Field("PRIVATE", description="which of its addresses to use")
+    sqladmin_endpoint: str = Field("", description="another URL of the Cloud SQL Admin API, such as a private one's")
     db_pool_size: int = Field(8, ge=1, le=100, description="connections one function instance may hold")
     topic: str = Field(
         description="where accepted requests are published: projects/P/topics/T, or a local queue's file:///path"
     )
     embedder: Literal["gemini", "offline"] = Field("offline", description="which embedder turns text into vectors")
     embedding_model: str = Field("gemini-embedding-001", description="the Gemini model; the offline one is fixed")
-    embedding_dimension: int = Field(256, ge=1, le=3072, description="fixed when the schema is created")
+    embedding_dimension: int = Field(
+        ge=1, le=3072, description="fixed when the schema is created; if not set: 768, for the offline embedder 256"
+    )
     offline_statistics: str = Field(
         "", description="file in which the offline embedder counts token frequencies; empty: it does not"
     )
@@ -36,36 +50,78 @@ class Settings(BaseModel):
     allowed_origins: tuple[str, ...] = Field(
         tuple(_LOOPBACK_ORIGINS.split(",")), description="comma-separated Origin headers served"
     )
+    google_genai_use_vertexai: bool = Field(False, description="Vertex AI with default credentials, not an API key")
+    google_cloud_project: str = Field("", description="the project of Vertex AI and of the log's traces")
+    google_cloud_location: str = Field("", description="the region of Vertex AI")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
-
-    @model_validator(mode="after")
-    def _agree(self) -> Self:
-        if not self.database_url.startswith(("postgresql://", "postgres://")):
-            raise ValueError("MNEMOSYNE_DATABASE_URL must start with postgresql://")
-        if not self.topic.startswith(("projects/", "file:///")):
-            raise ValueError(f"MNEMOSYNE_TOPIC must be projects/P/topics/T or file:///path, got {self.topic!r}")
-        return self
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
         """Read the settings; raises Misconfigured naming every problem at once."""
-        given: dict[str, object] = {}
-        for name in cls.model_fields:
-            if value := environment.get(PREFIX + name.upper(), "").strip():
-                is_list = name in ("allowed_hosts", "allowed_origins")
-                given[name] = tuple(v.strip() for v in value.split(",") if v.strip()) if is_list else value
+        given = {name: value for name in cls.model_fields if (value := environment.get(variable(name), "").strip())}
+        given.setdefault("embedding_dimension", str(DIMENSIONS.get(given.get("embedder", "offline"), 768)))
+        problems = list(_contradictions(given))
         try:
-            return cls.model_validate(given)
+            parsed = cls.model_validate({name: _value(name, value) for name, value in given.items()})
         except ValidationError as exc:
-            raise Misconfigured("settings: " + "; ".join(_problem(dict(e)) for e in exc.errors())) from exc
+            problems = [*(_problem(dict(error)) for error in exc.errors()), *problems]
+            raise Misconfigured("settings: " + "; ".join(problems)) from exc
+        if problems:
+            raise Misconfigured("settings: " + "; ".join(problems))
+        return parsed
+
+
+def variable(name: str) -> str:
+    """The environment variable of a field."""
+    return name.upper() if name.startswith("google_") else PREFIX + name.upper()
+
+
+def _value(name: str, value: str) -> object:
+    if name in ("allowed_hosts", "allowed_origins"):
+        return tuple(one.strip() for one in value.split(",") if one.strip())
+    return value
+
+
+def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
+    """What no single variable shows: too much, too little, or two that do not go together."""
+    url, instance = given.get("database_url", ""), given.get("instance_connection_name", "")
+    if bool(url) == bool(instance):
+        yield (
+            "set exactly one of MNEMOSYNE_DATABASE_URL and MNEMOSYNE_INSTANCE_CONNECTION_NAME, "
+            f"{'both are' if url else 'none is'} set"
+        )
+    if url and not url.startswith(("postgresql://", "postgres://")):
+        yield "MNEMOSYNE_DATABASE_URL must start with postgresql://"
+    if url:
+        for name in ("db_name", "db_user", "db_password", "db_iam_auth", "db_ip_type", "sqladmin_endpoint"):
+            if name in given:
+                yield f"{PREFIX}{name.upper()} belongs to a Cloud SQL instance and means nothing beside a URL"
+    if instance:
+        yield from _instance_problems(given, instance)
+    topic = given.get("topic", "")
+    if topic and not _TOPIC.fullmatch(topic):
+        yield f"MNEMOSYNE_TOPIC must be projects/P/topics/T or file:///path, got {topic!r}"
+    if given.get("embedder", "offline") == "offline" and "embedding_model" in given:
+        yield "MNEMOSYNE_EMBEDDING_MODEL is Gemini's: it means nothing with MNEMOSYNE_EMBEDDER=offline"
+
+
+def _instance_problems(given: Mapping[str, str], instance: str) -> Iterator[str]:
+    if not _INSTANCE.fullmatch(instance):
+        yield f"MNEMOSYNE_INSTANCE_CONNECTION_NAME must be project:region:instance, got {instance!r}"
+    for name in ("db_name", "db_user"):
+        if name not in given:
+            yield f"{PREFIX}{name.upper()} is not set ({Settings.model_fields[name].description})"
+    iam = given.get("db_iam_auth", "true").lower() in ("true", "1", "yes", "on")
+    if iam and "db_password" in given:
+        yield "MNEMOSYNE_DB_PASSWORD is set, but with IAM there is none: set MNEMOSYNE_DB_IAM_AUTH=false or drop it"
+    if not iam and "db_password" not in given:
+        yield "MNEMOSYNE_DB_IAM_AUTH is false, so MNEMOSYNE_DB_PASSWORD must be set"
 
 
 def _problem(error: dict[str, object]) -> str:
     location = error["loc"]
-    if not isinstance(location, tuple) or not location:
-        return str(error["msg"]).removeprefix("Value error, ")
-    variable = PREFIX + str(location[0]).upper()
+    name = str(location[0]) if isinstance(location, tuple) and location else ""
     if error["type"] == "missing":
-        field = Settings.model_fields[str(location[0])]
-        return f"{variable} is not set ({field.description})"
-    return f"{variable}: {error['msg']}, got {error['input']!r}"
+        return f"{variable(name)} is not set ({Settings.model_fields[name].description})"
+    shown = "a secret" if name in _SECRETS else repr(error["input"])
+    return f"{variable(name)}: {error['msg']}, got {shown}"

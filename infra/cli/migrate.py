@@ -6,7 +6,6 @@ import click
 
 from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
-from mnemosyne.adapters.connections import opener
 from mnemosyne.settings import Settings
 
 
@@ -14,9 +13,9 @@ from mnemosyne.settings import Settings
 @click.option("--status", is_flag=True, help="Show the migrations and change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def migrate(status: bool, as_json: bool) -> None:
-    """Apply the schema's migrations to MNEMOSYNE_DATABASE_URL, as the role that owns the schema."""
+    """Apply the schema's migrations to the database that the settings name, as the role that owns the schema."""
     settings = Settings.from_environment()
-    session = opener(settings.database_url, socket_timeout=None)()
+    session = bootstrap.session_opener(settings, patient=True)()
     try:
         if not status:
             migrations.migrate(session, bootstrap.migrations(), dimension=settings.embedding_dimension)

@@ -14,8 +14,9 @@ DEFAULT_NAMESPACE = "default"
 
 @contextmanager
 def target(data_dir: str | None) -> Iterator[Backends]:
-    """The system of MNEMOSYNE_DATABASE_URL where that is set; else the local one, started where it does not run."""
-    if os.environ.get("MNEMOSYNE_DATABASE_URL") and data_dir is None:
+    """The system that the settings name, where they name a database; else the local one, started if need be."""
+    named = os.environ.get("MNEMOSYNE_DATABASE_URL") or os.environ.get("MNEMOSYNE_INSTANCE_CONNECTION_NAME")
+    if named and data_dir is None:
         yield Backends(Settings.from_environment())
         return
     with stack.storing(DataDir.at(data_dir)) as settings:

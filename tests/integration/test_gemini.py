@@ -1,6 +1,10 @@
 """The real google-genai client against a server that speaks the wire: what is sent, and what each fault becomes."""
 
+import os
+import subprocess
+import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -9,6 +13,9 @@ from mnemosyne.adapters import gemini
 from mnemosyne.adapters.gemini import GeminiEmbedder
 from mnemosyne.errors import InvalidRequest, Unavailable
 from tests.fakes_wire.gemini import GeminiServer, error
+from tests.fakes_wire.metadata import MetadataServer
+
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -49,6 +56,27 @@ def test_calls_keep_within_the_service_s_limits(server: GeminiServer) -> None:
     assert sum(sizes) == 270
     assert max(sizes) <= 100
     assert all(len(str(request)) < 90_000 for request in server.requests)
+
+
+@pytest.mark.parametrize("model", ["gemini-embedding-001", "gemini-embedding-2"])
+def test_vertex_ai_is_spoken_to_with_the_function_s_own_identity(
+    server: GeminiServer, monkeypatch: pytest.MonkeyPatch, model: str
+) -> None:
+    monkeypatch.delenv("GEMINI_API_KEY")
+    monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", server.url)
+    with MetadataServer().serving() as metadata:
+        # google-auth has read its variables long ago in this process: a new one, as a function is.
+        program = f"""
+from mnemosyne.adapters.gemini import GeminiEmbedder, VertexAi
+embedder = GeminiEmbedder("{model}", 64, VertexAi("test-project", "europe-west1"))
+print(len(embedder.embed_documents(["tea", "cars", "tea"])), embedder.embed_query("tea").shape)
+"""
+        environment = {**os.environ, **metadata.environment, "PYTHONPATH": "functions"}
+        done = subprocess.run(
+            [sys.executable, "-c", program], env=environment, capture_output=True, text=True, cwd=ROOT, check=False
+        )
+    assert done.stdout.strip() == "3 (64,)", done.stderr
+    assert server.texts == 4
 
 
 def test_passing_faults_are_retried(server: GeminiServer) -> None:

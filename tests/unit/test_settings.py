@@ -23,7 +23,7 @@ def test_every_problem_is_named_in_one_error() -> None:
     with pytest.raises(Misconfigured) as refused:
         Settings.from_environment({"MNEMOSYNE_DB_POOL_SIZE": "many", "MNEMOSYNE_EMBEDDER": "magic"})
     message = str(refused.value)
-    for variable in ("DATABASE_URL is not set", "TOPIC is not set", "DB_POOL_SIZE", "EMBEDDER"):
+    for variable in ("DATABASE_URL and MNEMOSYNE_INSTANCE", "TOPIC is not set", "DB_POOL_SIZE", "EMBEDDER"):
         assert f"MNEMOSYNE_{variable}" in message
 
 
@@ -33,3 +33,52 @@ def test_every_problem_is_named_in_one_error() -> None:
 def test_a_value_of_the_wrong_form_is_refused(variable: str, value: str) -> None:
     with pytest.raises(Misconfigured, match=variable):
         Settings.from_environment({**GOOD, variable: value})
+
+
+INSTANCE = {
+    "MNEMOSYNE_INSTANCE_CONNECTION_NAME": "p:europe-west1:m",
+    "MNEMOSYNE_DB_NAME": "mnemosyne",
+    "MNEMOSYNE_DB_USER": "ingest@p.iam.gserviceaccount.com",
+    "MNEMOSYNE_TOPIC": "projects/p/topics/t",
+}
+
+
+def test_an_instance_is_reached_privately_and_by_iam_unless_said_otherwise() -> None:
+    settings = Settings.from_environment(INSTANCE)
+    assert (settings.db_iam_auth, settings.db_ip_type) == (True, "PRIVATE")
+
+
+def test_gemini_makes_768_dimensions_unless_said_otherwise() -> None:
+    assert Settings.from_environment({**GOOD, "MNEMOSYNE_EMBEDDER": "gemini"}).embedding_dimension == 768
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"MNEMOSYNE_DATABASE_URL": "postgresql://u@/d"}, "both are set"),
+        ({"MNEMOSYNE_DB_USER": ""}, "MNEMOSYNE_DB_USER is not set"),
+        ({"MNEMOSYNE_DB_PASSWORD": "hush"}, "with IAM there is none"),
+        ({"MNEMOSYNE_DB_IAM_AUTH": "false"}, "MNEMOSYNE_DB_PASSWORD must be set"),
+        ({"MNEMOSYNE_DB_IP_TYPE": "MOON"}, "MNEMOSYNE_DB_IP_TYPE"),
+        ({"MNEMOSYNE_INSTANCE_CONNECTION_NAME": "m"}, "must be project:region:instance, got 'm'"),
+        ({"MNEMOSYNE_EMBEDDING_MODEL": "gemini-embedding-2"}, "means nothing with MNEMOSYNE_EMBEDDER=offline"),
+    ],
+)
+def test_contradictions_are_refused(changed: dict[str, str], message: str) -> None:
+    with pytest.raises(Misconfigured, match=message):
+        Settings.from_environment({**INSTANCE, **changed})
+
+
+def test_a_url_s_companions_are_refused_beside_it() -> None:
+    with pytest.raises(Misconfigured, match="MNEMOSYNE_DB_USER belongs to a Cloud SQL instance"):
+        Settings.from_environment({**GOOD, "MNEMOSYNE_DB_USER": "u"})
+
+
+def test_no_secret_is_shown() -> None:
+    with pytest.raises(Misconfigured) as refused:
+        Settings.from_environment({**GOOD, "MNEMOSYNE_DATABASE_URL": "mysql://u:hush@h/d"})
+    assert "hush" not in str(refused.value)
+    settings = Settings.from_environment(
+        {**INSTANCE, "MNEMOSYNE_DB_IAM_AUTH": "false", "MNEMOSYNE_DB_PASSWORD": "hush"}
+    )
+    assert "hush" not in repr(settings)

@@ -5,6 +5,7 @@ Opens nothing before the first checkout.
 
 import io
 import re
+import select
 import socket
 import threading
 import time
@@ -17,7 +18,7 @@ import pg8000.dbapi
 import pg8000.exceptions
 import pg8000.native
 
-from mnemosyne.errors import InvalidRequest, Misconfigured, NotFound, Unavailable, Uncertain
+from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, NotFound, Unavailable, Uncertain
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -27,6 +28,8 @@ CHECKOUT_TIMEOUT_SECONDS = 10.0
 SOCKET_TIMEOUT_SECONDS = 45.0
 """Longer than the server's own statement_timeout: reached only where the server no longer answers at all."""
 MAX_AGE_SECONDS = 30 * 60.0
+TRUSTED_SECONDS = 1.0
+"""How long after its last use an idle session is taken without asking the server, which costs a round trip."""
 
 # Settings that cost no round trip because they travel with the connection request. Every search is planned
 # for its own filters: a generic plan scans the table where a filter is optional.
@@ -47,6 +50,9 @@ SESSION_OPTIONS = " ".join(
 # SQLSTATEs after which the same statement may well succeed: connection, resources, shutdown, lock, deadlock.
 _TRANSIENT = re.compile(r"08...|53...|57P0[1-5]|57014|40001|40P01|55P03|25P0[3-4]")
 
+# Refusals that no retry mends: authentication, privileges, no such database, no such role.
+_WILL_STAY_REFUSED = ("28000", "28P01", "3D000", "42501")
+
 Row = list[Any]
 
 
@@ -54,16 +60,28 @@ class Session:
     """One connection, on which named statements are prepared once and run in one round trip each."""
 
     def __init__(self, connection: Any, socket_timeout: float | None) -> None:
-        # A vector as text overflows the driver's buffer; with Nagle's algorithm each such write stalls 40 ms.
-        if connection._usock.family != socket.AF_UNIX:
-            connection._usock.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        _prepare(connection._usock)
         connection._usock.settimeout(socket_timeout)
         self._connection = connection
         self._prepared: dict[str, Any] = {}
-        self.opened_at = time.monotonic()
+        self.opened_at = self.used_at = time.monotonic()
         self.has_incoming = False
         """Whether this session has made its temporary table for memories on their way in."""
         self.broken = False
+
+    def answers(self) -> bool:
+        """Whether an idle session is still good: the server has not cut it and, after a while, answers when asked."""
+        waiting = select.poll()
+        waiting.register(self._connection._usock, select.POLLIN)
+        if waiting.poll(0):  # it has closed the connection, or is saying why it will
+            return False
+        if time.monotonic() < self.used_at + TRUSTED_SECONDS:
+            return True
+        try:
+            self.script("")
+        except Unavailable:
+            return False
+        return True
 
     def run(self, sql: LiteralString, **parameters: object) -> list[Row]:
         """The rows of one statement; raises Unavailable where the database is away."""
@@ -167,15 +185,34 @@ def opener(url: str, *, socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS) -
     def open_session() -> Session:
         try:
             return Session(pg8000.dbapi.connect(**arguments), socket_timeout)
+        except pg8000.exceptions.DatabaseError as exc:
+            raise refused(exc, "the database") from exc
         except (pg8000.exceptions.Error, OSError) as exc:
-            raise Unavailable(f"the database cannot be reached: {_reason(exc)}") from exc
+            log.warning("database_unreachable", error=str(exc))
+            raise Unavailable("the database cannot be reached") from exc
 
     return open_session
 
 
-def _reason(exc: BaseException) -> str:
-    detail = exc.args[0] if exc.args else exc
-    return str(detail.get("M", detail)) if isinstance(detail, Mapping) else str(detail)
+def refused(exc: pg8000.exceptions.DatabaseError, where: str) -> MnemosyneError:
+    """What it means that the server refused to open a session."""
+    detail = exc.args[0] if exc.args and isinstance(exc.args[0], Mapping) else {}
+    if str(detail.get("C", "")) in _WILL_STAY_REFUSED:
+        return Misconfigured(f"{where} refuses the connection: {detail.get('M', exc)}")
+    return Unavailable("the database cannot be reached")
+
+
+def _prepare(connected: socket.socket) -> None:
+    if connected.family == socket.AF_UNIX:
+        return
+    # A vector as text overflows the driver's buffer; with Nagle's algorithm each such write stalls 40 ms.
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        # A server that vanished without a word, as in a failover, is noticed long before the socket's own timeout.
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 15_000)
 
 
 class Pool:
@@ -222,7 +259,7 @@ class Pool:
                     return None
                 session = self._idle.pop()
                 usable = session.opened_at > max(oldest, self._distrust_before)
-            if usable:
+            if usable and session.answers():
                 return session
             session.close()
 
@@ -232,6 +269,7 @@ class Pool:
                 self._distrust_before = time.monotonic()
             keep = not session.broken and session.opened_at > self._distrust_before
             if keep:
+                session.used_at = time.monotonic()
                 self._idle.append(session)
         if not keep:
             session.close()

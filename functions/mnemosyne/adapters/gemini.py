@@ -1,6 +1,7 @@
 """Gemini embeddings through google-genai: Vertex AI with default credentials, or an API key."""
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
@@ -18,6 +19,14 @@ RETRIED = [408, 429, 500, 502, 503, 504]
 MODELS_WITH_PREFIXES = ("gemini-embedding-2",)
 
 
+@dataclass(frozen=True)
+class VertexAi:
+    """Where the models are used with default credentials; empty: as those say, and globally."""
+
+    project: str = ""
+    location: str = ""
+
+
 class GeminiEmbedder:
     """The Embedder on the Gemini API. Builds its one client on first use and keeps it: a collected client is closed.
 
@@ -27,9 +36,10 @@ class GeminiEmbedder:
     chunk_characters = 4_000
     lexical_weight = 0.4  # between what was best for meaning alone (.3) and for the offline embedder (.5)
 
-    def __init__(self, model: str, dimension: int) -> None:
+    def __init__(self, model: str, dimension: int, vertex: VertexAi | None = None) -> None:
         self.model = model
         self.dimension = dimension
+        self._vertex = vertex
         self._prefixes = model.startswith(MODELS_WITH_PREFIXES)
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -50,7 +60,16 @@ class GeminiEmbedder:
         retry = types.HttpRetryOptions(
             attempts=ATTEMPTS, initial_delay=0.5, max_delay=4.0, exp_base=2.0, http_status_codes=RETRIED
         )
-        return genai.Client(http_options=types.HttpOptions(timeout=TIMEOUT_MILLISECONDS, retry_options=retry))
+        options = types.HttpOptions(timeout=TIMEOUT_MILLISECONDS, retry_options=retry)
+        if self._vertex is None:
+            return genai.Client(vertexai=False, http_options=options)
+        # Said outright: from its own variables the client would not take them where it has a base URL.
+        return genai.Client(
+            vertexai=True,
+            project=self._vertex.project or None,
+            location=self._vertex.location or None,
+            http_options=options,
+        )
 
     def _embed(self, texts: Sequence[str], task: str) -> list[Vector]:
         import httpx2

@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 import mnemosyne
 from mnemosyne.domain.parsing import parse
-from mnemosyne.errors import MnemosyneError, Unavailable, Uncertain
+from mnemosyne.errors import Misconfigured, MnemosyneError, Unavailable, Uncertain
 from mnemosyne.mcp.tool import Caller, Reply, Tool
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.observability import EventLog, current_trace
@@ -81,15 +81,17 @@ def call(tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services
     except Unavailable as exc:
         log.warning("tool_unavailable", tool=tool.name, namespace=caller.namespace, error=str(exc))
         return _error(f"temporarily unavailable, nothing was changed, try again shortly: {exc}")
+    except Misconfigured as exc:
+        log.error("misconfigured", tool=tool.name, namespace=caller.namespace, error=str(exc))
+        return _error(f"the server is misconfigured; its operator finds how in the log under trace id {_trace_id()}")
     except MnemosyneError as exc:
         log.info("tool_refused", tool=tool.name, namespace=caller.namespace, error=type(exc).__name__)
         return _error(str(exc))
     except Exception:  # the edge: a fault of our own is told without its inside, and logged with all of it
-        trace = current_trace()
         log.exception("tool_crashed", tool=tool.name, namespace=caller.namespace)
         return _error(
             "internal error; it has been logged, and calling again with the same arguments will likely fail the "
-            f"same way. Trace id: {trace.trace_id if trace else 'none'}"
+            f"same way. Trace id: {_trace_id()}"
         )
     return _success(reply)
 
@@ -97,6 +99,11 @@ def call(tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services
 def _arguments(tool: Tool[Any], arguments: Mapping[str, Any]) -> Any:
     present = {name: value for name, value in arguments.items() if value is not None}
     return parse(tool.arguments, present, of=tool.name)
+
+
+def _trace_id() -> str:
+    trace = current_trace()
+    return trace.trace_id if trace else "none"
 
 
 def _success(reply: Reply) -> mcp_types.CallToolResult:

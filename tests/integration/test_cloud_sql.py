@@ -1,0 +1,191 @@
+"""The real Cloud SQL Connector, with IAM, over mutual TLS to a real PostgreSQL: how it connects, and how it fails."""
+
+import socket
+import tempfile
+import threading
+import time
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.local import postgres
+from mnemosyne.adapters import cloud_sql
+from mnemosyne.adapters.cloud_sql import CloudSql
+from mnemosyne.adapters.connections import TRUSTED_SECONDS, Pool, opener
+from mnemosyne.errors import Misconfigured, Unavailable
+from tests.fakes_wire.cloud_sql import INSTANCE, REGION, CloudSqlInstance
+from tests.fakes_wire.metadata import EMAIL, MetadataServer
+from tests.waiting import wait_until
+
+ROLE = EMAIL.removesuffix(".gserviceaccount.com")
+
+
+@pytest.fixture(scope="module")
+def _instance(cluster: postgres.EmbeddedPostgres) -> Iterator[CloudSqlInstance]:
+    owner = opener(cluster.url(postgres.OWNER))()
+    owner.script(f'CREATE ROLE "{ROLE}" LOGIN IN ROLE mnemosyne_runtime')
+    with (
+        tempfile.TemporaryDirectory() as home,
+        pytest.MonkeyPatch.context() as patch,
+        MetadataServer().serving() as metadata,
+        CloudSqlInstance(cluster.socket_directory / ".s.PGSQL.5432", Path(home)).serving() as instance,
+    ):
+        patch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(metadata.write_credentials(Path(home) / "key.json")))
+        yield instance
+    socket.setdefaulttimeout(None)
+    owner.script(f'DROP ROLE "{ROLE}"')
+    owner.close()
+
+
+@pytest.fixture
+def instance(_instance: CloudSqlInstance) -> CloudSqlInstance:
+    """The instance without any fault."""
+    _instance.fault = None
+    _instance.mute = False
+    _instance.refuse_certificates_before = None
+    _instance.calls.clear()
+    return _instance
+
+
+def _opener(api: CloudSqlInstance, **changed: Any) -> CloudSql:
+    settings: dict[str, Any] = {"user": EMAIL, "database": postgres.DATABASE, "password": None, "ip_type": "PRIVATE"}
+    name = changed.pop("instance", INSTANCE)
+    return CloudSql(name, admin_endpoint=api.url, **(settings | changed))
+
+
+def test_a_session_logs_in_as_the_service_account_and_has_all_settings(instance: CloudSqlInstance) -> None:
+    session = _opener(instance)()
+    assert session.run("SELECT current_user") == [[ROLE]]
+    assert session.run("SELECT current_setting('statement_timeout'), current_setting('hnsw.ef_search')") == [
+        ["30s", "200"]
+    ]
+    assert session._connection._usock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    assert session._connection._usock.gettimeout() == 45.0
+    session.close()
+
+
+def test_the_second_session_asks_the_admin_api_nothing(instance: CloudSqlInstance) -> None:
+    open_session = _opener(instance)
+    open_session().close()
+    asked = len(instance.calls)
+    assert asked == 2
+    open_session().close()
+    assert len(instance.calls) == asked
+
+
+def test_large_statements_and_answers_pass(instance: CloudSqlInstance) -> None:
+    session = _opener(instance)()
+    text = "x" * 3_000_000
+    assert session.run("SELECT CAST(:text AS text)", text=text) == [[text]]
+    session.close()
+
+
+def test_when_all_backends_are_killed_the_next_checkout_works(
+    instance: CloudSqlInstance, cluster: postgres.EmbeddedPostgres
+) -> None:
+    pool = Pool(_opener(instance), 4)
+    with pool.session() as one, pool.session() as two:
+        one.run("SELECT 1")
+        two.run("SELECT 1")
+    owner = opener(cluster.url(postgres.OWNER))()
+    owner.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = :role", role=ROLE)
+    owner.close()
+    killed = time.monotonic()
+    wait_until(lambda: time.monotonic() > killed + TRUSTED_SECONDS, "idle sessions are asked before they are used")
+    for _ in range(10):
+        with pool.session() as session:
+            assert session.run("SELECT 1") == [[1]]
+    pool.close()
+
+
+def test_a_certificate_that_the_server_no_longer_takes_is_renewed(instance: CloudSqlInstance) -> None:
+    open_session = _opener(instance)
+    open_session().close()
+    threading.Event().wait(1.1)  # certificates are dated to the second
+    instance.refuse_certificates_before = datetime.now(UTC).replace(microsecond=0)
+    session = open_session()
+    assert session.run("SELECT 1") == [[1]]
+    assert len(instance.calls) == 4
+    session.close()
+
+
+def test_an_admin_api_that_answers_503_twice_is_asked_again(instance: CloudSqlInstance) -> None:
+    instance.fault = lambda api, path: (503, {"error": {"message": "again"}}) if len(api.calls) <= 2 else None
+    session = _opener(instance)()
+    assert session.run("SELECT 1") == [[1]]
+    session.close()
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ({"instance": INSTANCE.replace(REGION, "us-east1")}, "Provided region was mismatched"),
+        ({"user": "nobody@test-project.iam.gserviceaccount.com"}, 'role "nobody@test-project.iam" does not exist'),
+        ({"database": "nowhere"}, 'database "nowhere" does not exist'),
+        ({"ip_type": "PSC"}, "does not have any IP addresses matching preference: PSC"),
+    ],
+    ids=["region", "user", "database", "address"],
+)
+def test_what_no_retry_mends_is_said_to_be_misconfigured(
+    instance: CloudSqlInstance, changed: dict[str, Any], message: str
+) -> None:
+    with pytest.raises(Misconfigured, match=message):
+        _opener(instance, **changed)()
+
+
+def test_an_admin_api_that_refuses_the_service_account_says_which_role_is_missing(instance: CloudSqlInstance) -> None:
+    instance.fault = lambda api, path: (403, {"error": {"message": "not authorised"}})
+    with pytest.raises(Misconfigured, match=r"403: not authorised\).*roles/cloudsql.client"):
+        _opener(instance)()
+
+
+def _hang(instance: CloudSqlInstance, where: str) -> Callable[[], None]:
+    """Makes that part hang; what it returns lets it go."""
+
+    def hang(api: CloudSqlInstance, path: str) -> None:
+        api.released.wait(30)
+
+    if where == "handshake":
+        instance.mute = True
+    else:
+        instance.fault = hang
+
+    def let_go() -> None:
+        instance.mute = False
+        instance.fault = None
+
+    return let_go
+
+
+@pytest.mark.parametrize("where", ["handshake", "admin api"])
+def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
+    instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch, where: str
+) -> None:
+    monkeypatch.setattr(cloud_sql, "CONNECT_TIMEOUT_SECONDS", 2.0)
+    monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 0.5)
+    pool = Pool(_opener(instance), 2)
+    let_go = _hang(instance, where)
+    with (
+        pytest.raises(Unavailable, match=r"the database (gave no connection within|cannot be reached)"),
+        pool.session(),
+    ):
+        pass
+    let_go()
+    for _ in range(50):
+        with pool.session() as session:
+            session.broken = True  # so that each opens one of its own
+            assert session.run("SELECT 1") == [[1]]
+    pool.close()
+
+
+def test_a_query_that_hangs_is_given_up_and_fifty_further_run(instance: CloudSqlInstance) -> None:
+    pool = Pool(_opener(instance, socket_timeout=0.5), 2)
+    with pytest.raises(Unavailable, match="the connection was lost"), pool.session() as session:
+        session.run("SELECT pg_sleep(20)")
+    for _ in range(50):
+        with pool.session() as session:
+            assert session.run("SELECT 1") == [[1]]
+    pool.close()
