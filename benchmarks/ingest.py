@@ -35,14 +35,15 @@ from infra.local.functions import FunctionProcess  # noqa: E402
 from mnemosyne.adapters import copy_binary, rows, sql  # noqa: E402
 from mnemosyne.adapters.connections import Pool, Session, opener  # noqa: E402
 from mnemosyne.adapters.local_queue import LocalQueue  # noqa: E402
-from mnemosyne.adapters.offline import DIMENSION as OFFLINE_DIMENSION  # noqa: E402
+from mnemosyne.adapters.offline import SPACE as OFFLINE  # noqa: E402
 from mnemosyne.adapters.offline import OfflineEmbedder  # noqa: E402
 from mnemosyne.adapters.postgres import PostgresStore  # noqa: E402
+from mnemosyne.domain.embedding_space import EmbeddingSpace  # noqa: E402
 from mnemosyne.domain.memory import IngestRequest  # noqa: E402
 from mnemosyne.ids import new_id  # noqa: E402
 from mnemosyne.ports import Vector  # noqa: E402
 
-DIMENSION = 768
+SPACE = EmbeddingSpace("bench", 768)
 BATCH = 100
 NAMESPACE = "default"
 REPEATS = 3
@@ -111,7 +112,7 @@ def upserts(server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
     for _ in range(REPEATS):
         owner.script("TRUNCATE memories CASCADE; TRUNCATE ingest_requests")
         owner.script("CHECKPOINT")
-        made = make(count, DIMENSION)
+        made = make(count, SPACE.dimension)
         for name, way in (("asyncpg, executemany", _asyncpg_upsert), ("asyncpg, COPY", _asyncpg_copy)):
             keep(name, rate(count, lambda: asyncio.run(_asyncpg(server, made, way))))  # noqa: B023
             owner.script("TRUNCATE memories CASCADE")
@@ -122,7 +123,7 @@ def upserts(server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
             keep("touches alone", rate(count, lambda: _touch(session, made)))  # noqa: B023
         owner.script("TRUNCATE memories CASCADE")
         owner.script("CHECKPOINT")
-        store = PostgresStore(pool, DIMENSION)
+        store = PostgresStore(pool, SPACE)
         keep("claim to commit", rate(count, lambda: _claim(store, made)))  # noqa: B023
         again = [(IngestRequest.of(new_id(), content=r.content, timestamp=r.timestamp), v) for r, v in made]
         keep("claim to commit, duplicates", rate(count, lambda: _claim(store, again)))  # noqa: B023
@@ -228,7 +229,7 @@ def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int
     embedder = OfflineEmbedder(None)
     for size, total in ((1, count // 4), (BATCH, count)):
         for workers in (1, 4):
-            made = [r for r, _ in make(total, OFFLINE_DIMENSION)]
+            made = [r for r, _ in make(total, OFFLINE.dimension)]
             vectors = embedder.embed_documents([request.content for request in made])
             rows_made = list(zip(made, vectors, strict=True))
             by_hand = bare(server, rows_made, size, workers)
@@ -247,7 +248,7 @@ def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int
 
 def make_one() -> list[IngestRequest]:
     """One memory."""
-    return [request for request, _ in make(1, OFFLINE_DIMENSION)]
+    return [request for request, _ in make(1, OFFLINE.dimension)]
 
 
 def _send(queue: LocalQueue, made: Sequence[IngestRequest], size: int, owner: Session) -> None:
@@ -272,7 +273,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         server = postgres.start(DataDir.at(scratch))
         try:
-            postgres.prepare(server, dimension=DIMENSION)
+            postgres.prepare(server, SPACE)
             best = upserts(server, count)
         finally:
             server.stop()
@@ -280,15 +281,15 @@ def main() -> None:
         directory = DataDir.at(scratch)
         server = postgres.start(directory)
         try:
-            postgres.prepare(server, dimension=OFFLINE_DIMENSION)
+            postgres.prepare(server, OFFLINE)
             figures = end_to_end(directory, server, count)
         finally:
             server.stop()
     fastest = max(figure for name, figure in best.items() if name.startswith("asyncpg"))
-    print(f"\nOne connection, batches of {BATCH}, {DIMENSION} dimensions, no vector index (best of {REPEATS}):")
+    print(f"\nOne connection, batches of {BATCH}, {SPACE.dimension} dimensions, no vector index (best of {REPEATS}):")
     for name, figure in best.items():
         print(f"  {name:30}{figure:10,.0f} rows/s{figure / fastest:8.2f} x asyncpg's best")
-    print(f"\nFrom publish to stored, {OFFLINE_DIMENSION} dimensions, with all indexes:")
+    print(f"\nFrom publish to stored, {OFFLINE.dimension} dimensions, with all indexes:")
     for name, row in figures.items():
         print(f"  {name:30}{row['pipeline']:10,.0f} /s   bare pg8000 {row['bare']:8,.0f} /s   ratio {row['ratio']:.2f}")
     results = ROOT / "benchmarks" / "results"

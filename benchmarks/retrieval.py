@@ -22,7 +22,7 @@ sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
 from infra.local import postgres  # noqa: E402
 from infra.local.data_dir import DataDir  # noqa: E402
 from mnemosyne.adapters.connections import Pool, opener  # noqa: E402
-from mnemosyne.adapters.offline import DIMENSION, OfflineEmbedder  # noqa: E402
+from mnemosyne.adapters.offline import SPACE, OfflineEmbedder  # noqa: E402
 from mnemosyne.adapters.postgres import PostgresStore  # noqa: E402
 from mnemosyne.domain.memory import IngestRequest  # noqa: E402
 from mnemosyne.domain.message import IngestMessage  # noqa: E402
@@ -88,7 +88,7 @@ def run(
     """Every mode on one collection."""
     embedder = OfflineEmbedder(scratch / f"{collection.name}.bin")
     pool = Pool(opener(server.url(postgres.RUNTIME_USER)), 1)
-    memories = PostgresStore(pool, DIMENSION)
+    memories = PostgresStore(pool, SPACE)
     names = store(collection, memories, embedder)
     owner = opener(server.url(postgres.OWNER))()
     owner.script("ANALYZE memories")
@@ -98,7 +98,7 @@ def run(
         def search(question: str) -> Sequence[str]:
             vector = None if words_only else embedder.embed_query(question)
             query = SearchQuery(query=question, mode=mode, limit=10)
-            hits = memories.search(collection.name, query, vector, lexical_weight=weight).hits
+            hits = memories.search(collection.name, query, vector, model=embedder.model, lexical_weight=weight).hits
             return [names[str(hit.id)] for hit in hits]
 
         return search
@@ -134,7 +134,7 @@ def main() -> None:
         with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
             server = postgres.start(DataDir.at(scratch))
             try:
-                postgres.prepare(server, dimension=DIMENSION)
+                postgres.prepare(server, SPACE)
                 results[collection.name] = run(collection, server, Path(scratch), weights=arguments.weights)
             finally:
                 server.stop()

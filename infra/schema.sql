@@ -2,10 +2,24 @@
 
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
+CREATE FUNCTION public.fit_rows_to_pages(p_dimension integer) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    IF p_dimension <= 1000 THEN
+        ALTER TABLE memories SET (fillfactor = 66, toast_tuple_target = 2688);
+    ELSIF p_dimension <= 1700 THEN
+        ALTER TABLE memories SET (fillfactor = 50, toast_tuple_target = 4032);
+    ELSE
+        ALTER TABLE memories SET (fillfactor = 100, toast_tuple_target = 8160);
+    END IF;
+END
+$$;
 CREATE FUNCTION public.memory_quality(rating_count integer, rating_sum integer, fetches bigint) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN LEAST(1.0, (((1.0 + (((rating_sum + rating_count))::numeric / 2.0)) / (2.0 + (rating_count)::numeric)) + (0.2 * LEAST(1.0, (ln((1.0 + (fetches)::numeric)) / ln(101.0))))));
-CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) RETURNS json
+CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     AS $_$
@@ -35,6 +49,14 @@ DECLARE
     hits json;
     considered integer;
 BEGIN
+    -- Holds off a move to another space until this search has ended.
+    LOCK TABLE memories IN ACCESS SHARE MODE;
+    IF p_vector IS NOT NULL AND (p_model, vector_dims(vector_)) IS DISTINCT FROM (
+        SELECT ROW (s.model, a.atttypmod) FROM embedding_space s, pg_attribute a
+        WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
+    ) THEN
+        RETURN NULL;
+    END IF;
     EXECUTE 'EXPLAIN (FORMAT JSON) SELECT 1 FROM memories WHERE namespace = $1'
         ' AND ($2 IS NULL OR "timestamp" >= $2) AND ($3 IS NULL OR "timestamp" < $3)'
         ' AND ($4 IS NULL OR tag_keys && $4) AND ($5 IS NULL OR tag_keys @> $5)'
@@ -238,6 +260,15 @@ CREATE TABLE public.dead_letters (
     cause text NOT NULL,
     dead_lettered_at timestamp with time zone DEFAULT now() NOT NULL
 );
+CREATE TABLE public.embedding_space (
+    only_row boolean DEFAULT true NOT NULL,
+    model text NOT NULL,
+    previous_model text,
+    previous_dimension integer,
+    next_model text,
+    next_dimension integer,
+    CONSTRAINT embedding_space_only_row_check CHECK (only_row)
+);
 CREATE TABLE public.ingest_requests (
     namespace text NOT NULL,
     request_id uuid NOT NULL,
@@ -305,6 +336,8 @@ CREATE TABLE public.schema_migrations (
 );
 ALTER TABLE ONLY public.dead_letters
     ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (namespace, message_id);
+ALTER TABLE ONLY public.embedding_space
+    ADD CONSTRAINT embedding_space_pkey PRIMARY KEY (only_row);
 ALTER TABLE ONLY public.ingest_requests
     ADD CONSTRAINT ingest_requests_pkey PRIMARY KEY (namespace, request_id);
 ALTER TABLE ONLY public.memories
@@ -338,10 +371,12 @@ CREATE POLICY namespace_isolation ON public.ingest_requests TO mnemosyne_runtime
 CREATE POLICY namespace_isolation ON public.memories TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
 CREATE POLICY namespace_isolation ON public.memory_chunks TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
 CREATE POLICY namespace_isolation ON public.memory_ratings TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
-REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) TO mnemosyne_runtime;
+REVOKE ALL ON FUNCTION public.fit_rows_to_pages(p_dimension integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) TO mnemosyne_runtime;
 REVOKE ALL ON FUNCTION public.search_terms(p_query text) FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE ON TABLE public.dead_letters TO mnemosyne_runtime;
+GRANT SELECT ON TABLE public.embedding_space TO mnemosyne_runtime;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_runtime;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;
 GRANT SELECT,INSERT ON TABLE public.memory_chunks TO mnemosyne_runtime;

@@ -17,7 +17,7 @@ from infra.local.data_dir import DataDir
 from mnemosyne.adapters.connections import Pool, opener
 from mnemosyne.adapters.postgres import PostgresStore
 from tests.dev import DevServer
-from tests.fakes import FakeEmbedder
+from tests.fakes import FAKE_SPACE
 from tests.waiting import wait_until
 
 settings.register_profile("machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -30,7 +30,7 @@ def cluster() -> Iterator[postgres.EmbeddedPostgres]:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-test-") as directory:
         server = postgres.start(DataDir.at(directory))
         try:
-            postgres.prepare(server, dimension=FakeEmbedder.dimension)
+            postgres.prepare(server, FAKE_SPACE)
             yield server
         finally:
             server.stop()
@@ -74,7 +74,7 @@ def pool(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
 @pytest.fixture
 def store(pool: Pool) -> PostgresStore:
     """The real store on this test's database."""
-    return PostgresStore(pool, FakeEmbedder.dimension)
+    return PostgresStore(pool, FAKE_SPACE)
 
 
 def _as_owner(cluster: postgres.EmbeddedPostgres, statement: str) -> None:

@@ -11,6 +11,7 @@ from uuid import UUID
 import numpy as np
 
 from mnemosyne.domain.chronicle import tag_key
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
     DeadLetter,
     ExportedMemory,
@@ -26,18 +27,19 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch
-from mnemosyne.errors import Conflict, NotFound, Unavailable
+from mnemosyne.errors import Conflict, NotFound, SpaceChanged, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
+FAKE_SPACE = EmbeddingSpace("fake", 64)
 
 
 class FakeEmbedder:
     """Each word is a direction: texts that share words are near."""
 
-    model = "fake"
-    dimension = 64
+    model = FAKE_SPACE.model
+    dimension = FAKE_SPACE.dimension
     chunk_characters = 200
     lexical_weight = 0.5
 
@@ -148,6 +150,7 @@ class FakeStore:
         self.requests: dict[tuple[str, UUID], IngestStatus] = {}
         self.locked: set[tuple[str, str]] = set()
         self.letters: dict[tuple[str, str], DeadLetter] = {}
+        self.space = FAKE_SPACE
 
     def by_hash(self, namespace: str, content_hash: str) -> Memory | None:
         found = (m for n, m, _ in self.memories.values() if (n, m.content_hash) == (namespace, content_hash))
@@ -224,7 +227,11 @@ class FakeStore:
                 known[i] = IngestStatus(request_id=i, state=IngestState.UNKNOWN, memory_id=i, error=error)
         return known
 
-    def search(self, namespace: str, query: SearchQuery, vector: Vector | None, *, lexical_weight: float) -> Ranking:
+    def search(
+        self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float
+    ) -> Ranking:
+        if vector is not None and model != self.space.model:
+            raise SpaceChanged(f"the memories are no more in the space of {model}")
         hits = []
         for n, m, vectors in self.memories.values():
             if n != namespace or not _passes(m, query.filters):

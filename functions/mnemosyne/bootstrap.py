@@ -7,6 +7,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Services
@@ -52,7 +53,8 @@ class Backends:
         self._pool = _Once(lambda: _pool(settings))
         self._memories = _Once(lambda: _memories(settings, self._pool()))
         self._queue = _Once(lambda: _queue(settings))
-        self._embedder = _Once(lambda: _embedder(settings))
+        self._embedders: dict[EmbeddingSpace, Embedder] = {}
+        self._building = threading.Lock()
 
     @property
     def memories(self) -> MemoryStore:
@@ -66,8 +68,15 @@ class Backends:
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder the settings name."""
-        return self._embedder()
+        """The embedder of the space that the memories are in."""
+        return self.embedder_of(self.memories.space)
+
+    def embedder_of(self, space: EmbeddingSpace) -> Embedder:
+        """The embedder of that space; each is built once."""
+        with self._building:
+            if space not in self._embedders:
+                self._embedders[space] = _embedder(self.settings, space)
+            return self._embedders[space]
 
     @property
     def clock(self) -> Clock:
@@ -81,7 +90,7 @@ class Backends:
 
         def load() -> None:
             try:
-                self.embedder.embed_query("warm")
+                self.embedder_of(embedding_space(self.settings)).embed_query("warm")
             except Misconfigured as exc:
                 log.error("embedder_misconfigured", error=str(exc))
 
@@ -124,7 +133,7 @@ def _pool(settings: Settings) -> "Pool":
 def _memories(settings: Settings, pool: "Pool") -> MemoryStore:
     from mnemosyne.adapters.postgres import PostgresStore
 
-    return PostgresStore(pool, settings.embedding_dimension)
+    return PostgresStore(pool, embedding_space(settings))
 
 
 def _queue(settings: Settings) -> IngestQueue:
@@ -137,29 +146,40 @@ def _queue(settings: Settings) -> IngestQueue:
     return PubSubQueue(settings.topic)
 
 
-def _embedder(settings: Settings) -> Embedder:
+def embedding_space(settings: Settings) -> EmbeddingSpace:
+    """The space that the settings name; raises Misconfigured where the offline embedder has no such dimension."""
+    if settings.embedder == "gemini":
+        return EmbeddingSpace(settings.embedding_model, settings.embedding_dimension)
+    from mnemosyne.adapters.offline import SPACE
+
+    if settings.embedding_dimension != SPACE.dimension:
+        raise Misconfigured(
+            f"MNEMOSYNE_EMBEDDING_DIMENSION is {settings.embedding_dimension}, but the offline embedder makes {SPACE}"
+        )
+    return SPACE
+
+
+def _embedder(settings: Settings, space: EmbeddingSpace) -> Embedder:
     from mnemosyne.adapters.batching import MicroBatchingEmbedder
 
-    if settings.embedder == "gemini":
+    if space.model.startswith("gemini-"):
         from mnemosyne.adapters.gemini import GeminiEmbedder, VertexAi
 
         vertex = VertexAi(settings.google_cloud_project, settings.google_cloud_location)
         return MicroBatchingEmbedder(
             GeminiEmbedder(
-                settings.embedding_model,
-                settings.embedding_dimension,
+                space.model,
+                space.dimension,
                 vertex if settings.google_genai_use_vertexai else None,
             )
         )
-    from mnemosyne.adapters.offline import OfflineEmbedder
+    from mnemosyne.adapters.offline import SPACE, OfflineEmbedder
 
-    embedder = OfflineEmbedder(Path(settings.offline_statistics) if settings.offline_statistics else None)
-    if embedder.dimension != settings.embedding_dimension:
-        raise Misconfigured(
-            f"MNEMOSYNE_EMBEDDING_DIMENSION is {settings.embedding_dimension}, but the embedder "
-            f"{embedder.model} makes {embedder.dimension}"
-        )
-    return MicroBatchingEmbedder(embedder)
+    if space != SPACE:
+        raise Misconfigured(f"there is no embedder for {space}: Gemini's models are named gemini-…, offline is {SPACE}")
+    return MicroBatchingEmbedder(
+        OfflineEmbedder(Path(settings.offline_statistics) if settings.offline_statistics else None)
+    )
 
 
 @lru_cache(maxsize=1)

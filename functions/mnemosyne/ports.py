@@ -9,6 +9,7 @@ from uuid import UUID
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
     DeadLetter,
     ExportedMemory,
@@ -80,7 +81,10 @@ class Claim(Protocol):
         """The requests whose content another delivery is storing at this moment."""
 
     def store(self, embeddings: Sequence[Sequence[Vector]], model: str) -> Mapping[UUID, IngestStatus]:
-        """Store the new requests' memories, each with one vector per chunk, and record the outcomes."""
+        """Store the new requests' memories, each with one vector per chunk, and record the outcomes.
+
+        Raises SpaceChanged where the memories have moved to another space than that model's.
+        """
 
 
 class MemoryStore(Protocol):
@@ -110,8 +114,17 @@ class MemoryStore(Protocol):
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """What is known of each request; those not yet seen are absent."""
 
-    def search(self, namespace: str, query: SearchQuery, vector: Vector | None, *, lexical_weight: float) -> Ranking:
-        """The best memories within the filters; by words alone where there is no vector."""
+    @property
+    def space(self) -> EmbeddingSpace:
+        """The space that the memories are in, as far as known: a claim or search that finds another one says so."""
+
+    def search(
+        self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float
+    ) -> Ranking:
+        """The best memories within the filters; by words alone where there is no vector, which is of that model.
+
+        Raises SpaceChanged where the memories have moved to another.
+        """
 
     def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
         """One memory, whole; counted, since what is read is worth more."""
@@ -157,7 +170,7 @@ class Services(Protocol):
 
     @property
     def embedder(self) -> Embedder:
-        """What turns text into vectors."""
+        """What turns text into vectors of the memories' space."""
 
     @property
     def clock(self) -> Clock:

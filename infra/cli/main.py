@@ -10,6 +10,7 @@ from infra.cli.export import export
 from infra.cli.import_ import import_
 from infra.cli.migrate import migrate
 from infra.cli.redrive import redrive
+from infra.cli.reembed import reembed
 from infra.cli.stdio import stdio
 from mnemosyne.errors import MnemosyneError
 
@@ -25,6 +26,7 @@ cli.add_command(export)
 cli.add_command(import_)
 cli.add_command(migrate)
 cli.add_command(redrive)
+cli.add_command(reembed)
 cli.add_command(stdio)
 
 

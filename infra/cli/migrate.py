@@ -18,7 +18,7 @@ def migrate(status: bool, as_json: bool) -> None:
     session = bootstrap.session_opener(settings, patient=True)()
     try:
         if not status:
-            migrations.migrate(session, bootstrap.migrations(), dimension=settings.embedding_dimension)
+            migrations.migrate(session, bootstrap.migrations(), space=bootstrap.embedding_space(settings))
         known = migrations.status(session, bootstrap.migrations())
     finally:
         session.close()

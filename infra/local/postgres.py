@@ -22,6 +22,7 @@ from infra.local.data_dir import DataDir
 from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
 from mnemosyne.adapters.connections import Session, opener
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 
 if TYPE_CHECKING:
@@ -115,7 +116,7 @@ def restart(postgres: EmbeddedPostgres, directory: DataDir) -> None:
         raise Misconfigured(f"PostgreSQL did not start: {_summary(exc)}") from exc
 
 
-def prepare(postgres: EmbeddedPostgres, *, dimension: int) -> None:
+def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
     """Make the database, bring its schema up to date, and make the login the functions run as."""
     session = opener(postgres.url(OWNER, OWNER))()
     try:
@@ -129,7 +130,7 @@ def prepare(postgres: EmbeddedPostgres, *, dimension: int) -> None:
         session.close()
     session = opener(postgres.url(OWNER), socket_timeout=None)()
     try:
-        migrations.migrate(session, bootstrap.migrations(), dimension=dimension)
+        migrations.migrate(session, bootstrap.migrations(), space=space)
         _make_login(session)
     finally:
         session.close()

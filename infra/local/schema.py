@@ -6,8 +6,9 @@ import tempfile
 
 from infra.local import postgres
 from infra.local.data_dir import DataDir
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 
-CLOUD_DIMENSION = 768
+CLOUD_SPACE = EmbeddingSpace("gemini-embedding-001", 768)
 HEADER = """\
 -- The schema as all migrations together leave it, for reading. Made by `make schema`; a test proves it is true.
 
@@ -36,7 +37,7 @@ def main() -> None:
     with tempfile.TemporaryDirectory() as directory:
         server = postgres.start(DataDir.at(directory))
         try:
-            postgres.prepare(server, dimension=CLOUD_DIMENSION)
+            postgres.prepare(server, CLOUD_SPACE)
             sys.stdout.write(dump(server, postgres.DATABASE))
         finally:
             server.stop()

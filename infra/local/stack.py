@@ -14,7 +14,7 @@ from infra.local.data_dir import DataDir
 from infra.local.delivery import Delivery
 from infra.local.functions import FunctionProcess
 from mnemosyne.adapters.local_queue import LocalQueue
-from mnemosyne.adapters.offline import DIMENSION
+from mnemosyne.adapters.offline import SPACE
 from mnemosyne.errors import Misconfigured
 from mnemosyne.settings import Settings
 
@@ -54,7 +54,7 @@ def environment(directory: DataDir, database: postgres.EmbeddedPostgres) -> dict
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
         "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",
         "MNEMOSYNE_EMBEDDER": "offline",
-        "MNEMOSYNE_EMBEDDING_DIMENSION": str(DIMENSION),
+        "MNEMOSYNE_EMBEDDING_DIMENSION": str(SPACE.dimension),
         "MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics),
     }
 
@@ -65,7 +65,7 @@ def database(directory: DataDir) -> Iterator[postgres.EmbeddedPostgres]:
     with fasteners.InterProcessLock(directory.starting):  # two that start at once would initialise it twice
         server = postgres.start(directory)
         try:
-            postgres.prepare(server, dimension=DIMENSION)
+            postgres.prepare(server, SPACE)
         except BaseException:
             server.stop()
             raise

@@ -111,9 +111,10 @@ END;
 
 -- One search, in one round trip: candidates by meaning and by words, within the filters; fused; weighed by quality.
 -- Answers JSON: the strategy, the number of memories estimated to pass the filters, the number of candidates
--- considered, and the hits, best first. `p_vector` may be NULL: then words alone decide. Volatile only for EXPLAIN.
+-- considered, and the hits, best first. `p_vector` may be NULL: then words alone decide; a vector of another model than
+-- the memories' is answered with NULL. Volatile only for EXPLAIN and LOCK.
 CREATE FUNCTION search_memories(
-    p_namespace text, p_mode text, p_query text, p_vector text,
+    p_namespace text, p_mode text, p_query text, p_vector text, p_model text,
     p_after timestamptz, p_before timestamptz, p_any_tags text[], p_all_tags text[], p_include_superseded boolean,
     p_limit integer, p_quality_weight double precision, p_lexical_weight double precision
 ) RETURNS json
@@ -144,6 +145,15 @@ DECLARE
     hits json;
     considered integer;
 BEGIN
+    -- Holds off a move to another space until this search has ended.
+    LOCK TABLE memories IN ACCESS SHARE MODE;
+    IF p_vector IS NOT NULL AND (p_model, vector_dims(vector_)) IS DISTINCT FROM (
+        SELECT ROW (s.model, a.atttypmod) FROM embedding_space s, pg_attribute a
+        WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
+    ) THEN
+        RETURN NULL;
+    END IF;
+
     EXECUTE 'EXPLAIN (FORMAT JSON) SELECT 1 FROM memories WHERE namespace = $1'
         ' AND ($2 IS NULL OR "timestamp" >= $2) AND ($3 IS NULL OR "timestamp" < $3)'
         ' AND ($4 IS NULL OR tag_keys && $4) AND ($5 IS NULL OR tag_keys @> $5)'

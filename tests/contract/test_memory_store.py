@@ -50,7 +50,7 @@ def _embedded(text: str) -> list[Vector]:
 def _search(memories: MemoryStore, query: str | None, namespace: str = "ns", **fields: Any) -> Sequence[Hit]:
     asked = SearchQuery(query=query, **fields)
     vector = EMBEDDER.embed_query(query) if query and asked.mode is not SearchMode.EXACT else None
-    return memories.search(namespace, asked, vector, lexical_weight=EMBEDDER.lexical_weight).hits
+    return memories.search(namespace, asked, vector, model=EMBEDDER.model, lexical_weight=EMBEDDER.lexical_weight).hits
 
 
 def _stored(memories: MemoryStore, content: str, *, namespace: str = "ns", **fields: Any) -> UUID:

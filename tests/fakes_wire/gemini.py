@@ -4,6 +4,7 @@ import threading
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from mnemosyne.ports import Vector
 from tests.fakes import FakeEmbedder
 from tests.fakes_wire.http import JsonServer
 from tests.fakes_wire.metadata import TOKEN
@@ -17,9 +18,8 @@ class GeminiServer(JsonServer):
     `fault` may answer a call instead.
     """
 
-    def __init__(self, dimension: int) -> None:
+    def __init__(self) -> None:
         super().__init__()
-        self.dimension = dimension
         self.calls = 0
         self.texts = 0
         self.requests: list[dict[str, Any]] = []
@@ -38,13 +38,16 @@ class GeminiServer(JsonServer):
         requests = body["requests"] if path.endswith(":batchEmbedContents") else [body]
         with self._lock:
             self.texts += len(requests)
-        embedder = FakeEmbedder()
-        embedder.dimension = self.dimension
-        vectors = [embedder._embed(one["content"]["parts"][0]["text"]).tolist() for one in requests]
-        embeddings = [{"values": [3.0 * value for value in vector]} for vector in vectors]
+        embeddings = [{"values": (3.0 * _vector(one)).tolist()} for one in requests]
         if on_vertex and path.endswith(":embedContent"):
             return 200, {"embedding": embeddings[0]}
         return 200, {"embeddings": embeddings}
+
+
+def _vector(request: dict[str, Any]) -> Vector:
+    embedder = FakeEmbedder()
+    embedder.dimension = request.get("embedContentConfig", request)["outputDimensionality"]
+    return embedder._embed(request["content"]["parts"][0]["text"])
 
 
 def error(status: int, message: str = "as asked") -> tuple[int, Any]:

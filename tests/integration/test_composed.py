@@ -15,12 +15,13 @@ from infra.local import functions, postgres
 from infra.local.data_dir import DataDir
 from infra.local.functions import FunctionProcess
 from mnemosyne.adapters.connections import TRUSTED_SECONDS, opener
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from tests.fakes_wire.cloud_sql import INSTANCE, CloudSqlInstance
 from tests.fakes_wire.gemini import GeminiServer
 from tests.fakes_wire.metadata import EMAIL, MetadataServer
 from tests.waiting import wait_until
 
-DIMENSION = 768
+SPACE = EmbeddingSpace("gemini-embedding-001", 768)
 
 
 class Production:
@@ -58,14 +59,14 @@ def production(emulator: str) -> Iterator[Production]:
     with (
         ExitStack() as exits,
         tempfile.TemporaryDirectory(prefix="mnemosyne-composed-") as home,
-        GeminiServer(DIMENSION).serving() as gemini,
+        GeminiServer().serving() as gemini,
         MetadataServer().serving() as metadata,
     ):
         exits.enter_context(pytest.MonkeyPatch.context()).setenv("PUBSUB_EMULATOR_HOST", emulator)
         directory = DataDir.at(home)
         server = postgres.start(directory)
         exits.callback(server.stop)
-        postgres.prepare(server, dimension=DIMENSION)
+        postgres.prepare(server, SPACE)
         owner = opener(server.url(postgres.OWNER))()
         role = EMAIL.removesuffix(".gserviceaccount.com")
         owner.script(f'CREATE ROLE "{role}" LOGIN IN ROLE mnemosyne_runtime')
@@ -111,7 +112,7 @@ def test_a_memory_goes_in_and_comes_back(production: Production) -> None:
     assert [hit["id"] for hit in found["memories"]] == [memory_id]
     assert "degraded" not in found
     stats = production.call("memory_stats", {})["structuredContent"]
-    assert (stats["embedding_model"], stats["embedding_dimension"]) == ("gemini-embedding-001", DIMENSION)
+    assert (stats["embedding_model"], stats["embedding_dimension"]) == (SPACE.model, SPACE.dimension)
 
 
 def test_a_failover_is_survived_without_a_failed_read(production: Production) -> None:

@@ -22,7 +22,7 @@ ROOT = Path(__file__).parents[2]
 def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
     monkeypatch.setenv("GEMINI_API_KEY", "key")
     monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
-    with GeminiServer(64).serving() as running:
+    with GeminiServer().serving() as running:
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", running.url)
         yield running
 

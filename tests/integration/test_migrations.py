@@ -7,17 +7,19 @@ import pg8000.exceptions
 import pytest
 
 from infra.local import postgres
-from infra.local.schema import CLOUD_DIMENSION, dump
+from infra.local.schema import CLOUD_SPACE, dump
 from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
 from mnemosyne.adapters.connections import Pool, Session, opener
-from mnemosyne.adapters.postgres import PostgresStore, check_dimension
+from mnemosyne.adapters.postgres import PostgresStore, read_space
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Misconfigured
 from tests.fakes import FakeEmbedder, request
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
+SMALL = EmbeddingSpace("small", 8)
 
 
 @pytest.fixture
@@ -29,43 +31,45 @@ def owner(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) 
 
 
 def test_schema_file_is_the_sum_of_the_migrations(cluster: postgres.EmbeddedPostgres, owner: Session) -> None:
-    migrations.migrate(owner, bootstrap.migrations(), dimension=CLOUD_DIMENSION)
+    migrations.migrate(owner, bootstrap.migrations(), space=CLOUD_SPACE)
     (name,) = owner.run("SELECT current_database()")[0]
     assert dump(cluster, name) == (ROOT / "infra" / "schema.sql").read_text(), "run `make schema`"
 
 
 def test_migrating_again_changes_nothing(owner: Session) -> None:
-    applied = migrations.migrate(owner, bootstrap.migrations(), dimension=8)
+    applied = migrations.migrate(owner, bootstrap.migrations(), space=SMALL)
     assert [m.version for m in applied] == [m.version for m in bootstrap.migrations()]
-    assert migrations.migrate(owner, bootstrap.migrations(), dimension=8) == []
+    assert migrations.migrate(owner, bootstrap.migrations(), space=SMALL) == []
 
 
 def test_a_migration_changed_after_it_was_applied_is_refused(owner: Session) -> None:
-    migrations.migrate(owner, bootstrap.migrations(), dimension=8)
+    migrations.migrate(owner, bootstrap.migrations(), space=SMALL)
     first, *rest = bootstrap.migrations()
     changed = migrations.Migration(version=first.version, name=first.name, sql=first.sql + "-- more")
     with pytest.raises(Misconfigured, match="0001 memories was changed after it was applied"):
-        migrations.migrate(owner, [changed, *rest], dimension=8)
+        migrations.migrate(owner, [changed, *rest], space=SMALL)
 
 
 def test_a_migration_that_fails_leaves_nothing_behind(owner: Session) -> None:
     bad = migrations.Migration(version=1, name="bad", sql="CREATE TABLE half (x int); SELECT no_such_function();")
     with pytest.raises(pg8000.exceptions.DatabaseError):
-        migrations.migrate(owner, [bad], dimension=8)
+        migrations.migrate(owner, [bad], space=SMALL)
     assert owner.run("SELECT to_regclass('half')") == [[None]]
     assert migrations.status(owner, [bad])[0].applied_at is None
 
 
 def test_the_dimension_is_read_from_the_catalog_of_an_empty_table(owner: Session) -> None:
-    migrations.migrate(owner, bootstrap.migrations(), dimension=8)
-    check_dimension(owner, 8)
-    with pytest.raises(Misconfigured, match=r"embeddings of dimension 8, the embedder makes 16"):
-        check_dimension(owner, 16)
+    migrations.migrate(owner, bootstrap.migrations(), space=SMALL)
+    assert read_space(owner, SMALL) == SMALL
+    with pytest.raises(
+        Misconfigured, match=r"embeddings of small at dimension 8, the settings say small at dimension 16"
+    ):
+        read_space(owner, EmbeddingSpace("small", 16))
 
 
 def test_a_database_without_schema_says_what_to_run(owner: Session) -> None:
     with pytest.raises(Misconfigured, match="run `mnemosyne migrate`"):
-        check_dimension(owner, 8)
+        read_space(owner, SMALL)
 
 
 def test_numbers_must_have_no_gaps(tmp_path: Path) -> None:
@@ -96,16 +100,16 @@ def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
 ) -> None:
     name = new_database(empty=True)
     owner = opener(cluster.url(postgres.OWNER, name))()
-    migrations.migrate(owner, bootstrap.migrations(), dimension=CLOUD_DIMENSION)
+    migrations.migrate(owner, bootstrap.migrations(), space=CLOUD_SPACE)
     pool = Pool(opener(cluster.url(postgres.RUNTIME_USER, name)), 1)
-    store, embedder = PostgresStore(pool, CLOUD_DIMENSION), FakeEmbedder()
-    embedder.dimension = CLOUD_DIMENSION
+    store, embedder = PostgresStore(pool, CLOUD_SPACE), FakeEmbedder()
+    embedder.dimension = CLOUD_SPACE.dimension
     contents = [f"{n} " + " ".join(f"word{n * m}" for m in range(words)) for n in range(4)]
     for content in contents * 5:
         again = request(content)
         with store.claim("ns", [again]) as claim:
             if claim.new:
-                claim.store([embedder.embed_documents([content])], "fake")
+                claim.store([embedder.embed_documents([content])], CLOUD_SPACE.model)
     counts = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'memories'"
     try:
         wait_until(lambda: owner.run(counts) == [[16, 16]], "the server has counted 16 updates, all of them HOT")

@@ -5,7 +5,7 @@ from pathlib import Path
 from benchmarks.retrieval import ROOT, Collection, run
 from infra.local import postgres
 from infra.local.data_dir import DataDir
-from mnemosyne.adapters.offline import DIMENSION
+from mnemosyne.adapters.offline import SPACE
 
 
 def test_hybrid_finds_more_than_either_side_alone_on_conversations(tmp_path: Path) -> None:
@@ -14,7 +14,7 @@ def test_hybrid_finds_more_than_either_side_alone_on_conversations(tmp_path: Pat
     assert len(collection.questions) >= 100
     server = postgres.start(DataDir.at(str(tmp_path)))
     try:
-        postgres.prepare(server, dimension=DIMENSION)
+        postgres.prepare(server, SPACE)
         results = run(collection, server, tmp_path, weights=False)
     finally:
         server.stop()

@@ -14,7 +14,7 @@ from mnemosyne.adapters.postgres import PostgresStore
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, Ranking, SearchMode, SearchQuery, TagMatch
 from mnemosyne.service import ingest, search
-from tests.fakes import FakeEmbedder, request
+from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 
 ROWS = 20_000
 DIMENSION = FakeEmbedder.dimension
@@ -40,7 +40,7 @@ class Haystack:
             "tenth": generator.random(ROWS) < 0.1,
             "half": generator.random(ROWS) < 0.5,
         }
-        self.store = PostgresStore(Pool(opener(cluster.url(postgres.RUNTIME_USER, database)), 4), DIMENSION)
+        self.store = PostgresStore(Pool(opener(cluster.url(postgres.RUNTIME_USER, database)), 4), FAKE_SPACE)
         owner = opener(cluster.url(postgres.OWNER, database))()
         self._fill(owner)
         owner.close()
@@ -75,7 +75,7 @@ class Haystack:
 
     def search(self, query: int, filters: Filters, limit: int = 10) -> Ranking:
         asked = SearchQuery(query="x", filters=filters, limit=limit)
-        return self.store.search("ns", asked, self.queries[query], lexical_weight=0.5)
+        return self.store.search("ns", asked, self.queries[query], model="fake", lexical_weight=0.5)
 
     def recall(self, filters: Filters, mask: Any, limit: int = 10) -> float:
         """The share of the true best that is found, over all queries, by brute force over the filtered set."""

@@ -8,6 +8,7 @@ import orjson
 from mnemosyne.adapters import copy_binary, rows, sql
 from mnemosyne.adapters.connections import Session
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
+from mnemosyne.errors import SpaceChanged
 from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
 
@@ -31,6 +32,10 @@ class PostgresClaim:
 
         Where several requests carry the same content, the first is stored and the others are its duplicates.
         """
+        # The claim holds a lock on the table since it touched it, so the space cannot change until it ends.
+        ((current, dimension, *_),) = self._session.run(sql.EMBEDDING_SPACE)
+        if (current, dimension) != (model, len(embeddings[0][0])):
+            raise SpaceChanged(f"the memories are in the space of {current}, not of {model} as embedded")
         first: dict[str, tuple[UUID, IngestRequest, Sequence[Vector]]] = {}
         for request, vectors in zip(self.new, embeddings, strict=True):
             if request.content_hash not in first:

@@ -143,6 +143,8 @@ class Session:
             if state in ("0A000", "26000"):  # prepared before a migration changed what it answers
                 self.broken = True
                 raise Unavailable("the database's schema has just changed") from exc
+            if state == "P0001":  # raised by a migration, in words for the operator
+                raise Misconfigured(str(detail.get("M", exc))) from exc
             if state == "23503":
                 raise NotFound("the memory it refers to has just been deleted") from exc
             if not state or _TRANSIENT.fullmatch(state):

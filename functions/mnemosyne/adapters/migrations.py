@@ -7,6 +7,7 @@ from datetime import datetime
 from pathlib import Path
 
 from mnemosyne.adapters.connections import Session
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog
 
@@ -73,10 +74,11 @@ def status(session: Session, migrations: Sequence[Migration]) -> list[Migration]
     return result
 
 
-def migrate(session: Session, migrations: Sequence[Migration], *, dimension: int) -> list[Migration]:
+def migrate(session: Session, migrations: Sequence[Migration], *, space: EmbeddingSpace) -> list[Migration]:
     """Apply what is missing, each file in a transaction of its own, and return it.
 
-    The session's role must own the schema and may create the extension. Concurrent runs wait for each other.
+    A new schema is made for embeddings of that space. The session's role must own the schema and may create the
+    extension. Concurrent runs wait for each other.
     """
     session.script(_BOOKKEEPING)
     try:
@@ -84,8 +86,10 @@ def migrate(session: Session, migrations: Sequence[Migration], *, dimension: int
         for migration in missing:
             with session.transaction():
                 session.run(
-                    "SELECT set_config('mnemosyne.embedding_dimension', :dimension, true)",
-                    dimension=str(dimension),
+                    "SELECT set_config('mnemosyne.embedding_model', :model, true),"
+                    " set_config('mnemosyne.embedding_dimension', :dimension, true)",
+                    model=space.model,
+                    dimension=str(space.dimension),
                 )
                 session.script(migration.sql)
                 session.run(

@@ -15,14 +15,14 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.ports import Vector
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
-DIMENSION = 256
-MODEL = "wordllama-l2-supercat-256"
+SPACE = EmbeddingSpace("wordllama-l2-supercat-256", 256)
 
 # A query's tokens are weighted by inverse document frequency: in conversations, the words that stand in every
 # memory (names of the speakers, "said", "about") would otherwise dominate the mean. Before enough memories
@@ -40,8 +40,8 @@ class OfflineEmbedder:
     stands, and reads those counts for queries. The counts are an estimate: losing them costs ranking, not data.
     """
 
-    model = MODEL
-    dimension = DIMENSION
+    model = SPACE.model
+    dimension = SPACE.dimension
     chunk_characters = 1_200
     lexical_weight = 0.5  # recall@10 by weight: `benchmarks/retrieval.py --weights`
 

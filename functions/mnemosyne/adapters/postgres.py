@@ -19,6 +19,7 @@ from mnemosyne.adapters.rows import (
     vector_text,
 )
 from mnemosyne.domain.chronicle import tag_key
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
     DeadLetter,
     ExportedMemory,
@@ -33,8 +34,11 @@ from mnemosyne.domain.memory import (
     Stats,
 )
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
-from mnemosyne.errors import Conflict, Misconfigured, NotFound
+from mnemosyne.errors import Conflict, Misconfigured, NotFound, SpaceChanged
+from mnemosyne.observability import EventLog
 from mnemosyne.ports import Vector
+
+log = EventLog(__name__)
 
 
 class PostgresStore:
@@ -43,17 +47,26 @@ class PostgresStore:
     Every transaction first names its namespace; row-level security then confines whatever it runs.
     """
 
-    def __init__(self, pool: Pool, dimension: int) -> None:
+    def __init__(self, pool: Pool, expected: EmbeddingSpace) -> None:
         self._pool = pool
-        self._dimension = dimension
-        self._checked = False
+        self._expected = expected
+        self._space: EmbeddingSpace | None = None
+
+    @property
+    def space(self) -> EmbeddingSpace:
+        """The space the memories are in, as last read; raises Misconfigured where it is not the settings'."""
+        with self._session():
+            pass
+        return self._space or self._expected
 
     @contextmanager
     def _session(self) -> Iterator[Session]:
+        if self._space is not None:
+            with self._pool.session() as session:
+                yield session
+            return
         with self._pool.session() as session:
-            if not self._checked:
-                check_dimension(session, self._dimension)
-                self._checked = True
+            self._space = read_space(session, self._expected)
             yield session
 
     @contextmanager
@@ -66,7 +79,11 @@ class PostgresStore:
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> Iterator["PostgresClaim"]:
         """Claim the requests under locks that end with the transaction, whatever becomes of this process."""
         with self._transaction(namespace) as session:
-            yield PostgresClaim(session, namespace, requests)
+            try:
+                yield PostgresClaim(session, namespace, requests)
+            except SpaceChanged:
+                self._space = None
+                raise
 
     def record_attempt(self, namespace: str, request_ids: Sequence[UUID], error: str) -> None:
         """Note that an attempt failed for a reason that may pass."""
@@ -122,7 +139,9 @@ class PostgresStore:
             rows = session.run(sql.STATUSES, namespace=namespace, request_ids=uuid_array(request_ids))
         return read_statuses(rows)
 
-    def search(self, namespace: str, query: SearchQuery, vector: Vector | None, *, lexical_weight: float) -> Ranking:
+    def search(
+        self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float
+    ) -> Ranking:
         """The best memories within the filters, in one round trip; by words alone where there is no vector."""
         with self._session() as session:
             rows = session.run(
@@ -131,6 +150,7 @@ class PostgresStore:
                 mode=query.mode.value,
                 query=query.query,
                 vector=None if vector is None else vector_text(vector),
+                model=model,
                 include_superseded=query.filters.include_superseded,
                 limit=query.limit,
                 quality_weight=query.quality_weight,
@@ -138,6 +158,9 @@ class PostgresStore:
                 **filter_values(query.filters),
             )
         found = rows[0][0]
+        if found is None:
+            self._space = None
+            raise SpaceChanged(f"the memories are no more in the space of {model}")
         return Ranking(
             hits=[read_hit(hit) for hit in found["hits"]],
             strategy=found["strategy"],
@@ -252,13 +275,21 @@ def _check_supersession(session: Session, namespace: str, memory_id: UUID, succe
         raise Conflict(f"memory {successor} is itself superseded, in the end by {memory_id}: a circle would hide both")
 
 
-def check_dimension(session: Session, dimension: int) -> None:
-    """Raise Misconfigured where the column's dimension, as the catalog has it, is not the embedder's."""
-    rows = session.run(sql.EMBEDDING_DIMENSION)
-    if not rows:
-        raise Misconfigured("the database has no memories table: run `mnemosyne migrate`")
-    if rows[0][0] != dimension:
-        raise Misconfigured(
-            f"the database holds embeddings of dimension {rows[0][0]}, the embedder makes {dimension}: "
-            f"set MNEMOSYNE_EMBEDDING_DIMENSION={rows[0][0]} with a model of that dimension"
-        )
+def read_space(session: Session, expected: EmbeddingSpace | None = None) -> EmbeddingSpace:
+    """The space the memories are in; raises Misconfigured where it is not the expected one.
+
+    The one they have last been moved from will do as well: a function is deployed anew only after the move.
+    """
+    if session.run(sql.HAS_SCHEMA) != [[True]]:
+        raise Misconfigured("the database has no memories table of ours: run `mnemosyne migrate`")
+    ((model, dimension, previous_model, previous_dimension),) = session.run(sql.EMBEDDING_SPACE)
+    space = EmbeddingSpace(model, dimension)
+    if expected is None or space == expected:
+        return space
+    if expected == EmbeddingSpace(previous_model, previous_dimension):
+        log.warning("embedding_settings_outdated", set=str(expected), memories=str(space))
+        return space
+    raise Misconfigured(
+        f"the database holds embeddings of {space}, the settings say {expected}: set MNEMOSYNE_EMBEDDING_MODEL and "
+        "MNEMOSYNE_EMBEDDING_DIMENSION to the database's, or move the memories with `mnemosyne reembed`"
+    )

@@ -5,11 +5,13 @@ from typing import Final
 # Row-level security reads this setting; it ends with the transaction.
 ENTER_NAMESPACE: Final = "SELECT set_config('mnemosyne.namespace', :namespace, true)"
 
+HAS_SCHEMA: Final = "SELECT to_regclass('embedding_space') IS NOT NULL AND to_regclass('memories') IS NOT NULL"
+
 # The dimension as declared: right for an empty table too.
-EMBEDDING_DIMENSION: Final = """
-SELECT atttypmod
-FROM pg_attribute
-WHERE attrelid = to_regclass('memories') AND attname = 'embedding'
+EMBEDDING_SPACE: Final = """
+SELECT s.model, a.atttypmod, s.previous_model, s.previous_dimension
+FROM embedding_space s, pg_attribute a
+WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
 """
 
 # Held until the transaction ends, however it ends: two deliveries of one content cannot both store it, and a
@@ -152,7 +154,7 @@ WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
 # Confined by its first argument: see the migration for why it does not lean on row-level security.
 SEARCH: Final = """
 SELECT search_memories(
-    CAST(:namespace AS text), CAST(:mode AS text), CAST(:query AS text), CAST(:vector AS text),
+    CAST(:namespace AS text), CAST(:mode AS text), CAST(:query AS text), CAST(:vector AS text), CAST(:model AS text),
     CAST(:after AS timestamptz), CAST(:before AS timestamptz), CAST(:any_tags AS text[]), CAST(:all_tags AS text[]),
     CAST(:include_superseded AS boolean), CAST(:limit AS integer),
     CAST(:quality_weight AS double precision), CAST(:lexical_weight AS double precision)

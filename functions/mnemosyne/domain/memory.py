@@ -24,6 +24,11 @@ def content_hash(content: str) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
+def embedded_text(title: str, content: str) -> str:
+    """What of a memory is embedded: the content, after its title where that is not a part of it."""
+    return content if title in one_line(content) else f"{title}\n{content}"
+
+
 @dataclass(frozen=True, kw_only=True)
 class IngestRequest:
     """One memory to store, as accepted: validated, with title and tags settled."""
@@ -42,8 +47,8 @@ class IngestRequest:
 
     @property
     def embedded_text(self) -> str:
-        """What is embedded: the content, after its title where that is not a part of it."""
-        return self.content if self.title in one_line(self.content) else f"{self.title}\n{self.content}"
+        """See `embedded_text`."""
+        return embedded_text(self.title, self.content)
 
     @classmethod
     def of(

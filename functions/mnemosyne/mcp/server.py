@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 
 import mnemosyne
 from mnemosyne.domain.parsing import parse
-from mnemosyne.errors import Misconfigured, MnemosyneError, Unavailable, Uncertain
+from mnemosyne.errors import Misconfigured, MnemosyneError, SpaceChanged, Unavailable, Uncertain
 from mnemosyne.mcp.tool import Caller, Reply, Tool
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.observability import EventLog, current_trace
@@ -74,7 +74,7 @@ def build_server(services: Services, *, threads: int) -> Server[Any]:
 def call(tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services: Services) -> mcp_types.CallToolResult:
     """Run one tool; what an agent can mend, or try again, comes back as a tool error for it to read."""
     try:
-        reply = tool.run(_arguments(tool, arguments), caller, services)
+        reply = _run(tool, _arguments(tool, arguments), caller, services)
     except Uncertain as exc:
         log.warning("tool_uncertain", tool=tool.name, namespace=caller.namespace, error=str(exc))
         return _error(f"the answer was lost, look before calling again: {exc}")
@@ -94,6 +94,13 @@ def call(tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services
             f"same way. Trace id: {_trace_id()}"
         )
     return _success(reply)
+
+
+def _run(tool: Tool[Any], arguments: Any, caller: Caller, services: Services) -> Reply:
+    try:
+        return tool.run(arguments, caller, services)
+    except SpaceChanged:  # nothing was done; the embedder is another from now on
+        return tool.run(arguments, caller, services)
 
 
 def _arguments(tool: Tool[Any], arguments: Mapping[str, Any]) -> Any:

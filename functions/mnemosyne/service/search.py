@@ -22,7 +22,9 @@ class Found:
 
 
 def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedder: Embedder) -> Found:
-    """The best memories for the query. Raises Unavailable where the database is away.
+    """The best memories for the query.
+
+    Raises Unavailable where the database is away, SpaceChanged where the embedder is no more the memories' own.
 
     Where the embedder is away, a search by meaning falls back to words and says so.
     """
@@ -36,7 +38,7 @@ def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedde
             degraded = f"searched by words only, because the embedding service is away: {exc}"
             log.warning("search_degraded", namespace=namespace, error=str(exc))
     embedded = time.perf_counter()
-    ranking = memories.search(namespace, query, vector, lexical_weight=embedder.lexical_weight)
+    ranking = memories.search(namespace, query, vector, model=embedder.model, lexical_weight=embedder.lexical_weight)
     answered = time.perf_counter()
     found = Found(
         ranking=ranking,

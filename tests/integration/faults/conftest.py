@@ -18,6 +18,7 @@ from infra.local.data_dir import DataDir
 from infra.local.functions import FunctionProcess
 from mnemosyne.adapters.connections import opener
 from mnemosyne.bootstrap import Backends
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.errors import Unavailable
 from mnemosyne.settings import Settings
@@ -25,7 +26,7 @@ from tests.fakes_wire.front_end import FrontEnd
 from tests.fakes_wire.gemini import GeminiServer
 from tests.waiting import wait_until
 
-DIMENSION = 64
+SPACE = EmbeddingSpace("gemini-embedding-001", 64)
 
 
 class Cloud:
@@ -37,12 +38,12 @@ class Cloud:
         self._numbers = itertools.count(1)
         self._directory = DataDir.at(str(directory))
         self.postgres = postgres.start(self._directory)
-        postgres.prepare(self.postgres, dimension=DIMENSION)
+        postgres.prepare(self.postgres, SPACE)
         self.environment = {
             "MNEMOSYNE_DATABASE_URL": self.postgres.url(postgres.RUNTIME_USER),
             "MNEMOSYNE_TOPIC": local_emulator.TOPIC,
             "MNEMOSYNE_EMBEDDER": "gemini",
-            "MNEMOSYNE_EMBEDDING_DIMENSION": str(DIMENSION),
+            "MNEMOSYNE_EMBEDDING_DIMENSION": str(SPACE.dimension),
             "PUBSUB_EMULATOR_HOST": emulator,
             "GEMINI_API_KEY": "key",
             "GOOGLE_GEMINI_BASE_URL": gemini.url,
@@ -148,7 +149,7 @@ def _cloud(emulator: str) -> Iterator[Cloud]:
     with (
         pytest.MonkeyPatch.context() as patch,
         tempfile.TemporaryDirectory(prefix="mnemosyne-faults-") as home,
-        GeminiServer(DIMENSION).serving() as gemini,
+        GeminiServer().serving() as gemini,
     ):
         patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
         made = Cloud(emulator, Path(home), gemini)

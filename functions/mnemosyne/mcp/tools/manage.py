@@ -167,8 +167,8 @@ def _memory_stats(arguments: StatsArguments, caller: Caller, services: Services)
             dead_lettered=stats.dead_lettered,
             oldest=stats.oldest,
             newest=stats.newest,
-            embedding_model=services.embedder.model,
-            embedding_dimension=services.embedder.dimension,
+            embedding_model=services.memories.space.model,
+            embedding_dimension=services.memories.space.dimension,
             storage_bytes=stats.storage_bytes,
         )
     )

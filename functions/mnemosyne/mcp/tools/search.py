@@ -205,8 +205,8 @@ def _debug(
         estimated_in_filter=found.ranking.estimated,
         candidates_considered=found.ranking.considered,
         returned=len(found.ranking.hits),
-        embedding_model=services.embedder.model,
-        embedding_dimension=services.embedder.dimension,
+        embedding_model=services.memories.space.model,
+        embedding_dimension=services.memories.space.dimension,
     )
 
 

@@ -1,0 +1,137 @@
+"""A database of the server before this one is taken over: rows kept, found, and not stored twice."""
+
+import hashlib
+from collections.abc import Callable, Iterator
+from uuid import UUID
+
+import pytest
+
+from infra.local import postgres
+from mnemosyne import bootstrap
+from mnemosyne.adapters import migrations
+from mnemosyne.adapters.connections import Pool, Session, opener
+from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.adapters.rows import vector_text
+from mnemosyne.domain.chronicle import tag_key, tags_of, title_of, unite_tags
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.memory import IngestState, content_hash
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
+from mnemosyne.errors import Misconfigured
+from mnemosyne.service import ingest
+from tests.fakes import FakeEmbedder, request
+
+CHRONICLE = """[[[CHRONICLE_START]]]
+TS: 2026-05-20
+TITLE:  The zeppelin\tleft
+TAGS: Travel, airships ,travel,  , Größe
+BODY: It left for Lakehurst.
+[[[CHRONICLE_END]]]"""
+CONTENTS = [
+    CHRONICLE,
+    "green tea is better",
+    "green tea is better",
+    "x" * 300,
+    "  TITLE:\nno title\nTAGS:",
+    "ÄRGER\u2028 🫖",
+]
+
+
+class OldDatabase:
+    """What the server before left: six columns, its own hashes, its own index."""
+
+    def __init__(self, owner: Session, dimension: int) -> None:
+        self.owner = owner
+        self.embedder = FakeEmbedder()
+        self.embedder.dimension = dimension
+        self.embedder.model = "gemini-embedding-001"
+        self.space = EmbeddingSpace(self.embedder.model, dimension)
+        owner.script("CREATE EXTENSION vector")
+        owner.script(
+            f"CREATE TABLE memories (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), timestamp timestamptz NOT NULL,"
+            f" content text NOT NULL, embedding vector({dimension}), content_hash varchar(64) UNIQUE,"
+            f" last_seen_at timestamptz DEFAULT now())"
+        )
+        owner.script("CREATE INDEX memories_timestamp ON memories (timestamp)")
+        for n, content in enumerate(CONTENTS):
+            stamp = f"2026-05-{n + 1:02}T00:00:00Z"
+            owner.run(
+                "INSERT INTO memories (timestamp, content, embedding, content_hash) VALUES"
+                " (CAST(:stamp AS timestamptz), :content, CAST(CAST(:embedding AS text) AS vector), :hash)",
+                stamp=stamp,
+                content=content,
+                embedding=vector_text(3 * self.embedder.embed_documents([content])[0]),
+                hash=hashlib.sha256(f"DATE:{stamp}\n{content}".encode()).hexdigest(),
+            )
+        self.ids: list[UUID] = [row[0] for row in owner.run("SELECT id FROM memories ORDER BY timestamp")]
+
+
+@pytest.fixture(params=[768, 3072])
+def old(
+    request: pytest.FixtureRequest, cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
+) -> Iterator[tuple[OldDatabase, PostgresStore]]:
+    name = new_database(empty=True)
+    owner = opener(cluster.url(postgres.OWNER, name))()
+    made = OldDatabase(owner, request.param)
+    pool = Pool(opener(cluster.url(postgres.RUNTIME_USER, name)), 2)
+    yield made, PostgresStore(pool, made.space)
+    pool.close()
+    owner.close()
+
+
+def test_every_row_is_kept_under_its_id_with_title_and_tags_read_from_its_text(
+    old: tuple[OldDatabase, PostgresStore],
+) -> None:
+    before, store = old
+    migrations.migrate(before.owner, bootstrap.migrations(), space=before.space)
+    for memory_id, content in zip(before.ids, CONTENTS, strict=True):
+        memory = store.fetch("default", memory_id)
+        assert memory is not None
+        assert memory.content == content
+        assert memory.title == title_of(content)
+        assert memory.tags == unite_tags(tags_of(content))
+    keys = before.owner.run("SELECT tags, tag_keys FROM memories")
+    assert all([tag_key(tag) for tag in tags] == made for tags, made in keys)
+    assert store.stats("default").memories == len(CONTENTS)
+
+
+def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldDatabase, PostgresStore]) -> None:
+    before, store = old
+    migrations.migrate(before.owner, bootstrap.migrations(), space=before.space)
+    vector = before.embedder.embed_query("zeppelin Lakehurst left for")
+    for given, mode in ((vector, SearchMode.SEMANTIC), (None, SearchMode.HYBRID)):
+        query = SearchQuery(query="zeppelin Lakehurst left for", mode=mode, limit=1)
+        (hit,) = store.search("default", query, given, model=before.space.model, lexical_weight=0.5).hits
+        assert hit.id == before.ids[0]
+    tagged = store.list("default", Filters(tags=("TRAVEL",)), 10)
+    assert [head.id for head in tagged] == [before.ids[0]]
+
+
+def test_what_was_stored_before_is_a_duplicate_from_now_on(old: tuple[OldDatabase, PostgresStore]) -> None:
+    before, store = old
+    migrations.migrate(before.owner, bootstrap.migrations(), space=before.space)
+    again = IngestMessage("default", tuple(request(content) for content in dict.fromkeys(CONTENTS)))
+    outcomes = ingest.store(again, memories=store, embedder=before.embedder)
+    assert {outcome.state for outcome in outcomes} == {IngestState.DUPLICATE}
+    assert outcomes[1].memory_id == before.ids[1]
+    assert before.owner.run("SELECT content_hash FROM memories WHERE id = :id", id=before.ids[1]) == [
+        [content_hash("green tea is better")]
+    ]
+
+
+def test_another_dimension_than_the_settings_is_refused_with_both_and_nothing_changes(
+    old: tuple[OldDatabase, PostgresStore],
+) -> None:
+    before, _ = old
+    wrong = EmbeddingSpace(before.space.model, 1536)
+    with pytest.raises(Misconfigured, match=f"embeddings of dimension {before.space.dimension}, the settings say 1536"):
+        migrations.migrate(before.owner, bootstrap.migrations(), space=wrong)
+    assert before.owner.run("SELECT count(*) FROM public.memories") == [[len(CONTENTS)]]
+
+
+def test_rows_without_an_embedding_are_counted_and_nothing_changes(old: tuple[OldDatabase, PostgresStore]) -> None:
+    before, _ = old
+    before.owner.run("UPDATE memories SET embedding = NULL WHERE id = :id", id=before.ids[0])
+    with pytest.raises(Misconfigured, match="1 of the memories to take over lack"):
+        migrations.migrate(before.owner, bootstrap.migrations(), space=before.space)
+    assert before.owner.run("SELECT count(*) FROM public.memories") == [[len(CONTENTS)]]

@@ -1,0 +1,194 @@
+"""`mnemosyne reembed` with the real google-genai client, while memories are searched and stored."""
+
+import json
+import threading
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from infra.cli.main import cli
+from infra.local import postgres
+from mnemosyne import bootstrap
+from mnemosyne.adapters import migrations
+from mnemosyne.adapters.connections import Session, opener
+from mnemosyne.adapters.postgres import read_space
+from mnemosyne.bootstrap import Backends
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import SearchQuery
+from mnemosyne.errors import Conflict, Misconfigured, SpaceChanged, Unavailable
+from mnemosyne.service import ingest, search
+from mnemosyne.settings import Settings
+from tests.fakes import request
+from tests.fakes_wire.gemini import GeminiServer, error
+
+OLD = EmbeddingSpace("gemini-embedding-001", 64)
+COUNT = 60
+SEARCHES_PER_SECOND = 20
+
+
+class Moving:
+    """A database in the old space, a system that serves it, and the command as an operator would type it."""
+
+    def __init__(self, gemini: GeminiServer, owner: Session, owner_url: str, runtime_url: str) -> None:
+        self.gemini = gemini
+        self.owner = owner
+        self._environment = {
+            "MNEMOSYNE_TOPIC": "projects/p/topics/t",
+            "MNEMOSYNE_EMBEDDER": "gemini",
+            "MNEMOSYNE_EMBEDDING_MODEL": OLD.model,
+            "MNEMOSYNE_EMBEDDING_DIMENSION": str(OLD.dimension),
+        }
+        self._owner_url = owner_url
+        self.system = self.serve(runtime_url)
+        self.store(*(f"memory {word(n)} of many {word(n)}" for n in range(COUNT)))
+        self.store("dd. " * 3_000)  # in chunks, and in a direction of its own
+
+    def serve(self, runtime_url: str, **changed: str) -> Backends:
+        return Backends(
+            Settings.from_environment({**self._environment, "MNEMOSYNE_DATABASE_URL": runtime_url, **changed})
+        )
+
+    def store(self, *contents: str) -> None:
+        message = IngestMessage("default", tuple(request(content) for content in contents))
+        try:
+            ingest.store(message, memories=self.system.memories, embedder=self.system.embedder)
+        except SpaceChanged:  # Pub/Sub would redeliver
+            ingest.store(message, memories=self.system.memories, embedder=self.system.embedder)
+
+    def best(self, query: str) -> tuple[str, str | None]:
+        """What is found first, and why it is not what was asked for."""
+        asked = SearchQuery(query=query, limit=1)
+        try:
+            found = search.search("default", asked, memories=self.system.memories, embedder=self.system.embedder)
+        except SpaceChanged:  # as a tool call does
+            found = search.search("default", asked, memories=self.system.memories, embedder=self.system.embedder)
+        return found.ranking.hits[0].content, found.degraded
+
+    def reembed(self, *arguments: str) -> Result:
+        environment = {**self._environment, "MNEMOSYNE_DATABASE_URL": self._owner_url}
+        return CliRunner().invoke(cli, ["reembed", *arguments], env=environment)
+
+
+def word(n: int) -> str:
+    """A word that the fake model gives a direction like no other one's, in any of its spaces."""
+    return "m" * (COUNT - n) + "n" * n
+
+
+@pytest.fixture
+def moving(
+    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[Moving]:
+    name = new_database(empty=True)
+    owner = opener(cluster.url(postgres.OWNER, name))()
+    migrations.migrate(owner, bootstrap.migrations(), space=OLD)
+    with GeminiServer().serving() as gemini:
+        monkeypatch.setenv("GEMINI_API_KEY", "key")
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url)
+        urls = cluster.url(postgres.OWNER, name), cluster.url(postgres.RUNTIME_USER, name)
+        yield Moving(gemini, owner, *urls)
+    owner.close()
+
+
+@pytest.mark.parametrize(
+    "target",
+    [EmbeddingSpace("gemini-embedding-001", 96), EmbeddingSpace("gemini-embedding-2", 64)],
+    ids=["another dimension", "another model of the same dimension"],
+)
+def test_memories_move_while_they_are_searched_and_stored(moving: Moving, target: EmbeddingSpace) -> None:
+    stop = threading.Event()
+    searched: list[int] = []
+    problems: list[Any] = []
+
+    def searching() -> None:
+        n = 0
+        while not stop.wait(1 / SEARCHES_PER_SECOND):
+            n += 1
+            try:
+                content, degraded = moving.best(f"{word(n % COUNT)} {word(n % COUNT)}")
+                if word(n % COUNT) not in content or degraded:
+                    problems.append((n, content, degraded))
+            except Exception as exc:  # noqa: BLE001 - whatever it is, it is what the test is about
+                problems.append(exc)
+            searched.append(n)
+
+    def storing() -> None:
+        n = 0
+        while not stop.wait(0.05):
+            n += 1
+            try:
+                moving.store(f"new memory {n} meanwhile")
+            except Exception as exc:  # noqa: BLE001
+                problems.append(exc)
+
+    threads = [threading.Thread(target=work) for work in (searching, storing)]
+    for thread in threads:
+        thread.start()
+    result = moving.reembed(
+        "--model", target.model, "--dimension", str(target.dimension), "--batch-size", "5", "--json"
+    )
+    after = len(searched)
+    deadline = time.monotonic() + 20
+    while len(searched) < after + 10 and time.monotonic() < deadline:
+        stop.wait(0.05)
+    stop.set()
+    for thread in threads:
+        thread.join()
+    assert result.exit_code == 0, result.output
+    assert problems == []
+    report = json.loads(result.stdout)
+    assert (report["recall_before"], report["recall_after"]) == (1.0, 1.0)
+    assert read_space(moving.owner) == target
+    assert moving.owner.run("SELECT DISTINCT embedding_model FROM memories") == [[target.model]]
+    assert moving.owner.run("SELECT count(*) > 0 FROM memory_chunks") == [[True]]
+
+
+def test_an_interrupted_move_goes_on_where_it_was(moving: Moving) -> None:
+    embedded = 0
+
+    def fails_at_the_second_batch(server: GeminiServer) -> tuple[int, Any] | None:
+        nonlocal embedded
+        embedded += "title: none" in str(server.requests[-1])
+        return error(400, "API key not valid") if embedded > 1 else None
+
+    moving.gemini.fault = fails_at_the_second_batch
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("infra.cli.reembed.ATTEMPTS", 1)
+        stopped = moving.reembed("--model", "gemini-embedding-2", "--dimension", "96", "--batch-size", "20")
+    assert stopped.exit_code == 1
+    assert isinstance(stopped.exception, Unavailable)
+    assert "run the same command again" in str(stopped.exception)
+    assert moving.best(word(3))[0].startswith("memory")
+    moving.gemini.fault = None
+    ((left,),) = moving.owner.run("SELECT count(*) FROM memories WHERE embedding_next IS NULL")
+    assert left == COUNT + 1 - 20
+    assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "96").exit_code == 0
+    assert moving.owner.run("SELECT DISTINCT embedding_model FROM memories") == [["gemini-embedding-2"]]
+
+
+def test_a_move_elsewhere_is_refused_while_one_is_under_way_until_it_is_given_up(moving: Moving) -> None:
+    moving.owner.script("UPDATE embedding_space SET next_model = 'gemini-embedding-2', next_dimension = 96")
+    refused = moving.reembed("--model", "gemini-embedding-2", "--dimension", "128")
+    assert isinstance(refused.exception, Conflict)
+    assert "a move to gemini-embedding-2 at dimension 96 is under way" in str(refused.exception)
+    assert moving.reembed("--abandon").exit_code == 0
+    assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "128").exit_code == 0
+
+
+def test_a_move_to_where_they_are_is_refused(moving: Moving) -> None:
+    refused = moving.reembed("--model", OLD.model, "--dimension", str(OLD.dimension))
+    assert isinstance(refused.exception, Conflict)
+
+
+def test_a_function_with_the_old_settings_starts_after_the_move_and_one_with_others_does_not(
+    moving: Moving, cluster: postgres.EmbeddedPostgres
+) -> None:
+    assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "96").exit_code == 0
+    ((name,),) = moving.owner.run("SELECT current_database()")
+    url = cluster.url(postgres.RUNTIME_USER, name)
+    assert moving.serve(url).embedder.model == "gemini-embedding-2"
+    with pytest.raises(Misconfigured, match="the settings say gemini-embedding-001 at dimension 128"):
+        assert moving.serve(url, MNEMOSYNE_EMBEDDING_DIMENSION="128").embedder
