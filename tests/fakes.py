@@ -77,6 +77,11 @@ class FakeQueue:
             raise Unavailable("the queue did not accept the request")
         self.published.append((namespace, tuple(requests)))
 
+    def check(self) -> str:
+        if self.away:
+            raise Unavailable("the queue is away")
+        return "in memory"
+
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
         message = decode(data, attributes)
         self.publish(message.namespace, message.requests)

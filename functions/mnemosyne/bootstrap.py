@@ -8,13 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.errors import Misconfigured
+from mnemosyne.domain.health import Check
+from mnemosyne.errors import Misconfigured, Unavailable
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Services
 from mnemosyne.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from uuid import UUID
 
     from mnemosyne.adapters.connections import Pool, Session
@@ -55,6 +56,11 @@ class Backends:
         self._queue = _Once(lambda: _queue(settings))
         self._embedders: dict[EmbeddingSpace, Embedder] = {}
         self._building = threading.Lock()
+
+    @property
+    def pool(self) -> "Pool":
+        """The connections that the store uses."""
+        return self._pool()
 
     @property
     def memories(self) -> MemoryStore:
@@ -182,6 +188,32 @@ def _embedder(settings: Settings, space: EmbeddingSpace) -> Embedder:
     )
 
 
+def examine_database(parts: Backends) -> "Iterator[Check]":
+    """Whether the database is there and fits; what `/healthz?deep=1` tells."""
+    from mnemosyne.adapters.health import check_database
+
+    try:
+        with parts.pool.session() as session:
+            yield from check_database(session, migrations(), embedding_space(parts.settings))
+    except Unavailable as exc:
+        yield Check("database", str(exc), "check the database's address, that it runs, and who may reach it")
+    except Misconfigured as exc:
+        yield Check("database", str(exc), "correct the settings, or create the user or database they name")
+
+
+def examine(parts: Backends) -> "Iterator[Check]":
+    """Whether every part is there and fits; what `mnemosyne doctor` tells."""
+    from mnemosyne.adapters.health import check_embedder, check_queue, check_role
+
+    database = list(examine_database(parts))
+    yield from database
+    if all(check.ok for check in database):
+        with parts.pool.session() as session:
+            yield check_role(session)
+    yield check_queue(parts.queue)
+    yield check_embedder(parts.embedder_of(embedding_space(parts.settings)))
+
+
 @lru_cache(maxsize=1)
 def backends() -> Backends:
     """The process's backends, from its environment; raises Misconfigured."""
@@ -205,6 +237,7 @@ def mcp_app() -> "Hosted":
             allowed_hosts=parts.settings.allowed_hosts,
             allowed_origins=parts.settings.allowed_origins,
             warm=parts.warm,
+            examine=lambda: list(examine_database(parts)),
         )
 
     return Hosted(build)

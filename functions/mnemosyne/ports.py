@@ -3,11 +3,8 @@
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
-from typing import Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from uuid import UUID
-
-import numpy as np
-from numpy.typing import NDArray
 
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
@@ -25,7 +22,13 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
 
-Vector = NDArray[np.float32]
+if TYPE_CHECKING:  # 60 ms of a cold start, and only the embedders compute
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Vector: TypeAlias = NDArray[np.float32]
+else:
+    Vector = Any
 """One L2-normalised embedding."""
 
 
@@ -60,6 +63,9 @@ class IngestQueue(Protocol):
 
     def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
         """Return once the requests are durable, all in one message; raises Unavailable where none is."""
+
+    def check(self) -> str:
+        """What is seen of the queue; raises Unavailable where nothing could be published to it."""
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
         """Return once a message, as it was published before, is durable again; raises Unavailable."""

@@ -6,6 +6,7 @@ import click
 
 import mnemosyne
 from infra.cli.dev import dev
+from infra.cli.doctor import doctor
 from infra.cli.export import export
 from infra.cli.import_ import import_
 from infra.cli.migrate import migrate
@@ -22,6 +23,7 @@ def cli() -> None:
 
 
 cli.add_command(dev)
+cli.add_command(doctor)
 cli.add_command(export)
 cli.add_command(import_)
 cli.add_command(migrate)

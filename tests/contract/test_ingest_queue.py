@@ -86,3 +86,13 @@ def test_a_topic_out_of_reach_accepts_nothing(monkeypatch: pytest.MonkeyPatch) -
     monkeypatch.setattr("mnemosyne.adapters.pubsub.PUBLISH_TIMEOUT_SECONDS", 1.0)
     with pytest.raises(Unavailable, match="nothing was stored"):
         PubSubQueue(TOPIC).publish("ns", [request("a")])
+
+
+def test_a_check_says_what_is_published_to(end: Any) -> None:
+    assert "contract" in end.queue.check() or "queue.db" in end.queue.check()
+
+
+def test_a_check_of_a_topic_that_is_not_there_says_so(end: Any) -> None:
+    missing = PubSubQueue("projects/test/topics/missing") if isinstance(end, PubSubEnd) else LocalQueue(Path("/no/q"))
+    with pytest.raises(Unavailable, match=r"missing|/no/q"):
+        missing.check()

@@ -67,6 +67,15 @@ class LocalQueue:
         trace = current_trace()
         self.republish(*encode(namespace, requests, trace.traceparent if trace else ""))
 
+    def check(self) -> str:
+        """What is seen of the file; raises Unavailable where it cannot be opened."""
+        try:
+            with self._lock:
+                ((waiting,),) = self._connection().execute("SELECT count(*) FROM messages").fetchall()
+        except sqlite3.Error as exc:
+            raise Unavailable(f"the queue file {self._path} cannot be opened ({exc})") from exc
+        return f"{self._path}, {waiting} messages waiting"
+
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
         """Return once the message is on disk; raises Unavailable where it cannot be written."""
         try:

@@ -32,6 +32,25 @@ class PubSubQueue:
         trace = current_trace()
         self.republish(*encode(namespace, requests, trace.traceparent if trace else ""))
 
+    def check(self) -> str:
+        """What is seen of the topic; raises Unavailable where it cannot be published to."""
+        from google.api_core.exceptions import GoogleAPIError, MethodNotImplemented
+        from google.auth.exceptions import GoogleAuthError
+
+        wanted = ["pubsub.topics.publish"]
+        request = {"resource": self._topic, "permissions": wanted}
+        try:
+            try:
+                given = self._client.test_iam_permissions(request=request, timeout=PUBLISH_TIMEOUT_SECONDS).permissions
+            except MethodNotImplemented:  # the emulator knows no permissions
+                self._client.get_topic(topic=self._topic, timeout=PUBLISH_TIMEOUT_SECONDS)
+                return f"{self._topic} on the emulator"
+        except (GoogleAPIError, GoogleAuthError) as exc:
+            raise Unavailable(f"{self._topic}: {exc}") from exc
+        if list(given) != wanted:
+            raise Unavailable(f"{self._topic} may not be published to")
+        return f"{self._topic} may be published to"
+
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
         """Return once Pub/Sub has acknowledged the message; raises Unavailable where it has not in time."""
         from concurrent.futures import TimeoutError as FutureTimeoutError

@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+import anyio.to_thread
 from mcp.server.lowlevel.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
@@ -10,6 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from mnemosyne.domain.health import Check
 from mnemosyne.http.edge import BODY_BYTES, MCP_PATH, McpEdge
 
 
@@ -19,8 +21,19 @@ def build_app(
     allowed_hosts: tuple[str, ...],
     allowed_origins: tuple[str, ...],
     warm: Callable[[], None],
+    examine: Callable[[], list[Check]],
 ) -> Starlette:
     """The ASGI app of the `mcp` function; `warm` is called once, when the app starts to serve."""
+
+    async def healthz(request: Request) -> Response:
+        """The process lives; `?deep=1` also looks at the database."""
+        if request.query_params.get("deep", "0") in ("", "0"):
+            return JSONResponse({"status": "ok"})
+        checks = await anyio.to_thread.run_sync(examine)
+        ok = all(check.ok for check in checks)
+        shown = [{"name": check.name, "ok": check.ok, "seen": check.seen} for check in checks]
+        return JSONResponse({"status": "ok" if ok else "wrong", "checks": shown}, status_code=200 if ok else 503)
+
     app = server.streamable_http_app(
         streamable_http_path=MCP_PATH,
         stateless_http=True,
@@ -34,8 +47,3 @@ def build_app(
     app.add_middleware(McpEdge)
     warm()
     return app
-
-
-async def healthz(request: Request) -> Response:
-    """The process lives: nothing else is touched."""
-    return JSONResponse({"status": "ok"})

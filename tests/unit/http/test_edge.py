@@ -6,10 +6,12 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
+from mnemosyne.domain.health import Check
 from mnemosyne.http.app import build_app
 from mnemosyne.mcp.server import build_server
 from tests.fakes import FakeServices
 
+CHECKS: list[Check] = []
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
@@ -20,6 +22,7 @@ def client() -> Any:
         allowed_hosts=("testserver",),
         allowed_origins=("https://good.example",),
         warm=lambda: None,
+        examine=lambda: CHECKS,
     )
     with TestClient(app) as opened:
         yield opened
@@ -161,6 +164,16 @@ def test_trailing_white_space_in_headers_is_no_harm(client: TestClient) -> None:
 
 def test_liveness_touches_nothing(client: TestClient) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
+
+
+@pytest.mark.parametrize(("remedy", "status"), [(None, 200), ("run `mnemosyne migrate`", 503)])
+def test_deep_health_tells_what_is_wrong(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch, remedy: str | None, status: int
+) -> None:
+    monkeypatch.setattr(__name__ + ".CHECKS", [Check("schema", "seen", remedy)])
+    response = client.get("/healthz?deep=1")
+    assert response.status_code == status
+    assert response.json()["checks"] == [{"name": "schema", "ok": remedy is None, "seen": "seen"}]
 
 
 def test_an_id_that_cannot_be_said_back_is_refused_without_it(client: TestClient) -> None:

@@ -1,0 +1,53 @@
+"""What each function imports before it is of use: the heavy libraries only where they are used."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+FUNCTIONS = Path(__file__).parents[2] / "functions"
+
+PROGRAM = """
+import asyncio, json, sys
+import httpx
+import main
+from mnemosyne import bootstrap
+
+async def go():
+    transport = httpx.ASGITransport(app={app})
+    async with httpx.AsyncClient(transport=transport, base_url="http://localhost") as client:
+        response = await client.post("/mcp", json={body})
+        assert response.status_code == 200 and not response.json()["result"].get("isError"), response.text
+asyncio.run(go())
+print([name for name in {heavy} if name in sys.modules])
+"""
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+INGEST = {
+    "jsonrpc": "2.0",
+    "id": 1,
+    "method": "tools/call",
+    "params": {"name": "ingest_memory", "arguments": {"content": "x", "timestamp": "2026-05-20T12:00:00Z"}},
+}
+
+
+@pytest.mark.parametrize("body", [LIST, INGEST], ids=["tools/list", "ingest_memory"])
+def test_listing_and_accepting_import_neither_the_embedder_nor_the_database(body: object, tmp_path: Path) -> None:
+    heavy = ["google.genai", "google.cloud.sql.connector", "tokenizers", "mnemosyne.adapters.postgres"]
+    environment = {
+        "MNEMOSYNE_INSTANCE_CONNECTION_NAME": "p:r:i",
+        "MNEMOSYNE_DB_NAME": "d",
+        "MNEMOSYNE_DB_USER": "u",
+        "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db",
+        "MNEMOSYNE_EMBEDDER": "gemini",
+        "PATH": "/usr/bin:/bin",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", PROGRAM.format(app="bootstrap.mcp_app()", body=body, heavy=heavy)],
+        cwd=FUNCTIONS,
+        env=environment,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert done.stdout.strip() == "[]", done.stderr

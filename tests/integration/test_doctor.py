@@ -1,0 +1,86 @@
+"""`mnemosyne doctor`: each thing that can be wrong is named, with what mends it."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from infra.cli.main import cli
+from infra.local import postgres
+from mnemosyne import bootstrap
+from mnemosyne.adapters import migrations
+from mnemosyne.adapters.connections import opener
+from mnemosyne.adapters.offline import SPACE
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+
+
+@pytest.fixture
+def examine(
+    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], tmp_path: Path
+) -> Callable[..., dict[str, dict[str, Any]]]:
+    """Runs the command on a database of this test's own; its checks by name."""
+    name = new_database(empty=True)
+
+    def run(*, space: EmbeddingSpace | None = SPACE, user: str = postgres.RUNTIME_USER, **changed: str) -> Any:
+        if space is not None:
+            owner = opener(cluster.url(postgres.OWNER, name))()
+            migrations.migrate(owner, bootstrap.migrations(), space=space)
+            owner.close()
+        environment = {
+            "MNEMOSYNE_DATABASE_URL": cluster.url(user, name),
+            "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db",
+            **changed,
+        }
+        result = CliRunner().invoke(cli, ["doctor", "--json"], env=environment)
+        checks = json.loads(result.stdout)
+        assert result.exit_code == int(any(not check["ok"] for check in checks))
+        return {check["name"]: check for check in checks}
+
+    return run
+
+
+def test_a_system_that_is_well(examine: Any) -> None:
+    checks = examine()
+    assert all(check["ok"] for check in checks.values()), checks
+    assert set(checks) == {
+        "settings", "postgresql", "pgvector", "schema", "embedding space", "role", "topic", "embedder",
+    }  # fmt: skip
+
+
+def test_all_wrong_settings_are_named(examine: Any) -> None:
+    checks = examine(MNEMOSYNE_TOPIC="nowhere", MNEMOSYNE_DB_POOL_SIZE="0")
+    assert "MNEMOSYNE_TOPIC" in checks["settings"]["seen"]
+    assert "MNEMOSYNE_DB_POOL_SIZE" in checks["settings"]["seen"]
+
+
+def test_a_database_that_is_away(examine: Any) -> None:
+    checks = examine(MNEMOSYNE_DATABASE_URL="postgresql://u@127.0.0.1:9/d")
+    assert checks["database"]["seen"] == "the database cannot be reached"
+    assert checks["embedder"]["ok"]
+
+
+def test_a_user_that_is_not_there(examine: Any) -> None:
+    assert 'role "nobody" does not exist' in examine(user="nobody")["database"]["seen"]
+
+
+def test_an_empty_database_is_to_be_migrated(examine: Any) -> None:
+    checks = examine(space=None)
+    assert "mnemosyne migrate" in checks["schema"]["remedy"]
+    assert "mnemosyne migrate" in checks["pgvector"]["remedy"]
+
+
+def test_another_embedding_space_than_the_settings(examine: Any) -> None:
+    seen = examine(space=EmbeddingSpace("gemini-embedding-001", 768))["embedding space"]
+    assert "embeddings of gemini-embedding-001 at dimension 768" in seen["seen"]
+    assert "mnemosyne reembed" in seen["remedy"]
+
+
+def test_a_role_that_row_level_security_does_not_bind(examine: Any) -> None:
+    assert "not bound by row-level security" in examine(user=postgres.OWNER)["role"]["seen"]
+
+
+def test_a_queue_that_cannot_be_written(examine: Any) -> None:
+    assert not examine(MNEMOSYNE_TOPIC="file:///nowhere/queue.db")["topic"]["ok"]
