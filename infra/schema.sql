@@ -2,6 +2,34 @@
 
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
+CREATE TABLE public.api_keys (
+    id text NOT NULL,
+    name text NOT NULL,
+    namespace text NOT NULL,
+    scopes text[] NOT NULL,
+    secret_hash bytea NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone,
+    revoked_at timestamp with time zone,
+    CONSTRAINT api_keys_namespace_check CHECK ((namespace <> ''::text)),
+    CONSTRAINT api_keys_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text]) AND (scopes <> '{}'::text[]))),
+    CONSTRAINT api_keys_secret_hash_check CHECK ((length(secret_hash) = 32))
+);
+CREATE FUNCTION public.find_api_key(p_id text) RETURNS SETOF public.api_keys
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT api_keys.id,
+     api_keys.name,
+     api_keys.namespace,
+     api_keys.scopes,
+     api_keys.secret_hash,
+     api_keys.created_at,
+     api_keys.expires_at,
+     api_keys.revoked_at
+    FROM public.api_keys
+   WHERE (api_keys.id = find_api_key.p_id);
+END;
 CREATE FUNCTION public.fit_rows_to_pages(p_dimension integer) RETURNS void
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
@@ -14,6 +42,25 @@ BEGIN
     ELSE
         ALTER TABLE memories SET (fillfactor = 100, toast_tuple_target = 8160);
     END IF;
+END
+$$;
+CREATE FUNCTION public.list_memories(p_namespace text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) RETURNS TABLE(id uuid, "timestamp" timestamp with time zone, title text, tags text[], superseded_by uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by
+    FROM memories m
+    WHERE m.namespace = p_namespace
+        AND (p_after IS NULL OR m."timestamp" >= p_after)
+        AND (p_before IS NULL OR m."timestamp" < p_before)
+        AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
+        AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
+        AND (p_include_superseded OR m.superseded_by IS NULL)
+        AND (p_beyond_id IS NULL OR (m."timestamp", m.id) < (p_beyond_timestamp, p_beyond_id))
+    ORDER BY m."timestamp" DESC, m.id DESC
+    LIMIT p_limit;
 END
 $$;
 CREATE FUNCTION public.memory_quality(rating_count integer, rating_sum integer, fetches bigint) RETURNS double precision
@@ -334,6 +381,8 @@ CREATE TABLE public.schema_migrations (
     checksum text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
+ALTER TABLE ONLY public.api_keys
+    ADD CONSTRAINT api_keys_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.dead_letters
     ADD CONSTRAINT dead_letters_pkey PRIMARY KEY (namespace, message_id);
 ALTER TABLE ONLY public.embedding_space
@@ -361,6 +410,7 @@ ALTER TABLE ONLY public.memory_chunks
     ADD CONSTRAINT memory_chunks_memory_id_fkey FOREIGN KEY (memory_id) REFERENCES public.memories(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.memory_ratings
     ADD CONSTRAINT memory_ratings_memory_id_fkey FOREIGN KEY (memory_id) REFERENCES public.memories(id) ON DELETE CASCADE;
+ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.dead_letters ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingest_requests ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
@@ -371,7 +421,11 @@ CREATE POLICY namespace_isolation ON public.ingest_requests TO mnemosyne_runtime
 CREATE POLICY namespace_isolation ON public.memories TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
 CREATE POLICY namespace_isolation ON public.memory_chunks TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
 CREATE POLICY namespace_isolation ON public.memory_ratings TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+REVOKE ALL ON FUNCTION public.find_api_key(p_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_runtime;
 REVOKE ALL ON FUNCTION public.fit_rows_to_pages(p_dimension integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.list_memories(p_namespace text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) TO mnemosyne_runtime;
 REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) TO mnemosyne_runtime;
 REVOKE ALL ON FUNCTION public.search_terms(p_query text) FROM PUBLIC;

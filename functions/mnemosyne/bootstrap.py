@@ -21,7 +21,10 @@ if TYPE_CHECKING:
     from mnemosyne.adapters.connections import Pool, Session
     from mnemosyne.adapters.migrations import Migration
     from mnemosyne.domain.memory import DeadLetter
+    from mnemosyne.domain.principal import ApiKey
+    from mnemosyne.http.access import Access
     from mnemosyne.http.hosting import Hosted
+    from mnemosyne.service.authenticate import Authenticator
 
 log = EventLog(__name__)
 
@@ -222,6 +225,62 @@ def backends() -> Backends:
     return Backends(settings)
 
 
+def _access(parts: Backends) -> "Access":
+    from mnemosyne.http.access import Access
+
+    settings = parts.settings
+    return Access(
+        _authenticator(parts),
+        per_minute=settings.rate_limit_per_minute,
+        issuer=settings.oidc_issuer,
+        allowed_hosts=settings.allowed_hosts,
+    )
+
+
+def _authenticator(parts: Backends) -> "Authenticator":
+    from mnemosyne.service import authenticate
+
+    settings = parts.settings
+    if settings.auth_mode == "none":
+        return authenticate.Anyone()
+    if settings.auth_mode == "api_key":
+
+        def find(key_id: str) -> "ApiKey | None":
+            from mnemosyne.adapters.api_keys import PostgresApiKeys
+
+            return PostgresApiKeys(parts.pool).find(key_id)
+
+        return authenticate.ApiKeys(find, parts.clock)
+    from mnemosyne.adapters.tokens import OidcVerifier, checked_elsewhere
+
+    if settings.auth_mode == "iam":
+        return authenticate.CloudRunIam(checked_elsewhere)
+    return authenticate.Oidc(OidcVerifier(settings.oidc_issuer, settings.oidc_audience), settings.oidc_namespace_claim)
+
+
+def _push_identity(settings: Settings) -> "Callable[[str | None], None]":
+    """What checks that a push is our subscription's; raises Misconfigured where it would have to and cannot."""
+    if not settings.push_audience:
+        if settings.k_service:
+            raise Misconfigured(
+                "MNEMOSYNE_PUSH_AUDIENCE and MNEMOSYNE_PUSH_SERVICE_ACCOUNT are not set: on Cloud Run each push must "
+                "be shown to come from our subscription"
+            )
+        return lambda authorization: None
+    from mnemosyne.adapters.tokens import OidcVerifier
+    from mnemosyne.service.authenticate import PushIdentity
+
+    verifier = OidcVerifier(settings.push_issuer, settings.push_audience)
+    return PushIdentity(verifier, settings.push_service_account).check
+
+
+def new_key(**fields: "Any") -> "tuple[ApiKey, str]":
+    """A new API key and its bearer token."""
+    from mnemosyne.service import authenticate
+
+    return authenticate.new_key(**fields)
+
+
 @lru_cache(maxsize=1)
 def mcp_app() -> "Hosted":
     """The `mcp` function."""
@@ -234,6 +293,7 @@ def mcp_app() -> "Hosted":
         parts = backends()
         return build_app(
             build_server(parts, threads=parts.settings.db_pool_size),
+            access=_access(parts),
             allowed_hosts=parts.settings.allowed_hosts,
             allowed_origins=parts.settings.allowed_origins,
             warm=parts.warm,
@@ -252,7 +312,9 @@ def ingest_app() -> "Hosted":
         from mnemosyne.http.push import build_app, store
 
         parts = backends()
-        return build_app(store, parts, threads=parts.settings.db_pool_size, warm=parts.warm)
+        return build_app(
+            store, parts, threads=parts.settings.db_pool_size, warm=parts.warm, identify=_push_identity(parts.settings)
+        )
 
     return Hosted(build)
 
@@ -266,7 +328,8 @@ def dead_letter_app() -> "Hosted":
         from mnemosyne.http.push import build_app, bury
 
         parts = backends()
-        return build_app(bury, parts, threads=parts.settings.db_pool_size, warm=lambda: None)
+        identify = _push_identity(parts.settings)
+        return build_app(bury, parts, threads=parts.settings.db_pool_size, warm=lambda: None, identify=identify)
 
     return Hosted(build)
 
@@ -282,9 +345,10 @@ async def serve_stdio(services: Services) -> None:
     """Serve the tools over standard input and output until the input ends."""
     from mcp.server.stdio import stdio_server
 
+    from mnemosyne.domain.principal import LOCAL
     from mnemosyne.mcp.server import build_server
 
-    server = build_server(services, threads=STDIO_THREADS)
+    server = build_server(services, threads=STDIO_THREADS, caller=LOCAL)
     async with stdio_server() as (read, write):
         await server.run(read, write, server.create_initialization_options())
 

@@ -156,6 +156,13 @@ class MemoryStore(Protocol):
         """The namespace in figures."""
 
 
+class TokenVerifier(Protocol):
+    """Tells what a signed token says, once it is sure that it may be believed."""
+
+    def verify(self, token: str) -> Mapping[str, Any]:
+        """The token's claims; raises Unauthorized, or Unavailable where the issuer cannot be asked."""
+
+
 class Clock(Protocol):
     """The time now, aware, in UTC."""
 

@@ -43,6 +43,15 @@ class Settings(BaseModel):
     offline_statistics: str = Field(
         "", description="file in which the offline embedder counts token frequencies; empty: it does not"
     )
+    auth_mode: Literal["api_key", "oidc", "iam", "none"] = Field("api_key", description="how callers show who they are")
+    oidc_issuer: str = Field("", description="the issuer whose tokens are taken, with AUTH_MODE=oidc")
+    oidc_audience: str = Field("", description="the audience they must be for")
+    oidc_namespace_claim: str = Field("namespace", description="their claim that names the namespace")
+    rate_limit_per_minute: int = Field(600, ge=0, description="requests a principal may make of one instance; 0: any")
+    push_issuer: str = Field("https://accounts.google.com", description="who signs the subscription's pushes")
+    push_audience: str = Field("", description="the audience of the push subscription's token")
+    push_service_account: str = Field("", description="the e-mail of the account the subscription pushes as")
+    k_service: str = Field("", description="set by Cloud Run")
     allowed_hosts: tuple[str, ...] = Field(
         tuple(_LOOPBACK_HOSTS.split(",")),
         description="comma-separated Host headers served; `name:*` is any port",
@@ -73,7 +82,7 @@ class Settings(BaseModel):
 
 def variable(name: str) -> str:
     """The environment variable of a field."""
-    return name.upper() if name.startswith("google_") else PREFIX + name.upper()
+    return name.upper() if name.startswith(("google_", "k_")) else PREFIX + name.upper()
 
 
 def _value(name: str, value: str) -> object:
@@ -101,6 +110,7 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
     topic = given.get("topic", "")
     if topic and not _TOPIC.fullmatch(topic):
         yield f"MNEMOSYNE_TOPIC must be projects/P/topics/T or file:///path, got {topic!r}"
+    yield from _auth_problems(given)
     if given.get("embedder", "offline") == "offline" and "embedding_model" in given:
         yield "MNEMOSYNE_EMBEDDING_MODEL is Gemini's: it means nothing with MNEMOSYNE_EMBEDDER=offline"
 
@@ -116,6 +126,20 @@ def _instance_problems(given: Mapping[str, str], instance: str) -> Iterator[str]
         yield "MNEMOSYNE_DB_PASSWORD is set, but with IAM there is none: set MNEMOSYNE_DB_IAM_AUTH=false or drop it"
     if not iam and "db_password" not in given:
         yield "MNEMOSYNE_DB_IAM_AUTH is false, so MNEMOSYNE_DB_PASSWORD must be set"
+
+
+def _auth_problems(given: Mapping[str, str]) -> Iterator[str]:
+    mode = given.get("auth_mode", "api_key")
+    for name in ("oidc_issuer", "oidc_audience"):
+        if (name in given) != (mode == "oidc"):
+            yield f"{variable(name)} {'is' if name in given else 'is not'} set, but MNEMOSYNE_AUTH_MODE is {mode}"
+    if mode == "oidc" and not given.get("oidc_issuer", "https://").startswith(("https://", "http://127.0.0.1:")):
+        yield "MNEMOSYNE_OIDC_ISSUER must start with https://"
+    hosts = [host.strip() for host in given.get("allowed_hosts", "").split(",") if host.strip()]
+    if mode == "none" and ("k_service" in given or set(hosts) - set(_LOOPBACK_HOSTS.split(","))):
+        yield "MNEMOSYNE_AUTH_MODE=none lets anyone read and write everything: it serves loopback hosts only"
+    if ("push_audience" in given) != ("push_service_account" in given):
+        yield "set both of MNEMOSYNE_PUSH_AUDIENCE and MNEMOSYNE_PUSH_SERVICE_ACCOUNT, or neither"
 
 
 def _problem(error: dict[str, object]) -> str:

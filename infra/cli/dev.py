@@ -17,14 +17,23 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
 
 @click.command()
-@click.option("--host", default="127.0.0.1", show_default=True, help="Address to serve on; loopback only.")
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to serve on; loopback only, unless keys are asked for.",
+)
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(1, 65535), help="Port to serve on.")
 @click.option("--data-dir", metavar="DIR", help="Where memories are kept [default: the user's data directory].")
-def dev(host: str, port: int, data_dir: str | None) -> None:
+@click.option(
+    "--auth-mode", default="none", show_default=True, type=click.Choice(["none", "api_key"]), help="Who is let in."
+)
+def dev(host: str, port: int, data_dir: str | None, auth_mode: str) -> None:
     """Serve a working memory on this machine until Ctrl-C; the data stays."""
-    if host not in LOOPBACK_HOSTS:
+    if host not in LOOPBACK_HOSTS and auth_mode == "none":
         raise Misconfigured(
-            f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: whoever can connect can read everything"
+            f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: whoever can connect can read everything. "
+            "With --auth-mode api_key any host will do"
         )
     serving, stopping = threading.Event(), threading.Event()
     _stop_on_signals(serving, stopping)
@@ -35,9 +44,11 @@ def dev(host: str, port: int, data_dir: str | None) -> None:
     if is_root():
         click.echo("Running as root: PostgreSQL refuses to, so it runs as the system user pgserver.")
     try:
-        with stack.running(directory, host=host, port=port) as system:
+        with stack.running(directory, host=host, port=port, auth_mode=auth_mode) as system:
             click.echo(f"Ready after {time.monotonic() - started:.1f} s.\n")
             click.echo(how_to_connect(system.url, str(directory.path)))
+            if auth_mode == "api_key":
+                click.echo(f"Callers need a key: mnemosyne keys create --name NAME --data-dir {directory.path}\n")
             serving.set()
             system.watch(stopping, click.echo)
             click.echo("\nStopping …")

@@ -9,6 +9,7 @@ from infra.cli.dev import dev
 from infra.cli.doctor import doctor
 from infra.cli.export import export
 from infra.cli.import_ import import_
+from infra.cli.keys import keys
 from infra.cli.migrate import migrate
 from infra.cli.redrive import redrive
 from infra.cli.reembed import reembed
@@ -26,6 +27,7 @@ cli.add_command(dev)
 cli.add_command(doctor)
 cli.add_command(export)
 cli.add_command(import_)
+cli.add_command(keys)
 cli.add_command(migrate)
 cli.add_command(redrive)
 cli.add_command(reembed)

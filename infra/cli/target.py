@@ -4,8 +4,10 @@ import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from infra.local import stack
+from infra.local import postgres, stack
 from infra.local.data_dir import DataDir
+from mnemosyne import bootstrap
+from mnemosyne.adapters.connections import Session, opener
 from mnemosyne.bootstrap import Backends
 from mnemosyne.settings import Settings
 
@@ -13,10 +15,33 @@ DEFAULT_NAMESPACE = "default"
 
 
 @contextmanager
+def owner_session(data_dir: str | None) -> Iterator[Session]:
+    """A session as the role that owns the schema: what the settings log in as, or the local system's owner."""
+    if _named() and data_dir is None:
+        session = bootstrap.session_opener(Settings.from_environment())()
+    else:
+        directory = DataDir.at(data_dir)
+        with stack.database(directory) as server:
+            session = opener(server.url(postgres.OWNER))()
+            try:
+                yield session
+            finally:
+                session.close()
+        return
+    try:
+        yield session
+    finally:
+        session.close()
+
+
+def _named() -> bool:
+    return bool(os.environ.get("MNEMOSYNE_DATABASE_URL") or os.environ.get("MNEMOSYNE_INSTANCE_CONNECTION_NAME"))
+
+
+@contextmanager
 def target(data_dir: str | None) -> Iterator[Backends]:
     """The system that the settings name, where they name a database; else the local one, started if need be."""
-    named = os.environ.get("MNEMOSYNE_DATABASE_URL") or os.environ.get("MNEMOSYNE_INSTANCE_CONNECTION_NAME")
-    if named and data_dir is None:
+    if _named() and data_dir is None:
         yield Backends(Settings.from_environment())
         return
     with stack.storing(DataDir.at(data_dir)) as settings:

@@ -19,6 +19,7 @@ from mnemosyne.errors import Misconfigured
 from mnemosyne.settings import Settings
 
 LOOPBACK = "127.0.0.1"
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
 RESTART_SECONDS = 1.0
 
 
@@ -47,12 +48,16 @@ class Stack:
                     function.start()
 
 
-def environment(directory: DataDir, database: postgres.EmbeddedPostgres) -> dict[str, str]:
+def environment(
+    directory: DataDir, database: postgres.EmbeddedPostgres, *, auth_mode: str = "none", host: str = LOOPBACK
+) -> dict[str, str]:
     """The settings under which the functions, and any command beside them, work on this directory."""
     on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
-    return {
+    hosts = {} if host in _LOOPBACK else {"MNEMOSYNE_ALLOWED_HOSTS": f"{host},{host}:*,localhost:*,127.0.0.1:*"}
+    return hosts | {
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
         "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",
+        "MNEMOSYNE_AUTH_MODE": auth_mode,
         "MNEMOSYNE_EMBEDDER": "offline",
         "MNEMOSYNE_EMBEDDING_DIMENSION": str(SPACE.dimension),
         "MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics),
@@ -76,13 +81,13 @@ def database(directory: DataDir) -> Iterator[postgres.EmbeddedPostgres]:
 
 
 @contextmanager
-def running(directory: DataDir, *, host: str, port: int) -> Iterator[Stack]:
+def running(directory: DataDir, *, host: str, port: int, auth_mode: str = "none") -> Iterator[Stack]:
     """The whole system, ready to serve; raises Misconfigured where it cannot be started."""
     functions.require_free(host, port)
     with ExitStack() as exits:
         _lock(directory, exits)
         server = exits.enter_context(database(directory))
-        settings = environment(directory, server)
+        settings = environment(directory, server, auth_mode=auth_mode, host=host)
         mcp = FunctionProcess("mcp", host=host, port=port, environment=settings, directory=directory)
         ingest, dead_letter = _subscribers(directory, settings)
         started = (mcp, ingest, dead_letter)

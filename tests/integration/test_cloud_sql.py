@@ -20,12 +20,14 @@ from tests.fakes_wire.cloud_sql import INSTANCE, REGION, CloudSqlInstance
 from tests.fakes_wire.metadata import EMAIL, MetadataServer
 from tests.waiting import wait_until
 
+DATABASE = "cloud_sql"
 ROLE = EMAIL.removesuffix(".gserviceaccount.com")
 
 
 @pytest.fixture(scope="module")
 def _instance(cluster: postgres.EmbeddedPostgres) -> Iterator[CloudSqlInstance]:
-    owner = opener(cluster.url(postgres.OWNER))()
+    owner = opener(cluster.url(postgres.OWNER, postgres.OWNER))()
+    owner.script(f"CREATE DATABASE {DATABASE} TEMPLATE {postgres.DATABASE}")
     owner.script(f'CREATE ROLE "{ROLE}" LOGIN IN ROLE mnemosyne_runtime')
     with (
         tempfile.TemporaryDirectory() as home,
@@ -36,6 +38,7 @@ def _instance(cluster: postgres.EmbeddedPostgres) -> Iterator[CloudSqlInstance]:
         patch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(metadata.write_credentials(Path(home) / "key.json")))
         yield instance
     socket.setdefaulttimeout(None)
+    owner.script(f"DROP DATABASE {DATABASE} WITH (FORCE)")
     owner.script(f'DROP ROLE "{ROLE}"')
     owner.close()
 
@@ -51,7 +54,7 @@ def instance(_instance: CloudSqlInstance) -> CloudSqlInstance:
 
 
 def _opener(api: CloudSqlInstance, **changed: Any) -> CloudSql:
-    settings: dict[str, Any] = {"user": EMAIL, "database": postgres.DATABASE, "password": None, "ip_type": "PRIVATE"}
+    settings: dict[str, Any] = {"user": EMAIL, "database": DATABASE, "password": None, "ip_type": "PRIVATE"}
     name = changed.pop("instance", INSTANCE)
     return CloudSql(name, admin_endpoint=api.url, **(settings | changed))
 

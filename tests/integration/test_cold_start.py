@@ -40,6 +40,7 @@ def test_listing_and_accepting_import_neither_the_embedder_nor_the_database(body
         "MNEMOSYNE_DB_USER": "u",
         "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db",
         "MNEMOSYNE_EMBEDDER": "gemini",
+        "MNEMOSYNE_AUTH_MODE": "none",
         "PATH": "/usr/bin:/bin",
     }
     done = subprocess.run(

@@ -80,6 +80,7 @@ def production(emulator: str) -> Iterator[Production]:
             "MNEMOSYNE_DB_USER": EMAIL,
             "MNEMOSYNE_SQLADMIN_ENDPOINT": cloud_sql.url,
             "MNEMOSYNE_TOPIC": local_emulator.TOPIC,
+            "MNEMOSYNE_AUTH_MODE": "none",
             "MNEMOSYNE_EMBEDDER": "gemini",
             "PUBSUB_EMULATOR_HOST": emulator,
             "GOOGLE_GENAI_USE_VERTEXAI": "true",

@@ -178,7 +178,7 @@ class PostgresStore:
         self, namespace: str, filters: Filters, limit: int, *, beyond: ListPosition | None = None
     ) -> Sequence[MemoryHead]:
         """The newest memories within the filters, from beyond a position on."""
-        with self._transaction(namespace) as session:
+        with self._session() as session:
             rows = session.run(
                 sql.LIST,
                 namespace=namespace,

@@ -168,19 +168,14 @@ RETURNING id, "timestamp", content, title, tags, metadata, content_hash, embeddi
     superseded_by, memory_quality(rating_count, rating_sum, fetches)
 """
 
+# Confined by its first argument, like a search.
 LIST: Final = """
 SELECT id, "timestamp", title, tags, superseded_by
-FROM memories
-WHERE namespace = :namespace
-    AND (CAST(:after AS timestamptz) IS NULL OR "timestamp" >= :after)
-    AND (CAST(:before AS timestamptz) IS NULL OR "timestamp" < :before)
-    AND (CAST(:any_tags AS text[]) IS NULL OR tag_keys && CAST(:any_tags AS text[]))
-    AND (CAST(:all_tags AS text[]) IS NULL OR tag_keys @> CAST(:all_tags AS text[]))
-    AND (CAST(:include_superseded AS boolean) OR superseded_by IS NULL)
-    AND (CAST(:beyond_id AS uuid) IS NULL
-        OR ("timestamp", id) < (CAST(:beyond_timestamp AS timestamptz), CAST(:beyond_id AS uuid)))
-ORDER BY "timestamp" DESC, id DESC
-LIMIT CAST(:limit AS integer)
+FROM list_memories(
+    CAST(:namespace AS text), CAST(:after AS timestamptz), CAST(:before AS timestamptz), CAST(:any_tags AS text[]),
+    CAST(:all_tags AS text[]), CAST(:include_superseded AS boolean), CAST(:beyond_timestamp AS timestamptz),
+    CAST(:beyond_id AS uuid), CAST(:limit AS integer)
+)
 """
 
 # What the memory superseded is superseded by its own successor from now on, or by none.

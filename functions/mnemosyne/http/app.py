@@ -12,12 +12,14 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from mnemosyne.domain.health import Check
+from mnemosyne.http.access import METADATA_PATH, Access
 from mnemosyne.http.edge import BODY_BYTES, MCP_PATH, McpEdge
 
 
 def build_app(
     server: Server[Any],
     *,
+    access: Access,
     allowed_hosts: tuple[str, ...],
     allowed_origins: tuple[str, ...],
     warm: Callable[[], None],
@@ -29,10 +31,16 @@ def build_app(
         """The process lives; `?deep=1` also looks at the database."""
         if request.query_params.get("deep", "0") in ("", "0"):
             return JSONResponse({"status": "ok"})
+        admitted = await access.admit(request.scope, request.headers)
+        if isinstance(admitted, Response):
+            return admitted
         checks = await anyio.to_thread.run_sync(examine)
         ok = all(check.ok for check in checks)
         shown = [{"name": check.name, "ok": check.ok, "seen": check.seen} for check in checks]
         return JSONResponse({"status": "ok" if ok else "wrong", "checks": shown}, status_code=200 if ok else 503)
+
+    async def metadata(request: Request) -> Response:
+        return access.metadata(request)
 
     app = server.streamable_http_app(
         streamable_http_path=MCP_PATH,
@@ -42,8 +50,12 @@ def build_app(
         transport_security=TransportSecuritySettings(
             allowed_hosts=list(allowed_hosts), allowed_origins=list(allowed_origins)
         ),
-        custom_starlette_routes=[Route("/healthz", healthz, methods=["GET"])],
+        custom_starlette_routes=[
+            Route("/healthz", healthz, methods=["GET"]),
+            Route(METADATA_PATH, metadata, methods=["GET"]),
+            Route(f"{METADATA_PATH}{MCP_PATH}", metadata, methods=["GET"]),
+        ],
     )
-    app.add_middleware(McpEdge)
+    app.add_middleware(McpEdge, access=access)
     warm()
     return app

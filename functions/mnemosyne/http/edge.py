@@ -3,16 +3,21 @@
 import json
 from typing import Any
 
+import anyio
 import mcp_types
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from mnemosyne.domain.parsing import surrogate
+from mnemosyne.http.access import Access
+from mnemosyne.mcp.tool import acting
 from mnemosyne.observability import trace
 
 MCP_PATH = "/mcp"
 BODY_BYTES = 4 * 1024 * 1024
+BODY_SECONDS = 30
+"""How long a body may take to arrive: one that drips in keeps a place that others wait for."""
 BATCH_REQUESTS = 50
 _BATCH_REVISIONS = ("2024-11-05", "2025-03-26")
 _DEFAULT_REVISION = "2025-03-26"  # what a request without MCP-Protocol-Version speaks, says the protocol
@@ -21,8 +26,9 @@ _DEFAULT_REVISION = "2025-03-26"  # what a request without MCP-Protocol-Version 
 class McpEdge:
     """Middleware over the MCP app: methods, media type, size and form are settled before the protocol begins."""
 
-    def __init__(self, app: ASGIApp) -> None:
+    def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
+        self._access = access
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request, or hand it on within its trace."""
@@ -40,7 +46,14 @@ class McpEdge:
         refused = _refusal(scope, headers)
         if refused is not None:
             return refused
-        body = await _read(receive)
+        caller = await self._access.admit(scope, headers)
+        if isinstance(caller, Response):
+            return caller
+        try:
+            with anyio.fail_after(BODY_SECONDS):
+                body = await _read(receive)
+        except TimeoutError:
+            return _error(408, f"the body did not arrive within {BODY_SECONDS} s")
         if body is None:
             return _error(413, f"a request must be at most {BODY_BYTES:,} bytes")
         try:
@@ -51,7 +64,9 @@ class McpEdge:
             return _error(400, f"Parse error: {exc}", code=mcp_types.PARSE_ERROR)
         if problem := _problem(posted):
             return _error(400, f"Invalid request: {problem}", id_=_id(posted))
-        with trace(headers):
+        if (refused := self._access.restrict(scope, headers, caller, posted)) is not None:
+            return refused
+        with trace(headers), acting(caller):
             if isinstance(posted, list):
                 return await self._batch(scope, headers, posted)
             await self._app(scope, _replay(body), send)

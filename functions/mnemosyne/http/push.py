@@ -21,7 +21,7 @@ from starlette.routing import Route
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import carried, decode
 from mnemosyne.domain.parsing import parse
-from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.errors import InvalidRequest, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog, trace
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
@@ -63,13 +63,20 @@ class Push:
 Handler = Callable[[Push, Services], None]
 
 
-def build_app(handle: Handler, services: Services, *, threads: int, warm: Callable[[], None]) -> Starlette:
-    """The ASGI app of a function that takes pushes.
+def build_app(
+    handle: Handler,
+    services: Services,
+    *,
+    threads: int,
+    warm: Callable[[], None],
+    identify: Callable[[str | None], None],
+) -> Starlette:
+    """The ASGI app of a function that takes pushes; `identify` raises Unauthorized on one that is not ours.
 
     At most `threads` messages are handled at a time and as many wait; more are refused with 429, so that Pub/Sub
     slows down instead of the instance filling up.
     """
-    limiter = anyio.CapacityLimiter(threads)
+    limiter, identifying = anyio.CapacityLimiter(threads), anyio.CapacityLimiter(threads)
 
     async def push(request: Request) -> Response:
         if limiter.statistics().tasks_waiting >= threads:
@@ -77,6 +84,14 @@ def build_app(handle: Handler, services: Services, *, threads: int, warm: Callab
         if "origin" in request.headers or "json" not in request.headers.get("content-type", "application/json"):
             # Pub/Sub sends JSON and no Origin: this is a web page trying its luck.
             return JSONResponse({"error": "pushes are application/json, without Origin"}, status_code=403)
+        try:
+            authorization = request.headers.get("authorization")
+            await anyio.to_thread.run_sync(identify, authorization, limiter=identifying)
+        except Unauthorized as exc:
+            log.error("audit", action="push", outcome="refused", reason=str(exc))
+            return JSONResponse({"error": str(exc)}, status_code=401)
+        except Unavailable as exc:
+            return _retry(503, str(exc))
         body = await request.body()
         return await anyio.to_thread.run_sync(_answer, handle, body, services, limiter=limiter)
 

@@ -1,6 +1,8 @@
 """What a tool is, and how its schemas are made from the models of its arguments and result."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
@@ -8,16 +10,31 @@ import mcp_types
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
 
 from mnemosyne.domain.parsing import Input
+from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.ports import Services
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Input)
 
 
-@dataclass(frozen=True, kw_only=True)
-class Caller:
-    """On whose behalf a tool runs."""
+Caller = Principal
+"""On whose behalf a tool runs."""
 
-    namespace: str
+_current: ContextVar[Caller | None] = ContextVar("caller", default=None)
+
+
+@contextmanager
+def acting(caller: Caller) -> Iterator[None]:
+    """Serve a request on that caller's behalf."""
+    token = _current.set(caller)
+    try:
+        yield
+    finally:
+        _current.reset(token)
+
+
+def current_caller() -> Caller | None:
+    """On whose behalf the request being served runs, where it came with a caller."""
+    return _current.get()
 
 
 class Result(BaseModel):
@@ -39,6 +56,8 @@ class Reply:
 
     result: Result
     text: str | None = None
+    stored: bool = False
+    """Whether the text is what somebody stored, and must not be taken for ours."""
     deprecated: str | None = None
     """What to call instead, where the tool was called by an old name."""
 
@@ -58,6 +77,11 @@ class Tool(Generic[ArgumentsT]):
     idempotent: bool = False
     needs_database: bool = True
     """Tools that only publish must not wait behind those that wait for a database connection."""
+
+    @property
+    def scope(self) -> Scope:
+        """What a caller must hold."""
+        return Scope.READ if self.read_only else Scope.WRITE
 
     def listing(self) -> mcp_types.Tool:
         """The tool as `tools/list` shows it."""

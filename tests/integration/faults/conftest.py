@@ -42,6 +42,7 @@ class Cloud:
         self.environment = {
             "MNEMOSYNE_DATABASE_URL": self.postgres.url(postgres.RUNTIME_USER),
             "MNEMOSYNE_TOPIC": local_emulator.TOPIC,
+            "MNEMOSYNE_AUTH_MODE": "none",
             "MNEMOSYNE_EMBEDDER": "gemini",
             "MNEMOSYNE_EMBEDDING_DIMENSION": str(SPACE.dimension),
             "PUBSUB_EMULATOR_HOST": emulator,
@@ -57,7 +58,6 @@ class Cloud:
         self._exits = ExitStack()
         self._front_end = self._exits.enter_context(FrontEnd(self.ingest.url).serving())
         self._emulator = emulator
-        self.subscribe(max_delivery_attempts=20)
         self.system = Backends(Settings.from_environment(self.environment))
 
     def _function(self, target: str) -> FunctionProcess:
@@ -79,8 +79,9 @@ class Cloud:
         )
 
     def reset(self) -> None:
-        """Nothing broken, and a namespace of the test's own: a late redelivery belongs to the test before."""
+        """Nothing broken, a subscription that has seen nothing, and a namespace of the test's own: a late redelivery belongs to the test before."""
         self.namespace = f"test-{next(self._numbers)}"
+        self.subscribe(max_delivery_attempts=20)
         self.gemini.fault = None
         self.gemini.calls = self.gemini.texts = 0
         self.gemini.requests.clear()

@@ -12,8 +12,8 @@ from infra.local.delivery import push_envelope
 from mnemosyne.adapters.local_queue import QueuedMessage
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import carried, encode
+from mnemosyne.domain.principal import LOCAL
 from mnemosyne.domain.search import Filters
-from mnemosyne.mcp.server import DEFAULT_NAMESPACE
 from mnemosyne.service import ingest
 from tests.fakes import request
 from tests.fakes_wire.gemini import GeminiServer, error
@@ -82,7 +82,7 @@ def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriv
 
 
 def test_with_the_database_down_memories_are_accepted_and_stored_once_it_is_back(cloud: Cloud) -> None:
-    cloud.namespace = DEFAULT_NAMESPACE
+    cloud.namespace = LOCAL.namespace
     cloud.stop_postgres()
     accepted = cloud.call("ingest_memory", {"content": "while it was down", "timestamp": "2026-05-20T12:00:00Z"})
     assert not accepted.get("isError"), accepted

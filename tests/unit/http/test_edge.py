@@ -7,8 +7,10 @@ import pytest
 from starlette.testclient import TestClient
 
 from mnemosyne.domain.health import Check
+from mnemosyne.http.access import Access
 from mnemosyne.http.app import build_app
 from mnemosyne.mcp.server import build_server
+from mnemosyne.service.authenticate import Anyone
 from tests.fakes import FakeServices
 
 CHECKS: list[Check] = []
@@ -23,6 +25,7 @@ def client() -> Any:
         allowed_origins=("https://good.example",),
         warm=lambda: None,
         examine=lambda: CHECKS,
+        access=Access(Anyone(), per_minute=0, issuer="", allowed_hosts=("testserver",)),
     )
     with TestClient(app) as opened:
         yield opened

@@ -21,7 +21,9 @@ def services() -> FakeServices:
 
 @pytest.fixture
 def client(services: FakeServices) -> Iterator[TestClient]:
-    with TestClient(build_app(store, services, threads=2, warm=lambda: None)) as opened:
+    with TestClient(
+        build_app(store, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
+    ) as opened:
         yield opened
 
 

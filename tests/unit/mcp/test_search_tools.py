@@ -8,13 +8,14 @@ import mcp_types
 import pytest
 
 from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.principal import Scope
 from mnemosyne.mcp.server import DEPRECATED_META, call
 from mnemosyne.mcp.tool import Caller
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeServices, request
 
-CALLER = Caller(namespace="ns")
+CALLER = Caller(id="test", namespace="ns", scopes=frozenset({Scope.READ, Scope.WRITE}))
 BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
 
 

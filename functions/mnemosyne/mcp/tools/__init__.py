@@ -2,6 +2,7 @@
 
 from typing import Any
 
+from mnemosyne.domain.principal import Scope
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY, INGEST_STATUS
@@ -23,4 +24,12 @@ TOOLS: tuple[Tool[Any], ...] = (
     MEMORY_STATS,
 )
 
-__all__ = ["DEPRECATED_TOOLS", "TOOLS"]
+_SCOPES = {tool.name: tool.scope for tool in (*TOOLS, *DEPRECATED_TOOLS)}
+
+
+def required_scope(name: str) -> Scope | None:
+    """What a caller of that tool must hold; None where there is no such tool."""
+    return _SCOPES.get(name)
+
+
+__all__ = ["DEPRECATED_TOOLS", "TOOLS", "required_scope"]

@@ -61,7 +61,7 @@ class GetArguments(Input):
 
 def _get_memory(arguments: GetArguments, caller: Caller, services: Services) -> Reply:
     memory = manage.get(caller.namespace, arguments.id, memories=services.memories)
-    return Reply(MemoryRecord.of(memory), text=memory.content)
+    return Reply(MemoryRecord.of(memory), text=memory.content, stored=True)
 
 
 GET_MEMORY = Tool(

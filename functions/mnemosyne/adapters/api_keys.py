@@ -1,0 +1,80 @@
+"""API keys in PostgreSQL. The functions can only look one up by its id; making and revoking is the owner's."""
+
+from collections.abc import Sequence
+from datetime import datetime
+from typing import Final
+
+from mnemosyne.adapters.connections import Pool, Row, Session
+from mnemosyne.adapters.rows import text_array
+from mnemosyne.domain.principal import ApiKey, Scope
+from mnemosyne.errors import NotFound
+
+_FIND: Final = """
+SELECT id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at
+FROM find_api_key(CAST(:id AS text))
+"""
+_CREATE: Final = """
+INSERT INTO api_keys (id, name, namespace, scopes, secret_hash, created_at, expires_at)
+VALUES (:id, :name, :namespace, CAST(:scopes AS text[]), :secret_hash, :created_at, CAST(:expires_at AS timestamptz))
+"""
+_LIST: Final = """
+SELECT id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at
+FROM api_keys
+ORDER BY created_at, id
+"""
+_REVOKE: Final = """
+UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = :id RETURNING id
+"""
+
+
+class PostgresApiKeys:
+    """Looks keys up, as the functions may."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def find(self, key_id: str) -> ApiKey | None:
+        """The key of that id; raises Unavailable where the database is away."""
+        with self._pool.session() as session:
+            rows = session.run(_FIND, id=key_id)
+        return _key(rows[0]) if rows else None
+
+
+def create(session: Session, key: ApiKey) -> None:
+    """Keep a new key."""
+    session.run(
+        _CREATE,
+        id=key.id,
+        name=key.name,
+        namespace=key.namespace,
+        scopes=text_array(sorted(key.scopes)),
+        secret_hash=key.secret_hash,
+        created_at=key.created_at,
+        expires_at=key.expires_at,
+    )
+
+
+def every(session: Session) -> Sequence[ApiKey]:
+    """All keys, oldest first, revoked ones too."""
+    return [_key(row) for row in session.run(_LIST)]
+
+
+def revoke(session: Session, key_id: str) -> None:
+    """Let a key open nothing any more; raises NotFound."""
+    if not session.run(_REVOKE, id=key_id):
+        raise NotFound(f"no key has the id {key_id}")
+
+
+def _key(row: Row) -> ApiKey:
+    key_id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at = row
+    created: datetime = created_at
+    return ApiKey(
+        id=key_id,
+        name=name,
+        namespace=namespace,
+        scopes=frozenset(Scope(scope) for scope in scopes),
+        secret_hash=bytes(secret_hash),
+        created_at=created,
+        expires_at=expires_at,
+        revoked_at=revoked_at,
+    )

@@ -1,0 +1,193 @@
+"""From a credential to a principal, one class per AUTH_MODE. No hint is given of which part of one was wrong."""
+
+import hashlib
+import hmac
+import secrets
+import string
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Protocol
+
+from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, scopes_of
+from mnemosyne.errors import Unauthorized, Unavailable
+from mnemosyne.observability import EventLog
+from mnemosyne.ports import Clock, TokenVerifier
+
+log = EventLog(__name__)
+
+PREFIX = "mnk"
+ID_LENGTH = 12
+SECRET_LENGTH = 43  # letters and digits: 256 bits
+FRESH_SECONDS = 30.0
+"""How long a key is believed without asking again: a revocation bites within it."""
+OUTAGE_SECONDS = 600.0
+"""How long a key that was good is believed while the database is away."""
+KEYS_REMEMBERED = 10_000
+_ALPHABET = string.ascii_letters + string.digits
+_NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
+
+
+class Authenticator(Protocol):
+    """Tells who calls."""
+
+    def authenticate(self, authorization: str | None) -> Principal:
+        """Whose credential that is; raises Unauthorized, or Unavailable where nobody can tell at the moment."""
+
+
+class Anyone:
+    """`AUTH_MODE=none`: whoever reaches this machine's loopback."""
+
+    def authenticate(self, authorization: str | None) -> Principal:
+        """The local principal, whatever is presented."""
+        return LOCAL
+
+
+@dataclass(frozen=True)
+class _Known:
+    key: ApiKey | None
+    asked_at: float
+
+
+class ApiKeys:
+    """`AUTH_MODE=api_key`: `Bearer mnk_<id>_<secret>`.
+
+    `find` looks a key up by its id. What it says is believed for 30 seconds, and for 10 minutes of a key that was
+    found, should the database be away.
+    """
+
+    def __init__(self, find: Callable[[str], ApiKey | None], clock: Clock) -> None:
+        self._find = find
+        self._clock = clock
+        self._known: dict[str, _Known] = {}
+        self._lock = threading.Lock()
+
+    def authenticate(self, authorization: str | None) -> Principal:
+        """The key's principal; raises Unauthorized, or Unavailable where the key is new and the database away."""
+        prefix, key_id, secret = _parts(bearer(authorization))
+        key = self._look_up(key_id) if prefix == PREFIX and len(key_id) == ID_LENGTH else None
+        # Compared in any case, and in constant time: how long it takes tells nothing.
+        same = hmac.compare_digest(hash_secret(secret), key.secret_hash if key else _NO_HASH)
+        if key is None or not same or not key.valid(self._clock()):
+            raise Unauthorized("the key is not known, expired or revoked")
+        return key.principal
+
+    def _look_up(self, key_id: str) -> ApiKey | None:
+        now = time.monotonic()
+        known = self._known.get(key_id)
+        if known is not None and now < known.asked_at + FRESH_SECONDS:
+            return known.key
+        try:
+            found = self._find(key_id)
+        except Unavailable:
+            if known is not None and known.key is not None and now < known.asked_at + OUTAGE_SECONDS:
+                log.warning("api_key_believed", key=key_id)
+                return known.key
+            raise
+        with self._lock:
+            if len(self._known) >= KEYS_REMEMBERED:
+                self._known.clear()
+            self._known[key_id] = _Known(found, now)
+        return found
+
+
+class Oidc:
+    """`AUTH_MODE=oidc`: a JWT of the issuer's, for our audience; namespace and scopes are its claims."""
+
+    def __init__(self, verifier: TokenVerifier, namespace_claim: str) -> None:
+        self._verifier = verifier
+        self._claim = namespace_claim
+
+    def authenticate(self, authorization: str | None) -> Principal:
+        """The token's principal; raises Unauthorized, or Unavailable where the issuer's keys cannot be had."""
+        claims = self._verifier.verify(bearer(authorization))
+        return Principal(
+            id=f"oidc:{claims['sub']}",
+            namespace=str(claims.get(self._claim) or f"user:{claims['sub']}"),
+            scopes=scopes_of(_scope_names(claims)),
+        )
+
+
+class CloudRunIam:
+    """`AUTH_MODE=iam`: Cloud Run has checked the caller's identity token; its e-mail is the namespace.
+
+    Cloud Run replaces the signature of a token it has checked, so there is none to verify here. That makes this mode
+    safe only where the service admits no one unauthenticated, as Terraform sees to.
+    """
+
+    def __init__(self, read_claims: Callable[[str], Mapping[str, Any]]) -> None:
+        self._read_claims = read_claims
+
+    def authenticate(self, authorization: str | None) -> Principal:
+        """The identity's principal; raises Unauthorized."""
+        claims = self._read_claims(bearer(authorization))
+        email = claims.get("email")
+        if not isinstance(email, str) or not email or claims.get("email_verified") is not True:
+            raise Unauthorized("the identity token names no verified e-mail")
+        return Principal(id=f"iam:{email}", namespace=email, scopes=frozenset({Scope.READ, Scope.WRITE}))
+
+
+class PushIdentity:
+    """Admits pushes of our own subscription: tokens of Google's, for this function, of the account that pushes."""
+
+    def __init__(self, verifier: TokenVerifier, email: str) -> None:
+        self._verifier = verifier
+        self._email = email
+
+    def check(self, authorization: str | None) -> None:
+        """Raises Unauthorized where the push is anybody else's, Unavailable where nobody can tell."""
+        claims = self._verifier.verify(bearer(authorization))
+        if claims.get("email") != self._email or claims.get("email_verified") is not True:
+            raise Unauthorized("the push is not our subscription's")
+
+
+def bearer(authorization: str | None) -> str:
+    """The token of an Authorization header; raises Unauthorized where there is none."""
+    scheme, _, token = (authorization or "").partition(" ")
+    if scheme.lower() != "bearer" or not token.strip():
+        raise Unauthorized("a bearer token is needed")
+    return token.strip()
+
+
+def new_key(
+    *, name: str, namespace: str, scopes: frozenset[Scope], created_at: datetime, expires_at: datetime | None
+) -> tuple[ApiKey, str]:
+    """A key and its bearer token, which is nowhere kept."""
+    key_id, secret = _random(ID_LENGTH), _random(SECRET_LENGTH)
+    key = ApiKey(
+        id=key_id,
+        name=name,
+        namespace=namespace,
+        scopes=scopes,
+        secret_hash=hash_secret(secret),
+        created_at=created_at,
+        expires_at=expires_at,
+    )
+    return key, f"{PREFIX}_{key_id}_{secret}"
+
+
+def hash_secret(secret: str) -> bytes:
+    """SHA-256 is enough: the secret is 256 random bits, not a word somebody chose."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
+
+
+def _parts(token: str) -> tuple[str, str, str]:
+    prefix, _, rest = token.partition("_")
+    key_id, _, secret = rest.partition("_")
+    return prefix, key_id, secret
+
+
+def _scope_names(claims: Mapping[str, Any]) -> list[str]:
+    for claim in ("scope", "scp", "scopes"):
+        given = claims.get(claim)
+        if isinstance(given, str):
+            return given.split()
+        if isinstance(given, list):
+            return [str(one) for one in given]
+    return []

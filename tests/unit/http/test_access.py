@@ -1,0 +1,249 @@
+"""The door of the `mcp` function: 401, 403, 429, what is listed to whom, and the metadata that clients look for."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import pytest
+from starlette.testclient import TestClient
+
+from mnemosyne.domain.health import Check
+from mnemosyne.domain.principal import Bucket, Principal, Scope
+from mnemosyne.errors import Unauthorized, Unavailable
+from mnemosyne.http.access import Access
+from mnemosyne.http.app import build_app
+from mnemosyne.http.edge import McpEdge
+from mnemosyne.mcp.server import build_server
+from mnemosyne.service.authenticate import Anyone, bearer
+from tests.fakes import FakeServices
+
+CALLERS = {
+    "reader": Principal(id="r", namespace="a", scopes=frozenset({Scope.READ})),
+    "writer": Principal(id="w", namespace="a", scopes=frozenset({Scope.WRITE})),
+    "both": Principal(id="b", namespace="b", scopes=frozenset({Scope.READ, Scope.WRITE})),
+    "admin": Principal(id="x", namespace="b", scopes=frozenset({Scope.ADMIN})),
+    "nobody": Principal(id="n", namespace="b", scopes=frozenset()),
+}
+INGEST = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
+
+
+class ByName:
+    """A token is a caller's name."""
+
+    def authenticate(self, authorization: str | None) -> Principal:
+        name = bearer(authorization)
+        if name == "away":
+            raise Unavailable("the database is away")
+        if name not in CALLERS:
+            raise Unauthorized("no such caller")
+        return CALLERS[name]
+
+
+@pytest.fixture
+def _no_network() -> None:
+    """The test client needs a socket pair for its event loop; the server itself opens nothing."""
+
+
+@pytest.fixture
+def services() -> FakeServices:
+    return FakeServices()
+
+
+@pytest.fixture
+def opened(services: FakeServices) -> Any:
+    """Makes a client of an app with that door."""
+    clients: list[TestClient] = []
+
+    def make(*, per_minute: int = 0, issuer: str = "https://issuer.example", authenticator: Any = None) -> TestClient:
+        app = build_app(
+            build_server(services, threads=2),
+            allowed_hosts=("testserver",),
+            allowed_origins=(),
+            warm=lambda: None,
+            examine=lambda: [Check("schema", "fine")],
+            access=Access(
+                authenticator or ByName(), per_minute=per_minute, issuer=issuer, allowed_hosts=("testserver",)
+            ),
+        )
+        client = TestClient(app)
+        client.__enter__()
+        clients.append(client)
+        return client
+
+    yield make
+    for client in clients:
+        client.__exit__(None, None, None)
+
+
+def _post(client: TestClient, body: Any, token: str | None = None, **headers: str) -> Any:
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    return client.post("/mcp", content=json.dumps(body), headers={"Content-Type": "application/json", **headers})
+
+
+def _call(client: TestClient, token: str | None, tool: str, arguments: Any) -> Any:
+    params = {"name": tool, "arguments": arguments}
+    return _post(client, {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}, token)
+
+
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+def test_without_a_credential_the_answer_says_where_to_get_one(opened: Callable[..., TestClient]) -> None:
+    response = _post(opened(), LIST)
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"] == (
+        'Bearer scope="read write", resource_metadata="http://testserver/.well-known/oauth-protected-resource/mcp"'
+    )
+
+
+def test_a_bad_credential_is_told_apart_from_none(opened: Callable[..., TestClient]) -> None:
+    response = _post(opened(), LIST, "mallory")
+    assert response.status_code == 401
+    assert 'error="invalid_token"' in response.headers["www-authenticate"]
+
+
+def test_where_keys_are_used_there_is_no_authorization_server_to_point_to(opened: Callable[..., TestClient]) -> None:
+    client = opened(issuer="")
+    assert "resource_metadata" not in _post(client, LIST).headers["www-authenticate"]
+    assert client.get("/.well-known/oauth-protected-resource").status_code == 404
+
+
+@pytest.mark.parametrize("path", ["", "/mcp"])
+def test_the_metadata_names_resource_and_issuer(opened: Callable[..., TestClient], path: str) -> None:
+    shown = opened().get(f"/.well-known/oauth-protected-resource{path}", headers={"X-Forwarded-Proto": "https"}).json()
+    assert shown["resource"] == "https://testserver/mcp"
+    assert shown["authorization_servers"] == ["https://issuer.example"]
+
+
+def test_the_metadata_repeats_no_foreign_host(opened: Callable[..., TestClient]) -> None:
+    client = opened()
+    response = client.get("/.well-known/oauth-protected-resource", headers={"Host": "evil.example"})
+    assert response.status_code == 404
+    assert "evil" not in _post(client, LIST, Host="evil.example").headers["www-authenticate"]
+
+
+def test_a_key_that_cannot_be_checked_is_not_called_wrong(opened: Callable[..., TestClient]) -> None:
+    response = _post(opened(), LIST, "away")
+    assert (response.status_code, response.headers["retry-after"]) == (503, "5")
+
+
+@pytest.mark.parametrize(
+    ("token", "tool", "arguments", "scope"),
+    [
+        ("reader", "ingest_memory", INGEST, "write"),
+        ("reader", "delete_memory", {"id": "01a1fd98-820d-74ac-bf32-ad3eec4e3d5f"}, "write"),
+        ("writer", "memory_search", {"query": "tea"}, "read"),
+        ("writer", "recall_memory", {"query": "tea"}, "read"),
+        ("nobody", "memory_stats", {}, "read"),
+    ],
+)
+def test_a_missing_scope_is_403_and_names_it(
+    opened: Callable[..., TestClient], services: FakeServices, token: str, tool: str, arguments: Any, scope: str
+) -> None:
+    response = _call(opened(), token, tool, arguments)
+    assert response.status_code == 403
+    assert f'Bearer scope="{scope}"' in response.headers["www-authenticate"]
+    assert 'error="insufficient_scope"' in response.headers["www-authenticate"]
+    assert services.queue.published == []
+
+
+def test_a_batch_is_held_to_the_scope_of_each_of_its_calls(
+    opened: Callable[..., TestClient], services: FakeServices
+) -> None:
+    call = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": {"name": "ingest_memory", "arguments": INGEST}}
+    assert _post(opened(), [LIST, call], "reader").status_code == 403
+    assert services.queue.published == []
+
+
+@pytest.mark.parametrize(
+    ("token", "names"),
+    [
+        (
+            "reader",
+            {"memory_search", "get_memory", "list_memories", "retrieve_memories", "ingest_status", "memory_stats"},
+        ),
+        ("writer", {"ingest_memory", "ingest_memories", "update_memory", "rate_memory", "delete_memory"}),
+        ("nobody", set()),
+    ],
+)
+def test_only_the_tools_one_may_call_are_listed(opened: Callable[..., TestClient], token: str, names: set[str]) -> None:
+    listed = {tool["name"] for tool in _post(opened(), LIST, token).json()["result"]["tools"]}
+    assert listed == names
+
+
+@pytest.mark.parametrize("token", ["both", "admin"])
+def test_who_may_do_everything_sees_everything(opened: Callable[..., TestClient], token: str) -> None:
+    assert len(_post(opened(), LIST, token).json()["result"]["tools"]) == 11
+
+
+def test_a_memory_goes_into_the_namespace_of_its_caller_whatever_the_call_says(
+    opened: Callable[..., TestClient], services: FakeServices
+) -> None:
+    client = opened()
+    assert _call(client, "both", "ingest_memory", INGEST).json()["result"]["structuredContent"]["status"] == "queued"
+    ((namespace, _),) = services.queue.published
+    assert namespace == "b"
+    refused = _call(client, "both", "ingest_memory", {**INGEST, "namespace": "a"}).json()["result"]
+    assert refused["isError"] is True
+
+
+def test_over_the_rate_the_answer_says_when_to_come_back_and_others_are_not_held_up(
+    opened: Callable[..., TestClient],
+) -> None:
+    client = opened(per_minute=3)
+    statuses = [_post(client, LIST, "both").status_code for _ in range(4)]
+    assert statuses == [200, 200, 200, 429]
+    assert 1 <= int(_post(client, LIST, "both").headers["retry-after"]) <= 20
+    assert _post(client, LIST, "admin").status_code == 200
+
+
+def test_a_batch_counts_as_many_as_it_holds(opened: Callable[..., TestClient]) -> None:
+    client = opened(per_minute=3)
+    assert _post(client, [LIST, LIST, LIST], "both").status_code == 200
+    assert _post(client, LIST, "both").status_code == 429
+
+
+def test_a_bucket_fills_at_its_rate() -> None:
+    bucket, early = Bucket.full(60, 0.0).take(0.0, 60)
+    assert early == 0.0
+    bucket, early = bucket.take(0.5)
+    assert early == pytest.approx(0.5)
+    bucket, early = bucket.take(1.0)
+    assert early == 0.0
+
+
+def test_deep_health_is_for_those_who_are_let_in(opened: Callable[..., TestClient]) -> None:
+    client = opened()
+    assert client.get("/healthz").status_code == 200
+    assert client.get("/healthz?deep=1").status_code == 401
+    assert client.get("/healthz?deep=1", headers={"Authorization": "Bearer reader"}).status_code == 200
+
+
+def test_without_authentication_only_loopback_is_served(opened: Callable[..., TestClient]) -> None:
+    client = opened(authenticator=Anyone())
+    assert _post(client, LIST).status_code == 200
+    foreign = TestClient(client.app, base_url="http://192.0.2.1")
+    assert foreign.post("/mcp", json=LIST).status_code == 403
+
+
+def test_a_body_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemosyne.http.edge.BODY_SECONDS", 0.05)
+    access = Access(Anyone(), per_minute=0, issuer="", allowed_hosts=())
+    sent: list[Any] = []
+
+    async def never_called(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError("the protocol's server must not see it")
+
+    async def drip() -> Any:
+        await anyio.sleep(0.02)
+        return {"type": "http.request", "body": b" ", "more_body": True}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/json")]
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers, "server": ("127.0.0.1", 1)}
+    anyio.run(McpEdge(never_called, access), scope, drip, send)
+    assert sent[0]["status"] == 408

@@ -1,0 +1,205 @@
+"""API keys, identities of Cloud Run and of pushes: who gets a principal, and who does not."""
+
+import hmac
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import timedelta
+from typing import Any
+
+import pytest
+
+from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope
+from mnemosyne.errors import Unauthorized, Unavailable
+from mnemosyne.service.authenticate import Anyone, ApiKeys, CloudRunIam, Oidc, PushIdentity, new_key
+from tests.fakes import NOW
+
+READ_WRITE = frozenset({Scope.READ, Scope.WRITE})
+
+
+class KeyStore:
+    """Keys by id; can be away."""
+
+    def __init__(self, *keys: ApiKey) -> None:
+        self.keys = {key.id: key for key in keys}
+        self.away = False
+        self.asked = 0
+
+    def find(self, key_id: str) -> ApiKey | None:
+        self.asked += 1
+        if self.away:
+            raise Unavailable("the database is away")
+        return self.keys.get(key_id)
+
+
+class Verifier:
+    """Believes every token, and says these claims."""
+
+    def __init__(self, **claims: Any) -> None:
+        self.claims = claims
+
+    def verify(self, token: str) -> Mapping[str, Any]:
+        return self.claims
+
+
+@pytest.fixture
+def made() -> tuple[ApiKey, str]:
+    return new_key(name="test", namespace="ns", scopes=READ_WRITE, created_at=NOW, expires_at=NOW + timedelta(days=1))
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """The monotonic clock, to be turned on by hand."""
+    at = [1000.0]
+    monkeypatch.setattr(time, "monotonic", lambda: at[0])
+
+    def forward(seconds: float) -> None:
+        at[0] += seconds
+
+    return forward
+
+
+def _keys(store: KeyStore) -> ApiKeys:
+    return ApiKeys(store.find, lambda: NOW)
+
+
+def test_a_key_opens_its_namespace_with_its_scopes(made: tuple[ApiKey, str]) -> None:
+    key, token = made
+    principal = _keys(KeyStore(key)).authenticate(f"Bearer {token}")
+    assert principal == Principal(id=f"key:{key.id}", namespace="ns", scopes=READ_WRITE)
+
+
+@pytest.mark.parametrize("form", ["mnk_{id}_{wrong}", "mnk_{id}_", "mnk_{id}", "mnx_{id}_{secret}", "x", "mnk__", "é"])
+def test_anything_but_the_whole_token_opens_nothing(made: tuple[ApiKey, str], form: str) -> None:
+    key, token = made
+    secret = token.rsplit("_", 1)[1]
+    wrong = secret[:-1] + ("a" if secret[-1] != "a" else "b")
+    presented = form.format(id=key.id, secret=secret, wrong=wrong)
+    with pytest.raises(Unauthorized) as refused:
+        _keys(KeyStore(key)).authenticate(f"Bearer {presented}")
+    assert str(refused.value) == "the key is not known, expired or revoked"
+
+
+@pytest.mark.parametrize("header", [None, "", "Basic abc", "Bearer", "Bearer  "])
+def test_no_bearer_token_is_no_credential(made: tuple[ApiKey, str], header: str | None) -> None:
+    with pytest.raises(Unauthorized, match="a bearer token is needed"):
+        _keys(KeyStore(made[0])).authenticate(header)
+
+
+@pytest.mark.parametrize("changed", [{"revoked_at": NOW}, {"expires_at": NOW}])
+def test_a_revoked_or_expired_key_is_refused_in_the_same_words(
+    made: tuple[ApiKey, str], changed: dict[str, Any]
+) -> None:
+    key, token = made
+    with pytest.raises(Unauthorized, match="not known, expired or revoked"):
+        _keys(KeyStore(replace(key, **changed))).authenticate(f"Bearer {token}")
+
+
+def test_a_revocation_bites_within_a_minute(made: tuple[ApiKey, str], clock: Any) -> None:
+    key, token = made
+    store = KeyStore(key)
+    keys = _keys(store)
+    keys.authenticate(f"Bearer {token}")
+    store.keys[key.id] = replace(key, revoked_at=NOW)
+    clock(60)
+    with pytest.raises(Unauthorized):
+        keys.authenticate(f"Bearer {token}")
+
+
+def test_a_key_is_not_asked_for_at_every_call(made: tuple[ApiKey, str], clock: Any) -> None:
+    key, token = made
+    store = KeyStore(key)
+    keys = _keys(store)
+    for _ in range(20):
+        keys.authenticate(f"Bearer {token}")
+    assert store.asked == 1
+
+
+def test_an_outage_does_not_lock_out_a_key_seen_within_ten_minutes(made: tuple[ApiKey, str], clock: Any) -> None:
+    key, token = made
+    store = KeyStore(key)
+    keys = _keys(store)
+    keys.authenticate(f"Bearer {token}")
+    store.away = True
+    clock(599)
+    assert keys.authenticate(f"Bearer {token}").namespace == "ns"
+    clock(2)
+    with pytest.raises(Unavailable):
+        keys.authenticate(f"Bearer {token}")
+
+
+def test_an_outage_opens_nothing_to_a_wrong_secret_or_an_unseen_key(made: tuple[ApiKey, str], clock: Any) -> None:
+    key, token = made
+    store = KeyStore(key)
+    keys = _keys(store)
+    keys.authenticate(f"Bearer {token}")
+    store.away = True
+    with pytest.raises(Unauthorized):
+        keys.authenticate(f"Bearer {token[:-1]}-")
+    with pytest.raises(Unavailable):
+        keys.authenticate(
+            f"Bearer {new_key(name='', namespace='n', scopes=READ_WRITE, created_at=NOW, expires_at=None)[1]}"
+        )
+
+
+def test_secrets_are_compared_in_constant_time_also_where_there_is_no_key(
+    made: tuple[ApiKey, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    compared: list[tuple[int, int]] = []
+
+    def compare(a: bytes, b: bytes) -> bool:
+        compared.append((len(a), len(b)))
+        return False
+
+    monkeypatch.setattr(hmac, "compare_digest", compare)
+    for store in (KeyStore(made[0]), KeyStore()):
+        with pytest.raises(Unauthorized):
+            _keys(store).authenticate(f"Bearer {made[1]}")
+    assert compared == [(32, 32), (32, 32)]
+
+
+def test_a_key_keeps_no_secret(made: tuple[ApiKey, str]) -> None:
+    key, token = made
+    assert token.rsplit("_", 1)[1] not in repr(key)
+
+
+def test_namespace_and_scopes_come_from_the_token_s_claims() -> None:
+    principal = Oidc(
+        Verifier(sub="u1", namespace="team", scope="read mnemosyne:write other"), "namespace"
+    ).authenticate("Bearer t")
+    assert principal == Principal(id="oidc:u1", namespace="team", scopes=READ_WRITE)
+
+
+def test_a_token_without_a_namespace_has_one_of_its_subject_s_own() -> None:
+    assert Oidc(Verifier(sub="u1", scp=["read"]), "namespace").authenticate("Bearer t").namespace == "user:u1"
+
+
+def test_a_token_without_our_scopes_may_do_nothing() -> None:
+    assert Oidc(Verifier(sub="u1", scope="email"), "namespace").authenticate("Bearer t").scopes == frozenset()
+
+
+def test_cloud_run_s_identity_is_the_namespace() -> None:
+    verifier = Verifier(email="a@example.com", email_verified=True)
+    assert CloudRunIam(verifier.verify).authenticate("Bearer t").namespace == "a@example.com"
+
+
+@pytest.mark.parametrize("claims", [{}, {"email": "a@example.com"}, {"email": "a@e", "email_verified": "true"}])
+def test_an_identity_without_a_verified_e_mail_is_refused(claims: dict[str, Any]) -> None:
+    with pytest.raises(Unauthorized):
+        CloudRunIam(Verifier(**claims).verify).authenticate("Bearer t")
+
+
+@pytest.mark.parametrize(
+    "claims", [{"email": "other@example.com", "email_verified": True}, {"email": "push@example.com"}]
+)
+def test_a_push_of_another_account_is_refused(claims: dict[str, Any]) -> None:
+    with pytest.raises(Unauthorized, match="not our subscription's"):
+        PushIdentity(Verifier(**claims), "push@example.com").check("Bearer t")
+
+
+def test_a_push_of_our_account_passes() -> None:
+    PushIdentity(Verifier(email="push@example.com", email_verified=True), "push@example.com").check("Bearer t")
+
+
+def test_where_no_credential_is_asked_for_everybody_is_local() -> None:
+    assert Anyone().authenticate(None) is LOCAL
