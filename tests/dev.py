@@ -24,6 +24,7 @@ class DevServer:
         self.url = f"http://127.0.0.1:{self.port}/mcp"
         self.output = directory / "terminal.txt"
         self.environment = {**os.environ, **(environment or {})}
+        self.arguments: tuple[str, ...] = ()
         self.process: subprocess.Popen[bytes] | None = None
         self.client = httpx.Client(timeout=30)
 
@@ -31,7 +32,7 @@ class DevServer:
         """Start it and return once it is ready."""
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [COMMAND, "dev", "--port", str(self.port), "--data-dir", self.directory / "data"],
+                [COMMAND, "dev", "--port", str(self.port), "--data-dir", self.directory / "data", *self.arguments],
                 stdout=output,
                 stderr=output,
                 env=self.environment,

@@ -15,7 +15,7 @@ _SECRETS = ("database_url", "db_password")
 _INSTANCE = re.compile(r"[a-z0-9.-]+(:[a-z0-9.-]+)?:[a-z0-9-]+:[a-z0-9-]+")
 _TOPIC = re.compile(r"projects/[^/]+/topics/[^/]+|file:///.+")
 _LOOPBACK_HOSTS = "localhost:*,127.0.0.1:*,[::1]:*,localhost,127.0.0.1,[::1]"
-_LOOPBACK_ORIGINS = "http://localhost:*,http://127.0.0.1:*,http://[::1]:*"
+_LOOPBACK_ORIGINS = "http://localhost:*,http://127.0.0.1:*,http://[::1]:*,http://localhost,http://127.0.0.1"
 
 
 class Settings(BaseModel):

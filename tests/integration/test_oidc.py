@@ -63,7 +63,7 @@ def verifier(issuer: Issuer) -> OidcVerifier:
 
 
 def _unsigned(issuer: Issuer) -> str:
-    return jwt.encode(jwt.decode(issuer.token(), options={"verify_signature": False}), key=None, algorithm="none")
+    return jwt.encode(jwt.decode(issuer.token(), options={"verify_signature": False}), key="", algorithm="none")
 
 
 def _signed_with_the_public_key(issuer: Issuer) -> str:

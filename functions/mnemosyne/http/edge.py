@@ -87,18 +87,23 @@ class McpEdge:
                 continue
             collected = _Collected()
             await self._app(scope, _replay(json.dumps(one).encode()), collected)
+            if collected.status in (403, 421):  # a Host or Origin not served: the same for all of them
+                return Response(collected.body, status_code=collected.status)
             if collected.body:
                 answers.append(json.loads(collected.body))
         return JSONResponse(answers) if answers else Response(status_code=202)
 
 
 class _Collected:
-    """An ASGI `send` that keeps the body."""
+    """An ASGI `send` that keeps status and body."""
 
     def __init__(self) -> None:
+        self.status = 0
         self.body = b""
 
     async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
         if message["type"] == "http.response.body":
             self.body += message.get("body", b"")
 

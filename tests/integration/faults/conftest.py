@@ -79,7 +79,7 @@ class Cloud:
         )
 
     def reset(self) -> None:
-        """Nothing broken, a subscription that has seen nothing, and a namespace of the test's own: a late redelivery belongs to the test before."""
+        """Nothing broken, and a subscription and a namespace of the test's own: late redeliveries are another's."""
         self.namespace = f"test-{next(self._numbers)}"
         self.subscribe(max_delivery_attempts=20)
         self.gemini.fault = None

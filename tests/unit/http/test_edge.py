@@ -165,6 +165,11 @@ def test_trailing_white_space_in_headers_is_no_harm(client: TestClient) -> None:
     assert response.status_code == 200, response.text
 
 
+def test_a_batch_of_a_host_not_served_is_refused_whole(client: TestClient) -> None:
+    assert _post(client, [LIST, LIST], Host="evil.example").status_code == 421
+    assert _post(client, [LIST, LIST], Origin="https://evil.example").status_code == 403
+
+
 def test_liveness_touches_nothing(client: TestClient) -> None:
     assert client.get("/healthz").json() == {"status": "ok"}
 

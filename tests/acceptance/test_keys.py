@@ -1,0 +1,88 @@
+"""API keys as a person uses them: made, shown once, refused, revoked, and nowhere to be found."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dev import COMMAND, DevServer
+
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+def _keys(server: DevServer, *arguments: str) -> str:
+    return subprocess.run(
+        [COMMAND, "keys", *arguments, "--data-dir", server.directory / "data"],
+        check=True,
+        capture_output=True,
+        text=True,
+    ).stdout
+
+
+@pytest.fixture
+def guarded(own_dev: DevServer) -> DevServer:
+    own_dev.arguments = ("--auth-mode", "api_key")
+    own_dev.start()
+    return own_dev
+
+
+def _create(server: DevServer, *arguments: str) -> dict[str, Any]:
+    made: dict[str, Any] = json.loads(_keys(server, "create", "--name", "test", "--json", *arguments))
+    return made
+
+
+def test_a_key_opens_its_own_namespace_and_no_other(guarded: DevServer) -> None:
+    assert guarded.post(LIST).status_code == 401
+    assert guarded.post(LIST, Authorization="Bearer mnk_aaaaaaaaaaaa_b").status_code == 401
+    ada, bob = (_create(guarded, "--namespace", name)["token"] for name in ("ada", "bob"))
+    guarded.client.headers["Authorization"] = f"Bearer {ada}"
+    stored = guarded.outcome(guarded.ingest("Ada's own"))
+    assert stored["state"] == "stored"
+    guarded.client.headers["Authorization"] = f"Bearer {bob}"
+    assert "no memory has the id" in guarded.error("get_memory", {"id": stored["memory_id"]})
+    assert guarded.call("memory_stats", {})["memories"] == 0
+
+
+def test_a_reading_key_is_shown_no_tool_that_writes(guarded: DevServer) -> None:
+    guarded.client.headers["Authorization"] = f"Bearer {_create(guarded, '--scope', 'read')['token']}"
+    names = {tool["name"] for tool in guarded.post(LIST).json()["result"]["tools"]}
+    assert "memory_search" in names and "ingest_memory" not in names
+
+
+def test_a_revoked_key_is_refused_by_whoever_has_not_just_seen_it(guarded: DevServer) -> None:
+    made = _create(guarded)
+    _keys(guarded, "revoke", made["id"])
+    assert guarded.post(LIST, Authorization=f"Bearer {made['token']}").status_code == 401
+    (listed,) = json.loads(_keys(guarded, "list", "--json"))
+    assert listed["revoked_at"] is not None
+
+
+def test_the_secret_is_in_no_log_no_process_list_and_no_file(guarded: DevServer) -> None:
+    token = _create(guarded)["token"]
+    secret = token.rsplit("_", 1)[1]
+    guarded.client.headers["Authorization"] = f"Bearer {token}"
+    guarded.outcome(guarded.ingest("anything"))
+    guarded.call_raw("get_memory", {"id": "not an id"})
+    for file in (guarded.directory / "data").rglob("*"):
+        if file.is_file():
+            assert secret.encode() not in file.read_bytes(), file
+    for process in Path("/proc").glob("[0-9]*"):
+        try:
+            assert secret.encode() not in (process / "cmdline").read_bytes(), process
+        except OSError:
+            continue
+    assert secret not in guarded.printed()
+    assert secret not in _keys(guarded, "list")
+
+
+def test_without_keys_no_host_but_loopback_is_served(own_dev: DevServer) -> None:
+    refused = subprocess.run(
+        [COMMAND, "dev", "--host", "0.0.0.0", "--data-dir", own_dev.directory / "data"],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert refused.returncode == 1
+    assert "whoever can connect can read everything" in refused.stderr

@@ -1,0 +1,49 @@
+"""Whatever a tool is given: it answers or says what is wrong, and is never at fault itself."""
+
+from typing import Any
+
+import mcp_types
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemosyne.domain.principal import LOCAL
+from mnemosyne.mcp.server import call
+from mnemosyne.mcp.tool import Tool
+from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from tests.fakes import FakeServices
+
+SQL = [
+    "'; DROP TABLE memories; --",
+    "%' OR '1'='1",
+    "\\",
+    "_%_",
+    "$1",
+    ":namespace",
+    "\x00",
+    "\ud800",
+    "NaN",
+    "-0",
+    "\u202e",
+]
+TEXT = st.one_of(st.text(max_size=40), st.sampled_from(SQL))
+SCALARS = st.one_of(st.none(), st.booleans(), st.integers(), st.floats(), TEXT, st.uuids().map(str))
+JSON = st.recursive(SCALARS, lambda inner: st.lists(inner, max_size=4) | st.dictionaries(TEXT, inner, max_size=4))
+TIMES = st.sampled_from(
+    ["2026-05-20T12:00:00Z", "2026-05-20", "last week", "tomorrow yesterday", "0000-00-00", "9" * 40]
+)
+
+
+def _arguments(tool: Tool[Any]) -> st.SearchStrategy[dict[str, Any]]:
+    named = st.dictionaries(st.sampled_from([*tool.arguments.model_fields, "unknown"]), JSON | TIMES)
+    return st.one_of(named, st.dictionaries(TEXT, JSON, max_size=3))
+
+
+@pytest.mark.parametrize("tool", [*TOOLS, *DEPRECATED_TOOLS], ids=lambda tool: tool.name)
+@given(data=st.data())
+@settings(max_examples=60)
+def test_a_tool_answers_or_says_what_is_wrong(tool: Tool[Any], data: st.DataObject) -> None:
+    result = call(tool, data.draw(_arguments(tool)), LOCAL, FakeServices())
+    content = result.content[0]
+    assert isinstance(content, mcp_types.TextContent)
+    assert not content.text.startswith("internal error"), content.text
