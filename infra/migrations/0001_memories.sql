@@ -118,7 +118,7 @@ BEGIN
         regexp_replace(coalesce(
             nullif(left(btrim((regexp_match(old.content, '(?n)^[ \t]*TITLE:(.*)$'))[1], E' \t\r'), 500), ''),
             left(old.content, 50)
-        ), '[\u0001-\u001f\u007f-\u009f\u2028\u2029]', ' ', 'g'),
+        ), '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]', ' ', 'g'),
         tags.written, (SELECT coalesce(array_agg(replace(normalize(lower(tag), NFC), 'ß', 'ss') ORDER BY place), '{}')
             FROM unnest(tags.written) WITH ORDINALITY AS t (tag, place)),
         CASE WHEN row_number() OVER (PARTITION BY old.content ORDER BY old."timestamp", CAST(old.id AS text)) = 1
@@ -130,7 +130,7 @@ BEGIN
     FROM mnemosyne_adopted.memories old, LATERAL (
         SELECT coalesce(array_agg(once.tag ORDER BY once.place), '{}') AS written FROM (
             SELECT DISTINCT ON (lower(part.tag)) part.tag, part.place FROM (
-                SELECT btrim(regexp_replace(listed.tag, '[\u0001-\u001f\u007f-\u009f]', ' ', 'g')) AS tag, listed.place
+                SELECT btrim(regexp_replace(listed.tag, '[\u0001-\u001f\u007f-\u009f\u2028-\u202e\u2066-\u2069]', ' ', 'g')) AS tag, listed.place
                 FROM unnest(string_to_array((regexp_match(old.content, '(?n)^[ \t]*TAGS:(.*)$'))[1], ','))
                     WITH ORDINALITY AS listed (tag, place)
             ) AS part

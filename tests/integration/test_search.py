@@ -15,6 +15,7 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, Ranking, SearchMode, SearchQuery, TagMatch
 from mnemosyne.service import ingest, search
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.waiting import wait_until
 
 ROWS = 20_000
 DIMENSION = FakeEmbedder.dimension
@@ -41,9 +42,21 @@ class Haystack:
             "half": generator.random(ROWS) < 0.5,
         }
         self.store = PostgresStore(Pool(opener(cluster.url(postgres.RUNTIME_USER, database)), 4), FAKE_SPACE)
-        owner = opener(cluster.url(postgres.OWNER, database))()
-        self._fill(owner)
-        owner.close()
+        self._owner = opener(cluster.url(postgres.OWNER, database))()
+        self._fill(self._owner)
+
+    def indexes_used(self) -> set[str]:
+        """The indexes that any session has scanned, once the server's counts are in."""
+        used: set[str] = set()
+
+        def counted() -> bool:
+            self._owner.script("SELECT pg_stat_clear_snapshot()")
+            rows = self._owner.run("SELECT indexrelname FROM pg_stat_user_indexes WHERE idx_scan > 0")
+            used.update(row[0] for row in rows)
+            return len(used) > 3
+
+        wait_until(counted, "scans are counted")
+        return used
 
     def _fill(self, owner: Session) -> None:
         owner.script("DROP INDEX memories_embedding")
@@ -100,6 +113,7 @@ def haystack(cluster: postgres.EmbeddedPostgres) -> Iterator[Haystack]:
     made = Haystack(cluster, "haystack")
     yield made
     made.store._pool.close()
+    made._owner.close()
     owner.script("DROP DATABASE haystack WITH (FORCE)")
     owner.close()
 
@@ -146,6 +160,16 @@ def test_the_strategy_fits_the_size_of_the_filtered_set(haystack: Haystack) -> N
 
 def test_a_filter_that_nothing_passes_finds_nothing(haystack: Haystack) -> None:
     assert haystack.search(0, Filters(tags=("none",))).hits == []
+
+
+def test_under_isolation_every_index_is_still_used(haystack: Haystack) -> None:
+    words = SearchQuery(query="memory 777", mode=SearchMode.HYBRID, limit=10)
+    haystack.search(0, Filters())
+    haystack.store.search("ns", words, None, model="fake", lexical_weight=0.5)
+    haystack.store.list("ns", Filters(tags=("permille",)), 10)
+    haystack.store.list("ns", Filters(), 10)
+    used = haystack.indexes_used()
+    assert {"memories_embedding", "memories_search_text", "memories_tags", "memories_newest"} <= used
 
 
 def _stored(store: PostgresStore, *contents: str, **fields: Any) -> FakeEmbedder:

@@ -16,7 +16,8 @@ TAG_COUNT = 50
 # Trimmed afterwards: a pattern that trims takes quadratic time on a line of spaces.
 _TITLE_LINE = re.compile(r"^[ \t]*TITLE:(.*)$", re.MULTILINE)
 _TAGS_LINE = re.compile(r"^[ \t]*TAGS:(.*)$", re.MULTILINE)
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+# Control characters, line breaks, and those that turn the direction of what follows them.
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 
 
 def title_of(content: str) -> str:

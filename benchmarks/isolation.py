@@ -1,0 +1,134 @@
+"""What isolation costs: searches in a namespace that owns 90 % of 100,000 memories, with and without it, and the plans.
+
+python benchmarks/isolation.py [--rows 100000]
+"""
+
+import argparse
+import json
+import statistics
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+
+ROOT = Path(__file__).resolve().parents[1]
+sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+
+from infra.local import postgres  # noqa: E402
+from infra.local.data_dir import DataDir  # noqa: E402
+from mnemosyne.adapters.connections import Pool, Session, opener  # noqa: E402
+from mnemosyne.adapters.postgres import PostgresStore  # noqa: E402
+from mnemosyne.domain.embedding_space import EmbeddingSpace  # noqa: E402
+from mnemosyne.domain.search import Filters, SearchMode, SearchQuery  # noqa: E402
+from mnemosyne.ports import Vector  # noqa: E402
+
+SPACE = EmbeddingSpace("bench", 64)
+REPEATS = 40
+
+FILL = """
+INSERT INTO memories (
+    id, namespace, "timestamp", content, title, tags, tag_keys, content_hash, embedding_model, embedding
+)
+SELECT gen_random_uuid(), CASE WHEN n % 10 = 0 THEN 'small' ELSE 'large' END,
+    timestamptz '2025-01-01' + n * interval '1 min', text_, left(text_, 50), tags, tags,
+    encode(sha256(convert_to(n || text_, 'UTF8')), 'hex'), 'bench', vector_
+FROM (
+    SELECT n,
+        'memory ' || n || ' about ' || md5(CAST(n % 5000 AS text)) || ' and ' || md5(CAST(n % 50 AS text)) AS text_,
+        CASE WHEN n % 500 = 0 THEN ARRAY['rare'] WHEN n % 5 = 0 THEN ARRAY['common'] ELSE '{}' END AS tags,
+        (SELECT CAST(array_agg(random() - 0.5 + centre) AS halfvec(64))
+         FROM (SELECT sin(n % 150 * g) AS centre FROM generate_series(1, 64) AS g) AS c) AS vector_
+    FROM generate_series(1, CAST(:rows AS integer)) AS n
+) AS made
+"""
+
+
+def prepare(owner: Session, rows: int) -> None:
+    """Fill the table and bring its statistics up to date."""
+    owner.script("DROP INDEX memories_embedding")
+    owner.run(FILL, rows=rows)
+    owner.script(
+        "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)"
+        " WITH (m = 16, ef_construction = 200)"
+    )
+    owner.script("VACUUM ANALYZE memories")
+
+
+def searches(store: PostgresStore) -> dict[str, Callable[[], object]]:
+    """Each kind of reading."""
+    random = np.random.default_rng(7)
+
+    def vector() -> Vector:
+        made = random.standard_normal(SPACE.dimension)
+        return np.asarray(made / np.linalg.norm(made), dtype=np.float32)
+
+    def search(query: SearchQuery, given: Vector | None) -> object:
+        return store.search("large", query, given, model=SPACE.model, lexical_weight=0.5)
+
+    words = "what about c4ca4238a0b923820dcc509a6f75849b"
+    return {
+        "meaning": lambda: search(SearchQuery(query="x", mode=SearchMode.SEMANTIC), vector()),
+        "meaning, 20 % tag": lambda: search(SearchQuery(query="x", filters=Filters(tags=("common",))), vector()),
+        "meaning, rare tag": lambda: search(SearchQuery(query="x", filters=Filters(tags=("rare",))), vector()),
+        "words": lambda: search(SearchQuery(query=words, mode=SearchMode.HYBRID), None),
+        "hybrid": lambda: search(SearchQuery(query=words, mode=SearchMode.HYBRID), vector()),
+        "newest, rare tag": lambda: store.list("large", Filters(tags=("rare",)), 10),
+        "newest": lambda: store.list("large", Filters(), 10),
+    }
+
+
+def medians(*stores: PostgresStore) -> list[dict[str, float]]:
+    """Milliseconds of each kind in each store; taken in turns, so that the machine's moods fall on all alike."""
+    kinds = [searches(store) for store in stores]
+    figures: list[dict[str, float]] = [{} for _ in stores]
+    for name in kinds[0]:
+        times: list[list[float]] = [[] for _ in stores]
+        for _ in range(REPEATS):
+            for kind, taken in zip(kinds, times, strict=True):
+                started = time.perf_counter()
+                kind[name]()
+                taken.append((time.perf_counter() - started) * 1000)
+        for figure, taken in zip(figures, times, strict=True):
+            figure[name] = statistics.median(taken)
+    return figures
+
+
+def main() -> None:
+    """Measure and print; the figures also go to benchmarks/results/isolation.json."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--rows", type=int, default=100_000)
+    rows = parser.parse_args().rows
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        server = postgres.start(DataDir.at(scratch))
+        try:
+            postgres.prepare(server, SPACE)
+            owner = opener(server.url(postgres.OWNER), socket_timeout=None)()
+            owner.script("SET statement_timeout = 0")
+            prepare(owner, rows)
+            isolated = Pool(opener(server.url(postgres.RUNTIME_USER)), 1)
+            free = Pool(opener(server.url(postgres.OWNER)), 1)
+            medians(PostgresStore(isolated, SPACE))  # warm
+            owner.script("SELECT pg_stat_reset()")
+            medians(PostgresStore(isolated, SPACE))
+            time.sleep(1.5)  # the server counts scans with some delay
+            used = owner.run("SELECT indexrelname, idx_scan FROM pg_stat_user_indexes WHERE idx_scan > 0 ORDER BY 1")
+            with_isolation, without = medians(PostgresStore(isolated, SPACE), PostgresStore(free, SPACE))
+            isolated.close()
+            free.close()
+            owner.close()
+        finally:
+            server.stop()
+    print(f"One namespace owns 90 % of {rows:,} memories; medians of {REPEATS}:")
+    for name, figure in with_isolation.items():
+        print(f"  {name:24}{figure:8.2f} ms   {figure / without[name]:5.2f} x as the owner, without isolation")
+    print("Indexes scanned under isolation: " + ", ".join(f"{name} {count}" for name, count in used))
+    results = ROOT / "benchmarks" / "results"
+    results.mkdir(exist_ok=True)
+    (results / "isolation.json").write_text(json.dumps({"isolated": with_isolation, "free": without}, indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,230 @@
+"""Two namespaces on one real database: nothing of the one is seen, changed or even guessed from the other."""
+
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from infra.local import postgres
+from mnemosyne.adapters import api_keys
+from mnemosyne.adapters.connections import Pool, opener
+from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.ids import new_id
+from mnemosyne.mcp.server import call
+from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from mnemosyne.service import ingest
+from mnemosyne.service.authenticate import new_key
+from tests.fakes import NOW, FakeServices, request
+
+SCOPES = frozenset({Scope.READ, Scope.WRITE})
+ADA = Principal(id="ada", namespace="ada", scopes=SCOPES)
+BOB = Principal(id="bob", namespace="bob", scopes=SCOPES)
+BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
+SECRET = "the zeppelin leaves at dawn"
+TABLES = ["memories", "memory_chunks", "memory_ratings", "ingest_requests", "dead_letters"]
+
+
+class Two:
+    """Ada has a memory in chunks, rated, a request and a dead letter; Bob has one memory of his own."""
+
+    def __init__(self, store: PostgresStore) -> None:
+        self.services = FakeServices()
+        self.services.memories = store  # type: ignore[assignment]
+        asked = request(SECRET + " " + "and so on. " * 60, title="Lakehurst", tags=["airship"])
+        (self.ada,) = self._store("ada", asked)
+        self.request_id = asked.request_id
+        (self.bob,) = self._store("bob", request("green tea"))
+        store.rate("ada", self.ada, 1, "useful")
+        letter = DeadLetter(message_id="1", data=b"x", attributes={}, cause="c", dead_lettered_at=NOW)
+        store.bury("ada", letter, [new_id()])
+
+    def _store(self, namespace: str, *requests: Any) -> list[UUID]:
+        message = IngestMessage(namespace, tuple(requests))
+        outcomes = ingest.store(message, memories=self.services.memories, embedder=self.services.embedder)
+        return [outcome.memory_id for outcome in outcomes if outcome.memory_id]
+
+    def call(self, caller: Principal, tool: str, **arguments: Any) -> Any:
+        return call(BY_NAME[tool], arguments, caller, self.services)
+
+
+@pytest.fixture
+def two(store: PostgresStore) -> Two:
+    return Two(store)
+
+
+def _said(result: Any) -> str:
+    return str([block.text for block in result.content]) + str(result.structured_content)
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("get_memory", {"id": "MEMORY"}),
+        ("delete_memory", {"id": "MEMORY"}),
+        ("update_memory", {"id": "MEMORY", "title": "mine now"}),
+        ("update_memory", {"id": "OWN", "superseded_by": "MEMORY"}),
+        ("rate_memory", {"id": "MEMORY", "rating": -1}),
+        ("ingest_status", {"request_id": "REQUEST"}),
+        ("ingest_status", {"request_ids": ["REQUEST", "MEMORY"]}),
+    ],
+)
+def test_another_s_id_is_answered_as_one_that_names_nothing(two: Two, tool: str, arguments: dict[str, Any]) -> None:
+    unknown = {"MEMORY": str(new_id()), "REQUEST": str(new_id()), "OWN": str(two.bob)}
+    other = {"MEMORY": str(two.ada), "REQUEST": str(two.request_id), "OWN": str(two.bob)}
+
+    def answer(ids: dict[str, str]) -> str:
+        filled = {
+            name: [ids.get(one, one) for one in value] if isinstance(value, list) else ids.get(value, value)
+            for name, value in arguments.items()
+        }
+        said = _said(two.call(BOB, tool, **filled))
+        for placeholder, known in ids.items():
+            said = said.replace(known, placeholder)
+        return said
+
+    assert answer(other) == answer(unknown)
+    assert SECRET in _said(two.call(ADA, "get_memory", id=str(two.ada)))
+
+
+@pytest.mark.parametrize("tool", ["memory_search", "retrieve_memories", "retrieve_memory", "debug_retrieve"])
+@pytest.mark.parametrize("query", [SECRET, "zeppelin", "airship", "%"])
+def test_no_search_finds_another_s(two: Two, tool: str, query: str) -> None:
+    assert "and so on" not in _said(two.call(BOB, tool, query=query))
+    assert "and so on" in _said(two.call(ADA, tool, query=SECRET))
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("memory_search", {"tags": ["airship"]}),
+        ("memory_search", {"query": SECRET, "mode": "exact"}),
+        ("memory_search", {"query": SECRET, "mode": "hybrid", "include_superseded": True, "include_debug": True}),
+        ("memory_search", {"after": "2000-01-01"}),
+        ("exact_match_retrieve", {"content": SECRET}),
+        ("recall_by_timeframe", {"start_date": "2000-01-01"}),
+        ("recall_memory", {"query": SECRET}),
+        ("retrieve_with_quality_boost", {"query": SECRET}),
+        ("list_memories", {}),
+        ("list_memories", {"tags": ["airship"]}),
+        ("memory_stats", {}),
+    ],
+)
+def test_nothing_of_another_s_is_in_any_answer(two: Two, tool: str, arguments: dict[str, Any]) -> None:
+    said = _said(two.call(BOB, tool, **arguments))
+    assert not any(one in said for one in (str(two.ada), "Lakehurst", "and so on"))
+
+
+def test_another_s_cursor_leads_nowhere_but_through_one_s_own(two: Two) -> None:
+    two._store("ada", *(request(f"ada {n}") for n in range(3)))
+    cursor = two.call(ADA, "list_memories", limit=1).structured_content["next_cursor"]
+    assert "ada" not in _said(two.call(BOB, "list_memories", cursor=cursor))
+
+
+def test_the_same_content_is_no_duplicate_of_another_s(two: Two) -> None:
+    asked = request(SECRET)
+    first = ingest.store(IngestMessage("ada", (asked,)), memories=two.services.memories, embedder=two.services.embedder)
+    again = ingest.store(
+        IngestMessage("bob", (request(SECRET),)), memories=two.services.memories, embedder=two.services.embedder
+    )
+    assert (first[0].state, again[0].state) == ("stored", "stored")
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_a_query_that_forgets_the_namespace_still_sees_one_s_own_alone(two: Two, pool: Pool, table: str) -> None:
+    with pool.session() as session, session.transaction():
+        session.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
+        broken: Any = f"SELECT DISTINCT namespace FROM {table}"
+        assert session.run(broken) in ([], [["bob"]])
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE memories SET title = 'mine' WHERE namespace = 'ada' OR true",
+        "DELETE FROM memories WHERE namespace = 'ada'",
+        "UPDATE ingest_requests SET state = 'failed' WHERE namespace = 'ada'",
+        "DELETE FROM dead_letters WHERE namespace = 'ada'",
+    ],
+)
+def test_a_statement_that_names_another_s_namespace_changes_nothing_there(
+    two: Two, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str, statement: str
+) -> None:
+    with pool.session() as session, session.transaction():
+        session.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
+        session.script(statement)
+    assert "zeppelin" in _said(two.call(ADA, "get_memory", id=str(two.ada)))
+    owner = opener(cluster.url(postgres.OWNER, database))()
+    assert owner.run("SELECT count(*) FROM ingest_requests WHERE namespace = 'ada' AND state = 'stored'") == [[1]]
+    assert owner.run("SELECT count(*) FROM dead_letters WHERE namespace = 'ada'") == [[1]]
+    owner.close()
+
+
+def test_a_row_cannot_be_put_into_another_s_namespace(two: Two, pool: Pool) -> None:
+    with pytest.raises(Exception, match="row-level security"), pool.session() as session, session.transaction():
+        session.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
+        session.script(
+            "INSERT INTO ingest_requests (namespace, request_id, state) VALUES ('ada', gen_random_uuid(), 'failed')"
+        )
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_without_a_namespace_there_is_nothing(two: Two, pool: Pool, table: str) -> None:
+    broken: Any = f"SELECT * FROM {table}"
+    with pool.session() as session:
+        assert session.run(broken) == []
+
+
+def test_every_table_that_holds_anybody_s_rows_is_under_row_level_security(
+    cluster: postgres.EmbeddedPostgres, database: str
+) -> None:
+    owner = opener(cluster.url(postgres.OWNER, database))()
+    open_tables = owner.run(
+        "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = CAST('public' AS regnamespace)"
+        " AND NOT relrowsecurity ORDER BY 1"
+    )
+    assert open_tables == [["embedding_space"], ["schema_migrations"]]
+    owner.close()
+
+
+def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
+    cluster: postgres.EmbeddedPostgres, database: str
+) -> None:
+    owner = opener(cluster.url(postgres.OWNER, database))()
+    definers = owner.run(
+        "SELECT proname, proconfig::text, has_function_privilege('public', oid, 'EXECUTE') FROM pg_proc"
+        " WHERE prosecdef AND pronamespace = CAST('public' AS regnamespace) ORDER BY 1"
+    )
+    assert [row[0] for row in definers] == ["find_api_key", "list_memories", "search_memories"]
+    assert {row[1] for row in definers} == {'{"search_path=public, pg_temp"}'}
+    assert not any(row[2] for row in definers)
+    owner.close()
+
+
+def test_the_functions_can_look_a_key_up_and_do_nothing_else_with_keys(
+    pool: Pool, cluster: postgres.EmbeddedPostgres, database: str
+) -> None:
+    key, _ = new_key(name="n", namespace="ada", scopes=SCOPES, created_at=NOW, expires_at=None)
+    owner = opener(cluster.url(postgres.OWNER, database))()
+    api_keys.create(owner, key)
+    found = api_keys.PostgresApiKeys(pool).find(key.id)
+    assert found == key
+    for statement in ("SELECT * FROM api_keys", "DELETE FROM api_keys", "UPDATE api_keys SET namespace = 'bob'"):
+        with pytest.raises(Exception, match="permission denied"), pool.session() as session:
+            session.script(statement)
+    api_keys.revoke(owner, key.id)
+    revoked = api_keys.PostgresApiKeys(pool).find(key.id)
+    assert revoked is not None and revoked.revoked_at is not None
+    owner.close()
+
+
+def test_every_tool_was_tried(request: pytest.FixtureRequest) -> None:
+    source = request.path.read_text()
+    assert all(f'"{tool.name}"' in source for tool in (*TOOLS, *DEPRECATED_TOOLS) if not _publishes(tool.name))
+
+
+def _publishes(name: str) -> bool:
+    """Tools that only publish name no id: the namespace they publish for is tested at the door."""
+    return name in ("ingest_memory", "ingest_memories")
