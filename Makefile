@@ -4,7 +4,7 @@ BIN := .venv/bin
 ARGS ?=
 PYTEST_ARGS ?=
 
-.PHONY: install dev test lint format bench lock schema clean
+.PHONY: install dev test lint format bench lock schema clean deploy destroy key require-project
 
 install: .venv/installed
 
@@ -45,3 +45,22 @@ schema: install
 
 clean:
 	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
+
+TERRAFORM := terraform -chdir=terraform
+require-project:
+	@test -n "$(PROJECT)" || { echo "Say which project: make $(firstword $(MAKECMDGOALS)) PROJECT=my-project-id" >&2; exit 1; }
+
+# The deployment, from this machine.
+deploy: require-project
+	$(TERRAFORM) init -input=false -reconfigure -backend-config="bucket=$(PROJECT)-terraform"
+	$(TERRAFORM) apply -var="project=$(PROJECT)" $(ARGS)
+
+# An API key; needs cloud-sql-proxy on a machine that reaches the database's network.
+key: install require-project
+	@PYTHON="$(BIN)/python" NAME="$(NAME)" bash terraform/scripts/key.sh "$(PROJECT)"
+
+destroy: require-project
+	@printf 'This destroys every memory in $(PROJECT). Type the project to go on: ' && read answer && test "$$answer" = "$(PROJECT)"
+	$(TERRAFORM) init -input=false -reconfigure -backend-config="bucket=$(PROJECT)-terraform"
+	$(TERRAFORM) apply -var="project=$(PROJECT)" -var="deletion_protection=false" -target=google_sql_database_instance.this
+	$(TERRAFORM) destroy -var="project=$(PROJECT)" -var="deletion_protection=false"

@@ -26,3 +26,9 @@ async def ingest(request: Request) -> Response:
 async def dead_letter(request: Request) -> Response:
     """Pub/Sub pushes of what could not be ingested, for the dead-letter subscription."""
     return bootstrap.dead_letter_app()
+
+
+@functions_framework.aio.http
+async def migrate(request: Request) -> Response:
+    """The schema brought up to date, for the deployment."""
+    return bootstrap.migrate_app()

@@ -96,6 +96,7 @@ class DevServer:
         """Call a tool; the whole result."""
         params = {"name": tool, "arguments": arguments}
         answer = self.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).json()
+        assert "result" in answer, answer
         result: dict[str, Any] = answer["result"]
         return result
 

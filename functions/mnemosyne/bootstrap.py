@@ -334,6 +334,33 @@ def dead_letter_app() -> "Hosted":
     return Hosted(build)
 
 
+@lru_cache(maxsize=1)
+def migrate_app() -> "Hosted":
+    """The `migrate` function, under the identity of the schema's owner."""
+    from mnemosyne.http.hosting import Hosted
+
+    def build() -> Any:
+        from mnemosyne.http.migrate import build_app
+
+        settings = backends().settings
+        return build_app(lambda: [f"{one.version:04} {one.name}" for one in migrate(settings)])
+
+    return Hosted(build)
+
+
+def migrate(settings: Settings) -> "list[Migration]":
+    """Apply the migrations that are missing, let the functions' users in, and return what was applied."""
+    from mnemosyne.adapters import migrations as adapter
+
+    session = session_opener(settings, patient=True)()
+    try:
+        applied = adapter.migrate(session, migrations(), space=embedding_space(settings))
+        adapter.admit(session, settings.runtime_users)
+    finally:
+        session.close()
+    return applied
+
+
 def redrive(namespace: str, letter: "DeadLetter", request_ids: "Sequence[UUID]", services: Services) -> None:
     """Put a dead letter back on the queue."""
     from mnemosyne.service import ingest

@@ -51,6 +51,7 @@ class Settings(BaseModel):
     push_issuer: str = Field("https://accounts.google.com", description="who signs the subscription's pushes")
     push_audience: str = Field("", description="the audience of the push subscription's token")
     push_service_account: str = Field("", description="the e-mail of the account the subscription pushes as")
+    runtime_users: tuple[str, ...] = Field((), description="comma-separated database users that migrate lets in")
     k_service: str = Field("", description="set by Cloud Run")
     allowed_hosts: tuple[str, ...] = Field(
         tuple(_LOOPBACK_HOSTS.split(",")),
@@ -86,7 +87,7 @@ def variable(name: str) -> str:
 
 
 def _value(name: str, value: str) -> object:
-    if name in ("allowed_hosts", "allowed_origins"):
+    if name in ("allowed_hosts", "allowed_origins", "runtime_users"):
         return tuple(one.strip() for one in value.split(",") if one.strip())
     return value
 

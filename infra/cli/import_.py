@@ -133,13 +133,13 @@ class OverMcp(_Pausing):
     def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
         """Hand them over in one call; their request ids, in order."""
         arguments = [memory.model_dump(mode="json", exclude_none=True) for memory in memories]
-        answer = self._call("ingest_memories", {"memories": arguments})
+        answer = self.call("ingest_memories", {"memories": arguments})
         return [UUID(one) for one in answer["request_ids"]]
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         """State, memory and error of each request; while the server cannot tell, none is known."""
         try:
-            answer = self._call("ingest_status", {"request_ids": [str(one) for one in request_ids]})
+            answer = self.call("ingest_status", {"request_ids": [str(one) for one in request_ids]})
         except Unavailable:
             return {}
         return {
@@ -153,9 +153,10 @@ class OverMcp(_Pausing):
 
     def supersede(self, memory_id: UUID, successor: UUID) -> None:
         """Say that one memory replaces another."""
-        self._call("update_memory", {"id": str(memory_id), "superseded_by": str(successor)})
+        self.call("update_memory", {"id": str(memory_id), "superseded_by": str(successor)})
 
-    def _call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """A tool's structured result; raises Unavailable where there is none."""
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
         try:
             response = self._client.post(self._url, json=body)

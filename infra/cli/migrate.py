@@ -15,10 +15,10 @@ from mnemosyne.settings import Settings
 def migrate(status: bool, as_json: bool) -> None:
     """Apply the schema's migrations to the database that the settings name, as the role that owns the schema."""
     settings = Settings.from_environment()
-    session = bootstrap.session_opener(settings, patient=True)()
+    if not status:
+        bootstrap.migrate(settings)
+    session = bootstrap.session_opener(settings)()
     try:
-        if not status:
-            migrations.migrate(session, bootstrap.migrations(), space=bootstrap.embedding_space(settings))
         known = migrations.status(session, bootstrap.migrations())
     finally:
         session.close()

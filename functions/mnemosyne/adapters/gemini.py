@@ -8,7 +8,10 @@ from typing import Any
 import numpy as np
 
 from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.observability import EventLog
 from mnemosyne.ports import Vector
+
+log = EventLog(__name__)
 
 CALL_TEXTS = 100
 CALL_CHARACTERS = 60_000
@@ -85,6 +88,8 @@ class GeminiEmbedder:
         try:
             answer = self._client.models.embed_content(model=self.model, contents=contents, config=config)
         except APIError as exc:
+            if exc.code == 429:
+                log.warning("embedding_throttled", model=self.model, texts=len(texts))
             said = f"the embedding service answered {exc.code}: {exc.message}"
             if exc.code == 400 and "API key" not in str(exc.message):
                 raise InvalidRequest(said) from exc

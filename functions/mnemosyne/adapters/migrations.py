@@ -6,6 +6,8 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+import pg8000.exceptions
+
 from mnemosyne.adapters.connections import Session
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
@@ -72,6 +74,27 @@ def status(session: Session, migrations: Sequence[Migration]) -> list[Migration]
             Migration(version=migration.version, name=migration.name, sql=migration.sql, applied_at=applied_at)
         )
     return result
+
+
+_ADMIT = """
+DO $$
+BEGIN
+    EXECUTE format('GRANT mnemosyne_runtime TO %I', current_setting('mnemosyne.admitted'));
+END
+$$
+"""
+
+
+def admit(session: Session, users: Sequence[str]) -> None:
+    """Let those database users do what the functions do; raises Misconfigured where one is not there."""
+    for user in users:
+        with session.transaction():
+            session.run("SELECT set_config('mnemosyne.admitted', :user, true)", user=user)
+            try:
+                session.script(_ADMIT)
+            except pg8000.exceptions.DatabaseError as exc:
+                raise Misconfigured(f"the database user {user} cannot be admitted: {exc.args[0].get('M')}") from exc
+        log.info("user_admitted", user=user)
 
 
 def migrate(session: Session, migrations: Sequence[Migration], *, space: EmbeddingSpace) -> list[Migration]:

@@ -1,0 +1,112 @@
+# A domain of one's own: load balancer, certificate, Cloud Armor, and Identity-Aware Proxy where asked for.
+
+locals {
+  with_domain = var.domain == "" ? 0 : 1
+}
+
+resource "google_compute_global_address" "mcp" {
+  count = local.with_domain
+  name  = "${var.name}-mcp"
+}
+
+resource "google_compute_managed_ssl_certificate" "mcp" {
+  count = local.with_domain
+  name  = "${var.name}-mcp"
+
+  managed {
+    domains = [var.domain]
+  }
+}
+
+resource "google_compute_region_network_endpoint_group" "mcp" {
+  count                 = local.with_domain
+  name                  = "${var.name}-mcp"
+  region                = var.region
+  network_endpoint_type = "SERVERLESS"
+
+  cloud_run {
+    service = google_cloudfunctions2_function.mcp.name
+  }
+}
+
+resource "google_compute_security_policy" "mcp" {
+  count = local.with_domain
+  name  = "${var.name}-mcp"
+
+  rule {
+    action      = "throttle"
+    priority    = 1000
+    description = "One address may not drown the others."
+
+    match {
+      versioned_expr = "SRC_IPS_V1"
+      config {
+        src_ip_ranges = ["*"]
+      }
+    }
+
+    rate_limit_options {
+      conform_action = "allow"
+      exceed_action  = "deny(429)"
+      enforce_on_key = "IP"
+
+      rate_limit_threshold {
+        count        = 1200
+        interval_sec = 60
+      }
+    }
+  }
+
+  rule {
+    action      = "allow"
+    priority    = 2147483647
+    description = "Everybody else."
+
+    match {
+      versioned_expr = "SRC_IPS_V1"
+      config {
+        src_ip_ranges = ["*"]
+      }
+    }
+  }
+}
+
+resource "google_compute_backend_service" "mcp" {
+  count                 = local.with_domain
+  name                  = "${var.name}-mcp"
+  load_balancing_scheme = "EXTERNAL_MANAGED"
+  security_policy       = google_compute_security_policy.mcp[0].id
+
+  backend {
+    group = google_compute_region_network_endpoint_group.mcp[0].id
+  }
+
+  dynamic "iap" {
+    for_each = var.iap ? [1] : []
+    content {
+      enabled = true
+    }
+  }
+}
+
+resource "google_compute_url_map" "mcp" {
+  count           = local.with_domain
+  name            = "${var.name}-mcp"
+  default_service = google_compute_backend_service.mcp[0].id
+}
+
+resource "google_compute_target_https_proxy" "mcp" {
+  count            = local.with_domain
+  name             = "${var.name}-mcp"
+  url_map          = google_compute_url_map.mcp[0].id
+  ssl_certificates = [google_compute_managed_ssl_certificate.mcp[0].id]
+}
+
+resource "google_compute_global_forwarding_rule" "mcp" {
+  count                 = local.with_domain
+  name                  = "${var.name}-mcp"
+  ip_address            = google_compute_global_address.mcp[0].id
+  load_balancing_scheme = "EXTERNAL_MANAGED"
+  port_range            = "443"
+  target                = google_compute_target_https_proxy.mcp[0].id
+}

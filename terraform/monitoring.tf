@@ -1,0 +1,265 @@
+locals {
+  # Log events of the functions that are counted; a test holds them to what the code logs.
+  events = {
+    ingest_accepted            = "Requests accepted."
+    ingest_outcome             = "Requests stored, or found to be duplicates."
+    ingest_failed              = "Requests that can never be stored."
+    dead_lettered              = "Messages given up after every attempt."
+    push_postponed             = "Deliveries put off by a fault that may pass."
+    push_crashed               = "Deliveries that met a fault of our own."
+    tool_crashed               = "Tool calls that met a fault of our own."
+    tool_unavailable           = "Tool calls refused because a part was away."
+    searched                   = "Searches answered."
+    search_degraded            = "Searches by words alone because the embedder was away."
+    embedding_throttled        = "Embedding calls that the service answered with 429 to the end."
+    database_unreachable       = "Connections that could not be opened."
+    misconfigured              = "Requests refused because the settings are wrong."
+    authentication_unavailable = "Callers that nobody could check."
+    audit                      = "Changes and refusals."
+  }
+
+  services = {
+    mcp         = google_cloudfunctions2_function.mcp.name
+    ingest      = google_cloudfunctions2_function.ingest.name
+    dead_letter = google_cloudfunctions2_function.dead_letter.name
+  }
+  of_run      = "resource.type = \"cloud_run_revision\""
+  of_database = "resource.type = \"cloudsql_database\" AND resource.labels.database_id = \"${var.project}:${google_sql_database_instance.this.name}\""
+
+  # Alerts on one figure: above the threshold for as long as said.
+  alerts = {
+    dead_letters = {
+      title     = "Memories were given up"
+      filter    = "metric.type = \"logging.googleapis.com/user/${var.name}/dead_lettered\" AND ${local.of_run}"
+      aligner   = "ALIGN_DELTA"
+      reducer   = "REDUCE_SUM"
+      threshold = 0
+      duration  = "0s"
+      advice    = "Their cause stands in the log (event dead_lettered) and in ingest_status. Mend it, then: mnemosyne redrive --dry-run, mnemosyne redrive."
+    }
+    oldest_unacked = {
+      title     = "Memories wait longer than ten minutes"
+      filter    = "metric.type = \"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type = \"pubsub_subscription\" AND resource.labels.subscription_id = \"${google_pubsub_subscription.ingest.name}\""
+      aligner   = "ALIGN_MAX"
+      reducer   = "REDUCE_MAX"
+      threshold = 600
+      duration  = "300s"
+      advice    = "Look for push_postponed in the log of ingest: database_unreachable and embedding_throttled are the usual causes. Nothing is lost; it is stored once they pass."
+    }
+    push_errors = {
+      title     = "Deliveries to ingest fail"
+      filter    = "metric.type = \"pubsub.googleapis.com/subscription/push_request_count\" AND resource.type = \"pubsub_subscription\" AND resource.labels.subscription_id = \"${google_pubsub_subscription.ingest.name}\" AND metric.labels.response_class != \"ack\""
+      aligner   = "ALIGN_RATE"
+      reducer   = "REDUCE_SUM"
+      threshold = 1
+      duration  = "600s"
+      advice    = "401: the push account or audience does not fit MNEMOSYNE_PUSH_*. 429: ingest is full, raise max_instances.ingest. 503: see push_postponed in its log. 500: see push_crashed."
+    }
+    latency = {
+      title     = "Half a minute's calls take longer than two seconds (p95)"
+      filter    = "metric.type = \"run.googleapis.com/request_latencies\" AND ${local.of_run} AND resource.labels.service_name = \"${local.services.mcp}\""
+      aligner   = "ALIGN_PERCENTILE_95"
+      reducer   = "REDUCE_MAX"
+      threshold = 2000
+      duration  = "600s"
+      advice    = "The log event searched says where the time goes (embed_ms, database_ms). Cold starts: raise mcp_min_instances. Database: raise sql_tier."
+    }
+    embedding_throttled = {
+      title     = "The embedding service answers 429"
+      filter    = "metric.type = \"logging.googleapis.com/user/${var.name}/embedding_throttled\" AND ${local.of_run}"
+      aligner   = "ALIGN_DELTA"
+      reducer   = "REDUCE_SUM"
+      threshold = 10
+      duration  = "0s"
+      advice    = "Ask for a higher quota of the embedding model, or lower max_instances.ingest. Nothing is lost; searches fall back to words."
+    }
+    database_cpu = {
+      title     = "The database's processor is busy"
+      filter    = "metric.type = \"cloudsql.googleapis.com/database/cpu/utilization\" AND ${local.of_database}"
+      aligner   = "ALIGN_MEAN"
+      reducer   = "REDUCE_MAX"
+      threshold = 0.85
+      duration  = "900s"
+      advice    = "Query Insights shows what it works on. Raise sql_tier."
+    }
+    database_disk = {
+      title     = "The database's disk fills up"
+      filter    = "metric.type = \"cloudsql.googleapis.com/database/disk/utilization\" AND ${local.of_database}"
+      aligner   = "ALIGN_MAX"
+      reducer   = "REDUCE_MAX"
+      threshold = 0.9
+      duration  = "900s"
+      advice    = "It grows by itself; if it does not, its limit is reached."
+    }
+    database_connections = {
+      title     = "The database runs out of connections"
+      filter    = "metric.type = \"cloudsql.googleapis.com/database/postgresql/num_backends\" AND ${local.of_database}"
+      aligner   = "ALIGN_MAX"
+      reducer   = "REDUCE_SUM"
+      threshold = floor(0.9 * var.max_connections)
+      duration  = "300s"
+      advice    = "Somebody beside the functions holds connections, or max_instances × pool_size has outgrown max_connections."
+    }
+    instances = {
+      title     = "Functions run at most of their instances"
+      filter    = "metric.type = \"run.googleapis.com/container/instance_count\" AND ${local.of_run} AND resource.labels.service_name = \"${local.services.mcp}\""
+      aligner   = "ALIGN_MAX"
+      reducer   = "REDUCE_SUM"
+      threshold = max(1, var.max_instances.mcp - 1)
+      duration  = "900s"
+      advice    = "Raise max_instances.mcp, and with it max_connections."
+    }
+  }
+}
+
+resource "google_logging_metric" "events" {
+  for_each    = local.events
+  name        = "${var.name}/${each.key}"
+  description = each.value
+  filter      = "resource.type=\"cloud_run_revision\" AND resource.labels.service_name:\"${var.name}-\" AND jsonPayload.event=\"${each.key}\""
+
+  metric_descriptor {
+    metric_kind = "DELTA"
+    value_type  = "INT64"
+  }
+
+  depends_on = [google_project_service.this]
+}
+
+resource "google_monitoring_notification_channel" "email" {
+  for_each     = toset(var.alert_emails)
+  display_name = "Mnemosyne: ${each.key}"
+  type         = "email"
+  labels       = { email_address = each.key }
+  depends_on   = [google_project_service.this]
+}
+
+resource "google_monitoring_alert_policy" "this" {
+  for_each              = local.alerts
+  display_name          = "Mnemosyne: ${each.value.title}"
+  combiner              = "OR"
+  notification_channels = [for channel in google_monitoring_notification_channel.email : channel.id]
+
+  conditions {
+    display_name = each.value.title
+
+    condition_threshold {
+      filter          = each.value.filter
+      comparison      = "COMPARISON_GT"
+      threshold_value = each.value.threshold
+      duration        = each.value.duration
+
+      aggregations {
+        alignment_period     = "300s"
+        per_series_aligner   = each.value.aligner
+        cross_series_reducer = each.value.reducer
+      }
+    }
+  }
+
+  documentation {
+    content   = each.value.advice
+    mime_type = "text/markdown"
+  }
+
+  depends_on = [google_logging_metric.events]
+}
+
+# A share of all answers, so of two figures.
+resource "google_monitoring_alert_policy" "server_errors" {
+  display_name          = "Mnemosyne: One answer in a hundred is a 5xx"
+  combiner              = "OR"
+  notification_channels = [for channel in google_monitoring_notification_channel.email : channel.id]
+
+  conditions {
+    display_name = "5xx ratio of mcp"
+
+    condition_threshold {
+      filter             = "metric.type = \"run.googleapis.com/request_count\" AND ${local.of_run} AND resource.labels.service_name = \"${local.services.mcp}\" AND metric.labels.response_code_class = \"5xx\""
+      denominator_filter = "metric.type = \"run.googleapis.com/request_count\" AND ${local.of_run} AND resource.labels.service_name = \"${local.services.mcp}\""
+      comparison         = "COMPARISON_GT"
+      threshold_value    = 0.01
+      duration           = "300s"
+
+      aggregations {
+        alignment_period     = "300s"
+        per_series_aligner   = "ALIGN_RATE"
+        cross_series_reducer = "REDUCE_SUM"
+      }
+      denominator_aggregations {
+        alignment_period     = "300s"
+        per_series_aligner   = "ALIGN_RATE"
+        cross_series_reducer = "REDUCE_SUM"
+      }
+    }
+  }
+
+  documentation {
+    content   = "Look for tool_crashed, misconfigured and authentication_unavailable in the log of mcp. /healthz?deep=1 and mnemosyne doctor say whether the database is well. After a deployment: go back to the version before (README, Operate)."
+    mime_type = "text/markdown"
+  }
+}
+
+resource "google_monitoring_dashboard" "this" {
+  dashboard_json = jsonencode({
+    displayName = "Mnemosyne (${var.name})"
+    mosaicLayout = {
+      columns = 12
+      tiles = [
+        for index, chart in [
+          { title = "Accepted, stored, failed", events = ["ingest_accepted", "ingest_outcome", "ingest_failed", "dead_lettered"] },
+          { title = "Searches, degraded and throttled", events = ["searched", "search_degraded", "embedding_throttled"] },
+          { title = "Faults", events = ["push_postponed", "push_crashed", "tool_crashed", "tool_unavailable", "database_unreachable"] },
+          { title = "Audit", events = ["audit", "authentication_unavailable", "misconfigured"] },
+          ] : {
+          width  = 6
+          height = 4
+          xPos   = 6 * (index % 2)
+          yPos   = 4 * floor(index / 2)
+          widget = {
+            title = chart.title
+            xyChart = {
+              dataSets = [for event in chart.events : {
+                plotType       = "LINE"
+                legendTemplate = event
+                timeSeriesQuery = {
+                  timeSeriesFilter = {
+                    filter      = "metric.type = \"logging.googleapis.com/user/${var.name}/${event}\" AND ${local.of_run}"
+                    aggregation = { alignmentPeriod = "60s", perSeriesAligner = "ALIGN_RATE", crossSeriesReducer = "REDUCE_SUM" }
+                  }
+                }
+              }]
+            }
+          }
+        }
+      ]
+    }
+  })
+
+  depends_on = [google_logging_metric.events]
+}
+
+resource "google_billing_budget" "this" {
+  count           = var.billing_account == "" ? 0 : 1
+  billing_account = var.billing_account
+  display_name    = "Mnemosyne"
+
+  budget_filter {
+    projects = ["projects/${data.google_project.this.number}"]
+  }
+
+  amount {
+    specified_amount {
+      units = tostring(floor(var.budget))
+    }
+  }
+
+  dynamic "threshold_rules" {
+    for_each = [0.5, 0.9, 1.0]
+    content {
+      threshold_percent = threshold_rules.value
+    }
+  }
+
+  depends_on = [google_project_service.this]
+}

@@ -1,0 +1,95 @@
+locals {
+  pubsub_agent   = "serviceAccount:service-${data.google_project.this.number}@gcp-sa-pubsub.iam.gserviceaccount.com"
+  ingest_timeout = 120
+}
+
+resource "google_pubsub_topic" "ingest" {
+  name                       = "${var.name}-ingest"
+  message_retention_duration = "604800s"
+  depends_on                 = [google_project_service.this]
+}
+
+resource "google_pubsub_topic" "dead_letter" {
+  name                       = "${var.name}-dead-letter"
+  message_retention_duration = "604800s"
+  depends_on                 = [google_project_service.this]
+}
+
+# A subscription of our own, not an Eventarc trigger: that one can have no dead letters, deadline or retry policy.
+resource "google_pubsub_subscription" "ingest" {
+  name                       = "${var.name}-ingest"
+  topic                      = google_pubsub_topic.ingest.id
+  ack_deadline_seconds       = local.ingest_timeout + 30
+  message_retention_duration = "604800s"
+
+  push_config {
+    push_endpoint = local.urls["ingest"]
+
+    oidc_token {
+      service_account_email = google_service_account.push.email
+      audience              = local.urls["ingest"]
+    }
+  }
+
+  retry_policy {
+    minimum_backoff = "5s"
+    maximum_backoff = "600s"
+  }
+
+  dead_letter_policy {
+    dead_letter_topic     = google_pubsub_topic.dead_letter.id
+    max_delivery_attempts = var.max_delivery_attempts
+  }
+
+  expiration_policy {
+    ttl = ""
+  }
+
+  depends_on = [google_cloudfunctions2_function.ingest]
+}
+
+resource "google_pubsub_subscription" "dead_letter" {
+  name                       = "${var.name}-dead-letter"
+  topic                      = google_pubsub_topic.dead_letter.id
+  ack_deadline_seconds       = 90
+  message_retention_duration = "604800s"
+
+  push_config {
+    push_endpoint = local.urls["dead-letter"]
+
+    oidc_token {
+      service_account_email = google_service_account.push.email
+      audience              = local.urls["dead-letter"]
+    }
+  }
+
+  retry_policy {
+    minimum_backoff = "10s"
+    maximum_backoff = "600s"
+  }
+
+  expiration_policy {
+    ttl = ""
+  }
+
+  depends_on = [google_cloudfunctions2_function.dead_letter]
+}
+
+resource "google_pubsub_topic_iam_member" "publisher" {
+  topic  = google_pubsub_topic.ingest.id
+  role   = "roles/pubsub.publisher"
+  member = google_service_account.functions["mcp"].member
+}
+
+# Without both of these, dead letters are neither forwarded nor taken off the subscription.
+resource "google_pubsub_topic_iam_member" "agent_forwards" {
+  topic  = google_pubsub_topic.dead_letter.id
+  role   = "roles/pubsub.publisher"
+  member = local.pubsub_agent
+}
+
+resource "google_pubsub_subscription_iam_member" "agent_acknowledges" {
+  subscription = google_pubsub_subscription.ingest.id
+  role         = "roles/pubsub.subscriber"
+  member       = local.pubsub_agent
+}

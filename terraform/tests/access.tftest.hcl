@@ -1,0 +1,131 @@
+# Who may reach what. Run through tfcheck: the provider's real schema, mocked values.
+
+mock_provider "google" {
+  mock_data "google_project" {
+    defaults = { number = "123456789012" }
+  }
+  mock_resource "google_service_account" {
+    defaults = {
+      name   = "projects/p/serviceAccounts/a@p.iam.gserviceaccount.com"
+      email  = "a@p.iam.gserviceaccount.com"
+      member = "serviceAccount:a@p.iam.gserviceaccount.com"
+    }
+  }
+}
+
+override_resource {
+  target = terraform_data.migrated
+}
+
+variables {
+  project = "my-project"
+}
+
+run "with_keys_anyone_may_call_mcp_and_nobody_anything_else" {
+  command = plan
+
+  assert {
+    condition     = toset(keys(google_cloud_run_v2_service_iam_member.mcp)) == toset(["allUsers"])
+    error_message = "With keys the function itself asks who calls."
+  }
+  assert {
+    condition = alltrue([
+      for function in [google_cloudfunctions2_function.ingest, google_cloudfunctions2_function.dead_letter, google_cloudfunctions2_function.migrate] :
+      function.service_config[0].ingress_settings == "ALLOW_INTERNAL_ONLY"
+    ])
+    error_message = "All but mcp are reached from within the project alone."
+  }
+  assert {
+    condition     = google_cloudfunctions2_function.mcp.service_config[0].ingress_settings == "ALLOW_ALL"
+    error_message = "mcp is reached from anywhere."
+  }
+}
+
+run "with_iam_only_those_named_may_call_mcp" {
+  command = plan
+
+  variables {
+    auth_mode = "iam"
+    invokers  = ["user:ada@example.com"]
+  }
+
+  assert {
+    condition     = toset(keys(google_cloud_run_v2_service_iam_member.mcp)) == toset(["user:ada@example.com"])
+    error_message = "With iam nobody may call unauthenticated."
+  }
+}
+
+run "iam_takes_no_everybody" {
+  command = plan
+
+  variables {
+    auth_mode = "iam"
+    invokers  = ["allUsers"]
+  }
+
+  expect_failures = [var.invokers]
+}
+
+run "oidc_needs_its_issuer" {
+  command = plan
+
+  variables {
+    auth_mode = "oidc"
+  }
+
+  expect_failures = [var.oidc_audience, var.oidc_issuer]
+}
+
+run "nothing_has_a_public_address" {
+  command = plan
+
+  assert {
+    condition     = google_sql_database_instance.this.settings[0].ip_configuration[0].ipv4_enabled == false
+    error_message = "The database has no public address."
+  }
+  assert {
+    condition = alltrue([
+      for function in [google_cloudfunctions2_function.mcp, google_cloudfunctions2_function.ingest, google_cloudfunctions2_function.dead_letter, google_cloudfunctions2_function.migrate] :
+      length(function.service_config[0].direct_vpc_network_interface) == 1
+    ])
+    error_message = "Every function reaches the database over our own network."
+  }
+  assert {
+    condition     = google_storage_bucket.source.public_access_prevention == "enforced"
+    error_message = "The source is nobody else's to read."
+  }
+}
+
+run "no_role_is_a_primitive_one" {
+  command = plan
+
+  assert {
+    condition = alltrue([
+      for member in concat(values(google_project_iam_member.functions), values(google_project_iam_member.build)) :
+      !contains(["roles/owner", "roles/editor", "roles/viewer"], member.role)
+    ])
+    error_message = "Primitive roles give away far more than is needed."
+  }
+}
+
+run "a_domain_closes_the_direct_way" {
+  command = plan
+
+  variables {
+    domain = "memory.example.com"
+    iap    = true
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.mcp.service_config[0].ingress_settings == "ALLOW_INTERNAL_AND_GCLB"
+    error_message = "Past the load balancer there is no way in."
+  }
+  assert {
+    condition     = strcontains(google_cloudfunctions2_function.mcp.service_config[0].environment_variables["MNEMOSYNE_ALLOWED_HOSTS"], "memory.example.com")
+    error_message = "mcp serves its domain."
+  }
+  assert {
+    condition     = google_compute_backend_service.mcp[0].iap[0].enabled
+    error_message = "Identity-Aware Proxy stands before it."
+  }
+}

@@ -1,0 +1,128 @@
+# What must not be lost, and what must fit. Run through tfcheck.
+
+mock_provider "google" {
+  mock_data "google_project" {
+    defaults = { number = "123456789012" }
+  }
+  mock_resource "google_service_account" {
+    defaults = {
+      name   = "projects/p/serviceAccounts/a@p.iam.gserviceaccount.com"
+      email  = "a@p.iam.gserviceaccount.com"
+      member = "serviceAccount:a@p.iam.gserviceaccount.com"
+    }
+  }
+}
+
+override_resource {
+  target = terraform_data.migrated
+}
+
+variables {
+  project = "my-project"
+}
+
+run "the_database_is_protected_and_backed_up" {
+  command = plan
+
+  assert {
+    condition     = google_sql_database_instance.this.deletion_protection && google_sql_database_instance.this.settings[0].deletion_protection_enabled
+    error_message = "Neither Terraform nor anybody else deletes the database by mistake."
+  }
+  assert {
+    condition = (
+      google_sql_database_instance.this.settings[0].backup_configuration[0].enabled &&
+      google_sql_database_instance.this.settings[0].backup_configuration[0].point_in_time_recovery_enabled
+    )
+    error_message = "It can be brought back to any second of the last week."
+  }
+  assert {
+    condition     = google_sql_database_instance.this.settings[0].edition == "ENTERPRISE"
+    error_message = "Small tiers need the edition said: from PostgreSQL 16 on the default refuses them."
+  }
+}
+
+run "pushes_show_who_they_are_and_are_given_up_into_the_dead_letter_topic" {
+  command = plan
+
+  assert {
+    condition     = google_pubsub_subscription.ingest.push_config[0].oidc_token[0].audience == google_cloudfunctions2_function.ingest.service_config[0].environment_variables["MNEMOSYNE_PUSH_AUDIENCE"]
+    error_message = "The audience pushed with is the audience asked for."
+  }
+  assert {
+    condition     = google_pubsub_subscription.dead_letter.push_config[0].oidc_token[0].audience == google_cloudfunctions2_function.dead_letter.service_config[0].environment_variables["MNEMOSYNE_PUSH_AUDIENCE"]
+    error_message = "The audience pushed with is the audience asked for."
+  }
+  assert {
+    condition     = google_pubsub_subscription.ingest.dead_letter_policy[0].max_delivery_attempts == 20
+    error_message = "Given up after twenty attempts."
+  }
+  assert {
+    condition = (
+      google_pubsub_topic_iam_member.agent_forwards.role == "roles/pubsub.publisher" &&
+      google_pubsub_subscription_iam_member.agent_acknowledges.role == "roles/pubsub.subscriber" &&
+      google_pubsub_subscription_iam_member.agent_acknowledges.member == "serviceAccount:service-123456789012@gcp-sa-pubsub.iam.gserviceaccount.com"
+    )
+    error_message = "Without both grants dead letters are not forwarded."
+  }
+  assert {
+    condition     = google_pubsub_subscription.ingest.ack_deadline_seconds > google_cloudfunctions2_function.ingest.service_config[0].timeout_seconds
+    error_message = "A message is not delivered anew while it is still being stored."
+  }
+  assert {
+    condition     = google_pubsub_subscription.ingest.expiration_policy[0].ttl == ""
+    error_message = "A quiet month does not delete the subscription."
+  }
+}
+
+run "the_connections_of_all_instances_fit" {
+  command = plan
+
+  assert {
+    condition     = output.connections_needed == 5 * 8 + 5 * 4 + 1 * 2 + 1 + 10
+    error_message = "Counted: ${output.connections_needed}."
+  }
+}
+
+run "more_instances_than_the_database_has_connections_for_are_refused" {
+  command = plan
+
+  variables {
+    max_instances = { mcp = 50, ingest = 5, dead_letter = 1 }
+  }
+
+  expect_failures = [google_sql_database_instance.this]
+}
+
+run "with_an_api_key_nobody_may_use_vertex" {
+  command = plan
+
+  variables {
+    gemini_api_key_secret = "gemini-key"
+  }
+
+  assert {
+    condition     = !contains([for member in values(google_project_iam_member.functions) : member.role], "roles/aiplatform.user")
+    error_message = "The key is enough."
+  }
+  assert {
+    condition     = google_cloudfunctions2_function.ingest.service_config[0].secret_environment_variables[0].key == "GEMINI_API_KEY"
+    error_message = "The key comes from Secret Manager."
+  }
+}
+
+run "private_service_connect_needs_no_peering" {
+  command = plan
+
+  variables {
+    psc = true
+  }
+
+  assert {
+    condition     = length(google_service_networking_connection.services) == 0 && length(google_compute_forwarding_rule.database) == 1
+    error_message = "One way in, not two."
+  }
+  assert {
+    condition     = google_cloudfunctions2_function.ingest.service_config[0].environment_variables["MNEMOSYNE_DB_IP_TYPE"] == "PSC"
+    error_message = "The functions ask for that way."
+  }
+}

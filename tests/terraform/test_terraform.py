@@ -1,0 +1,140 @@
+"""The deployment, as far as it can be proved without a cloud."""
+
+import re
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from mnemosyne.settings import Settings, variable
+from tests.terraform.conftest import ROOT, TERRAFORM, Plan, tfcheck
+
+# Settings that only other environments than Google Cloud have a use for, or that Cloud Run sets itself.
+NOT_DEPLOYED = {"database_url", "offline_statistics", "sqladmin_endpoint", "k_service"}
+SECRETS = {"MNEMOSYNE_DB_PASSWORD", "GEMINI_API_KEY"}
+
+
+def test_format_schema_and_assertions_hold() -> None:
+    done = tfcheck(TERRAFORM)
+    assert done.returncode == 0, done.stdout + done.stderr
+    assert re.search(r"Success! \d+ passed, 0 failed", done.stdout)
+
+
+@pytest.mark.parametrize(
+    ("file", "attribute"),
+    [
+        ("functions.tf", "ingress_settings"),
+        ("pubsub.tf", "ack_deadline_seconds"),
+        ("database.tf", "point_in_time_recovery_enabled"),
+        ("iam.tf", "service_account_id"),
+        ("monitoring.tf", "per_series_aligner"),
+    ],
+)
+def test_a_misspelt_attribute_is_noticed(tmp_path: Path, file: str, attribute: str) -> None:
+    copy = tmp_path / "terraform"
+    shutil.copytree(TERRAFORM, copy, ignore=shutil.ignore_patterns(".terraform*", "tests"))
+    text = (copy / file).read_text()
+    (copy / file).write_text(re.sub(rf"\b{attribute}\b(\s*=)", rf"{attribute}x\1", text, count=1))
+    done = tfcheck(copy, "validate")
+    assert done.returncode == 1
+    assert f"{attribute}x" in done.stdout + done.stderr
+
+
+def test_the_functions_are_given_exactly_the_settings_that_are_read() -> None:
+    text = (TERRAFORM / "functions.tf").read_text()
+    given = set(re.findall(r"\b((?:MNEMOSYNE|GOOGLE)_[A-Z_]+)\b\s*=", text)) | set(
+        re.findall(r'key\s*=\s*"([A-Z_]+)"', text)
+    )
+    read = {variable(name) for name in Settings.model_fields if name not in NOT_DEPLOYED}
+    assert given - {"GEMINI_API_KEY"} == read  # which google-genai reads itself
+    assert given >= SECRETS
+
+
+def test_the_settings_of_each_function_are_valid_together(plan: Plan) -> None:
+    for function in ("mcp", "ingest", "dead_letter", "migrate"):
+        environment = _environment(plan, function)
+        settings = Settings.from_environment(environment)
+        assert settings.embedding_dimension == 768
+        if function in ("ingest", "dead_letter"):
+            assert settings.push_audience.endswith(f"{function.replace('_', '-')}-123456789012.europe-west1.run.app")
+
+
+def _environment(plan: Plan, function: str) -> dict[str, str]:
+    """The variables a function would have; what only the cloud knows is made up."""
+    made_up = {
+        "MNEMOSYNE_INSTANCE_CONNECTION_NAME": "my-project:europe-west1:m",
+        "MNEMOSYNE_TOPIC": "projects/my-project/topics/t",
+        "MNEMOSYNE_DB_USER": "u@my-project.iam.gserviceaccount.com",
+        "MNEMOSYNE_DB_PASSWORD": "secret",
+        "MNEMOSYNE_PUSH_SERVICE_ACCOUNT": "push@my-project.iam.gserviceaccount.com",
+        "MNEMOSYNE_RUNTIME_USERS": "a,b",
+    }
+    block = re.search(
+        rf"# google_cloudfunctions2_function\.{function} will be created(.*?)\n      }}\n", plan.text, re.DOTALL
+    )
+    assert block, function
+    variables = re.search(r"environment_variables\s*=\s*\{(.*?)\}", block[1].split("service_config")[1], re.DOTALL)
+    assert variables, function
+    found = dict(re.findall(r'\+ "?([A-Z_]+)"?\s*=\s*(.+)', variables[1]))
+    environment = {}
+    for name, value in found.items():
+        environment[name] = made_up[name] if "known after apply" in value else value.strip().strip('"')
+    if '"MNEMOSYNE_DB_PASSWORD"' in block[1]:
+        environment["MNEMOSYNE_DB_PASSWORD"] = made_up["MNEMOSYNE_DB_PASSWORD"]
+    return environment
+
+
+def test_every_counted_event_is_one_that_the_code_logs() -> None:
+    code = "\n".join(file.read_text() for file in (ROOT / "functions" / "mnemosyne").rglob("*.py"))
+    logged = set(re.findall(r'log\.(?:info|warning|error|exception)\(\s*"([a-z_]+)"', code))
+    text = (TERRAFORM / "monitoring.tf").read_text()
+    counted = set(re.findall(r"^    ([a-z_]+)\s+= \"", text.split("events = {")[1].split("}")[0], re.MULTILINE))
+    assert len(counted) > 10
+    assert counted <= logged
+    shown = set(re.findall(r'"([a-z_]+)"', " ".join(re.findall(r"events = \[(.*?)\]", text))))
+    assert shown <= counted
+    assert set(re.findall(r"\.name\}/([a-z_]+)", text)) <= counted
+
+
+def test_the_readme_lists_every_grant_of_the_plan(plan: Plan) -> None:
+    granted = set(
+        re.findall(r'# (google_\w+_iam_member\.[^\n]+?) will be created.*?\+ role\s+= "([^"]+)"', plan.text, re.DOTALL)
+    )
+    assert len(granted) > 15
+    listed = set(re.findall(r"^\| [^|]+ \| `(roles/[^`]+)` \| [^|]+ \| `([^`]+)` \|$", _readme(), re.MULTILINE))
+    assert {(address, role) for role, address in listed} == granted
+
+
+def test_no_grant_is_a_primitive_role(plan: Plan) -> None:
+    roles = set(re.findall(r'\+ role\s+= "([^"]+)"', plan.text))
+    assert not roles & {"roles/owner", "roles/editor", "roles/viewer"}
+
+
+def test_everybody_may_call_mcp_alone(plan: Plan) -> None:
+    everybody = re.findall(r'# (\S+) will be created\n(?:(?!# ).)*?"allUsers"\n', plan.text, re.DOTALL)
+    assert everybody == ['google_cloud_run_v2_service_iam_member.mcp["allUsers"]']
+
+
+def test_no_secret_is_in_the_plan(plan: Plan) -> None:
+    assert not re.search(r"password\s+= \"", plan.text)
+    assert "password_wo" in plan.text
+
+
+def _readme() -> str:
+    return (ROOT / "README.md").read_text()
+
+
+def test_the_pipeline_tests_before_it_applies_and_tries_what_it_applied() -> None:
+    text = (ROOT / "cloudbuild.yaml").read_text()
+    steps = [step["id"] for step in yaml.safe_load(text)["steps"]]
+    assert steps == ["lint", "test", "plan", "apply", "smoke"]
+    assert set(re.findall(r"\$\{(\w+)\}", text)) == {"PROJECT_ID", "_STATE_BUCKET", "_SMOKE_KEY"}
+
+
+@pytest.mark.parametrize("target", ["deploy", "destroy", "key"])
+def test_make_asks_which_project(target: str) -> None:
+    done = subprocess.run(["make", "-s", target], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode != 0
+    assert f"make {target} PROJECT=" in done.stderr
