@@ -15,7 +15,7 @@ import httpx
 
 from infra.cli import formats, importer
 from infra.cli.target import DEFAULT_NAMESPACE, target
-from mnemosyne.bootstrap import Backends
+from mnemosyne.backends import Backends
 from mnemosyne.domain.memory import IngestState, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.errors import InvalidRequest, Unavailable

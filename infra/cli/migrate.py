@@ -6,6 +6,7 @@ import click
 
 from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
+from mnemosyne.backends import session_opener
 from mnemosyne.settings import Settings
 
 
@@ -17,7 +18,7 @@ def migrate(status: bool, as_json: bool) -> None:
     settings = Settings.from_environment()
     if not status:
         bootstrap.migrate(settings)
-    session = bootstrap.session_opener(settings)()
+    session = session_opener(settings)()
     try:
         known = migrations.status(session, bootstrap.migrations())
     finally:

@@ -9,10 +9,10 @@ from uuid import UUID
 
 import click
 
-from mnemosyne import bootstrap
 from mnemosyne.adapters.connections import Pool, Session
 from mnemosyne.adapters.postgres import PostgresStore, read_space
 from mnemosyne.adapters.reembedding import Reembedding, abandon
+from mnemosyne.backends import Backends, session_opener
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.errors import Unavailable
@@ -47,7 +47,7 @@ def reembed(model: str | None, dimension: int | None, batch_size: int, give_up: 
     switches to the new ones; running functions follow it by themselves.
     """
     settings = Settings.from_environment()
-    opener = bootstrap.session_opener(settings, patient=True)
+    opener = session_opener(settings, patient=True)
     session = opener()
     try:
         if give_up:
@@ -57,7 +57,7 @@ def reembed(model: str | None, dimension: int | None, batch_size: int, give_up: 
         if model is None or dimension is None:
             raise click.UsageError("give --model and --dimension, or --abandon")
         target = EmbeddingSpace(model, dimension)
-        backends = bootstrap.Backends(settings)
+        backends = Backends(settings)
         before = read_space(session)
         probes = _probes(session)
         move = Reembedding(session, backends.embedder_of(target))

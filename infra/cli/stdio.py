@@ -12,7 +12,7 @@ import click
 from infra.local import stack
 from infra.local.data_dir import DataDir
 from mnemosyne import bootstrap
-from mnemosyne.bootstrap import Backends
+from mnemosyne.backends import Backends
 from mnemosyne.observability import configure_logging
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
 

@@ -6,9 +6,8 @@ from contextlib import contextmanager
 
 from infra.local import postgres, stack
 from infra.local.data_dir import DataDir
-from mnemosyne import bootstrap
 from mnemosyne.adapters.connections import Session, opener
-from mnemosyne.bootstrap import Backends
+from mnemosyne.backends import Backends, session_opener
 from mnemosyne.settings import Settings
 
 DEFAULT_NAMESPACE = "default"
@@ -18,7 +17,7 @@ DEFAULT_NAMESPACE = "default"
 def owner_session(data_dir: str | None) -> Iterator[Session]:
     """A session as the role that owns the schema: what the settings log in as, or the local system's owner."""
     if _named() and data_dir is None:
-        session = bootstrap.session_opener(Settings.from_environment())()
+        session = session_opener(Settings.from_environment())()
     else:
         directory = DataDir.at(data_dir)
         with stack.database(directory) as server:

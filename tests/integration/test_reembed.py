@@ -15,7 +15,7 @@ from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
 from mnemosyne.adapters.connections import Session, opener
 from mnemosyne.adapters.postgres import read_space
-from mnemosyne.bootstrap import Backends
+from mnemosyne.backends import Backends
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchQuery

@@ -18,7 +18,8 @@ ALLOWED = {
     "http": {"http", "mcp", "service", "ports", "domain"},
     "adapters": {"adapters", "ports", "domain"},
     "settings": set(),
-    "bootstrap": {"settings", "http", "mcp", "adapters", "service", "ports", "domain"},
+    "backends": {"settings", "adapters", "ports", "domain"},
+    "bootstrap": {"backends", "settings", "http", "mcp", "adapters", "service", "ports", "domain"},
 }
 
 

@@ -27,6 +27,7 @@ CONNECT_TIMEOUT_SECONDS = 10.0
 CHECKOUT_TIMEOUT_SECONDS = 10.0
 SOCKET_TIMEOUT_SECONDS = 45.0
 """Longer than the server's own statement_timeout: reached only where the server no longer answers at all."""
+REFUSALS_HEARD = 8
 MAX_AGE_SECONDS = 30 * 60.0
 TRUSTED_SECONDS = 1.0
 """How long after its last use an idle session is taken without asking the server, which costs a round trip."""
@@ -186,7 +187,7 @@ def opener(url: str, *, socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS) -
 
     def open_session() -> Session:
         try:
-            return Session(pg8000.dbapi.connect(**arguments), socket_timeout)
+            return Session(_connect(arguments), socket_timeout)
         except pg8000.exceptions.DatabaseError as exc:
             raise refused(exc, "the database") from exc
         except (pg8000.exceptions.Error, OSError) as exc:
@@ -194,6 +195,20 @@ def opener(url: str, *, socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS) -
             raise Unavailable("the database cannot be reached") from exc
 
     return open_session
+
+
+def _connect(arguments: Mapping[str, Any]) -> Any:
+    """A connection; asked for again where the driver has lost the server's reason for hanging up.
+
+    A server that refuses says why and closes. The driver may be writing at that moment, and then reads no reason.
+    """
+    for attempt in range(REFUSALS_HEARD):
+        try:
+            return pg8000.dbapi.connect(**arguments)
+        except pg8000.exceptions.InterfaceError as exc:
+            if attempt == REFUSALS_HEARD - 1 or "network error" not in str(exc):
+                raise
+    raise AssertionError("unreachable")
 
 
 def refused(exc: pg8000.exceptions.DatabaseError, where: str) -> MnemosyneError:

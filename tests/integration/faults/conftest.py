@@ -17,7 +17,7 @@ from infra.local import functions, postgres
 from infra.local.data_dir import DataDir
 from infra.local.functions import FunctionProcess
 from mnemosyne.adapters.connections import opener
-from mnemosyne.bootstrap import Backends
+from mnemosyne.backends import Backends
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.errors import Unavailable

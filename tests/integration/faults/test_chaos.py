@@ -9,7 +9,7 @@ from typing import Any
 from infra.cli import importer
 from infra.cli.formats import Item
 from infra.cli.import_ import OverPubSub
-from mnemosyne.bootstrap import Backends
+from mnemosyne.backends import Backends
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.integration.faults.conftest import Cloud
 from tests.waiting import wait_until
