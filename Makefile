@@ -52,12 +52,14 @@ require-project:
 
 # The deployment, from this machine.
 deploy: require-project
+	gcloud services enable cloudresourcemanager.googleapis.com serviceusage.googleapis.com --project="$(PROJECT)"
+	gcloud storage buckets describe "gs://$(PROJECT)-terraform" >/dev/null 2>&1 || gcloud storage buckets create "gs://$(PROJECT)-terraform" --project="$(PROJECT)" --uniform-bucket-level-access --public-access-prevention
 	$(TERRAFORM) init -input=false -reconfigure -backend-config="bucket=$(PROJECT)-terraform"
 	$(TERRAFORM) apply -var="project=$(PROJECT)" $(ARGS)
 
-# An API key; needs cloud-sql-proxy on a machine that reaches the database's network.
-key: install require-project
-	@PYTHON="$(BIN)/python" NAME="$(NAME)" bash terraform/scripts/key.sh "$(PROJECT)"
+# An API key for the deployment; only its hash leaves this machine.
+key: require-project install
+	@$(BIN)/mnemosyne keys create --project "$(PROJECT)" --name "$(or $(NAME),$(shell whoami))" $(ARGS)
 
 destroy: require-project
 	@printf 'This destroys every memory in $(PROJECT). Type the project to go on: ' && read answer && test "$$answer" = "$(PROJECT)"

@@ -186,6 +186,37 @@ resource "google_workflows_workflow" "migrate" {
   depends_on = [google_cloud_run_v2_service_iam_member.migrate]
 }
 
+# API keys are made, listed and revoked through this: the function that keeps them is reached from within only.
+resource "google_workflows_workflow" "keys" {
+  name                = "${var.name}-keys"
+  region              = var.region
+  description         = "Creates, lists and revokes API keys; of a new one it is told the hash."
+  service_account     = google_service_account.workflow.id
+  deletion_protection = false
+
+  source_contents = yamlencode({
+    main = {
+      params = ["asked"]
+      steps = [
+        {
+          call_keys = {
+            call = "http.post"
+            args = {
+              url  = "${google_cloudfunctions2_function.migrate.service_config[0].uri}/keys"
+              body = "$${asked}"
+              auth = { type = "OIDC" }
+            }
+            result = "answer"
+          }
+        },
+        { done = { return = "$${answer.body}" } },
+      ]
+    }
+  })
+
+  depends_on = [google_cloud_run_v2_service_iam_member.migrate]
+}
+
 # Before the functions that serve are touched: where the migration fails, the apply ends here and the versions that
 # were serving go on serving.
 resource "terraform_data" "migrated" {

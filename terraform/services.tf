@@ -4,6 +4,7 @@ resource "google_project_service" "this" {
     "aiplatform.googleapis.com",
     "artifactregistry.googleapis.com",
     "cloudbuild.googleapis.com",
+    "cloudresourcemanager.googleapis.com",
     "cloudfunctions.googleapis.com",
     "compute.googleapis.com",
     "iam.googleapis.com",

@@ -116,6 +116,13 @@ def new_key(**fields: "Any") -> "tuple[ApiKey, str]":
     return authenticate.new_key(**fields)
 
 
+def shown_key(key: "ApiKey") -> dict[str, Any]:
+    """An API key as it may be shown."""
+    from mnemosyne.http.migrate import shown
+
+    return shown(key)
+
+
 @lru_cache(maxsize=1)
 def mcp_app() -> "Hosted":
     """The `mcp` function."""
@@ -175,10 +182,12 @@ def migrate_app() -> "Hosted":
     from mnemosyne.http.hosting import Hosted
 
     def build() -> Any:
+        from mnemosyne.adapters.api_keys import ApiKeyKeeper
         from mnemosyne.http.migrate import build_app
 
         settings = backends().settings
-        return build_app(lambda: [f"{one.version:04} {one.name}" for one in migrate(settings)])
+        keys = ApiKeyKeeper(session_opener(settings))
+        return build_app(lambda: [f"{one.version:04} {one.name}" for one in migrate(settings)], keys)
 
     return Hosted(build)
 

@@ -1,44 +1,117 @@
-"""`mnemosyne keys`: make, list and revoke API keys, as the role that owns the schema."""
+"""`mnemosyne keys`: make, list and revoke API keys, here or in a deployment."""
 
 import json
+import subprocess
 import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import click
 
-from infra.cli.target import DEFAULT_NAMESPACE, owner_session
+from infra.cli.target import DEFAULT_NAMESPACE, owner_opener
 from mnemosyne import bootstrap
-from mnemosyne.adapters import api_keys
-from mnemosyne.domain.principal import Scope
+from mnemosyne.adapters.api_keys import ApiKeyKeeper
+from mnemosyne.domain.principal import ApiKey, Scope
+from mnemosyne.errors import Unavailable
 from mnemosyne.observability import EventLog, configure_logging
 
 log = EventLog(__name__)
 
-_data_dir = click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory.")
-_json = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+Command = Callable[..., None]
+
+
+class _Deployment:
+    """The keys of a deployment, through gcloud and its workflow: of a new key only the hash leaves this machine."""
+
+    def __init__(self, project: str, region: str, name: str) -> None:
+        self._command = ["gcloud", "workflows", "run", f"{name}-keys", f"--project={project}", f"--location={region}"]
+
+    def create(self, key: ApiKey) -> None:
+        """Keep a new key."""
+        self._run(
+            action="create",
+            id=key.id,
+            name=key.name,
+            namespace=key.namespace,
+            scopes=sorted(key.scopes),
+            secret_hash=key.secret_hash.hex(),
+            **({"expires_at": key.expires_at.isoformat()} if key.expires_at else {}),
+        )
+
+    def listed(self) -> list[dict[str, Any]]:
+        """All keys, oldest first."""
+        keys: list[dict[str, Any]] = self._run(action="list")["keys"]
+        return keys
+
+    def revoke(self, key_id: str) -> None:
+        """Let a key open nothing any more."""
+        self._run(action="revoke", id=key_id)
+
+    def _run(self, **asked: Any) -> dict[str, Any]:
+        command = [*self._command, f"--data={json.dumps(asked)}", "--format=json"]
+        try:
+            done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - gcloud, as asked
+        except (OSError, subprocess.CalledProcessError) as exc:
+            raise Unavailable(f"gcloud could not ask the deployment: {getattr(exc, 'stderr', '') or exc}") from exc
+        execution = json.loads(done.stdout)
+        if execution.get("state") != "SUCCEEDED":
+            raise Unavailable(f"the deployment refused: {execution.get('error', execution)}")
+        answer: dict[str, Any] = json.loads(execution["result"])
+        return answer
+
+
+class _Here:
+    """The keys of the database that the environment names, or of a local system."""
+
+    def __init__(self, keeper: ApiKeyKeeper) -> None:
+        self.create = keeper.create
+        self.revoke = keeper.revoke
+        self._keeper = keeper
+
+    def listed(self) -> list[dict[str, Any]]:
+        """All keys, oldest first."""
+        return [bootstrap.shown_key(key) for key in self._keeper.every()]
+
+
+@contextmanager
+def _keys(project: str | None, region: str, deployment: str, data_dir: str | None) -> Iterator[_Deployment | _Here]:
+    configure_logging("INFO", sys.stderr)
+    if project is not None:
+        yield _Deployment(project, region, deployment)
+        return
+    with owner_opener(data_dir) as opener:
+        yield _Here(ApiKeyKeeper(opener))
+
+
+def _where(command: Command) -> Command:
+    for option in (
+        click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory."),
+        click.option("--deployment", default="mnemosyne", show_default=True, help="Its name, with --project."),
+        click.option("--region", default="europe-west1", show_default=True, help="Its region, with --project."),
+        click.option("--project", metavar="PROJECT", help="Work on the deployment in this project, through gcloud."),
+        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
+    ):
+        command = option(command)
+    return command
 
 
 @click.group()
 def keys() -> None:
     """Make, list and revoke the API keys that agents call with."""
-    configure_logging("INFO", sys.stderr)
 
 
 @keys.command()
 @click.option("--name", required=True, help="What the key is for, for whoever lists them.")
 @click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories it opens.")
 @click.option(
-    "--scope",
-    "scopes",
-    multiple=True,
-    type=click.Choice([scope.value for scope in Scope]),
-    help="[default: read, write]",
+    "--scope", "scopes", multiple=True, type=click.Choice(list(map(str, Scope))), help="[default: read, write]"
 )
 @click.option("--expires-in", metavar="DAYS", type=click.IntRange(1), help="Days until it expires [default: never].")
-@_json
-@_data_dir
+@_where
 def create(
-    name: str, namespace: str, scopes: tuple[str, ...], expires_in: int | None, as_json: bool, data_dir: str | None
+    name: str, namespace: str, scopes: tuple[str, ...], expires_in: int | None, as_json: bool, **where: Any
 ) -> None:
     """Make a key and show its token, this once."""
     now = datetime.now(UTC)
@@ -49,8 +122,8 @@ def create(
         created_at=now,
         expires_at=now + timedelta(days=expires_in) if expires_in else None,
     )
-    with owner_session(data_dir) as session:
-        api_keys.create(session, key)
+    with _keys(**where) as known:
+        known.create(key)
     log.info("audit", action="key_create", outcome="done", key=key.id, namespace=namespace, scopes=sorted(key.scopes))
     if as_json:
         click.echo(json.dumps({"id": key.id, "token": token}))
@@ -59,40 +132,29 @@ def create(
 
 
 @keys.command(name="list")
-@_json
-@_data_dir
-def list_(as_json: bool, data_dir: str | None) -> None:
+@_where
+def list_(as_json: bool, **where: Any) -> None:
     """Show all keys; no secret is kept, so none is shown."""
-    with owner_session(data_dir) as session:
-        known = api_keys.every(session)
-    now = datetime.now(UTC)
+    with _keys(**where) as known:
+        listed = known.listed()
     if as_json:
-        shown = [
-            {
-                "id": key.id,
-                "name": key.name,
-                "namespace": key.namespace,
-                "scopes": sorted(key.scopes),
-                "created_at": key.created_at.isoformat(),
-                "expires_at": key.expires_at and key.expires_at.isoformat(),
-                "revoked_at": key.revoked_at and key.revoked_at.isoformat(),
-            }
-            for key in known
-        ]
-        click.echo(json.dumps(shown))
+        click.echo(json.dumps(listed))
         return
-    for key in known:
-        state = "revoked" if key.revoked_at else "valid" if key.valid(now) else "expired"
-        expires = f"until {key.expires_at:%Y-%m-%d}" if key.expires_at else "for ever"
-        click.echo(f"{key.id}  {state:8}{expires:18}{','.join(sorted(key.scopes)):12}{key.namespace:20}{key.name}")
+    now = datetime.now(UTC).isoformat()
+    for key in listed:
+        expires = key["expires_at"]
+        state = "revoked" if key["revoked_at"] else "expired" if expires and expires < now else "valid"
+        until = f"until {expires[:10]}" if expires else "for ever"
+        click.echo(f"{key['id']}  {state:8}{until:18}{','.join(key['scopes']):12}{key['namespace']:20}{key['name']}")
 
 
 @keys.command()
 @click.argument("key_id")
-@_data_dir
-def revoke(key_id: str, data_dir: str | None) -> None:
+@_where
+def revoke(key_id: str, as_json: bool, **where: Any) -> None:
     """Let a key open nothing any more, within a minute at the latest."""
-    with owner_session(data_dir) as session:
-        api_keys.revoke(session, key_id)
+    with _keys(**where) as known:
+        known.revoke(key_id)
     log.info("audit", action="key_revoke", outcome="done", key=key_id)
-    click.echo(f"Revoked {key_id}; functions that have just seen it notice within half a minute.")
+    said = json.dumps({"revoked": key_id}) if as_json else f"Revoked {key_id}: it opens nothing within half a minute."
+    click.echo(said)

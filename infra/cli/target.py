@@ -1,7 +1,7 @@
 """Which system a command works on: the one the environment names, or the one in a data directory."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from infra.local import postgres, stack
@@ -14,23 +14,13 @@ DEFAULT_NAMESPACE = "default"
 
 
 @contextmanager
-def owner_session(data_dir: str | None) -> Iterator[Session]:
-    """A session as the role that owns the schema: what the settings log in as, or the local system's owner."""
+def owner_opener(data_dir: str | None) -> Iterator[Callable[[], Session]]:
+    """Opens sessions as the role that owns the schema: whom the settings log in as, or the local system's owner."""
     if _named() and data_dir is None:
-        session = session_opener(Settings.from_environment())()
-    else:
-        directory = DataDir.at(data_dir)
-        with stack.database(directory) as server:
-            session = opener(server.url(postgres.OWNER))()
-            try:
-                yield session
-            finally:
-                session.close()
+        yield session_opener(Settings.from_environment())
         return
-    try:
-        yield session
-    finally:
-        session.close()
+    with stack.database(DataDir.at(data_dir)) as server:
+        yield opener(server.url(postgres.OWNER))
 
 
 def _named() -> bool:

@@ -207,17 +207,16 @@ def test_the_functions_can_look_a_key_up_and_do_nothing_else_with_keys(
     pool: Pool, cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
     key, _ = new_key(name="n", namespace="ada", scopes=SCOPES, created_at=NOW, expires_at=None)
-    owner = opener(cluster.url(postgres.OWNER, database))()
-    api_keys.create(owner, key)
+    keeper = api_keys.ApiKeyKeeper(opener(cluster.url(postgres.OWNER, database)))
+    keeper.create(key)
     found = api_keys.PostgresApiKeys(pool).find(key.id)
     assert found == key
     for statement in ("SELECT * FROM api_keys", "DELETE FROM api_keys", "UPDATE api_keys SET namespace = 'bob'"):
         with pytest.raises(Exception, match="permission denied"), pool.session() as session:
             session.script(statement)
-    api_keys.revoke(owner, key.id)
+    keeper.revoke(key.id)
     revoked = api_keys.PostgresApiKeys(pool).find(key.id)
     assert revoked is not None and revoked.revoked_at is not None
-    owner.close()
 
 
 def test_every_tool_was_tried(request: pytest.FixtureRequest) -> None:

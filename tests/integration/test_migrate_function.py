@@ -8,6 +8,7 @@ from starlette.testclient import TestClient
 
 from infra.local import postgres
 from mnemosyne import bootstrap
+from mnemosyne.adapters.api_keys import ApiKeyKeeper
 from mnemosyne.adapters.connections import opener
 from mnemosyne.http.migrate import build_app
 from mnemosyne.settings import Settings
@@ -37,7 +38,8 @@ def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., st
             **changed,
         }
         settings = Settings.from_environment(environment)
-        run = build_app(lambda: [one.name for one in bootstrap.migrate(settings)])
+        keys = ApiKeyKeeper(opener(cluster.url(postgres.OWNER, name)))
+        run = build_app(lambda: [one.name for one in bootstrap.migrate(settings)], keys)
         return TestClient(run), name
 
     return make
@@ -77,3 +79,33 @@ def test_a_failed_migration_is_a_failed_call(migrating: Any, cluster: postgres.E
     response = client.post("/")
     assert response.status_code == 500
     assert "error" in response.json()
+
+
+def test_a_key_made_elsewhere_is_kept_by_its_hash_and_listed_without_it(migrating: Any) -> None:
+    client, _ = migrating()
+    client.post("/")
+    made = {"id": "a" * 12, "name": "me", "namespace": "ada", "scopes": ["read"], "secret_hash": "0" * 64}
+    assert client.post("/keys", json={"action": "create", **made}).json() == {"id": "a" * 12}
+    (listed,) = client.post("/keys", json={"action": "list"}).json()["keys"]
+    assert (listed["name"], listed["namespace"], listed["scopes"]) == ("me", "ada", ["read"])
+    assert "0" * 64 not in str(listed)
+    assert client.post("/keys", json={"action": "revoke", "id": "a" * 12}).status_code == 200
+    assert client.post("/keys", json={"action": "list"}).json()["keys"][0]["revoked_at"]
+
+
+@pytest.mark.parametrize(
+    ("body", "status"),
+    [
+        ({"action": "create"}, 400),
+        ({"action": "create", "id": "a" * 12, "secret_hash": "short"}, 400),
+        ({"action": "create", "id": "a" * 12, "secret_hash": "0" * 64, "scopes": ["all"]}, 400),
+        ({"action": "explode"}, 400),
+        ({"action": "revoke", "id": "b" * 12}, 500),
+    ],
+)
+def test_a_bad_key_request_is_refused(migrating: Any, body: dict[str, Any], status: int) -> None:
+    client, _ = migrating()
+    client.post("/")
+    response = client.post("/keys", json=body)
+    assert response.status_code == status
+    assert response.json()["error"]

@@ -126,6 +126,16 @@ def _readme() -> str:
     return (ROOT / "README.md").read_text()
 
 
+def test_no_function_that_serves_is_touched_before_the_migration_has_succeeded() -> None:
+    text = (TERRAFORM / "functions.tf").read_text()
+    for function in ("mcp", "ingest", "dead_letter"):
+        block = text.split(f'resource "google_cloudfunctions2_function" "{function}"')[1].split("\nresource ")[0]
+        assert "terraform_data.migrated" in block.split("depends_on")[1]
+    migrated = text.split('resource "terraform_data" "migrated"')[1].split("\nresource ")[0]
+    assert "data.archive_file.functions.output_sha256" in migrated
+    assert "exit 1" in migrated
+
+
 def test_the_pipeline_tests_before_it_applies_and_tries_what_it_applied() -> None:
     text = (ROOT / "cloudbuild.yaml").read_text()
     steps = [step["id"] for step in yaml.safe_load(text)["steps"]]

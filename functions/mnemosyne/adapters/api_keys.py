@@ -1,6 +1,7 @@
 """API keys in PostgreSQL. The functions can only look one up by its id; making and revoking is the owner's."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from typing import Final
 
@@ -40,29 +41,44 @@ class PostgresApiKeys:
         return _key(rows[0]) if rows else None
 
 
-def create(session: Session, key: ApiKey) -> None:
-    """Keep a new key."""
-    session.run(
-        _CREATE,
-        id=key.id,
-        name=key.name,
-        namespace=key.namespace,
-        scopes=text_array(sorted(key.scopes)),
-        secret_hash=key.secret_hash,
-        created_at=key.created_at,
-        expires_at=key.expires_at,
-    )
+class ApiKeyKeeper:
+    """Makes, lists and revokes keys, as the schema's owner; opens a session for each."""
 
+    def __init__(self, open_session: Callable[[], Session]) -> None:
+        self._open = open_session
 
-def every(session: Session) -> Sequence[ApiKey]:
-    """All keys, oldest first, revoked ones too."""
-    return [_key(row) for row in session.run(_LIST)]
+    def create(self, key: ApiKey) -> None:
+        """Keep a new key."""
+        with self._session() as session:
+            session.run(
+                _CREATE,
+                id=key.id,
+                name=key.name,
+                namespace=key.namespace,
+                scopes=text_array(sorted(key.scopes)),
+                secret_hash=key.secret_hash,
+                created_at=key.created_at,
+                expires_at=key.expires_at,
+            )
 
+    def every(self) -> Sequence[ApiKey]:
+        """All keys, oldest first, revoked ones too."""
+        with self._session() as session:
+            return [_key(row) for row in session.run(_LIST)]
 
-def revoke(session: Session, key_id: str) -> None:
-    """Let a key open nothing any more; raises NotFound."""
-    if not session.run(_REVOKE, id=key_id):
-        raise NotFound(f"no key has the id {key_id}")
+    def revoke(self, key_id: str) -> None:
+        """Let a key open nothing any more; raises NotFound."""
+        with self._session() as session:
+            if not session.run(_REVOKE, id=key_id):
+                raise NotFound(f"no key has the id {key_id}")
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        session = self._open()
+        try:
+            yield session
+        finally:
+            session.close()
 
 
 def _key(row: Row) -> ApiKey:

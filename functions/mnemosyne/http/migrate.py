@@ -1,41 +1,143 @@
-"""The `migrate` function: one POST brings the schema up to date, and its answer says how that went."""
+"""The `migrate` function: brings the schema up to date, and keeps API keys, for those whom IAM lets in.
+
+`POST /` migrates. `POST /keys` creates, lists or revokes a key: of a new one it is told the hash, never the secret, so
+that none passes through here or through the log of whoever calls.
+"""
 
 from collections.abc import Callable, Sequence
+from datetime import UTC, datetime
+from typing import Annotated, Any, Literal, Protocol, Self
 
 import anyio
 import anyio.to_thread
+import orjson
+from pydantic import Field, model_validator
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from mnemosyne.errors import MnemosyneError
+from mnemosyne.domain.parsing import Input, Instant, Text, parse
+from mnemosyne.domain.principal import ApiKey, Scope
+from mnemosyne.errors import InvalidRequest, MnemosyneError
 from mnemosyne.observability import EventLog, trace
 
 log = EventLog(__name__)
 
 
-def build_app(migrate: Callable[[], Sequence[str]]) -> Starlette:
-    """The ASGI app; `migrate` applies what is missing and names it. One runs at a time, the others wait."""
+class KeyStore(Protocol):
+    """API keys, as their keeper sees them."""
+
+    def create(self, key: ApiKey) -> None:
+        """Keep a new key."""
+
+    def every(self) -> Sequence[ApiKey]:
+        """All keys, oldest first."""
+
+    def revoke(self, key_id: str) -> None:
+        """Let a key open nothing any more; raises NotFound."""
+
+
+class KeyRequest(Input):
+    """What to do with which key."""
+
+    action: Literal["create", "list", "revoke"]
+    id: Annotated[Text | None, Field(pattern=r"^[0-9A-Za-z]{12}$")] = None
+    name: Annotated[Text, Field(max_length=200)] = ""
+    namespace: Annotated[Text, Field(min_length=1, max_length=200)] = "default"
+    scopes: Annotated[
+        list[Literal["read", "write", "admin"]], Field(default_factory=lambda: ["read", "write"], min_length=1)
+    ]
+    secret_hash: Annotated[Text | None, Field(pattern=r"^[0-9a-f]{64}$")] = None
+    expires_at: Instant | None = None
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.action == "create" and (self.id is None or self.secret_hash is None):
+            raise ValueError("a new key needs id and secret_hash")
+        if self.action == "revoke" and self.id is None:
+            raise ValueError("id says which key to revoke")
+        return self
+
+
+def build_app(migrate: Callable[[], Sequence[str]], keys: KeyStore) -> Starlette:
+    """The ASGI app; `migrate` applies what is missing and names it. One thing runs at a time, the others wait."""
     limiter = anyio.CapacityLimiter(1)
 
-    def run() -> Response:
-        try:
-            applied = migrate()
-        except MnemosyneError as exc:
-            log.error("migration_failed", error=str(exc))
-            return JSONResponse({"error": str(exc)}, status_code=500)
-        except Exception:  # the edge: whoever deploys must see that it failed, and the log why
-            log.exception("migration_failed")
-            return JSONResponse({"error": "the migration failed; the log says why"}, status_code=500)
-        log.info("migrated", count=len(applied))
-        return JSONResponse({"applied": list(applied)})
+    def endpoint(event: str, work: Callable[[bytes], dict[str, Any]]) -> Callable[[Request], Any]:
+        async def post(request: Request) -> Response:
+            body = await request.body()
+            with trace(request.headers):
+                return await anyio.to_thread.run_sync(_answered, event, lambda: work(body), limiter=limiter)
 
-    async def post(request: Request) -> Response:
-        with trace(request.headers):
-            return await anyio.to_thread.run_sync(run, limiter=limiter)
+        return post
 
     async def healthz(request: Request) -> Response:
         return JSONResponse({"status": "ok"})
 
-    return Starlette(routes=[Route("/healthz", healthz, methods=["GET"]), Route("/", post, methods=["POST"])])
+    return Starlette(
+        routes=[
+            Route("/healthz", healthz, methods=["GET"]),
+            Route("/", endpoint("migration_failed", lambda _: _migrated(migrate)), methods=["POST"]),
+            Route("/keys", endpoint("key_change_failed", lambda body: _managed(body, keys)), methods=["POST"]),
+        ]
+    )
+
+
+def _answered(event: str, work: Callable[[], dict[str, Any]]) -> Response:
+    try:
+        return JSONResponse(work())
+    except InvalidRequest as exc:
+        return JSONResponse({"error": str(exc)}, status_code=400)
+    except MnemosyneError as exc:
+        log.error(event, error=str(exc))
+        return JSONResponse({"error": str(exc)}, status_code=500)
+    except Exception:  # the edge: whoever called must see that it failed, and the log why
+        log.exception(event)
+        return JSONResponse({"error": "it failed; the log says why"}, status_code=500)
+
+
+def _migrated(migrate: Callable[[], Sequence[str]]) -> dict[str, Any]:
+    applied = migrate()
+    log.info("migrated", count=len(applied))
+    return {"applied": list(applied)}
+
+
+def _managed(body: bytes, keys: KeyStore) -> dict[str, Any]:
+    try:
+        asked = parse(KeyRequest, orjson.loads(body), of="the request")
+    except orjson.JSONDecodeError as exc:
+        raise InvalidRequest(f"the request must be JSON: {exc}") from exc
+    if asked.action == "list":
+        return {"keys": [shown(key) for key in keys.every()]}
+    if asked.action == "revoke":
+        keys.revoke(asked.id or "")
+    else:
+        keys.create(_key(asked))
+    log.info("audit", action=f"key_{asked.action}", outcome="done", key=asked.id, namespace=asked.namespace)
+    return {"id": asked.id}
+
+
+def _key(asked: KeyRequest) -> ApiKey:
+    return ApiKey(
+        id=asked.id or "",
+        name=asked.name,
+        namespace=asked.namespace,
+        scopes=frozenset(Scope(scope) for scope in asked.scopes),
+        secret_hash=bytes.fromhex(asked.secret_hash or ""),
+        created_at=datetime.now(UTC),
+        expires_at=asked.expires_at,
+    )
+
+
+def shown(key: ApiKey) -> dict[str, Any]:
+    """A key as it may be shown: without its hash."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "namespace": key.namespace,
+        "scopes": sorted(key.scopes),
+        "created_at": key.created_at.isoformat(),
+        "expires_at": key.expires_at and key.expires_at.isoformat(),
+        "revoked_at": key.revoked_at and key.revoked_at.isoformat(),
+    }
