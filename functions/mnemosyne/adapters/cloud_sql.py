@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pg8000.exceptions
 
-from mnemosyne.adapters.connections import SESSION_OPTIONS, SOCKET_TIMEOUT_SECONDS, Session, refused
+from mnemosyne.adapters.connections import SESSION_OPTIONS, SOCKET_TIMEOUT_SECONDS, Session, not_opened
 from mnemosyne.errors import Misconfigured, MnemosyneError, Unavailable
 from mnemosyne.observability import EventLog
 
@@ -111,8 +111,8 @@ class CloudSql:
         from google.cloud.sql.connector.exceptions import CloudSQLIPTypeError
 
         where = f"Cloud SQL {self._instance}"
-        if isinstance(exc, pg8000.exceptions.DatabaseError):
-            return refused(exc, where)
+        if isinstance(exc, pg8000.exceptions.Error):
+            return not_opened(exc, where)
         if isinstance(exc, ClientResponseError) and exc.status in (400, 401, 403, 404):
             return Misconfigured(
                 f"the Cloud SQL Admin API refuses {self._instance} ({exc.status}: {exc.message}): check "

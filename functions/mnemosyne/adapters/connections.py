@@ -27,7 +27,6 @@ CONNECT_TIMEOUT_SECONDS = 10.0
 CHECKOUT_TIMEOUT_SECONDS = 10.0
 SOCKET_TIMEOUT_SECONDS = 45.0
 """Longer than the server's own statement_timeout: reached only where the server no longer answers at all."""
-REFUSALS_HEARD = 8
 MAX_AGE_SECONDS = 30 * 60.0
 TRUSTED_SECONDS = 1.0
 """How long after its last use an idle session is taken without asking the server, which costs a round trip."""
@@ -187,35 +186,28 @@ def opener(url: str, *, socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS) -
 
     def open_session() -> Session:
         try:
-            return Session(_connect(arguments), socket_timeout)
-        except pg8000.exceptions.DatabaseError as exc:
-            raise refused(exc, "the database") from exc
+            return Session(pg8000.dbapi.connect(**arguments), socket_timeout)
         except (pg8000.exceptions.Error, OSError) as exc:
             log.warning("database_unreachable", error=str(exc))
-            raise Unavailable("the database cannot be reached") from exc
+            raise not_opened(exc, "the database") from exc
 
     return open_session
 
 
-def _connect(arguments: Mapping[str, Any]) -> Any:
-    """A connection; asked for again where the driver has lost the server's reason for hanging up.
+def not_opened(exc: BaseException, where: str) -> MnemosyneError:
+    """What it means that no session was opened.
 
-    A server that refuses says why and closes. The driver may be writing at that moment, and then reads no reason.
+    A server that refuses says why and hangs up; the driver, closing in its turn, may then fail over that, and its
+    error only bears the server's reason within.
     """
-    for attempt in range(REFUSALS_HEARD):
-        try:
-            return pg8000.dbapi.connect(**arguments)
-        except pg8000.exceptions.InterfaceError as exc:
-            if attempt == REFUSALS_HEARD - 1 or "network error" not in str(exc):
-                raise
-    raise AssertionError("unreachable")
-
-
-def refused(exc: pg8000.exceptions.DatabaseError, where: str) -> MnemosyneError:
-    """What it means that the server refused to open a session."""
-    detail = exc.args[0] if exc.args and isinstance(exc.args[0], Mapping) else {}
+    reason: BaseException | None = exc
+    while reason is not None and not isinstance(reason, pg8000.exceptions.DatabaseError):
+        reason = reason.__cause__ or reason.__context__
+    if reason is None:
+        return Unavailable("the database cannot be reached")
+    detail = reason.args[0] if reason.args and isinstance(reason.args[0], Mapping) else {}
     if str(detail.get("C", "")) in _WILL_STAY_REFUSED:
-        return Misconfigured(f"{where} refuses the connection: {detail.get('M', exc)}")
+        return Misconfigured(f"{where} refuses the connection: {detail.get('M', reason)}")
     return Unavailable("the database cannot be reached")
 
 
