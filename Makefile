@@ -59,7 +59,7 @@ deploy: require-project
 
 # An API key for the deployment; only its hash leaves this machine.
 key: require-project install
-	@$(BIN)/mnemosyne keys create --project "$(PROJECT)" --name "$(or $(NAME),$(shell whoami))" $(ARGS)
+	@$(BIN)/mnemosyne keys create --project "$(PROJECT)" --region "$$($(TERRAFORM) output -raw region)" --deployment "$$($(TERRAFORM) output -raw name)" --name "$(or $(NAME),$(shell whoami))" $(ARGS)
 
 destroy: require-project
 	@printf 'This destroys every memory in $(PROJECT). Type the project to go on: ' && read answer && test "$$answer" = "$(PROJECT)"

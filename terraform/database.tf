@@ -86,17 +86,20 @@ resource "google_sql_database_instance" "this" {
   depends_on = [google_service_networking_connection.services, google_project_service.this]
 }
 
+# It goes with its instance: alone, neither it nor its users could be removed while anything of theirs is there.
 resource "google_sql_database" "this" {
-  name     = "mnemosyne"
-  instance = google_sql_database_instance.this.name
+  name            = "mnemosyne"
+  instance        = google_sql_database_instance.this.name
+  deletion_policy = "ABANDON"
 }
 
 # The functions log in as themselves; what they may do there, the migration grants.
 resource "google_sql_user" "functions" {
-  for_each = toset(["mcp", "ingest", "dead-letter"])
-  instance = google_sql_database_instance.this.name
-  type     = "CLOUD_IAM_SERVICE_ACCOUNT"
-  name     = trimsuffix(google_service_account.functions[each.key].email, ".gserviceaccount.com")
+  for_each        = toset(["mcp", "ingest", "dead-letter"])
+  instance        = google_sql_database_instance.this.name
+  type            = "CLOUD_IAM_SERVICE_ACCOUNT"
+  deletion_policy = "ABANDON"
+  name            = trimsuffix(google_service_account.functions[each.key].email, ".gserviceaccount.com")
 }
 
 # The schema's owner may create the extension and roles, which no IAM user may.
@@ -106,4 +109,5 @@ resource "google_sql_user" "owner" {
   name                = "mnemosyne-owner"
   password_wo         = ephemeral.random_password.owner.result
   password_wo_version = local.owner_password_version
+  deletion_policy     = "ABANDON"
 }

@@ -5,13 +5,15 @@ locals {
 }
 
 resource "google_compute_global_address" "mcp" {
-  count = local.with_domain
-  name  = "${var.name}-mcp"
+  count      = local.with_domain
+  depends_on = [google_project_service.this]
+  name       = "${var.name}-mcp"
 }
 
 resource "google_compute_managed_ssl_certificate" "mcp" {
-  count = local.with_domain
-  name  = "${var.name}-mcp"
+  count      = local.with_domain
+  depends_on = [google_project_service.this]
+  name       = "${var.name}-mcp"
 
   managed {
     domains = [var.domain]
@@ -30,8 +32,9 @@ resource "google_compute_region_network_endpoint_group" "mcp" {
 }
 
 resource "google_compute_security_policy" "mcp" {
-  count = local.with_domain
-  name  = "${var.name}-mcp"
+  count      = local.with_domain
+  depends_on = [google_project_service.this]
+  name       = "${var.name}-mcp"
 
   rule {
     action      = "throttle"
@@ -109,4 +112,12 @@ resource "google_compute_global_forwarding_rule" "mcp" {
   load_balancing_scheme = "EXTERNAL_MANAGED"
   port_range            = "443"
   target                = google_compute_target_https_proxy.mcp[0].id
+}
+
+# Through the proxy pass those named; they send its token as Proxy-Authorization, beside their own for mcp.
+resource "google_iap_web_backend_service_iam_member" "mcp" {
+  for_each            = var.iap ? toset(var.invokers) : toset([])
+  web_backend_service = google_compute_backend_service.mcp[0].name
+  role                = "roles/iap.httpsResourceAccessor"
+  member              = each.key
 }

@@ -80,6 +80,7 @@ resource "google_storage_bucket" "source" {
   location                    = var.region
   uniform_bucket_level_access = true
   public_access_prevention    = "enforced"
+  force_destroy               = true # what it holds is built from the repository
 
   # The builds of the last versions stay, to go back to.
   lifecycle_rule {
@@ -169,16 +170,30 @@ resource "google_workflows_workflow" "migrate" {
       steps = [
         {
           call_migrate = {
-            call = "http.post"
-            args = {
-              url     = google_cloudfunctions2_function.migrate.service_config[0].uri
-              timeout = 1800
-              auth    = { type = "OIDC" }
+            try = {
+              call = "http.post"
+              args = {
+                url     = google_cloudfunctions2_function.migrate.service_config[0].uri
+                timeout = 1800
+                auth    = { type = "OIDC" }
+              }
+              result = "answer"
             }
-            result = "answer"
+            # A grant takes up to some minutes to be known everywhere; the migration itself may be tried as often.
+            retry = {
+              predicate   = "$${may_pass}"
+              max_retries = 10
+              backoff     = { initial_delay = 5, max_delay = 60, multiplier = 2 }
+            }
           }
         },
         { done = { return = "$${answer.body}" } },
+      ]
+    }
+    may_pass = {
+      params = ["e"]
+      steps = [
+        { judge = { return = "$${\"code\" in e and (e.code == 403 or e.code == 429 or e.code == 503)}" } },
       ]
     }
   })
@@ -204,7 +219,7 @@ resource "google_workflows_workflow" "keys" {
             args = {
               url  = "${google_cloudfunctions2_function.migrate.service_config[0].uri}/keys"
               body = "$${asked}"
-              auth = { type = "OIDC" }
+              auth = { type = "OIDC", audience = google_cloudfunctions2_function.migrate.service_config[0].uri }
             }
             result = "answer"
           }

@@ -56,7 +56,7 @@ locals {
       advice    = "401: the push account or audience does not fit MNEMOSYNE_PUSH_*. 429: ingest is full, raise max_instances.ingest. 503: see push_postponed in its log. 500: see push_crashed."
     }
     latency = {
-      title     = "Half a minute's calls take longer than two seconds (p95)"
+      title     = "One call in twenty takes longer than two seconds"
       filter    = "metric.type = \"run.googleapis.com/request_latencies\" AND ${local.of_run} AND resource.labels.service_name = \"${local.services.mcp}\""
       aligner   = "ALIGN_PERCENTILE_95"
       reducer   = "REDUCE_MAX"

@@ -27,6 +27,7 @@ resource "google_service_networking_connection" "services" {
   network                 = google_compute_network.this.id
   service                 = "servicenetworking.googleapis.com"
   reserved_peering_ranges = [google_compute_global_address.services[0].name]
+  deletion_policy         = "ABANDON" # it cannot be removed for a while after the database is
 }
 
 # Private Service Connect: an address of ours that leads to the database, and the name the Connector asks for.
@@ -50,6 +51,7 @@ resource "google_compute_forwarding_rule" "database" {
 
 resource "google_dns_managed_zone" "database" {
   count      = var.psc ? 1 : 0
+  depends_on = [google_project_service.this]
   name       = "${var.name}-database"
   dns_name   = google_sql_database_instance.this.dns_name
   visibility = "private"

@@ -23,6 +23,16 @@ output "connections_needed" {
   value       = local.connections_needed
 }
 
+output "region" {
+  description = "Where it runs."
+  value       = var.region
+}
+
+output "name" {
+  description = "What its resources' names begin with."
+  value       = var.name
+}
+
 output "dashboard" {
   description = "Where to look first."
   value       = "https://console.cloud.google.com/monitoring/dashboards?project=${var.project}"

@@ -27,6 +27,10 @@ resource "google_secret_manager_secret_version" "owner_password" {
   secret                 = google_secret_manager_secret.owner_password.id
   secret_data_wo         = ephemeral.random_password.owner.result
   secret_data_wo_version = local.owner_password_version
+
+  # One run writes the password in both places, this one right after the other. Where it is interrupted in between,
+  # migrate says "password authentication failed": raise the version above.
+  depends_on = [google_sql_user.owner]
 }
 
 resource "google_secret_manager_secret_iam_member" "owner_password" {

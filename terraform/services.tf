@@ -20,6 +20,7 @@ resource "google_project_service" "this" {
     ],
     var.billing_account == "" ? [] : ["billingbudgets.googleapis.com"],
     var.iap ? ["iap.googleapis.com"] : [],
+    var.psc ? ["dns.googleapis.com"] : [],
   ))
 
   service            = each.key

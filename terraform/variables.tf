@@ -89,18 +89,18 @@ variable "gemini_api_key_secret" {
 }
 
 variable "iap" {
-  description = "Whether Identity-Aware Proxy stands before the load balancer; needs a domain."
+  description = "Whether Identity-Aware Proxy stands before the load balancer and admits the invokers alone; needs a domain."
   type        = bool
   default     = false
 
   validation {
-    condition     = !var.iap || var.domain != ""
-    error_message = "iap needs a domain."
+    condition     = !var.iap || (var.domain != "" && var.auth_mode != "iam")
+    error_message = "iap needs a domain, and api_key or oidc behind it: it calls mcp under an identity of its own."
   }
 }
 
 variable "invokers" {
-  description = "Members who may call mcp with auth_mode iam, such as user:ada@example.com."
+  description = "Members who may call mcp with auth_mode iam, or pass iap, such as user:ada@example.com."
   type        = list(string)
   default     = []
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from mnemosyne.backends import Backends, embedding_space, session_opener
 from mnemosyne.domain.health import Check
 from mnemosyne.errors import Misconfigured, Unavailable
-from mnemosyne.observability import configure_logging
+from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports import Services
 from mnemosyne.settings import Settings
 
@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mnemosyne.http.access import Access
     from mnemosyne.http.hosting import Hosted
     from mnemosyne.service.authenticate import Authenticator
+
+log = EventLog(__name__)
 
 STDIO_THREADS = 8
 
@@ -37,6 +39,9 @@ def examine_database(parts: Backends) -> "Iterator[Check]":
         yield Check("database", str(exc), "check the database's address, that it runs, and who may reach it")
     except Misconfigured as exc:
         yield Check("database", str(exc), "correct the settings, or create the user or database they name")
+    except Exception as exc:  # whatever it is: a check that cannot be made is not passed
+        log.exception("examination_crashed")
+        yield Check("database", f"{type(exc).__name__}: {exc}", "let this user do what the functions do: see role")
 
 
 def examine(parts: Backends) -> "Iterator[Check]":

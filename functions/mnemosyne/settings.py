@@ -4,6 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Mapping
 from typing import Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
@@ -102,6 +103,8 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
         )
     if url and not url.startswith(("postgresql://", "postgres://")):
         yield "MNEMOSYNE_DATABASE_URL must start with postgresql://"
+    if url and not _has_valid_port(url):
+        yield "MNEMOSYNE_DATABASE_URL must have a number as its port, or none"
     if url:
         for name in ("db_name", "db_user", "db_password", "db_iam_auth", "db_ip_type", "sqladmin_endpoint"):
             if name in given:
@@ -114,6 +117,13 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
     yield from _auth_problems(given)
     if given.get("embedder", "offline") == "offline" and "embedding_model" in given:
         yield "MNEMOSYNE_EMBEDDING_MODEL is Gemini's: it means nothing with MNEMOSYNE_EMBEDDER=offline"
+
+
+def _has_valid_port(url: str) -> bool:
+    try:
+        return urlsplit(url).port is None or True
+    except ValueError:
+        return False
 
 
 def _instance_problems(given: Mapping[str, str], instance: str) -> Iterator[str]:
@@ -139,6 +149,8 @@ def _auth_problems(given: Mapping[str, str]) -> Iterator[str]:
     hosts = [host.strip() for host in given.get("allowed_hosts", "").split(",") if host.strip()]
     if mode == "none" and ("k_service" in given or set(hosts) - set(_LOOPBACK_HOSTS.split(","))):
         yield "MNEMOSYNE_AUTH_MODE=none lets anyone read and write everything: it serves loopback hosts only"
+    if mode == "iam" and "k_service" not in given and (set(hosts) - set(_LOOPBACK_HOSTS.split(","))):
+        yield "MNEMOSYNE_AUTH_MODE=iam leaves it to Cloud Run to check who calls: it serves only there, and on loopback"
     if ("push_audience" in given) != ("push_service_account" in given):
         yield "set both of MNEMOSYNE_PUSH_AUDIENCE and MNEMOSYNE_PUSH_SERVICE_ACCOUNT, or neither"
 

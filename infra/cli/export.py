@@ -9,6 +9,7 @@ import click
 from infra.cli.formats import to_jsonl, to_markdown
 from infra.cli.target import DEFAULT_NAMESPACE, target
 from mnemosyne.domain.memory import ExportedMemory
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.ports import MemoryStore
 
 PAGE = 200
@@ -23,6 +24,14 @@ def export(format_: str, output: Path | None, namespace: str, data_dir: str | No
     """Write all memories, oldest first. Ratings and reads stay behind; supersession goes along."""
     if format_ == "markdown" and output is None:
         raise click.UsageError("markdown needs --output DIR: one file per memory")
+    try:
+        count = _export(format_, output, namespace, data_dir)
+    except OSError as exc:
+        raise InvalidRequest(f"{output or 'the output'} cannot be written: {exc}") from exc
+    click.echo(f"{count} memories exported.", err=True)
+
+
+def _export(format_: str, output: Path | None, namespace: str, data_dir: str | None) -> int:
     count = 0
     with target(data_dir) as system:
         if format_ == "markdown" and output is not None:
@@ -39,7 +48,7 @@ def export(format_: str, output: Path | None, namespace: str, data_dir: str | No
             stream.flush()
             if output:
                 stream.close()
-    click.echo(f"{count} memories exported.", err=True)
+    return count
 
 
 def memories(store: MemoryStore, namespace: str) -> Iterator[ExportedMemory]:

@@ -20,6 +20,7 @@ from mnemosyne.observability import EventLog, configure_logging
 log = EventLog(__name__)
 
 Command = Callable[..., None]
+NAME_LIMIT = 200
 
 
 class _Deployment:
@@ -67,8 +68,11 @@ class _Here:
 
     def __init__(self, keeper: ApiKeyKeeper) -> None:
         self.create = keeper.create
-        self.revoke = keeper.revoke
         self._keeper = keeper
+
+    def revoke(self, key_id: str) -> None:
+        """Let a key open nothing any more."""
+        self._keeper.revoke(key_id)
 
     def listed(self) -> list[dict[str, Any]]:
         """All keys, oldest first."""
@@ -102,9 +106,17 @@ def keys() -> None:
     """Make, list and revoke the API keys that agents call with."""
 
 
+def _named(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if not value.strip() or len(value) > NAME_LIMIT or not value.isprintable():
+        raise click.BadParameter(f"must be 1 to {NAME_LIMIT} printable characters, got {value!r}")
+    return value
+
+
 @keys.command()
-@click.option("--name", required=True, help="What the key is for, for whoever lists them.")
-@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories it opens.")
+@click.option("--name", required=True, callback=_named, help="What the key is for, for whoever lists them.")
+@click.option(
+    "--namespace", default=DEFAULT_NAMESPACE, show_default=True, callback=_named, help="Whose memories it opens."
+)
 @click.option(
     "--scope", "scopes", multiple=True, type=click.Choice(list(map(str, Scope))), help="[default: read, write]"
 )
@@ -152,7 +164,7 @@ def list_(as_json: bool, **where: Any) -> None:
 @click.argument("key_id")
 @_where
 def revoke(key_id: str, as_json: bool, **where: Any) -> None:
-    """Let a key open nothing any more, within a minute at the latest."""
+    """Let a key open nothing any more, within half a minute (ten minutes while the database is away)."""
     with _keys(**where) as known:
         known.revoke(key_id)
     log.info("audit", action="key_revoke", outcome="done", key=key_id)

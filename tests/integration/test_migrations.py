@@ -94,6 +94,13 @@ def test_a_query_that_forgets_the_namespace_sees_nothing(pool: Pool, store: Post
         assert session.run("SELECT count(*) FROM ingest_requests") == [[0]]
 
 
+def test_an_older_version_runs_on_a_newer_schema(owner: Session) -> None:
+    migrations.migrate(owner, bootstrap.migrations(), space=SMALL)
+    *older, _ = bootstrap.migrations()
+    assert migrations.migrate(owner, older, space=SMALL) == []
+    assert [one.version for one in migrations.status(owner, older)] == [one.version for one in older]
+
+
 @pytest.mark.parametrize("words", [5, 60, 200, 2_000])
 def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], words: int

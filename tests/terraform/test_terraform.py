@@ -139,7 +139,7 @@ def test_no_function_that_serves_is_touched_before_the_migration_has_succeeded()
 def test_the_pipeline_tests_before_it_applies_and_tries_what_it_applied() -> None:
     text = (ROOT / "cloudbuild.yaml").read_text()
     steps = [step["id"] for step in yaml.safe_load(text)["steps"]]
-    assert steps == ["lint", "test", "plan", "apply", "smoke"]
+    assert steps == ["lint", "test", "configuration", "plan", "apply", "smoke"]
     assert set(re.findall(r"\$\{(\w+)\}", text)) == {"PROJECT_ID", "_STATE_BUCKET", "_SMOKE_KEY"}
 
 

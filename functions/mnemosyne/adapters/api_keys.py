@@ -24,7 +24,8 @@ FROM api_keys
 ORDER BY created_at, id
 """
 _REVOKE: Final = """
-UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = :id RETURNING id
+UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = :id
+RETURNING id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at
 """
 
 
@@ -66,11 +67,13 @@ class ApiKeyKeeper:
         with self._session() as session:
             return [_key(row) for row in session.run(_LIST)]
 
-    def revoke(self, key_id: str) -> None:
-        """Let a key open nothing any more; raises NotFound."""
+    def revoke(self, key_id: str) -> ApiKey:
+        """The key, which opens nothing any more; raises NotFound."""
         with self._session() as session:
-            if not session.run(_REVOKE, id=key_id):
-                raise NotFound(f"no key has the id {key_id}")
+            rows = session.run(_REVOKE, id=key_id)
+        if not rows:
+            raise NotFound(f"no key has the id {key_id}")
+        return _key(rows[0])
 
     @contextmanager
     def _session(self) -> Iterator[Session]:

@@ -53,6 +53,13 @@ _TRANSIENT = re.compile(r"08...|53...|57P0[1-5]|57014|40001|40P01|55P03|25P0[3-4
 # Refusals that no retry mends: authentication, privileges, no such database, no such role.
 _WILL_STAY_REFUSED = ("28000", "28P01", "3D000", "42501")
 
+# What a caller is told; PostgreSQL's own words may name files and roles.
+_SAID = {
+    "40": "the database was asked to do two things at once",
+    "53": "the database has no room at the moment",
+    "55": "the database is busy",
+}
+
 Row = list[Any]
 
 
@@ -148,7 +155,8 @@ class Session:
             if state == "23503":
                 raise NotFound("the memory it refers to has just been deleted") from exc
             if not state or _TRANSIENT.fullmatch(state):
-                raise Unavailable(f"the database is away: {detail.get('M', exc)}") from exc
+                log.warning("database_fault", state=state, error=str(detail.get("M", exc)))
+                raise Unavailable(_SAID.get(state[:2], "the database is away")) from exc
             if state.startswith(("22", "54")):  # data exceptions, program limits: it will never fit
                 raise InvalidRequest(f"the database cannot hold it: {detail.get('M', exc)}") from exc
             raise

@@ -60,8 +60,9 @@ def status(session: Session, migrations: Sequence[Migration]) -> list[Migration]
         return list(migrations)
     rows = session.run("SELECT version, checksum, applied_at FROM schema_migrations ORDER BY version")
     applied = {row[0]: (row[1], row[2]) for row in rows}
-    if unknown := set(applied) - {m.version for m in migrations}:
-        raise Misconfigured(f"the database has migrations {sorted(unknown)} that this version does not know")
+    if newer := sorted(set(applied) - {m.version for m in migrations}):
+        # A version before this one's successor, deployed again: migrations are additive, so it runs on their schema.
+        log.warning("schema_is_newer", versions=newer)
     result = []
     for migration in migrations:
         checksum, applied_at = applied.get(migration.version, (migration.checksum, None))

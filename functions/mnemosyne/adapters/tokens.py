@@ -1,9 +1,9 @@
 """JSON Web Tokens: verify those of an OpenID issuer with PyJWT, against the keys it publishes."""
 
+import http.client
 import json
 import threading
 import time
-import urllib.error
 import urllib.request
 from collections.abc import Mapping
 from functools import cached_property
@@ -64,8 +64,9 @@ class OidcVerifier:
                     raise Unauthorized("the token is signed with an unknown key")
                 self._asked_anew_at = time.monotonic()
             match = _match(self._client.get_signing_keys(refresh=True), key_id)
-        except jwt.PyJWKClientConnectionError as exc:
-            raise Unavailable("the identity provider does not answer") from exc
+        except (jwt.PyJWKClientError, jwt.PyJWKSetError, ValueError, OSError, http.client.HTTPException) as exc:
+            log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
+            raise Unavailable("the identity provider does not answer as it should") from exc
         if match is None:
             raise Unauthorized("the token is signed with an unknown key")
         return match
@@ -80,9 +81,9 @@ class OidcVerifier:
         try:
             with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310 - the operator's own
                 return str(json.load(response)["jwks_uri"])
-        except (urllib.error.URLError, OSError, ValueError, KeyError) as exc:
+        except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException) as exc:
             log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
-            raise Unavailable("the identity provider does not answer") from exc
+            raise Unavailable("the identity provider does not answer as it should") from exc
 
 
 def checked_elsewhere(token: str) -> Mapping[str, Any]:

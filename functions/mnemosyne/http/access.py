@@ -55,6 +55,9 @@ class Access:
         if isinstance(self._authenticator, Anyone):
             return LOCAL if _on_loopback(scope) else _refusal(403, "AUTH_MODE=none serves this machine only")
         try:
+            if len(headers.getlist("authorization")) > 1 or "x-serverless-authorization" in headers:
+                # Cloud Run checks the second where both are there, and hands the first on as it came.
+                raise Unauthorized("one credential is needed, as Authorization")
             return await anyio.to_thread.run_sync(
                 self._authenticator.authenticate, headers.get("authorization"), limiter=self._lookups
             )
@@ -65,6 +68,9 @@ class Access:
         except Unavailable as exc:
             log.warning("authentication_unavailable", error=str(exc))
             return _refusal(503, "who you are cannot be checked at the moment: try again", **{"Retry-After": "5"})
+        except Exception:  # the edge: a fault of our own lets nobody in, and is told without its inside
+            log.exception("authentication_crashed")
+            return _refusal(503, "who you are cannot be checked: the server's operator finds why in its log")
 
     def restrict(self, scope: AsgiScope, headers: Headers, principal: Principal, posted: Any) -> Response | None:
         """The answer to a principal that may not do this, or not yet; None where it may."""
@@ -82,11 +88,11 @@ class Access:
                 )
                 challenge = f'{self._challenge(scope, headers, wanted)}, error="insufficient_scope"'
                 return _refusal(403, f"this needs the scope {wanted}", **{"WWW-Authenticate": challenge})
-        return self._limit(principal, len(calls))
+        return self.limit(principal, len(calls))
 
     def metadata(self, request: Request) -> Response:
         """Which authorization server gives tokens for this resource: RFC 9728."""
-        if not self._issuer or not self._allowed(request.headers.get("host", "")):
+        if not self._issuer or not self.serves(request.headers.get("host", "")):
             return JSONResponse({"error": "not found"}, status_code=404)
         return JSONResponse(
             {
@@ -98,7 +104,8 @@ class Access:
             }
         )
 
-    def _limit(self, principal: Principal, count: int) -> Response | None:
+    def limit(self, principal: Principal, count: int = 1) -> Response | None:
+        """The answer to a principal that asks too often; None where it does not."""
         if not self._per_minute or principal is LOCAL:
             return None
         now = time.monotonic()
@@ -115,11 +122,12 @@ class Access:
 
     def _challenge(self, scope: AsgiScope, headers: Headers, wanted: str = OFFERED) -> str:
         challenge = f'Bearer scope="{wanted}"'
-        if self._issuer and self._allowed(headers.get("host", "")):
+        if self._issuer and self.serves(headers.get("host", "")):
             challenge += f', resource_metadata="{_origin(scope, headers)}{METADATA_PATH}/mcp"'
         return challenge
 
-    def _allowed(self, host: str) -> bool:
+    def serves(self, host: str) -> bool:
+        """Whether that Host header is one of ours."""
         name = host.rsplit(":", 1)[0]
         return host in self._allowed_hosts or f"{name}:*" in self._allowed_hosts
 

@@ -31,12 +31,16 @@ def build_app(
         """The process lives; `?deep=1` also looks at the database."""
         if request.query_params.get("deep", "0") in ("", "0"):
             return JSONResponse({"status": "ok"})
+        if not access.serves(request.headers.get("host", "")):
+            return JSONResponse({"error": "no such host"}, status_code=421)
         admitted = await access.admit(request.scope, request.headers)
         if isinstance(admitted, Response):
             return admitted
+        if (refused := access.limit(admitted)) is not None:
+            return refused
         checks = await anyio.to_thread.run_sync(examine)
         ok = all(check.ok for check in checks)
-        shown = [{"name": check.name, "ok": check.ok, "seen": check.seen} for check in checks]
+        shown = [{"name": check.name, "ok": check.ok} for check in checks]
         return JSONResponse({"status": "ok" if ok else "wrong", "checks": shown}, status_code=200 if ok else 503)
 
     async def metadata(request: Request) -> Response:

@@ -37,7 +37,8 @@ class McpEdge:
             return
         headers = _cleaned(scope["headers"])
         scope = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
-        response = await self._answer(scope, headers, receive, send)
+        with trace(headers):
+            response = await self._answer(scope, headers, receive, send)
         if response is not None:
             await response(scope, receive, send)
 
@@ -66,7 +67,7 @@ class McpEdge:
             return _error(400, f"Invalid request: {problem}", id_=_id(posted))
         if (refused := self._access.restrict(scope, headers, caller, posted)) is not None:
             return refused
-        with trace(headers), acting(caller):
+        with acting(caller):
             if isinstance(posted, list):
                 return await self._batch(scope, headers, posted)
             await self._app(scope, _replay(body), send)

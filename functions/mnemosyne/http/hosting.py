@@ -45,12 +45,12 @@ class Hosted(Response):
         self._in_flight += 1
         self._idle.clear()
         try:
-            app = await self._opened()
+            try:
+                app: Any = await self._opened()
+            except Misconfigured as exc:
+                log.error("misconfigured", error=str(exc))
+                app = PlainTextResponse("the server is misconfigured; its log says how\n", status_code=500)
             await app(scope, receive, send)
-        except Misconfigured as exc:
-            log.error("misconfigured", error=str(exc))
-            refusal = PlainTextResponse("the server is misconfigured; its log says how\n", status_code=500)
-            await refusal(scope, receive, send)
         finally:
             self._in_flight -= 1
             if not self._in_flight:

@@ -19,7 +19,7 @@ from starlette.routing import Route
 
 from mnemosyne.domain.parsing import Input, Instant, Text, parse
 from mnemosyne.domain.principal import ApiKey, Scope
-from mnemosyne.errors import InvalidRequest, MnemosyneError
+from mnemosyne.errors import InvalidRequest, MnemosyneError, NotFound
 from mnemosyne.observability import EventLog, trace
 
 log = EventLog(__name__)
@@ -34,8 +34,8 @@ class KeyStore(Protocol):
     def every(self) -> Sequence[ApiKey]:
         """All keys, oldest first."""
 
-    def revoke(self, key_id: str) -> None:
-        """Let a key open nothing any more; raises NotFound."""
+    def revoke(self, key_id: str) -> ApiKey:
+        """The key, which opens nothing any more; raises NotFound."""
 
 
 class KeyRequest(Input):
@@ -89,6 +89,8 @@ def _answered(event: str, work: Callable[[], dict[str, Any]]) -> Response:
         return JSONResponse(work())
     except InvalidRequest as exc:
         return JSONResponse({"error": str(exc)}, status_code=400)
+    except NotFound as exc:
+        return JSONResponse({"error": str(exc)}, status_code=404)
     except MnemosyneError as exc:
         log.error(event, error=str(exc))
         return JSONResponse({"error": str(exc)}, status_code=500)
@@ -109,13 +111,15 @@ def _managed(body: bytes, keys: KeyStore) -> dict[str, Any]:
     except orjson.JSONDecodeError as exc:
         raise InvalidRequest(f"the request must be JSON: {exc}") from exc
     if asked.action == "list":
+        log.info("audit", action="key_list", outcome="done")
         return {"keys": [shown(key) for key in keys.every()]}
     if asked.action == "revoke":
-        keys.revoke(asked.id or "")
+        key = keys.revoke(asked.id or "")
     else:
-        keys.create(_key(asked))
-    log.info("audit", action=f"key_{asked.action}", outcome="done", key=asked.id, namespace=asked.namespace)
-    return {"id": asked.id}
+        key = _key(asked)
+        keys.create(key)
+    log.info("audit", action=f"key_{asked.action}", outcome="done", key=key.id, namespace=key.namespace)
+    return {"id": key.id}
 
 
 def _key(asked: KeyRequest) -> ApiKey:

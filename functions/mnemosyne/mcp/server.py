@@ -85,6 +85,8 @@ def call(tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services
         reply = _run(tool, _arguments(tool, arguments), caller, services)
     except Uncertain as exc:
         log.warning("tool_uncertain", tool=tool.name, namespace=caller.namespace, error=str(exc))
+        if tool.scope is Scope.WRITE:
+            log.info("audit", action=tool.name, principal=caller.id, namespace=caller.namespace, outcome="uncertain")
         return _error(f"the answer was lost, look before calling again: {exc}")
     except Unavailable as exc:
         log.warning("tool_unavailable", tool=tool.name, namespace=caller.namespace, error=str(exc))

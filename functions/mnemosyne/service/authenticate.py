@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, scopes_of
-from mnemosyne.errors import Unauthorized, Unavailable
+from mnemosyne.errors import Misconfigured, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import Clock, TokenVerifier
 
@@ -25,7 +25,10 @@ FRESH_SECONDS = 30.0
 """How long a key is believed without asking again: a revocation bites within it."""
 OUTAGE_SECONDS = 600.0
 """How long a key that was good is believed while the database is away."""
+PAUSE_SECONDS = 5.0
+"""How long the database is left alone after it could not be asked."""
 KEYS_REMEMBERED = 10_000
+SUBJECT_NAMESPACE = "user:"
 _ALPHABET = string.ascii_letters + string.digits
 _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 
@@ -62,6 +65,8 @@ class ApiKeys:
         self._find = find
         self._clock = clock
         self._known: dict[str, _Known] = {}
+        self._missed: dict[str, _Known] = {}
+        self._away_until = 0.0
         self._lock = threading.Lock()
 
     def authenticate(self, authorization: str | None) -> Principal:
@@ -76,21 +81,30 @@ class ApiKeys:
 
     def _look_up(self, key_id: str) -> ApiKey | None:
         now = time.monotonic()
-        known = self._known.get(key_id)
+        known = self._known.get(key_id) or self._missed.get(key_id)
         if known is not None and now < known.asked_at + FRESH_SECONDS:
             return known.key
+        believed = known is not None and known.key is not None and now < known.asked_at + OUTAGE_SECONDS
+        if known is not None and believed and now < self._away_until:
+            return known.key  # asked a moment ago, in vain: everybody would wait for a database that is away
         try:
             found = self._find(key_id)
-        except Unavailable:
-            if known is not None and known.key is not None and now < known.asked_at + OUTAGE_SECONDS:
+        except (Unavailable, Misconfigured) as exc:
+            self._away_until = time.monotonic() + PAUSE_SECONDS
+            if known is not None and believed:
                 log.warning("api_key_believed", key=key_id)
                 return known.key
-            raise
-        with self._lock:
-            if len(self._known) >= KEYS_REMEMBERED:
-                self._known.clear()
-            self._known[key_id] = _Known(found, now)
+            raise Unavailable(str(exc)) from exc
+        self._remember(self._known if found else self._missed, key_id, _Known(found, now))
         return found
+
+    def _remember(self, where: dict[str, _Known], key_id: str, known: _Known) -> None:
+        """Keys that are there and ids that are not stand apart: guesses must not push a key out."""
+        with self._lock:
+            where.pop(key_id, None)
+            if len(where) >= KEYS_REMEMBERED:
+                where.pop(next(iter(where)))
+            where[key_id] = known
 
 
 class Oidc:
@@ -105,9 +119,18 @@ class Oidc:
         claims = self._verifier.verify(bearer(authorization))
         return Principal(
             id=f"oidc:{claims['sub']}",
-            namespace=str(claims.get(self._claim) or f"user:{claims['sub']}"),
+            namespace=self._namespace(claims),
             scopes=scopes_of(_scope_names(claims)),
         )
+
+    def _namespace(self, claims: Mapping[str, Any]) -> str:
+        claimed = claims.get(self._claim)
+        if claimed is None:
+            return f"{SUBJECT_NAMESPACE}{claims['sub']}"
+        sound = isinstance(claimed, str) and claimed and not claimed.startswith(SUBJECT_NAMESPACE)
+        if not sound or (self._claim == "email" and claims.get("email_verified") is not True):
+            raise Unauthorized("the token's namespace cannot be used")
+        return str(claimed)
 
 
 class CloudRunIam:

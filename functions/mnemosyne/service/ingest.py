@@ -114,7 +114,8 @@ def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> 
 def reject(namespace: str, request_id: UUID, cause: str, *, memories: MemoryStore) -> None:
     """Record that a request can never be stored, with the cause."""
     memories.record_outcome(namespace, [request_id], IngestState.FAILED, cause)
-    log.error("ingest_failed", namespace=namespace, request_id=request_id, error=cause)
+    # Not the cause: it may repeat what the request said. It stands in the request's status.
+    log.error("ingest_failed", namespace=namespace, request_id=request_id)
 
 
 def bury(namespace: str, letter: DeadLetter, request_ids: Sequence[UUID], *, memories: MemoryStore) -> None:

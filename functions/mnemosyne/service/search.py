@@ -52,6 +52,7 @@ def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedde
         mode=query.mode,
         hits=len(ranking.hits),
         strategy=ranking.strategy,
+        estimated=ranking.estimated,
         embed_ms=found.embed_ms,
         database_ms=found.database_ms,
     )

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import anyio
+import httpx
 import pytest
 from starlette.testclient import TestClient
 
@@ -247,3 +248,32 @@ def test_a_body_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
     scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers, "server": ("127.0.0.1", 1)}
     anyio.run(McpEdge(never_called, access), scope, drip, send)
     assert sent[0]["status"] == 408
+
+
+def test_a_second_credential_beside_the_first_is_refused(opened: Callable[..., TestClient]) -> None:
+    client = opened()
+    assert _post(client, LIST, "both", **{"X-Serverless-Authorization": "Bearer mine"}).status_code == 401
+    twice = [
+        (b"authorization", b"Bearer both"),
+        (b"authorization", b"Bearer admin"),
+        (b"content-type", b"application/json"),
+    ]
+    assert client.post("/mcp", content=json.dumps(LIST), headers=httpx.Headers(twice)).status_code == 401
+
+
+def test_a_fault_in_checking_who_calls_lets_nobody_in_and_says_nothing(opened: Callable[..., TestClient]) -> None:
+    class Broken:
+        def authenticate(self, authorization: str | None) -> Principal:
+            raise KeyError("inside")
+
+    response = _post(opened(authenticator=Broken()), LIST, "both")
+    assert response.status_code == 503
+    assert "inside" not in response.text
+
+
+def test_deep_health_is_held_to_host_and_rate(opened: Callable[..., TestClient]) -> None:
+    client = opened(per_minute=2)
+    headers = {"Authorization": "Bearer reader"}
+    assert client.get("/healthz?deep=1", headers={**headers, "Host": "evil.example"}).status_code == 421
+    statuses = [client.get("/healthz?deep=1", headers=headers).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]

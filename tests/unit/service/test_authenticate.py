@@ -203,3 +203,48 @@ def test_a_push_of_our_account_passes() -> None:
 
 def test_where_no_credential_is_asked_for_everybody_is_local() -> None:
     assert Anyone().authenticate(None) is LOCAL
+
+
+def test_guesses_push_no_key_out_of_memory(
+    made: tuple[ApiKey, str], clock: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("mnemosyne.service.authenticate.KEYS_REMEMBERED", 5)
+    key, token = made
+    store = KeyStore(key)
+    keys = _keys(store)
+    keys.authenticate(f"Bearer {token}")
+    for n in range(20):
+        with pytest.raises(Unauthorized):
+            keys.authenticate(f"Bearer mnk_{n:012}_guess")
+    store.away = True
+    clock(31)
+    assert keys.authenticate(f"Bearer {token}").namespace == "ns"
+
+
+def test_in_an_outage_the_database_is_left_alone_for_a_while(made: tuple[ApiKey, str], clock: Any) -> None:
+    key, token = made
+    store = KeyStore(key)
+    keys = _keys(store)
+    keys.authenticate(f"Bearer {token}")
+    store.away = True
+    clock(31)
+    for _ in range(10):
+        keys.authenticate(f"Bearer {token}")
+    assert store.asked == 2
+    clock(6)
+    keys.authenticate(f"Bearer {token}")
+    assert store.asked == 3
+
+
+@pytest.mark.parametrize(
+    ("claim", "claims"),
+    [
+        ("namespace", {"namespace": ["a", "b"]}),
+        ("namespace", {"namespace": ""}),
+        ("namespace", {"namespace": "user:someone-else"}),
+        ("email", {"email": "victim@example.com", "email_verified": False}),
+    ],
+)
+def test_a_namespace_that_the_token_cannot_vouch_for_is_refused(claim: str, claims: dict[str, Any]) -> None:
+    with pytest.raises(Unauthorized, match="namespace cannot be used"):
+        Oidc(Verifier(sub="u1", scope="read", **claims), claim).authenticate("Bearer t")

@@ -88,7 +88,6 @@ class Debug(Result):
     tag_match: TagMatch
     quality_weight: float
     strategy: str
-    estimated_in_filter: int
     candidates_considered: int
     returned: int
     embedding_model: str
@@ -202,7 +201,6 @@ def _debug(
         tag_match=arguments.tag_match,
         quality_weight=weight,
         strategy=found.ranking.strategy,
-        estimated_in_filter=found.ranking.estimated,
         candidates_considered=found.ranking.considered,
         returned=len(found.ranking.hits),
         embedding_model=services.memories.space.model,
