@@ -4,6 +4,7 @@ import json
 import os
 import sys
 import threading
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -63,10 +64,21 @@ def _import(path: Path, format_: str, destination: importer.Destination) -> impo
     except (OSError, ValueError) as exc:
         raise InvalidRequest(f"{path} cannot be read as {format_}: {exc}") from exc
     journal = importer.Journal(Path(f"{beside}.import-journal"))
+    started = time.monotonic()
     with click.progressbar(
-        length=total, label=path.name, show_pos=True, show_eta=True, file=sys.stderr, hidden=not sys.stderr.isatty()
+        length=total,
+        label=path.name,
+        show_pos=True,
+        show_eta=True,
+        item_show_func=lambda rate: rate or "",
+        file=sys.stderr,
+        hidden=not sys.stderr.isatty(),
     ) as bar:
-        summary = importer.run(formats.read(path, format_), destination, journal, bar.update)
+
+        def progress(count: int) -> None:
+            bar.update(count, f"{(bar.pos + count) / (time.monotonic() - started):.0f}/s")
+
+        summary = importer.run(formats.read(path, format_), destination, journal, progress)
     if summary.failures:
         failures = Path(f"{beside}.failures.jsonl")
         failures.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in summary.failures))

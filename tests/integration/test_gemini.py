@@ -113,15 +113,21 @@ def test_a_refused_text_is_invalid_for_good(server: GeminiServer) -> None:
         GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])
 
 
-def test_a_service_that_hangs_is_given_up(server: GeminiServer, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_service_that_hangs_is_given_up_and_fifty_further_calls_succeed(
+    server: GeminiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(gemini, "TIMEOUT_MILLISECONDS", 300)
 
     def hang(s: GeminiServer) -> None:
         s.released.wait(20)
 
+    embedder = GeminiEmbedder("gemini-embedding-001", 64)
     server.fault = hang
     with pytest.raises(Unavailable, match="cannot be reached"):
-        GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])
+        embedder.embed_documents(["tea"])
+    server.fault = None
+    for _ in range(50):
+        assert len(embedder.embed_documents(["tea"])) == 1
 
 
 def test_a_service_that_is_not_there_is_unavailable(monkeypatch: pytest.MonkeyPatch) -> None:
