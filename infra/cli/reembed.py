@@ -10,7 +10,8 @@ from uuid import UUID
 import click
 
 from mnemosyne.adapters.connections import Pool, Session
-from mnemosyne.adapters.postgres import PostgresStore, read_space
+from mnemosyne.adapters.embedding_space import read_space
+from mnemosyne.adapters.postgres import PostgresStore
 from mnemosyne.adapters.reembedding import Reembedding, abandon
 from mnemosyne.backends import Backends, session_opener
 from mnemosyne.domain.embedding_space import EmbeddingSpace

@@ -11,7 +11,8 @@ from infra.local.schema import CLOUD_SPACE, dump
 from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
 from mnemosyne.adapters.connections import Pool, Session, opener
-from mnemosyne.adapters.postgres import PostgresStore, read_space
+from mnemosyne.adapters.embedding_space import read_space
+from mnemosyne.adapters.postgres import PostgresStore
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Misconfigured

@@ -14,7 +14,7 @@ from infra.local import postgres
 from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
 from mnemosyne.adapters.connections import Session, opener
-from mnemosyne.adapters.postgres import read_space
+from mnemosyne.adapters.embedding_space import read_space
 from mnemosyne.backends import Backends
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.message import IngestMessage

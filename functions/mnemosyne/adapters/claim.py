@@ -13,19 +13,45 @@ from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
 
 
+def settle(
+    session: Session, namespace: str, requests: Sequence[IngestRequest], *, to_store: bool
+) -> tuple[dict[UUID, IngestStatus], frozenset[str]]:
+    """The outcomes of the requests that need no storing, and the contents that another delivery has locked.
+
+    With `to_store` the other contents are this transaction's alone.
+    """
+    ((answer,),) = session.run(sql.CLAIM, namespace=namespace, requests=rows.requests_json(requests), to_store=to_store)
+    found = orjson.loads(answer)
+    return rows.read_outcomes(found["settled"]), frozenset(found["busy"])
+
+
 class PostgresClaim:
     """A claim on some requests: locks on their contents, held by the transaction it lives in."""
 
-    def __init__(self, session: Session, namespace: str, requests: Sequence[IngestRequest]) -> None:
+    def __init__(
+        self,
+        session: Session,
+        namespace: str,
+        requests: Sequence[IngestRequest],
+        settled: Mapping[UUID, IngestStatus],
+    ) -> None:
         self._session = session
         self._namespace = namespace
-        hashes = "{" + ",".join({request.content_hash for request in requests}) + "}"
-        held = {row[0] for row in session.run(sql.LOCK_CONTENTS, namespace=namespace, hashes=hashes)}
-        mine = [request for request in requests if request.content_hash not in held]
-        self.busy = [request for request in requests if request.content_hash in held]
-        ((settled,),) = session.run(sql.SETTLE, namespace=namespace, requests=rows.requests_json(mine))
-        self.settled = rows.read_outcomes(settled)
-        self.new = [request for request in mine if request.request_id not in self.settled]
+        unsettled = [request for request in requests if request.request_id not in settled]
+        found, held = settle(session, namespace, unsettled, to_store=True) if unsettled else ({}, frozenset())
+        self.settled = {**settled, **found}
+        self.busy = [request for request in unsettled if request.content_hash in held]
+        self.new = [
+            request
+            for request in unsettled
+            if request.content_hash not in held and request.request_id not in self.settled
+        ]
+        self.stored_contents = {
+            request.content_hash
+            for request in requests
+            if (outcome := self.settled.get(request.request_id)) and outcome.memory_id is not None
+        }
+        """The contents that are stored once this transaction has ended well."""
 
     def store(self, embeddings: Sequence[Sequence[Vector]], model: str) -> Mapping[UUID, IngestStatus]:
         """Store the new requests' memories and record the outcomes.
@@ -54,7 +80,8 @@ class PostgresClaim:
         ((recorded,),) = self._session.run(
             sql.RECORD_STORED, namespace=self._namespace, requests=orjson.dumps(records).decode()
         )
-        return rows.read_outcomes(recorded)
+        self.stored_contents |= first.keys()
+        return rows.read_outcomes(orjson.loads(recorded))
 
     def _insert(self, incoming: Sequence[tuple[UUID, IngestRequest, Sequence[Vector]]], model: str) -> None:
         if not self._session.has_incoming:

@@ -5,8 +5,8 @@ from typing import Final
 
 from mnemosyne.adapters import migrations
 from mnemosyne.adapters.connections import Session
+from mnemosyne.adapters.embedding_space import read_space
 from mnemosyne.adapters.migrations import Migration
-from mnemosyne.adapters.postgres import read_space
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.health import Check
 from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable

@@ -1,14 +1,16 @@
 """Memories and ingest requests in PostgreSQL with pgvector. Each statement is constant and stands in `sql`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from uuid import UUID
 
 import orjson
 
 from mnemosyne.adapters import sql
-from mnemosyne.adapters.claim import PostgresClaim
+from mnemosyne.adapters.claim import PostgresClaim, settle
 from mnemosyne.adapters.connections import Pool, Session
+from mnemosyne.adapters.embedding_space import read_space
+from mnemosyne.adapters.known_contents import KnownContents
 from mnemosyne.adapters.rows import (
     filter_values,
     read_hit,
@@ -34,7 +36,7 @@ from mnemosyne.domain.memory import (
     Stats,
 )
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
-from mnemosyne.errors import Conflict, Misconfigured, NotFound, SpaceChanged
+from mnemosyne.errors import Conflict, NotFound, SpaceChanged
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import Vector
 
@@ -51,6 +53,7 @@ class PostgresStore:
         self._pool = pool
         self._expected = expected
         self._space: EmbeddingSpace | None = None
+        self._known = KnownContents()
 
     @property
     def space(self) -> EmbeddingSpace:
@@ -77,13 +80,21 @@ class PostgresStore:
 
     @contextmanager
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> Iterator["PostgresClaim"]:
-        """Claim the requests under locks that end with the transaction, whatever becomes of this process."""
-        with self._transaction(namespace) as session:
-            try:
-                yield PostgresClaim(session, namespace, requests)
-            except SpaceChanged:
-                self._space = None
-                raise
+        """Claim the requests under locks that end with the transaction, whatever becomes of this process.
+
+        Those whose content was lately seen stored are settled first, without the preparations for storing it.
+        """
+        known = self._known.among(namespace, requests)
+        with self._session() as session:
+            settled, _ = settle(session, namespace, known, to_store=False) if known else ({}, None)
+            with session.transaction() if len(settled) < len(requests) else nullcontext():
+                claim = PostgresClaim(session, namespace, requests, settled)
+                try:
+                    yield claim
+                except SpaceChanged:
+                    self._space = None
+                    raise
+        self._known.add(namespace, claim.stored_contents)
 
     def record_attempt(self, namespace: str, request_ids: Sequence[UUID], error: str) -> None:
         """Note that an attempt failed for a reason that may pass."""
@@ -273,23 +284,3 @@ def _check_supersession(session: Session, namespace: str, memory_id: UUID, succe
         raise NotFound(f"superseded_by must be the id of a memory, and no memory has the id {successor}")
     if memory_id in chain:
         raise Conflict(f"memory {successor} is itself superseded, in the end by {memory_id}: a circle would hide both")
-
-
-def read_space(session: Session, expected: EmbeddingSpace | None = None) -> EmbeddingSpace:
-    """The space the memories are in; raises Misconfigured where it is not the expected one.
-
-    The one they have last been moved from will do as well: a function is deployed anew only after the move.
-    """
-    if session.run(sql.HAS_SCHEMA) != [[True]]:
-        raise Misconfigured("the database has no memories table of ours: run `mnemosyne migrate`")
-    ((model, dimension, previous_model, previous_dimension),) = session.run(sql.EMBEDDING_SPACE)
-    space = EmbeddingSpace(model, dimension)
-    if expected is None or space == expected:
-        return space
-    if expected == EmbeddingSpace(previous_model, previous_dimension):
-        log.warning("embedding_settings_outdated", set=str(expected), memories=str(space))
-        return space
-    raise Misconfigured(
-        f"the database holds embeddings of {space}, the settings say {expected}: set MNEMOSYNE_EMBEDDING_MODEL and "
-        "MNEMOSYNE_EMBEDDING_DIMENSION to the database's, or move the memories with `mnemosyne reembed`"
-    )

@@ -11,7 +11,7 @@ from uuid import UUID
 import orjson
 
 from mnemosyne.adapters.connections import Session
-from mnemosyne.adapters.postgres import read_space
+from mnemosyne.adapters.embedding_space import read_space
 from mnemosyne.adapters.rows import vector_text
 from mnemosyne.domain.chunking import chunks
 from mnemosyne.domain.embedding_space import EmbeddingSpace

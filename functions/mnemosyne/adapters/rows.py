@@ -1,6 +1,6 @@
 """Values to parameters and rows to values, for the statements in `sql`."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import datetime
 from typing import Any
 from uuid import UUID
@@ -62,10 +62,10 @@ def read_statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
     }
 
 
-def read_outcomes(listed: str) -> dict[UUID, IngestStatus]:
+def read_outcomes(listed: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStatus]:
     """Statuses from a JSON array: a tenth of the driver's cost for as many rows."""
     outcomes = {}
-    for one in orjson.loads(listed):
+    for one in listed:
         request_id = UUID(one["request_id"])
         outcomes[request_id] = IngestStatus(
             request_id=request_id,

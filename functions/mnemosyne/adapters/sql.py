@@ -14,49 +14,9 @@ FROM embedding_space s, pg_attribute a
 WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
 """
 
-# Held until the transaction ends, however it ends: two deliveries of one content cannot both store it, and a
-# crashed one leaves nothing to clean up. Trying instead of waiting keeps a pooled connection from queueing.
-LOCK_CONTENTS: Final = """
-SELECT content_hash
-FROM unnest(CAST(:hashes AS text[])) AS content_hash
-WHERE NOT pg_try_advisory_xact_lock(hashtextextended(CAST(:namespace AS text) || content_hash, 0))
-"""
-
-# Requests in a final state are answered as they are. Of the others, those whose content is stored already are
-# recorded as duplicates: the memory was seen again, and nothing else about it changes. The outcomes are looked up by
-# an array of ids: joined, a plan made before the table grew would read all of the namespace's.
-SETTLE: Final = """
-WITH request AS (
-    SELECT * FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS r (request_id uuid, content_hash text)
-), final AS (
-    SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error
-    FROM ingest_requests i
-    WHERE i.namespace = :namespace AND i.request_id = ANY (ARRAY(SELECT request_id FROM request))
-        AND i.state <> 'queued'
-), touched AS (
-    UPDATE memories m
-    SET last_seen_at = now()
-    FROM (
-        SELECT DISTINCT content_hash FROM request
-        WHERE request_id NOT IN (SELECT request_id FROM final)
-    ) AS open_request
-    WHERE m.namespace = :namespace AND m.content_hash = open_request.content_hash
-    RETURNING m.id, m.content_hash, m.superseded_by
-), recorded AS (
-    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, error)
-    SELECT DISTINCT ON (request.request_id) request.request_id, :namespace, 'duplicate', touched.id, 1,
-           'the memory is superseded by ' || touched.superseded_by || ', so searches leave it out: '
-               || 'update_memory with superseded_by "none" brings it back'
-    FROM request
-    JOIN touched USING (content_hash)
-    WHERE request.request_id NOT IN (SELECT request_id FROM final)
-    ON CONFLICT (namespace, request_id) DO UPDATE
-    SET state = 'duplicate', memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
-        error = EXCLUDED.error, updated_at = now()
-    RETURNING request_id, state, memory_id, attempts, error
-)
-SELECT CAST(coalesce(json_agg(settled), '[]') AS text)
-FROM (SELECT * FROM final UNION ALL SELECT * FROM recorded) AS settled
+# Enters the namespace by itself: where nothing is to be stored it is all there is, in one round trip.
+CLAIM: Final = """
+SELECT CAST(claim_requests(:namespace, CAST(:requests AS jsonb), CAST(:to_store AS boolean)) AS text)
 """
 
 # Memories on their way into the table; emptied with every transaction.
@@ -69,7 +29,7 @@ CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
 
 COPY_INCOMING: Final = "COPY incoming FROM STDIN WITH (FORMAT binary)"
 
-# The content's lock is held and SETTLE found none of them, so none can be there.
+# The content's lock is held and CLAIM found none of them, so none can be there.
 INSERT_INCOMING: Final = """
 INSERT INTO memories (
     id, namespace, "timestamp", content, title, tags, tag_keys, metadata, content_hash, embedding_model, embedding

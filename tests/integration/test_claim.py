@@ -1,0 +1,122 @@
+"""What a claim does between concurrent deliveries, on the database's side."""
+
+import threading
+from collections.abc import Callable, Mapping
+from uuid import UUID
+
+import pg8000.exceptions
+import pytest
+
+from infra.local import postgres
+from mnemosyne.adapters.connections import Pool, Session, opener
+from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
+from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.waiting import wait_until
+
+WAITING = """
+SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'transactionid'
+"""
+
+
+def _deliver(store: PostgresStore, *requests: IngestRequest) -> Mapping[UUID, IngestStatus]:
+    with store.claim("ns", requests) as claim:
+        if not claim.new:
+            return claim.settled
+        stored = claim.store([FakeEmbedder().embed_documents([r.content]) for r in claim.new], FAKE_SPACE.model)
+        return {**claim.settled, **stored}
+
+
+def test_duplicates_of_a_known_content_do_not_keep_each_other_out(store: PostgresStore, pool: Pool) -> None:
+    _deliver(store, request("a"))
+    again = request("a")
+    with pool.session() as other, other.transaction():
+        other.run("SELECT pg_advisory_xact_lock_shared(hashtextextended('ns' || :hash, 0))", hash=again.content_hash)
+        with store.claim("ns", [again]) as claim:
+            assert not claim.busy
+            assert claim.settled[again.request_id].state is IngestState.DUPLICATE
+
+
+def test_a_known_content_that_another_delivery_is_storing_is_busy(store: PostgresStore, pool: Pool) -> None:
+    _deliver(store, request("a"))
+    again = request("a")
+    with pool.session() as other, other.transaction():
+        other.run("SELECT pg_advisory_xact_lock(hashtextextended('ns' || :hash, 0))", hash=again.content_hash)
+        with store.claim("ns", [again]) as claim:
+            assert [r.request_id for r in claim.busy] == [again.request_id]
+            assert not claim.new
+
+
+def test_a_known_content_that_was_deleted_elsewhere_is_stored_anew(store: PostgresStore, pool: Pool) -> None:
+    first, again, neighbour = request("a"), request("a"), request("b")
+    (stored,) = _deliver(store, first).values()
+    assert stored.memory_id and PostgresStore(pool, FAKE_SPACE).delete("ns", stored.memory_id) == "a"
+    outcomes = _deliver(store, again, neighbour)
+    assert {one.state for one in outcomes.values()} == {IngestState.STORED}
+    assert outcomes[again.request_id].memory_id not in (stored.memory_id, None)
+
+
+def test_a_known_content_costs_one_round_trip(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+    _deliver(store, request("a"))
+    trips = []
+
+    def spied(name: str) -> Callable[..., object]:
+        sent: Callable[..., object] = getattr(Session, name)
+
+        def send(session: Session, sql: str, *rest: object, **named: object) -> object:
+            trips.append(sql)
+            return sent(session, sql, *rest, **named)
+
+        return send
+
+    for name in ("run", "script", "copy"):
+        monkeypatch.setattr(Session, name, spied(name))
+    _deliver(store, request("a"))
+    assert len(trips) == 1, trips
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_an_outcome_that_another_delivery_records_meanwhile_stands(
+    store: PostgresStore, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str, *, known: bool
+) -> None:
+    _deliver(store, request("a"))
+    ours, again = store if known else PostgresStore(pool, FAKE_SPACE), request("a")
+    busy: list[IngestRequest] = []
+    watcher = opener(cluster.url(postgres.OWNER, database))()
+
+    def deliver() -> None:
+        with ours.claim("ns", [again]) as claim:
+            assert not claim.new
+            busy.extend(claim.busy)
+
+    delivery = threading.Thread(target=deliver)
+    with pool.session() as other:
+        with other.transaction():
+            other.run("SELECT set_config('mnemosyne.namespace', 'ns', true)")
+            other.run(
+                "INSERT INTO ingest_requests (namespace, request_id, state, error) VALUES ('ns', :id, 'failed', 'x')",
+                id=again.request_id,
+            )
+            delivery.start()
+            wait_until(lambda: watcher.run(WAITING) == [[1]], "the delivery waits for the other one's outcome")
+        delivery.join()
+    watcher.close()
+    assert [r.request_id for r in busy] == ([] if known else [again.request_id])
+    status = store.statuses("ns", [again.request_id])[again.request_id]
+    assert (status.state, status.error) == (IngestState.FAILED, "x")
+
+
+@pytest.mark.parametrize("content_hash", ["a" * 63, "a" * 65, "A" * 64, "g" * 64, ""])
+def test_the_table_takes_no_hash_that_is_not_64_hex_digits(
+    cluster: postgres.EmbeddedPostgres, database: str, content_hash: str
+) -> None:
+    owner = opener(cluster.url(postgres.OWNER, database))()
+    with pytest.raises(pg8000.exceptions.DatabaseError, match="memories_content_hash_check"):
+        owner.run(
+            """
+            INSERT INTO memories (id, namespace, "timestamp", content, title, content_hash, embedding_model, embedding)
+            SELECT gen_random_uuid(), 'ns', now(), 'a', 'a', :content_hash, 'fake', array_fill(1::real, ARRAY[64])
+            """,
+            content_hash=content_hash,
+        )
+    owner.close()
