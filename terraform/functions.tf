@@ -9,7 +9,7 @@ locals {
   )
 
   # The settings, as functions/mnemosyne/settings.py reads them.
-  common = {
+  common = merge({
     GOOGLE_CLOUD_PROJECT               = var.project
     MNEMOSYNE_INSTANCE_CONNECTION_NAME = google_sql_database_instance.this.connection_name
     MNEMOSYNE_DB_NAME                  = google_sql_database.this.name
@@ -19,7 +19,9 @@ locals {
     MNEMOSYNE_EMBEDDING_MODEL          = var.embedding_model
     MNEMOSYNE_EMBEDDING_DIMENSION      = tostring(var.embedding_dimension)
     MNEMOSYNE_LOG_LEVEL                = "INFO"
-  }
+    }, var.otlp_endpoint == "" ? {} : {
+    OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint
+  })
   vertex = var.gemini_api_key_secret != "" ? {} : {
     GOOGLE_GENAI_USE_VERTEXAI = "true"
     GOOGLE_CLOUD_LOCATION     = var.region

@@ -201,6 +201,17 @@ variable "oidc_namespace_claim" {
   default     = "namespace"
 }
 
+variable "otlp_endpoint" {
+  description = "An OpenTelemetry collector that the functions send their counters and latencies to, as a URL that they can reach; empty: none, log-based metrics tell."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = var.otlp_endpoint == "" || can(regex("^https?://", var.otlp_endpoint))
+    error_message = "otlp_endpoint must be a URL that starts with http:// or https://."
+  }
+}
+
 variable "pool_size" {
   description = "Database connections of one instance, of each function."
   type = object({

@@ -62,6 +62,10 @@ def backends() -> Backends:
     """The process's backends, from its environment; raises Misconfigured."""
     settings = Settings.from_environment()
     configure_logging(settings.log_level)
+    if settings.otel_exporter_otlp_endpoint:
+        from mnemosyne.adapters.telemetry import export
+
+        export(settings.k_service or "mnemosyne")
     return Backends(settings)
 
 

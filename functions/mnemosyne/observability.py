@@ -9,8 +9,9 @@ import os
 import re
 import secrets
 import sys
+import time
 import traceback
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -79,6 +80,31 @@ class JsonFormatter(logging.Formatter):
         return json.dumps(entry, ensure_ascii=False, default=str)
 
 
+def milliseconds(since: float) -> float:
+    """How long it is since then, as `time.perf_counter` counts; for a field that ends in `_ms`."""
+    return round((time.perf_counter() - since) * 1000, 3)
+
+
+Listener = Callable[[str, Mapping[str, object]], None]
+_listeners: list[Listener] = []
+_flushes: list[Callable[[], None]] = []
+
+
+def listen(listener: Listener, flush: Callable[[], None]) -> None:
+    """Have the listener told of every event from now on, whatever the log's level; neither may raise.
+
+    `flush` is called once, before the process ends.
+    """
+    _listeners.append(listener)
+    _flushes.append(flush)
+
+
+def flush() -> None:
+    """Let the listeners send what they hold; blocks for some seconds at most."""
+    while _flushes:
+        _flushes.pop()()
+
+
 class EventLog:
     """A logger of named events: `log.info("memory_stored", request_id=…, duration_ms=…)`."""
 
@@ -87,19 +113,24 @@ class EventLog:
 
     def info(self, event: str, **fields: object) -> None:
         """Something happened as it should."""
-        self._logger.info(event, extra={"fields": fields})
+        self._log(logging.INFO, event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
         """Something will be retried or was refused."""
-        self._logger.warning(event, extra={"fields": fields})
+        self._log(logging.WARNING, event, fields)
 
     def error(self, event: str, **fields: object) -> None:
         """Something failed for good."""
-        self._logger.error(event, extra={"fields": fields})
+        self._log(logging.ERROR, event, fields)
 
     def exception(self, event: str, **fields: object) -> None:
         """A fault of our own: the line carries the traceback that nobody outside sees."""
-        self._logger.exception(event, extra={"fields": fields})
+        self._log(logging.ERROR, event, fields, exc_info=True)
+
+    def _log(self, level: int, event: str, fields: dict[str, object], *, exc_info: bool = False) -> None:
+        self._logger.log(level, event, extra={"fields": fields}, exc_info=exc_info)
+        for listener in _listeners:
+            listener(event, fields)
 
 
 def configure_logging(level: str, stream: TextIO = sys.stderr) -> None:

@@ -20,7 +20,7 @@ _LOOPBACK_ORIGINS = "http://localhost:*,http://127.0.0.1:*,http://[::1]:*,http:/
 
 
 class Settings(BaseModel):
-    """What the operator chose; each field is the variable `MNEMOSYNE_<FIELD>`, Google's own keep their names."""
+    """What the operator chose; each field is the variable `MNEMOSYNE_<FIELD>`, but others' own keep their names."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -64,6 +64,7 @@ class Settings(BaseModel):
     google_genai_use_vertexai: bool = Field(False, description="Vertex AI with default credentials, not an API key")
     google_cloud_project: str = Field("", description="the project of Vertex AI and of the log's traces")
     google_cloud_location: str = Field("", description="the region of Vertex AI")
+    otel_exporter_otlp_endpoint: str = Field("", description="an OpenTelemetry collector's URL; empty: none is told")
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     @classmethod
@@ -84,7 +85,7 @@ class Settings(BaseModel):
 
 def variable(name: str) -> str:
     """The environment variable of a field."""
-    return name.upper() if name.startswith(("google_", "k_")) else PREFIX + name.upper()
+    return name.upper() if name.startswith(("google_", "k_", "otel_")) else PREFIX + name.upper()
 
 
 def _value(name: str, value: str) -> object:
@@ -114,6 +115,9 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
     topic = given.get("topic", "")
     if topic and not _TOPIC.fullmatch(topic):
         yield f"MNEMOSYNE_TOPIC must be projects/P/topics/T or file:///path, got {topic!r}"
+    collector = given.get("otel_exporter_otlp_endpoint", "")
+    if collector and not collector.startswith(("http://", "https://")):
+        yield f"OTEL_EXPORTER_OTLP_ENDPOINT must start with http:// or https://, got {collector!r}"
     yield from _auth_problems(given)
     if given.get("embedder", "offline") == "offline" and "embedding_model" in given:
         yield "MNEMOSYNE_EMBEDDING_MODEL is Gemini's: it means nothing with MNEMOSYNE_EMBEDDER=offline"

@@ -8,10 +8,9 @@ from infra.local import postgres, stack
 from infra.local.data_dir import DataDir
 from mnemosyne.adapters.connections import Session, opener
 from mnemosyne.backends import Backends, session_opener
-from mnemosyne.settings import Settings, variable
+from mnemosyne.settings import PREFIX, Settings, variable
 
 DEFAULT_NAMESPACE = "default"
-_ANYWHERE = ("log_level", "google_cloud_project", "google_cloud_location", "google_genai_use_vertexai", "k_service")
 
 
 @contextmanager
@@ -26,7 +25,8 @@ def owner_opener(data_dir: str | None) -> Iterator[Callable[[], Session]]:
 
 def _named() -> bool:
     """Whether the environment says anything of a system: then it must say all, and nothing else is meant."""
-    return any(variable(name) in os.environ for name in Settings.model_fields if name not in _ANYWHERE)
+    named = {variable(name) for name in Settings.model_fields} - {variable("log_level")}
+    return any(name in os.environ for name in named if name.startswith(PREFIX))
 
 
 @contextmanager

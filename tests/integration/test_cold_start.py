@@ -33,7 +33,13 @@ INGEST = {
 
 @pytest.mark.parametrize("body", [LIST, INGEST], ids=["tools/list", "ingest_memory"])
 def test_listing_and_accepting_import_neither_the_embedder_nor_the_database(body: object, tmp_path: Path) -> None:
-    heavy = ["google.genai", "google.cloud.sql.connector", "tokenizers", "mnemosyne.adapters.postgres"]
+    heavy = [
+        "google.genai",
+        "google.cloud.sql.connector",
+        "tokenizers",
+        "opentelemetry.exporter",
+        "mnemosyne.adapters.postgres",
+    ]
     environment = {
         "MNEMOSYNE_INSTANCE_CONNECTION_NAME": "p:r:i",
         "MNEMOSYNE_DB_NAME": "d",

@@ -44,7 +44,7 @@ def test_a_misspelt_attribute_is_noticed(tmp_path: Path, file: str, attribute: s
 
 def test_the_functions_are_given_exactly_the_settings_that_are_read() -> None:
     text = (TERRAFORM / "functions.tf").read_text()
-    given = set(re.findall(r"\b((?:MNEMOSYNE|GOOGLE)_[A-Z_]+)\b\s*=", text)) | set(
+    given = set(re.findall(r"\b((?:MNEMOSYNE|GOOGLE|OTEL)_[A-Z_]+)\b\s*=", text)) | set(
         re.findall(r'key\s*=\s*"([A-Z_]+)"', text)
     )
     read = {variable(name) for name in Settings.model_fields if name not in NOT_DEPLOYED}

@@ -70,6 +70,10 @@ def test_gemini_makes_768_dimensions_unless_said_otherwise() -> None:
         ({"MNEMOSYNE_OIDC_AUDIENCE": "x"}, "MNEMOSYNE_OIDC_AUDIENCE is set, but MNEMOSYNE_AUTH_MODE is api_key"),
         ({"MNEMOSYNE_PUSH_AUDIENCE": "https://x"}, "or neither"),
         ({"MNEMOSYNE_INSTANCE_CONNECTION_NAME": "m"}, "must be project:region:instance, got 'm'"),
+        (
+            {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4318"},
+            "must start with http:// or https://, got",
+        ),
         ({"MNEMOSYNE_EMBEDDING_MODEL": "gemini-embedding-2"}, "means nothing with MNEMOSYNE_EMBEDDER=offline"),
     ],
 )

@@ -8,6 +8,7 @@ by the same task, and once only: that is why a task owns it, and not the request
 import asyncio
 import gc
 import signal
+import threading
 from collections.abc import Callable
 from types import FrameType
 from typing import Any
@@ -17,7 +18,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import Receive, Scope, Send
 
 from mnemosyne.errors import Misconfigured
-from mnemosyne.observability import EventLog
+from mnemosyne.observability import EventLog, flush
 
 log = EventLog(__name__)
 
@@ -87,8 +88,15 @@ class Hosted(Response):
 
         def stop(number: int, frame: FrameType | None) -> None:
             loop.call_soon_threadsafe(self._stop.set)
-            if callable(previous):
-                previous(number, frame)
+
+            def end() -> None:
+                flush()
+                if callable(previous):
+                    previous(number, frame)
+
+            # First, because the server that is told next ends its process without running what stands at its exit;
+            # and beside the loop, which has requests to finish.
+            threading.Thread(target=end, name="end").start()
 
         try:
             signal.signal(signal.SIGTERM, stop)

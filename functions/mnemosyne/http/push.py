@@ -4,6 +4,7 @@ Statuses are Pub/Sub's language: 204 means done with this message for good, anyt
 """
 
 import base64
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -22,7 +23,7 @@ from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import carried, decode
 from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import InvalidRequest, Unauthorized, Unavailable
-from mnemosyne.observability import EventLog, trace
+from mnemosyne.observability import EventLog, milliseconds, trace
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
 
@@ -152,15 +153,17 @@ def _answer(handle: Handler, body: bytes, services: Services) -> Response:
         "request_id": push.attributes.get("request_id"),
         "delivery_attempt": push.attempt,
     }
+    started = time.perf_counter()
     with trace(push.attributes):
         try:
             handle(push, services)
         except Unavailable as exc:
-            log.warning("push_postponed", **about, error=str(exc))
+            log.warning("push_postponed", **about, error=str(exc), duration_ms=milliseconds(started))
             return _retry(503, str(exc))
         except Exception:  # the edge: a fault of our own is redelivered, and told with its traceback
-            log.exception("push_crashed", **about)
+            log.exception("push_crashed", **about, duration_ms=milliseconds(started))
             return JSONResponse({"error": "internal error"}, status_code=500)
+        log.info("push_handled", **about, duration_ms=milliseconds(started))
     return Response(status_code=204)
 
 

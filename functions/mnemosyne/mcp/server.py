@@ -1,6 +1,7 @@
 """The MCP server: lists the tools and calls them, mapping every error to what the protocol says."""
 
 import json
+import time
 from collections.abc import Mapping
 from typing import Any
 
@@ -18,7 +19,7 @@ from mnemosyne.domain.principal import Scope
 from mnemosyne.errors import Misconfigured, MnemosyneError, SpaceChanged, Unavailable, Uncertain
 from mnemosyne.mcp.tool import Caller, Reply, Tool, current_caller
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
-from mnemosyne.observability import EventLog, current_trace
+from mnemosyne.observability import EventLog, current_trace, milliseconds
 from mnemosyne.ports import Services
 
 log = EventLog(__name__)
@@ -81,31 +82,45 @@ def build_server(services: Services, *, threads: int, caller: Caller | None = No
 
 def call(tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services: Services) -> mcp_types.CallToolResult:
     """Run one tool; what an agent can mend, or try again, comes back as a tool error for it to read."""
+    started = time.perf_counter()
+    outcome, result = _called(tool, arguments, caller, services)
+    log.info(
+        "tool_called", tool=tool.name, namespace=caller.namespace, outcome=outcome, duration_ms=milliseconds(started)
+    )
+    return result
+
+
+def _called(
+    tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services: Services
+) -> tuple[str, mcp_types.CallToolResult]:
+    about = {"tool": tool.name, "namespace": caller.namespace}
     try:
         reply = _run(tool, _arguments(tool, arguments), caller, services)
     except Uncertain as exc:
-        log.warning("tool_uncertain", tool=tool.name, namespace=caller.namespace, error=str(exc))
+        log.warning("tool_uncertain", **about, error=str(exc))
         if tool.scope is Scope.WRITE:
             log.info("audit", action=tool.name, principal=caller.id, namespace=caller.namespace, outcome="uncertain")
-        return _error(f"the answer was lost, look before calling again: {exc}")
+        return "uncertain", _error(f"the answer was lost, look before calling again: {exc}")
     except Unavailable as exc:
-        log.warning("tool_unavailable", tool=tool.name, namespace=caller.namespace, error=str(exc))
-        return _error(f"temporarily unavailable, nothing was changed, try again shortly: {exc}")
+        log.warning("tool_unavailable", **about, error=str(exc))
+        return "unavailable", _error(f"temporarily unavailable, nothing was changed, try again shortly: {exc}")
     except Misconfigured as exc:
-        log.error("misconfigured", tool=tool.name, namespace=caller.namespace, error=str(exc))
-        return _error(f"the server is misconfigured; its operator finds how in the log under trace id {_trace_id()}")
+        log.error("misconfigured", **about, error=str(exc))
+        return "misconfigured", _error(
+            f"the server is misconfigured; its operator finds how in the log under trace id {_trace_id()}"
+        )
     except MnemosyneError as exc:
-        log.info("tool_refused", tool=tool.name, namespace=caller.namespace, error=type(exc).__name__)
-        return _error(str(exc))
+        log.info("tool_refused", **about, error=type(exc).__name__)
+        return "refused", _error(str(exc))
     except Exception:  # the edge: a fault of our own is told without its inside, and logged with all of it
-        log.exception("tool_crashed", tool=tool.name, namespace=caller.namespace)
-        return _error(
+        log.exception("tool_crashed", **about)
+        return "crashed", _error(
             "internal error; it has been logged, and calling again with the same arguments will likely fail the "
             f"same way. Trace id: {_trace_id()}"
         )
     if tool.scope is Scope.WRITE:
         _audit(tool, reply, caller)
-    return _success(reply)
+    return "done", _success(reply)
 
 
 def _audit(tool: Tool[Any], reply: Reply, caller: Caller) -> None:

@@ -1,5 +1,6 @@
 """Accept memories, store them exactly once whatever is redelivered, and say what became of each."""
 
+import time
 from collections.abc import Sequence
 from datetime import datetime, timedelta
 from itertools import chain, islice
@@ -10,7 +11,7 @@ from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Inge
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import made_at
-from mnemosyne.observability import EventLog
+from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Vector
 
 log = EventLog(__name__)
@@ -77,7 +78,7 @@ def _store_together(
     with memories.claim(namespace, requests) as claim:
         outcomes = dict(claim.settled)
         if claim.new:
-            outcomes |= claim.store(_embeddings(claim.new, embedder), embedder.model)
+            outcomes |= claim.store(_embeddings(namespace, claim.new, embedder), embedder.model)
         busy = bool(claim.busy)
     for outcome in outcomes.values():
         log.info(
@@ -91,10 +92,18 @@ def _store_together(
     return outcomes, busy
 
 
-def _embeddings(requests: Sequence[IngestRequest], embedder: Embedder) -> list[Sequence[Vector]]:
+def _embeddings(namespace: str, requests: Sequence[IngestRequest], embedder: Embedder) -> list[Sequence[Vector]]:
     """One vector per chunk for each request, all bought in one call."""
     texts = [chunks(request.embedded_text, limit=embedder.chunk_characters) for request in requests]
+    started = time.perf_counter()
     vectors = iter(embedder.embed_documents(list(chain.from_iterable(texts))))
+    log.info(
+        "ingest_embedded",
+        namespace=namespace,
+        request_id=requests[0].request_id,
+        count=len(requests),
+        embed_ms=milliseconds(started),
+    )
     return [list(islice(vectors, len(parts))) for parts in texts]
 
 

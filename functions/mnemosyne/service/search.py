@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from mnemosyne.domain.search import Ranking, SearchMode, SearchQuery
 from mnemosyne.errors import Unavailable
-from mnemosyne.observability import EventLog
+from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports import Embedder, MemoryStore, Vector
 
 log = EventLog(__name__)
@@ -37,15 +37,9 @@ def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedde
         except Unavailable as exc:
             degraded = f"searched by words only, because the embedding service is away: {exc}"
             log.warning("search_degraded", namespace=namespace, error=str(exc))
-    embedded = time.perf_counter()
+    embed_ms, embedded = milliseconds(started), time.perf_counter()
     ranking = memories.search(namespace, query, vector, model=embedder.model, lexical_weight=embedder.lexical_weight)
-    answered = time.perf_counter()
-    found = Found(
-        ranking=ranking,
-        degraded=degraded,
-        embed_ms=round((embedded - started) * 1000, 3),
-        database_ms=round((answered - embedded) * 1000, 3),
-    )
+    found = Found(ranking=ranking, degraded=degraded, embed_ms=embed_ms, database_ms=milliseconds(embedded))
     log.info(
         "searched",
         namespace=namespace,

@@ -14,6 +14,7 @@ from mnemosyne.domain.time_window import TimeWindow
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown, window
+from mnemosyne.observability import milliseconds
 from mnemosyne.ports import Services
 from mnemosyne.service import search
 from mnemosyne.service.search import Found as SearchFound
@@ -195,7 +196,7 @@ def _debug(
     return Debug(
         embed_ms=found.embed_ms,
         database_ms=found.database_ms,
-        total_ms=round((time.perf_counter() - started) * 1000, 3),
+        total_ms=milliseconds(started),
         window=shown_window,
         tags=arguments.tags or [],
         tag_match=arguments.tag_match,

@@ -1,0 +1,66 @@
+"""Counters and latencies for an OpenTelemetry collector, made of the events that the log tells.
+
+`mnemosyne.events` counts each event, and `mnemosyne.duration` takes its times in seconds, one `stage` for each field
+`<stage>_ms`. Both carry the event's name and those of its fields that have few values: never an id, a namespace or a
+text. Where the exporter sends them, and with which headers, it reads itself from OpenTelemetry's own variables:
+https://opentelemetry.io/docs/specs/otel/protocol/exporter/.
+"""
+
+import threading
+from collections.abc import Mapping
+from uuid import uuid4
+
+from opentelemetry.exporter.otlp.proto.http.metric_exporter import OTLPMetricExporter
+from opentelemetry.sdk.metrics import MeterProvider
+from opentelemetry.sdk.metrics.export import PeriodicExportingMetricReader
+from opentelemetry.sdk.resources import OTELResourceDetector, Resource
+
+import mnemosyne
+from mnemosyne.observability import listen
+
+_FIELDS_OF_FEW_VALUES = ("tool", "action", "outcome", "state", "mode", "strategy")
+_SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
+_MS = "_ms"
+LAST_EXPORT_SECONDS = 3.0
+"""Of the ten that Cloud Run gives a process to end."""
+
+
+def export(service: str) -> None:
+    """Count and time every event from now on, and send the figures every minute and when the process ends.
+
+    `service` is what the figures are said to come from, unless OTEL_SERVICE_NAME says otherwise.
+    """
+    # Instances of one function count each for itself: without an id of its own one would overwrite the other.
+    own = Resource.create(
+        {"service.name": service, "service.version": mnemosyne.__version__, "service.instance.id": str(uuid4())}
+    )
+    provider = MeterProvider(
+        [PeriodicExportingMetricReader(OTLPMetricExporter())],
+        own.merge(OTELResourceDetector().detect()),
+        shutdown_on_exit=False,  # see flush
+    )
+    meter = provider.get_meter("mnemosyne", mnemosyne.__version__)
+    events = meter.create_counter("mnemosyne.events", unit="{event}", description="What happened, by the log's names")
+    durations = meter.create_histogram(
+        "mnemosyne.duration",
+        unit="s",
+        description="How long it took",
+        explicit_bucket_boundaries_advisory=_SECONDS,
+    )
+
+    def count(event: str, fields: Mapping[str, object]) -> None:
+        attributes = {"event": event} | {
+            name: str(fields[name]) for name in _FIELDS_OF_FEW_VALUES if fields.get(name) is not None
+        }
+        events.add(1, attributes)
+        for name, value in fields.items():
+            if name.endswith(_MS) and isinstance(value, int | float):
+                durations.record(value / 1000, {**attributes, "stage": name.removesuffix(_MS)})
+
+    def flush() -> None:
+        # The exporter's own deadline is longer, and a collector that hangs is not waited for.
+        sending = threading.Thread(target=provider.force_flush, name="last-export", daemon=True)
+        sending.start()
+        sending.join(LAST_EXPORT_SECONDS)
+
+    listen(count, flush)

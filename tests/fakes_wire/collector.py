@@ -1,0 +1,54 @@
+"""An OpenTelemetry collector: takes OTLP metrics over HTTP and keeps the last figure of each series."""
+
+from collections.abc import Mapping
+from typing import Any
+
+from opentelemetry.proto.collector.metrics.v1.metrics_service_pb2 import ExportMetricsServiceRequest
+from opentelemetry.proto.metrics.v1.metrics_pb2 import Metric
+
+from tests.fakes_wire.http import JsonServer
+
+Series = tuple[str, frozenset[tuple[str, str]]]
+
+
+class Collector(JsonServer):
+    """Figures are cumulative: a later export of a series replaces the one before."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.resources: list[dict[str, str]] = []
+        self.counts: dict[Series, float] = {}
+        """Of a counter its sum, of a histogram how many values it took."""
+        self.sums: dict[Series, float] = {}
+        """Of a histogram the sum of its values."""
+
+    def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        if path != "/v1/metrics":
+            return 404, {}
+        request = ExportMetricsServiceRequest()
+        request.ParseFromString(body)  # type: ignore[no-untyped-call]
+        for resource in request.resource_metrics:
+            self.resources.append({one.key: one.value.string_value for one in resource.resource.attributes})
+            for scope in resource.scope_metrics:
+                for metric in scope.metrics:
+                    self._keep(metric)
+        return 200, {}
+
+    def _keep(self, metric: Metric) -> None:
+        for counted in metric.sum.data_points:
+            self.counts[metric.name, _attributes(counted.attributes)] = counted.as_int
+        for measured in metric.histogram.data_points:
+            series = metric.name, _attributes(measured.attributes)
+            self.counts[series], self.sums[series] = measured.count, measured.sum
+
+    def count(self, metric: str, **attributes: str) -> float:
+        """The figure of all series of the metric that have these attributes."""
+        return sum(n for (name, had), n in self.counts.items() if name == metric and had >= set(attributes.items()))
+
+    def sum(self, metric: str, **attributes: str) -> float:
+        """The sum of what all such series measured."""
+        return sum(n for (name, had), n in self.sums.items() if name == metric and had >= set(attributes.items()))
+
+
+def _attributes(listed: Any) -> frozenset[tuple[str, str]]:
+    return frozenset((one.key, one.value.string_value) for one in listed)

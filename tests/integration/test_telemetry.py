@@ -1,0 +1,89 @@
+"""Counters and latencies as an OpenTelemetry collector gets them from a function that was told of one."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from infra.local import functions
+from infra.local.data_dir import DataDir
+from infra.local.functions import FunctionProcess
+from tests.fakes_wire.collector import Collector
+
+WARNINGS_ONLY = {"MNEMOSYNE_LOG_LEVEL": "WARNING"}
+
+
+@pytest.fixture
+def collector() -> Iterator[Collector]:
+    with Collector().serving() as serving:
+        yield serving
+
+
+def _mcp(directory: DataDir, **variables: str) -> FunctionProcess:
+    """An `mcp` whose database is away and whose queue is there."""
+    environment = {
+        "MNEMOSYNE_DATABASE_URL": f"postgresql://u@/d?host={directory.path}",
+        "MNEMOSYNE_TOPIC": f"file://{directory.queue}",
+        "MNEMOSYNE_AUTH_MODE": "none",
+        **variables,
+    }
+    return FunctionProcess(
+        "mcp", host="127.0.0.1", port=functions.free_port(), environment=environment, directory=directory
+    )
+
+
+def _call(function: FunctionProcess, tool: str, arguments: dict[str, Any]) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    assert httpx.post(f"{function.url}/mcp", json=body, timeout=60).status_code == 200
+
+
+def test_a_collector_is_told_what_happened_and_how_long_it_took(collector: Collector, tmp_path: Path) -> None:
+    # Whatever the log leaves out is counted all the same.
+    function = _mcp(DataDir.at(str(tmp_path)), OTEL_EXPORTER_OTLP_ENDPOINT=collector.url, **WARNINGS_ONLY)
+    function.start()
+    try:
+        function.wait_ready()
+        for n in range(3):
+            _call(function, "ingest_memory", {"content": f"memory {n}", "timestamp": "2026-05-20T12:00:00Z"})
+        _call(function, "ingest_memory", {"content": "x", "timestamp": "yesterday"})
+        _call(function, "list_memories", {})
+    finally:
+        function.stop()  # what was not yet sent is sent on the way out
+    assert collector.count("mnemosyne.events", event="ingest_accepted") == 3
+    assert collector.count("mnemosyne.events", event="tool_called", tool="ingest_memory", outcome="done") == 3
+    assert collector.count("mnemosyne.events", event="tool_called", tool="ingest_memory", outcome="refused") == 1
+    assert collector.count("mnemosyne.events", event="tool_called", tool="list_memories", outcome="unavailable") == 1
+    called = {"event": "tool_called", "stage": "duration", "tool": "ingest_memory"}
+    assert collector.count("mnemosyne.duration", **called) == 4
+    assert 0 < collector.sum("mnemosyne.duration", **called) < 60
+    assert {one["service.name"] for one in collector.resources} == {"mnemosyne"}
+
+
+def test_two_instances_count_each_for_itself(collector: Collector, tmp_path: Path) -> None:
+    variables = {"OTEL_EXPORTER_OTLP_ENDPOINT": collector.url, "OTEL_SERVICE_NAME": "memory-of-ours"}
+    for name in ("one", "two"):
+        function = _mcp(DataDir.at(str(tmp_path / name)), **variables)
+        function.start()
+        try:
+            function.wait_ready()
+            _call(function, "ingest_memory", {"content": "a", "timestamp": "2026-05-20T12:00:00Z"})
+        finally:
+            function.stop()
+    assert len({one["service.instance.id"] for one in collector.resources}) == 2
+    assert {one["service.name"] for one in collector.resources} == {"memory-of-ours"}
+
+
+def test_no_series_names_a_memory_a_namespace_or_a_caller(collector: Collector, tmp_path: Path) -> None:
+    function = _mcp(DataDir.at(str(tmp_path)), OTEL_EXPORTER_OTLP_ENDPOINT=collector.url)
+    function.start()
+    try:
+        function.wait_ready()
+        _call(function, "ingest_memory", {"content": "zeppelin", "timestamp": "2026-05-20T12:00:00Z"})
+        _call(function, "delete_memory", {"id": "01890000-0000-7000-8000-000000000000"})
+    finally:
+        function.stop()
+    assert collector.counts
+    names = {key for _, attributes in collector.counts for key, _ in attributes}
+    assert names <= {"event", "tool", "action", "outcome", "state", "mode", "strategy", "stage"}
