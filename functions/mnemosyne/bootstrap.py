@@ -223,14 +223,11 @@ def redrive(namespace: str, letter: "DeadLetter", request_ids: "Sequence[UUID]",
 
 async def serve_stdio(services: Services) -> None:
     """Serve the tools over standard input and output until the input ends."""
-    from mcp.server.stdio import stdio_server
-
     from mnemosyne.domain.principal import LOCAL
+    from mnemosyne.mcp import stdio
     from mnemosyne.mcp.server import build_server
 
-    server = build_server(services, threads=STDIO_THREADS, caller=LOCAL)
-    async with stdio_server() as (read, write):
-        await server.run(read, write, server.create_initialization_options())
+    await stdio.serve(build_server(services, threads=STDIO_THREADS, caller=LOCAL))
 
 
 def migrations() -> "list[Migration]":

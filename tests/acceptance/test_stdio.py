@@ -1,6 +1,8 @@
 """`mnemosyne stdio`: alone, and beside a running `dev` on the same memories."""
 
 import asyncio
+import json
+import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -53,3 +55,33 @@ def test_beside_dev_both_see_the_same_memories(own_dev: DevServer) -> None:
     found = own_dev.call("memory_search", {"query": "told over stdio beside dev", "limit": 1})
     assert found["memories"][0]["content"] == "told over stdio beside dev"
     assert own_dev.outcome(own_dev.ingest("dev still stores"))["state"] == "stored"
+
+
+def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(tmp_path: Path) -> None:
+    lines = {
+        "{broken": (None, -32700, "Parse error: Expecting property name"),
+        '{"id": 5}': (5, -32600, 'jsonrpc must be "2.0"'),
+        '[{"jsonrpc": "2.0", "id": 6, "method": "ping"}]': (None, -32600, "there are no batches over stdio"),
+        '{"jsonrpc": "2.0", "id": "x", "method": 5}': ("x", -32600, "method must be a string"),
+        '{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "n", "arguments": "{}"}}': (
+            (7, -32600, "params.arguments must be an object")
+        ),
+        '{"jsonrpc": "2.0", "id": 8, "method": "m", "params": {"text": "\\ud800"}}': (
+            (8, -32600, "found the lone surrogate U+D800")
+        ),
+    }
+    with subprocess.Popen(
+        [COMMAND, "stdio", "--data-dir", tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    ) as process:
+        assert process.stdin and process.stdout
+        for line, (identifier, code, message) in lines.items():
+            process.stdin.write(f"\n{line}\n")  # an empty line is none of anyone's
+            process.stdin.flush()
+            answer = json.loads(process.stdout.readline())
+            assert (answer["id"], answer["error"]["code"]) == (identifier, code)
+            assert message in answer["error"]["message"]
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 9, "method": "tools/list"}) + "\n")
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 9
+        process.stdin.close()
+        assert process.wait(60) == 0

@@ -9,8 +9,9 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mnemosyne.domain.parsing import surrogate
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.http.access import Access
+from mnemosyne.mcp import jsonrpc
 from mnemosyne.mcp.tool import acting
 from mnemosyne.observability import trace
 
@@ -58,13 +59,11 @@ class McpEdge:
         if body is None:
             return _error(413, f"a request must be at most {BODY_BYTES:,} bytes")
         try:
-            posted = json.loads(body)
-        except RecursionError:
-            return _error(400, "Parse error: nested too deeply", code=mcp_types.PARSE_ERROR)
-        except ValueError as exc:
-            return _error(400, f"Parse error: {exc}", code=mcp_types.PARSE_ERROR)
-        if problem := _problem(posted):
-            return _error(400, f"Invalid request: {problem}", id_=_id(posted))
+            posted = jsonrpc.read(body)
+        except InvalidRequest as exc:
+            return _error(400, str(exc), code=mcp_types.PARSE_ERROR)
+        if problem := jsonrpc.problem(posted):
+            return _error(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(posted))
         if (refused := self._access.restrict(scope, headers, caller, posted)) is not None:
             return refused
         with acting(caller):
@@ -82,9 +81,9 @@ class McpEdge:
             return _error(400, f"a batch must have between 1 and {BATCH_REQUESTS} requests, got {len(batch)}")
         answers = []
         for one in batch:
-            problem = "must be an object" if isinstance(one, list) else _problem(one)
+            problem = "must be an object" if isinstance(one, list) else jsonrpc.problem(one)
             if problem:
-                answers.append(_error_body(f"Invalid request: {problem}", id_=_id(one)))
+                answers.append(_error_body(f"Invalid request: {problem}", id_=jsonrpc.id_of(one)))
                 continue
             collected = _Collected()
             await self._app(scope, _replay(json.dumps(one).encode()), collected)
@@ -154,48 +153,6 @@ def _replay(body: bytes) -> Receive:
         return messages.pop() if messages else {"type": "http.disconnect"}
 
     return receive
-
-
-def _problem(posted: Any) -> str | None:
-    """What is wrong with the JSON as a JSON-RPC message, if anything is."""
-    if isinstance(posted, list):
-        return None
-    if not isinstance(posted, dict):
-        return "it must be a JSON-RPC object"
-    if posted.get("jsonrpc") != "2.0":
-        return 'jsonrpc must be "2.0"'
-    is_answer = bool({"result", "error"} & posted.keys())
-    if "id" in posted and _id(posted) is None and not is_answer:
-        return "id must be a string or an integer"
-    if not isinstance(posted.get("method"), str) and not is_answer:
-        return "method must be a string"
-    if problem := _params_problem(posted.get("method"), posted.get("params", {})):
-        return problem
-    try:
-        json.dumps(posted, ensure_ascii=False).encode()
-    except RecursionError:
-        return "it is nested too deeply"
-    except UnicodeEncodeError as exc:
-        return f"text must be valid Unicode, found the lone surrogate U+{ord(exc.object[exc.start]):04X}"
-    return None
-
-
-def _params_problem(method: Any, params: Any) -> str | None:
-    if not isinstance(params, dict):
-        return "params must be an object"
-    if method == "tools/call":
-        if not isinstance(params.get("name"), str):
-            return "params.name must be the name of a tool"
-        if not isinstance(params.get("arguments") or {}, dict):
-            return "params.arguments must be an object, not JSON in a string"
-    return None
-
-
-def _id(posted: Any) -> str | int | None:
-    identifier = posted.get("id") if isinstance(posted, dict) else None
-    if isinstance(identifier, str):
-        return identifier if identifier.isascii() or not surrogate(identifier) else None
-    return identifier if isinstance(identifier, int) and not isinstance(identifier, bool) else None
 
 
 def _error_body(message: str, code: int = mcp_types.INVALID_REQUEST, id_: str | int | None = None) -> dict[str, Any]:

@@ -1,0 +1,60 @@
+"""The form of JSON-RPC messages, whatever carries them. Pure: no I/O."""
+
+import json
+from typing import Any
+
+from mnemosyne.domain.parsing import surrogate
+from mnemosyne.errors import InvalidRequest
+
+
+def read(text: str | bytes) -> Any:
+    """The JSON of the text; raises InvalidRequest."""
+    try:
+        return json.loads(text)
+    except RecursionError as exc:
+        raise InvalidRequest("Parse error: nested too deeply") from exc
+    except ValueError as exc:
+        raise InvalidRequest(f"Parse error: {exc}") from exc
+
+
+def problem(posted: Any) -> str | None:
+    """What is wrong with the JSON as a JSON-RPC message, if anything is."""
+    if isinstance(posted, list):
+        return None
+    if not isinstance(posted, dict):
+        return "it must be a JSON-RPC object"
+    if posted.get("jsonrpc") != "2.0":
+        return 'jsonrpc must be "2.0"'
+    is_answer = bool({"result", "error"} & posted.keys())
+    if "id" in posted and id_of(posted) is None and not is_answer:
+        return "id must be a string or an integer"
+    if not isinstance(posted.get("method"), str) and not is_answer:
+        return "method must be a string"
+    if found := _params_problem(posted.get("method"), posted.get("params", {})):
+        return found
+    try:
+        json.dumps(posted, ensure_ascii=False).encode()
+    except RecursionError:
+        return "it is nested too deeply"
+    except UnicodeEncodeError as exc:
+        return f"text must be valid Unicode, found the lone surrogate U+{ord(exc.object[exc.start]):04X}"
+    return None
+
+
+def _params_problem(method: Any, params: Any) -> str | None:
+    if not isinstance(params, dict):
+        return "params must be an object"
+    if method == "tools/call":
+        if not isinstance(params.get("name"), str):
+            return "params.name must be the name of a tool"
+        if not isinstance(params.get("arguments") or {}, dict):
+            return "params.arguments must be an object, not JSON in a string"
+    return None
+
+
+def id_of(posted: Any) -> str | int | None:
+    """The id to answer with; None where it has none that could be sent back."""
+    identifier = posted.get("id") if isinstance(posted, dict) else None
+    if isinstance(identifier, str):
+        return identifier if identifier.isascii() or not surrogate(identifier) else None
+    return identifier if isinstance(identifier, int) and not isinstance(identifier, bool) else None
