@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from mnemosyne.domain import time_rules_calendar, time_rules_near
 from mnemosyne.domain.calendar_spans import Calendar, Span
 from mnemosyne.domain.time_grammar import Grammar
 from mnemosyne.domain.time_vocabulary import NUMBERS
@@ -12,6 +13,7 @@ from mnemosyne.errors import InvalidRequest
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_RULES = (time_rules_near.RULES, time_rules_calendar.RULES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -127,7 +129,7 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC") -> TimeWin
 
 
 def _spanned(text: str, calendar: Calendar) -> Span | None:
-    grammar = Grammar(calendar)
+    grammar = Grammar(_RULES, calendar)
     if (between := text.removeprefix("between ")) != text:
         return _range(between, grammar)
     if span := grammar.span(text):
@@ -153,7 +155,7 @@ def _range(text: str, grammar: Grammar) -> Span | None:
         if last is None or last.end is None:
             continue
         horizon = (last.end - timedelta(microseconds=1)).astimezone(grammar.calendar.zone).date()
-        first = Grammar(grammar.calendar, horizon).span(text[: separator.start()])
+        first = Grammar(_RULES, grammar.calendar, horizon).span(text[: separator.start()])
         if first and first.start and first.start < last.end:
             return Span(start=first.start, end=last.end)
     return None
