@@ -168,7 +168,7 @@ def _upsert(session: Session, made: Sequence[Row]) -> None:
         with session.transaction():
             session.run(sql.ENTER_NAMESPACE, namespace=NAMESPACE)
             session.copy(sql.COPY_INCOMING, copy_binary.memories((new_id(), *row) for row in batch))
-            session.run(sql.INSERT_INCOMING, namespace=NAMESPACE, model="bench")
+            session.run(sql.STORE, namespace=NAMESPACE, model="bench", dimension=SPACE.dimension, requests="[]")
 
 
 def _touch(session: Session, made: Sequence[Row]) -> None:

@@ -1,12 +1,14 @@
 """The claim on ingest requests: locks on their contents, held by one transaction until their memories are stored."""
 
 from collections.abc import Mapping, Sequence
+from typing import Any
 from uuid import UUID
 
 import orjson
 
 from mnemosyne.adapters import copy_binary, rows, sql
 from mnemosyne.adapters.connections import Session
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.errors import SpaceChanged
 from mnemosyne.ids import new_id
@@ -58,18 +60,13 @@ class PostgresClaim:
 
         Where several requests carry the same content, the first is stored and the others are its duplicates.
         """
-        # The claim holds a lock on the table since it touched it, so the space cannot change until it ends.
-        ((current, dimension, *_),) = self._session.run(sql.EMBEDDING_SPACE)
-        if (current, dimension) != (model, len(embeddings[0][0])):
-            raise SpaceChanged(f"the memories are in the space of {current}, not of {model} as embedded")
         first: dict[str, tuple[UUID, IngestRequest, Sequence[Vector]]] = {}
         for request, vectors in zip(self.new, embeddings, strict=True):
             if request.content_hash not in first:
                 first[request.content_hash] = (new_id(), request, vectors)
-        self._insert(list(first.values()), model)
         ids = {content: memory_id for content, (memory_id, _, _) in first.items()}
         firsts = {request.request_id for _, request, _ in first.values()}
-        records = [
+        requests = [
             {
                 "request_id": request.request_id,
                 "memory_id": ids[request.content_hash],
@@ -77,19 +74,33 @@ class PostgresClaim:
             }
             for request in self.new
         ]
-        ((recorded,),) = self._session.run(
-            sql.RECORD_STORED, namespace=self._namespace, requests=orjson.dumps(records).decode()
-        )
+        recorded = self._insert(list(first.values()), requests, EmbeddingSpace(model, len(embeddings[0][0])))
         self.stored_contents |= first.keys()
-        return rows.read_outcomes(orjson.loads(recorded))
+        return rows.read_outcomes(recorded)
 
-    def _insert(self, incoming: Sequence[tuple[UUID, IngestRequest, Sequence[Vector]]], model: str) -> None:
+    def _insert(
+        self,
+        incoming: Sequence[tuple[UUID, IngestRequest, Sequence[Vector]]],
+        requests: Sequence[Mapping[str, object]],
+        space: EmbeddingSpace,
+    ) -> Sequence[Mapping[str, Any]]:
+        """Insert memories and their requests' outcomes, and return the latter as recorded."""
         if not self._session.has_incoming:
             self._session.script(sql.CREATE_INCOMING)
             self._session.has_incoming = True
         data = copy_binary.memories((memory_id, request, vectors[0]) for memory_id, request, vectors in incoming)
         self._session.copy(sql.COPY_INCOMING, data)
-        self._session.run(sql.INSERT_INCOMING, namespace=self._namespace, model=model)
+        ((answer,),) = self._session.run(
+            sql.STORE,
+            namespace=self._namespace,
+            model=space.model,
+            dimension=space.dimension,
+            requests=orjson.dumps(requests).decode(),
+        )
+        stored = orjson.loads(answer)
+        current = EmbeddingSpace(stored["model"], stored["dimension"])
+        if current != space:
+            raise SpaceChanged(f"the memories are in the space {current}, not {space} as embedded")
         chunks = [
             {"memory_id": memory_id, "chunk_index": index, "embedding": rows.vector_text(vector)}
             for memory_id, _, vectors in incoming
@@ -97,3 +108,5 @@ class PostgresClaim:
         ]
         if chunks:
             self._session.run(sql.INSERT_CHUNKS, namespace=self._namespace, chunks=orjson.dumps(chunks).decode())
+        recorded: Sequence[Mapping[str, Any]] = stored["recorded"]
+        return recorded

@@ -29,32 +29,42 @@ CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
 
 COPY_INCOMING: Final = "COPY incoming FROM STDIN WITH (FORMAT binary)"
 
-# The content's lock is held and CLAIM found none of them, so none can be there.
-INSERT_INCOMING: Final = """
-INSERT INTO memories (
-    id, namespace, "timestamp", content, title, tags, tag_keys, metadata, content_hash, embedding_model, embedding
+# The contents' locks are held and CLAIM found none of them, so none can be there. The lock on the table keeps the
+# embedding space from changing until the transaction ends; where it is not the one that was embedded for, nothing is
+# stored or recorded, and the answer says which it is.
+STORE: Final = """
+WITH space AS (
+    SELECT s.model, a.atttypmod AS dimension
+    FROM embedding_space s, pg_attribute a
+    WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
+), stored AS (
+    INSERT INTO memories (
+        id, namespace, "timestamp", content, title, tags, tag_keys, metadata, content_hash, embedding_model, embedding
+    )
+    SELECT i.id, :namespace, i."timestamp", i.content, i.title, i.tags, i.tag_keys, i.metadata, i.content_hash,
+        space.model, i.embedding
+    FROM incoming i
+    JOIN space ON space.model = CAST(:model AS text) AND space.dimension = CAST(:dimension AS integer)
+    RETURNING id
+), recorded AS (
+    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts)
+    SELECT DISTINCT ON (request.request_id) request.request_id, :namespace, request.state, stored.id, 1
+    FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, memory_id uuid, state text)
+    JOIN stored ON stored.id = request.memory_id
+    ON CONFLICT (namespace, request_id) DO UPDATE
+    SET state = EXCLUDED.state, memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
+        error = NULL, updated_at = now()
+    RETURNING request_id, state, memory_id, attempts, error
 )
-SELECT id, :namespace, "timestamp", content, title, tags, tag_keys, metadata, content_hash, :model, embedding
-FROM incoming
+SELECT CAST(json_build_object('model', model, 'dimension', dimension, 'recorded',
+    (SELECT coalesce(json_agg(recorded), '[]') FROM recorded)) AS text)
+FROM space
 """
 
 INSERT_CHUNKS: Final = """
 INSERT INTO memory_chunks (memory_id, chunk_index, namespace, embedding)
 SELECT memory_id, chunk_index, :namespace, CAST(embedding AS halfvec)
 FROM jsonb_to_recordset(CAST(:chunks AS jsonb)) AS c (memory_id uuid, chunk_index integer, embedding text)
-"""
-
-RECORD_STORED: Final = """
-WITH recorded AS (
-    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts)
-    SELECT DISTINCT ON (request_id) request_id, :namespace, state, memory_id, 1
-    FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, memory_id uuid, state text)
-    ON CONFLICT (namespace, request_id) DO UPDATE
-    SET state = EXCLUDED.state, memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
-        error = NULL, updated_at = now()
-    RETURNING request_id, state, memory_id, attempts, error
-)
-SELECT CAST(coalesce(json_agg(recorded), '[]') AS text) FROM recorded
 """
 
 RECORD_OUTCOME: Final = """
