@@ -32,8 +32,8 @@ BEGIN
             ELSE pg_try_advisory_xact_lock_shared(key) END
     );
     -- A statement of its own: it sees what was committed before the locks were had. The outcomes are looked up by an
-    -- array of ids: joined, a plan made before the table grew would read all of the namespace's. Rows are taken in one
-    -- order, so that those who share contents do not wait for each other in a circle.
+    -- array of ids: joined, a plan made before the table grew would read all of the namespace's. One at a time touches
+    -- a memory, and the others leave it to that one: waiting for each other's rows, they would do so in circles.
     WITH request AS (
         SELECT r.request_id, r.content_hash
         FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text)
@@ -43,23 +43,25 @@ BEGIN
         FROM ingest_requests i
         WHERE i.namespace = p_namespace AND i.request_id = ANY (ARRAY(SELECT request_id FROM request))
             AND i.state <> 'queued'
+    ), seen AS (
+        SELECT m.id, m.content_hash, m.superseded_by
+        FROM memories m
+        WHERE m.namespace = p_namespace AND m.content_hash = ANY (ARRAY(
+            SELECT content_hash FROM request WHERE request_id NOT IN (SELECT request_id FROM final)
+        ))
     ), touched AS (
-        UPDATE memories m
+        UPDATE memories
         SET last_seen_at = now()
-        FROM (
-            SELECT DISTINCT content_hash FROM request
-            WHERE request_id NOT IN (SELECT request_id FROM final)
-            ORDER BY content_hash
-        ) AS unsettled
-        WHERE m.namespace = p_namespace AND m.content_hash = unsettled.content_hash
-        RETURNING m.id, m.content_hash, m.superseded_by
+        WHERE id = ANY (ARRAY(
+            SELECT id FROM seen WHERE pg_try_advisory_xact_lock(hashtextextended(CAST(id AS text), 1))
+        ))
     ), recorded AS (
         INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, error)
-        SELECT DISTINCT ON (request.request_id) request.request_id, p_namespace, 'duplicate', touched.id, 1,
-               'the memory is superseded by ' || touched.superseded_by || ', so searches leave it out: '
+        SELECT DISTINCT ON (request.request_id) request.request_id, p_namespace, 'duplicate', seen.id, 1,
+               'the memory is superseded by ' || seen.superseded_by || ', so searches leave it out: '
                    || 'update_memory with superseded_by "none" brings it back'
         FROM request
-        JOIN touched USING (content_hash)
+        JOIN seen USING (content_hash)
         WHERE request.request_id NOT IN (SELECT request_id FROM final)
         ON CONFLICT (namespace, request_id) DO UPDATE
         SET state = 'duplicate', memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
@@ -72,7 +74,7 @@ BEGIN
     SELECT jsonb_build_object(
         -- A stored content whose request is not settled: another delivery has given it an outcome since we looked.
         'busy', to_jsonb(busy || ARRAY(
-            SELECT content_hash FROM request JOIN touched USING (content_hash)
+            SELECT content_hash FROM request JOIN seen USING (content_hash)
             WHERE request_id NOT IN (SELECT request_id FROM settled)
         )),
         'settled', (SELECT coalesce(jsonb_agg(settled), '[]') FROM settled)

@@ -8,9 +8,11 @@ import pg8000.exceptions
 import pytest
 
 from infra.local import postgres
+from mnemosyne.adapters import rows, sql
 from mnemosyne.adapters.connections import Pool, Session, opener
 from mnemosyne.adapters.postgres import PostgresStore
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
+from mnemosyne.errors import Unavailable
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 from tests.waiting import wait_until
 
@@ -35,6 +37,49 @@ def test_duplicates_of_a_known_content_do_not_keep_each_other_out(store: Postgre
         with store.claim("ns", [again]) as claim:
             assert not claim.busy
             assert claim.settled[again.request_id].state is IngestState.DUPLICATE
+
+
+def test_deliveries_that_share_contents_do_not_wait_for_each_other_s_rows(store: PostgresStore, pool: Pool) -> None:
+    _deliver(store, request("a"), request("b"))
+    theirs = rows.requests_json([request("a"), request("b")])
+    with pool.session() as other, other.transaction():
+        other.run(sql.CLAIM, namespace="ns", requests=theirs, to_store=False)
+        outcomes = _deliver(store, request("b"), request("a"))
+    assert {one.state for one in outcomes.values()} == {IngestState.DUPLICATE}
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_stored_memory_can_be_read_while_new_ones_beside_it_are_embedded(
+    store: PostgresStore, pool: Pool, *, known: bool
+) -> None:
+    (stored,) = _deliver(store, request("a")).values()
+    ours = store if known else PostgresStore(pool, FAKE_SPACE)
+    with ours.claim("ns", [request("a"), request("b")]) as claim:
+        assert [one.content for one in claim.new] == ["b"]
+        assert stored.memory_id
+        read = store.fetch("ns", stored.memory_id)
+    assert read is not None
+
+
+@pytest.mark.parametrize("state", ["57014", "53100", "40P01"])
+def test_a_session_whose_store_was_rolled_back_stores_the_next_memory(
+    cluster: postgres.EmbeddedPostgres, database: str, state: str
+) -> None:
+    owner = opener(cluster.url(postgres.OWNER, database))()
+    owner.script(
+        f"""
+        CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE '{state}'; END $$;
+        CREATE TRIGGER fail BEFORE INSERT ON memories EXECUTE FUNCTION fail();
+        """
+    )
+    pool = Pool(opener(cluster.url(postgres.RUNTIME_USER, database)), 1)
+    store, made = PostgresStore(pool, FAKE_SPACE), request("a")
+    with pytest.raises(Unavailable):
+        _deliver(store, made)
+    owner.script("DROP TRIGGER fail ON memories")
+    assert _deliver(store, made)[made.request_id].state is IngestState.STORED
+    pool.close()
+    owner.close()
 
 
 def test_a_known_content_that_another_delivery_is_storing_is_busy(store: PostgresStore, pool: Pool) -> None:

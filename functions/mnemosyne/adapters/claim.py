@@ -1,6 +1,7 @@
 """The claim on ingest requests: locks on their contents, held by one transaction until their memories are stored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from contextlib import ExitStack
 from typing import Any
 from uuid import UUID
 
@@ -15,7 +16,40 @@ from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
 
 
-def settle(
+def claim_requests(
+    session: Session,
+    namespace: str,
+    requests: Sequence[IngestRequest],
+    known: Sequence[IngestRequest],
+    transaction: ExitStack,
+) -> "PostgresClaim":
+    """A claim in a transaction that `transaction` ends; none is begun where nothing is left to store.
+
+    `known` are the requests whose content was lately seen stored: they are tried first, without preparing to store.
+    What is settled beside something new is committed at once: nobody waits for it while the new one is embedded.
+    """
+    settled = _settle(session, namespace, known, to_store=False)[0] if known else {}
+    while rest := [request for request in requests if request.request_id not in settled]:
+        _prepare(session)
+        with ExitStack() as attempt:
+            attempt.enter_context(session.transaction())
+            found, held = _settle(session, namespace, rest, to_store=True)
+            settled |= found
+            claim = PostgresClaim(session, namespace, requests, settled, held)
+            if not (found and claim.new):
+                transaction.push(attempt.pop_all())
+                return claim
+    return PostgresClaim(session, namespace, requests, settled, frozenset())
+
+
+def _prepare(session: Session) -> None:
+    """Make the session's table for incoming memories: outside of transactions, which would take it with them."""
+    if not session.has_incoming:
+        session.script(sql.CREATE_INCOMING)
+        session.has_incoming = True
+
+
+def _settle(
     session: Session, namespace: str, requests: Sequence[IngestRequest], *, to_store: bool
 ) -> tuple[dict[UUID, IngestStatus], frozenset[str]]:
     """The outcomes of the requests that need no storing, and the contents that another delivery has locked.
@@ -28,7 +62,7 @@ def settle(
 
 
 class PostgresClaim:
-    """A claim on some requests: locks on their contents, held by the transaction it lives in."""
+    """A claim on some requests: locks on the contents of the new ones, held by the transaction it lives in."""
 
     def __init__(
         self,
@@ -36,18 +70,15 @@ class PostgresClaim:
         namespace: str,
         requests: Sequence[IngestRequest],
         settled: Mapping[UUID, IngestStatus],
+        held: Collection[str],
     ) -> None:
+        """`settled` need no storing; contents in `held` are another delivery's."""
         self._session = session
         self._namespace = namespace
+        self.settled = dict(settled)
         unsettled = [request for request in requests if request.request_id not in settled]
-        found, held = settle(session, namespace, unsettled, to_store=True) if unsettled else ({}, frozenset())
-        self.settled = {**settled, **found}
         self.busy = [request for request in unsettled if request.content_hash in held]
-        self.new = [
-            request
-            for request in unsettled
-            if request.content_hash not in held and request.request_id not in self.settled
-        ]
+        self.new = [request for request in unsettled if request.content_hash not in held]
         self.stored_contents = {
             request.content_hash
             for request in requests
@@ -85,9 +116,6 @@ class PostgresClaim:
         space: EmbeddingSpace,
     ) -> Sequence[Mapping[str, Any]]:
         """Insert memories and their requests' outcomes, and return the latter as recorded."""
-        if not self._session.has_incoming:
-            self._session.script(sql.CREATE_INCOMING)
-            self._session.has_incoming = True
         data = copy_binary.memories((memory_id, request, vectors[0]) for memory_id, request, vectors in incoming)
         self._session.copy(sql.COPY_INCOMING, data)
         ((answer,),) = self._session.run(

@@ -1,13 +1,13 @@
 """Memories and ingest requests in PostgreSQL with pgvector. Each statement is constant and stands in `sql`."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, nullcontext
+from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
 import orjson
 
 from mnemosyne.adapters import sql
-from mnemosyne.adapters.claim import PostgresClaim, settle
+from mnemosyne.adapters.claim import PostgresClaim, claim_requests
 from mnemosyne.adapters.connections import Pool, Session
 from mnemosyne.adapters.embedding_space import read_space
 from mnemosyne.adapters.known_contents import KnownContents
@@ -80,20 +80,15 @@ class PostgresStore:
 
     @contextmanager
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> Iterator["PostgresClaim"]:
-        """Claim the requests under locks that end with the transaction, whatever becomes of this process.
-
-        Those whose content was lately seen stored are settled first, without the preparations for storing it.
-        """
+        """Claim the requests under locks that end with the transaction, whatever becomes of this process."""
         known = self._known.among(namespace, requests)
-        with self._session() as session:
-            settled, _ = settle(session, namespace, known, to_store=False) if known else ({}, None)
-            with session.transaction() if len(settled) < len(requests) else nullcontext():
-                claim = PostgresClaim(session, namespace, requests, settled)
-                try:
-                    yield claim
-                except SpaceChanged:
-                    self._space = None
-                    raise
+        with self._session() as session, ExitStack() as transaction:
+            claim = claim_requests(session, namespace, requests, known, transaction)
+            try:
+                yield claim
+            except SpaceChanged:
+                self._space = None
+                raise
         self._known.add(namespace, claim.stored_contents)
 
     def record_attempt(self, namespace: str, request_ids: Sequence[UUID], error: str) -> None:

@@ -93,10 +93,10 @@ def decode(data: bytes, attributes: Mapping[str, str]) -> IngestMessage:
     namespace = attributes.get("namespace", "")
     if not namespace or "\x00" in namespace:
         raise InvalidRequest("attribute namespace is required")
-    try:
-        body = parse(_Body, orjson.loads(data), of="the message")
-    except orjson.JSONDecodeError as exc:
-        raise InvalidRequest(f"message data must be JSON: {exc}") from exc
+    body = _body(data)
+    ids = [named.request_id for named in body.memories]
+    if repeated := next((one for one in ids if ids.count(one) > 1), None):
+        raise InvalidRequest(f"each memory must have a request_id of its own, {repeated} is there more than once")
     requests, rejected = [], {}
     for named in body.memories:
         try:
@@ -106,10 +106,17 @@ def decode(data: bytes, attributes: Mapping[str, str]) -> IngestMessage:
     return IngestMessage(namespace, tuple(requests), rejected)
 
 
+def _body(data: bytes) -> _Body:
+    try:
+        return parse(_Body, orjson.loads(data), of="the message")
+    except orjson.JSONDecodeError as exc:
+        raise InvalidRequest(f"message data must be JSON: {exc}") from exc
+
+
 def carried(data: bytes, attributes: Mapping[str, str]) -> list[UUID]:
     """The ids of every request a message carries, as far as it can be read."""
     try:
-        return decode(data, attributes).request_ids
+        return list(dict.fromkeys(named.request_id for named in _body(data).memories))
     except InvalidRequest:
         try:
             return [UUID(attributes.get("request_id", ""))]

@@ -93,18 +93,22 @@ def _store_together(
 
 
 def _embeddings(namespace: str, requests: Sequence[IngestRequest], embedder: Embedder) -> list[Sequence[Vector]]:
-    """One vector per chunk for each request, all bought in one call."""
-    texts = [chunks(request.embedded_text, limit=embedder.chunk_characters) for request in requests]
+    """One vector per chunk for each request, all bought in one call, and once where contents are equal."""
+    first: dict[str, IngestRequest] = {}
+    for request in requests:
+        first.setdefault(request.content_hash, request)
+    texts = [chunks(request.embedded_text, limit=embedder.chunk_characters) for request in first.values()]
     started = time.perf_counter()
-    vectors = iter(embedder.embed_documents(list(chain.from_iterable(texts))))
+    bought = iter(embedder.embed_documents(list(chain.from_iterable(texts))))
     log.info(
         "ingest_embedded",
         namespace=namespace,
         request_id=requests[0].request_id,
-        count=len(requests),
+        count=len(first),
         embed_ms=milliseconds(started),
     )
-    return [list(islice(vectors, len(parts))) for parts in texts]
+    vectors = {content: list(islice(bought, len(parts))) for content, parts in zip(first, texts, strict=True)}
+    return [vectors[request.content_hash] for request in requests]
 
 
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:

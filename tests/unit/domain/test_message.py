@@ -91,3 +91,12 @@ def test_whatever_is_accepted_can_be_read_back(content: str, tags: list[str]) ->
     message = decode(*encode("ns", [accepted], ""))
     assert message.rejected == {}
     assert list(message.requests) == [accepted]
+
+
+def test_a_message_that_gives_two_memories_one_id_is_refused_for_all_it_carries() -> None:
+    first, second, third = request("a"), request("b"), request("c")
+    data, attributes = encode("ns", [first, second, third], "")
+    data = data.replace(str(second.request_id).encode(), str(first.request_id).encode())
+    with pytest.raises(InvalidRequest, match="a request_id of its own"):
+        decode(data, attributes)
+    assert carried(data, attributes) == [first.request_id, third.request_id]

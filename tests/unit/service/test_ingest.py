@@ -44,6 +44,7 @@ def test_the_same_content_twice_in_one_message_is_one_memory() -> None:
         IngestState.DUPLICATE,
     ]
     assert len(services.memories.memories) == 2
+    assert services.embedder.embedded == ["a", "b"]
 
 
 def test_a_redelivered_message_keeps_its_outcome() -> None:
