@@ -7,7 +7,7 @@ import sys
 import time
 import uuid
 
-from infra.cli.import_ import OverMcp
+from infra.cli.destinations import OverMcp
 from mnemosyne.errors import MnemosyneError
 
 SECONDS = 120.0

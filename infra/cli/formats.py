@@ -13,9 +13,11 @@ import yaml
 from mnemosyne.domain.memory import ExportedMemory
 
 FORMATS = ("jsonl", "chronicle", "markdown", "mcp-memory-service")
-_CHRONICLE = re.compile(r"\[\[\[CHRONICLE_START\]\]\].*?\[\[\[CHRONICLE_END\]\]\]", re.DOTALL)
+_START, _END = r"\[\[\[CHRONICLE_START\]\]\]", r"\[\[\[CHRONICLE_END\]\]\]"
+_CHRONICLE = re.compile(rf"{_START}(?:(?!{_START}).)*?(?P<end>{_END}|(?={_START})|\Z)", re.DOTALL)
 _TS_LINE = re.compile(r"^[ \t]*TS:(.*)$", re.MULTILINE)
 _FRONT_MATTER = re.compile(r"---\r?\n(.*?)\r?\n---\r?\n", re.DOTALL)
+_YAML_BREAKS = {"\x85", "\u2028", "\u2029"}
 _FIELDS = ("content", "timestamp", "title", "tags", "metadata")
 
 
@@ -27,13 +29,15 @@ class Item:
     arguments: Mapping[str, Any] | None
     problem: str = ""
     superseded_by_hash: str | None = None
+    exact_tags: tuple[str, ...] | None = None
+    """Of an export of ours: all its tags, whatever others its text names."""
 
 
 def guess(path: Path) -> str:
     """The format a path suggests."""
     if path.is_dir() or path.suffix in (".md", ".markdown"):
         return "markdown"
-    return {".jsonl": "jsonl", ".json": "mcp-memory-service"}.get(path.suffix, "chronicle")
+    return {".jsonl": "jsonl", ".ndjson": "jsonl", ".json": "mcp-memory-service"}.get(path.suffix, "chronicle")
 
 
 def read(path: Path, format_: str) -> Iterator[Item]:
@@ -58,14 +62,27 @@ def _jsonl(path: Path) -> Iterator[Item]:
                 continue
             try:
                 fields = json.loads(line)
-            except ValueError as exc:
+            except (ValueError, RecursionError) as exc:
                 yield Item(source, None, f"not JSON: {exc}")
                 continue
             if not isinstance(fields, dict):
                 yield Item(source, None, "not a JSON object")
                 continue
-            arguments = {name: fields[name] for name in _FIELDS if fields.get(name) is not None}
-            yield Item(source, arguments, superseded_by_hash=fields.get("superseded_by_hash"))
+            yield _item(source, {name: fields[name] for name in _FIELDS if fields.get(name) is not None}, fields)
+
+
+def _item(source: str, arguments: Mapping[str, Any], fields: Mapping[str, Any]) -> Item:
+    """The memory with what an export of ours says beside it."""
+    successor, tags = fields.get("superseded_by_hash"), fields.get("tags")
+    if successor is not None and not isinstance(successor, str):
+        return Item(source, None, "superseded_by_hash must be a string")
+    exact = "content_hash" in fields and isinstance(tags, list)
+    return Item(
+        source,
+        arguments,
+        superseded_by_hash=successor,
+        exact_tags=tuple(map(str, tags)) if exact and tags is not None else None,
+    )
 
 
 def _verbatim(path: Path) -> str:
@@ -79,7 +96,9 @@ def _chronicles(path: Path) -> Iterator[Item]:
     for match in _CHRONICLE.finditer(text):
         source = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
         when = _TS_LINE.search(match[0])
-        if when is None:
+        if not match["end"]:
+            yield Item(source, None, "the chronicle has no [[[CHRONICLE_END]]]")
+        elif when is None:
             yield Item(source, None, "the chronicle has no TS: line")
         else:
             yield Item(source, {"content": match[0], "timestamp": _timestamp(when[1].strip())})
@@ -96,13 +115,25 @@ def _markdown(path: Path) -> Item:
         return Item(str(path), None, "no front matter: begin the file with ---, timestamp: …, ---")
     when = next((front[name] for name in ("timestamp", "date", "created") if front.get(name)), None)
     arguments = {"content": text[match.end() :], "timestamp": _timestamp(when)}
-    arguments |= {name: front[name] for name in ("title", "tags", "metadata") if front.get(name) is not None}
-    return Item(str(path), arguments, superseded_by_hash=front.get("superseded_by_hash"))
+    arguments |= {name: _json(front[name]) for name in ("title", "tags", "metadata") if front.get(name) is not None}
+    return _item(str(path), arguments, front)
+
+
+def _json(value: object) -> object:
+    """What YAML has read, in JSON's terms: a date is the text it was written as."""
+    if isinstance(value, dict):
+        return {str(name): _json(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_json(one) for one in value]
+    return value.isoformat() if isinstance(value, date) else value
 
 
 def _mcp_memory_service(path: Path) -> Iterator[Item]:
     """The JSON that mcp-memory-service exports: `{"memories": [{"content", "tags", "created_at", …}]}`."""
-    posted = json.loads(path.read_text(encoding="utf-8"))
+    try:
+        posted = json.loads(path.read_text(encoding="utf-8"))
+    except RecursionError as exc:
+        raise ValueError("it is nested too deeply") from exc
     memories = posted.get("memories") if isinstance(posted, dict) else posted
     if not isinstance(memories, list):
         yield Item(str(path), None, 'no "memories" array in the file')
@@ -113,7 +144,11 @@ def _mcp_memory_service(path: Path) -> Iterator[Item]:
             yield Item(source, None, "not a JSON object")
             continue
         tags = one.get("tags") or []
-        metadata = dict(one.get("metadata") or {})
+        given = one.get("metadata") or {}
+        if not isinstance(given, dict):
+            yield Item(source, None, "metadata must be an object")
+            continue
+        metadata = dict(given)
         if one.get("memory_type"):
             metadata["memory_type"] = one["memory_type"]
         arguments = {
@@ -126,22 +161,27 @@ def _mcp_memory_service(path: Path) -> Iterator[Item]:
 
 
 def _timestamp(value: object) -> object:
-    """RFC 3339 of what formats write for it: a date is its midnight, seconds count since 1970, no offset is UTC."""
-    if isinstance(value, str):
-        try:
-            value = datetime.fromisoformat(value)
-        except ValueError:
-            return value
-    if isinstance(value, bool):
+    """RFC 3339 of what formats write for it: a date is its midnight, seconds count since 1970, no offset is UTC.
+
+    What is none of these is left for the rules of input to refuse.
+    """
+    try:
+        moment = _moment(value)
+        return moment.astimezone(UTC).isoformat().replace("+00:00", "Z") if moment else value
+    except (ValueError, OverflowError, OSError):
         return value
-    if isinstance(value, int | float):
+
+
+def _moment(value: object) -> datetime | None:
+    if isinstance(value, str):
+        value = datetime.fromisoformat(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
         value = datetime.fromtimestamp(value, UTC)
     if isinstance(value, date) and not isinstance(value, datetime):
         value = datetime.combine(value, time.min)
     if isinstance(value, datetime):
-        aware = value if value.tzinfo else value.replace(tzinfo=UTC)
-        return aware.astimezone(UTC).isoformat().replace("+00:00", "Z")
-    return value
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    return None
 
 
 def to_jsonl(memory: ExportedMemory) -> str:
@@ -153,7 +193,9 @@ def to_markdown(memory: ExportedMemory) -> tuple[str, str]:
     """A file's name, and its text: front matter, then the content as it is."""
     front = {name: value for name, value in _fields(memory).items() if name != "content"}
     name = f"{memory.timestamp:%Y-%m-%d}-{memory.content_hash[:12]}.md"
-    return name, f"---\n{yaml.safe_dump(front, allow_unicode=True, sort_keys=False)}---\n{memory.content}"
+    # Line breaks that YAML knows and JSON does not would be folded into spaces, were they not escaped.
+    readable = not _YAML_BREAKS & set(json.dumps(front, ensure_ascii=False))
+    return name, f"---\n{yaml.safe_dump(front, allow_unicode=readable, sort_keys=False)}---\n{memory.content}"
 
 
 def _fields(memory: ExportedMemory) -> dict[str, Any]:

@@ -10,12 +10,14 @@ from typing import Any, Protocol
 from uuid import UUID
 
 from infra.cli.formats import Item
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, content_hash
+from mnemosyne.domain.chronicle import tags_of
+from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, MemoryChange, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import parse
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.errors import Conflict, InvalidRequest, NotFound
 
-BATCH_CHARACTERS = 1_000_000
+BATCH_BYTES = 3_000_000
+"""Of JSON, so that a batch fits into a request (4 MiB) and a message (9 MB)."""
 WINDOW = 20
 """Batches under way at a time: enough to keep the subscriber busy, few enough that the bar does not run ahead."""
 
@@ -23,14 +25,18 @@ WINDOW = 20
 class Destination(Protocol):
     """Where memories are sent, and asked after."""
 
+    @property
+    def name(self) -> str:
+        """Tells this destination from every other one, and this namespace."""
+
     def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
         """Publish them as one message; their request ids, in order."""
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, tuple[IngestState, UUID | None, str | None]]:
         """State, memory and error of each request."""
 
-    def supersede(self, memory_id: UUID, successor: UUID) -> None:
-        """Say that one memory replaces another."""
+    def change(self, memory_id: UUID, change: MemoryChange) -> None:
+        """Change what is not content of a stored memory."""
 
     def pause(self) -> None:
         """Wait a moment before asking again."""
@@ -50,26 +56,39 @@ class Summary:
 
 
 class Journal:
-    """Which batches have been published, in a file beside the source, so that a later run need not do it again."""
+    """Which batches have been published, in a file beside the source, so that a later run need not do it again.
 
-    def __init__(self, path: Path) -> None:
-        self._path = path
-        lines = path.read_text().splitlines() if path.exists() else []
-        records = [json.loads(line) for line in lines if line.endswith("}")]
+    A journal belongs to one source and one destination: what one system was sent, another one lacks.
+    """
+
+    def __init__(self, source: Path, destination: str) -> None:
+        self.path = (
+            source.parent / f"{source.name}.{hashlib.sha256(destination.encode()).hexdigest()[:8]}.import-journal"
+        )
+        text = self.path.read_text() if self.path.exists() else ""
+        whole = text[: text.rfind("\n") + 1]
+        if whole != text:  # the last line was being written when the run before ended
+            self.path.write_text(whole)
+        records = [json.loads(line) for line in whole.splitlines()]
         self._known = {record["batch"]: [UUID(one) for one in record["request_ids"]] for record in records}
 
-    def published(self, digest: str) -> list[UUID] | None:
-        """The request ids under which a batch was published before."""
-        return self._known.get(digest)
+    @property
+    def resumed(self) -> int:
+        """How many batches a run before has published."""
+        return len(self._known)
 
-    def record(self, digest: str, request_ids: Sequence[UUID]) -> None:
+    def published(self, batch: str) -> list[UUID] | None:
+        """The request ids under which a batch was published before."""
+        return self._known.get(batch)
+
+    def record(self, batch: str, request_ids: Sequence[UUID]) -> None:
         """Note that a batch is published."""
-        with self._path.open("a") as file:
-            file.write(json.dumps({"batch": digest, "request_ids": [str(one) for one in request_ids]}) + "\n")
+        with self.path.open("a") as file:
+            file.write(json.dumps({"batch": batch, "request_ids": [str(one) for one in request_ids]}) + "\n")
 
     def finish(self) -> None:
         """Everything has an outcome: the next import of the same file begins anew."""
-        self._path.unlink(missing_ok=True)
+        self.path.unlink(missing_ok=True)
 
 
 @dataclass
@@ -79,38 +98,69 @@ class _Batch:
     open: set[UUID]
 
 
+@dataclass
+class _After:
+    """What is said of memories once they are stored, because an ingest cannot say it."""
+
+    stored: dict[str, tuple[UUID, IngestState]] = field(default_factory=dict)
+    """By content hash: the memory, and whether it is new."""
+    successors: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """By content hash: where it was read, and the content hash of what replaces it."""
+    tags: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
+    """By content hash: where it was read, and its tags where those that its text names are not among them."""
+
+    def note(self, item: Item, memory: MemoryInput) -> None:
+        """Note what an item says of a memory to come."""
+        key = content_hash(memory.content)
+        if item.superseded_by_hash:
+            self.successors[key] = item.source, item.superseded_by_hash
+        if item.exact_tags is not None and set(tags_of(memory.content)) - set(item.exact_tags):
+            self.tags[key] = item.source, item.exact_tags
+
+    def changes(self) -> Iterator[tuple[str, UUID, MemoryChange]]:
+        """Where each was read, which memory, and what about it."""
+        for key, (source, tags) in self.tags.items():
+            memory_id, state = self.stored.get(key, (None, None))
+            if memory_id and state is IngestState.STORED:
+                yield source, memory_id, MemoryChange(tags=tags)
+        for key, (source, successor) in self.successors.items():
+            if key in self.stored and successor in self.stored:
+                yield source, self.stored[key][0], MemoryChange(superseded_by=self.stored[successor][0])
+
+
 def run(items: Iterable[Item], destination: Destination, journal: Journal, progress: Callable[[int], None]) -> Summary:
     """Send every item and follow it to its outcome; `progress` hears how many more are final."""
-    summary = Summary()
-    stored: dict[str, UUID] = {}
-    successors: dict[str, str] = {}
+    summary, after = Summary(), _After()
     under_way: list[_Batch] = []
 
     def settle(down_to: int) -> None:
         while len(under_way) > down_to:
             for batch in under_way:
-                progress(_follow(batch, destination, summary, stored))
+                progress(_follow(batch, destination, summary, after))
             under_way[:] = [batch for batch in under_way if batch.open]
             if len(under_way) > down_to:
                 destination.pause()
 
-    for batch in _batches(items, summary, successors, progress):
-        digest = hashlib.sha256("".join(content_hash(one.content) for _, one in batch).encode()).hexdigest()
-        request_ids = journal.published(digest)
+    for number, batch in enumerate(_batches(items, summary, after, progress)):
+        contents = hashlib.sha256("".join(content_hash(one.content) for _, one in batch).encode())
+        key = f"{number} {contents.hexdigest()}"
+        request_ids = journal.published(key)
         if request_ids is None:
             request_ids = destination.send([one for _, one in batch])
-            journal.record(digest, request_ids)
+            journal.record(key, request_ids)
         under_way.append(_Batch(batch, request_ids, set(request_ids)))
         settle(WINDOW)
     settle(0)
-    for old, new in successors.items():
-        if old in stored and new in stored:
-            destination.supersede(stored[old], stored[new])
+    for source, memory_id, change in after.changes():
+        try:
+            destination.change(memory_id, change)
+        except (InvalidRequest, NotFound, Conflict) as exc:
+            summary.failures.append({"source": source, "error": f"stored, but not all of it: {exc}"})
     journal.finish()
     return summary
 
 
-def _follow(batch: _Batch, destination: Destination, summary: Summary, stored: dict[str, UUID]) -> int:
+def _follow(batch: _Batch, destination: Destination, summary: Summary, after: _After) -> int:
     """How many of the batch's requests have reached their outcome since it was last asked."""
     outcomes = destination.outcomes(sorted(batch.open))
     count = 0
@@ -121,7 +171,7 @@ def _follow(batch: _Batch, destination: Destination, summary: Summary, stored: d
         batch.open.discard(request_id)
         count += 1
         if memory_id is not None:
-            stored[content_hash(memory.content)] = memory_id
+            after.stored.setdefault(content_hash(memory.content), (memory_id, state))
             summary.states[state] += 1
         else:
             summary.fail(item.source, error or state)
@@ -129,7 +179,7 @@ def _follow(batch: _Batch, destination: Destination, summary: Summary, stored: d
 
 
 def _batches(
-    items: Iterable[Item], summary: Summary, successors: dict[str, str], progress: Callable[[int], None]
+    items: Iterable[Item], summary: Summary, after: _After, progress: Callable[[int], None]
 ) -> Iterator[list[tuple[Item, MemoryInput]]]:
     """The items that can be sent, in batches that one message takes; the others are failures at once."""
     batch: list[tuple[Item, MemoryInput]] = []
@@ -143,12 +193,12 @@ def _batches(
             summary.fail(item.source, str(exc))
             progress(1)
             continue
-        if item.superseded_by_hash:
-            successors[content_hash(memory.content)] = item.superseded_by_hash
-        if batch and (len(batch) == BATCH_LIMIT or size + len(memory.content) > BATCH_CHARACTERS):
+        after.note(item, memory)
+        weight = len(memory.model_dump_json().encode())
+        if batch and (len(batch) == BATCH_LIMIT or size + weight > BATCH_BYTES):
             yield batch
             batch, size = [], 0
         batch.append((item, memory))
-        size += len(memory.content)
+        size += weight
     if batch:
         yield batch

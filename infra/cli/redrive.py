@@ -17,8 +17,10 @@ def _age(context: click.Context, parameter: click.Parameter, value: str | None) 
     if value is None:
         return None
     number, unit = value[:-1], value[-1:]
-    if not number.isdigit() or unit not in _UNITS:
-        raise click.BadParameter(f"must be a number and m, h or d, such as 90m, 12h or 7d; got {value!r}")
+    if not (number.isascii() and number.isdigit() and len(number) <= 6) or unit not in _UNITS:
+        raise click.BadParameter(
+            f"must be a number of at most six digits and m, h or d, such as 90m, 12h or 7d; got {value!r}"
+        )
     return timedelta(seconds=int(number) * _UNITS[unit])
 
 

@@ -69,3 +69,47 @@ def test_a_batch_is_accepted_whole_or_not_at_all(dev: DevServer) -> None:
     assert "memories must have at most 100 items, got 101" in dev.error(
         "ingest_memories", {"memories": [*memories, memories[0]]}
     )
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("notes.txt", '{"content": "x", "timestamp": "2026-05-20T12:00:00Z"}\n', "holds no memory, read as chronicle"),
+        ("empty.dir", None, "holds no memory, read as markdown"),
+        ("pipe", "", "is no file: import reads it twice"),
+    ],
+)
+def test_an_import_of_nothing_is_no_success(
+    dev: DevServer, tmp_path: Path, name: str, text: str | None, said: str
+) -> None:
+    path = tmp_path / name
+    if text is None:
+        path.mkdir()
+    elif name == "pipe":
+        path = Path("/dev/stdin")
+    else:
+        path.write_text(text)
+    done = subprocess.run(
+        [COMMAND, "import", path, "--data-dir", dev.directory / "data"],
+        input='{"content": "x", "timestamp": "2026-05-20T12:00:00Z"}\n',
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=60,
+    )
+    assert done.returncode == 1
+    assert said in done.stderr
+    assert done.stdout == ""
+
+
+def test_what_was_changed_after_the_ingest_arrives_elsewhere_as_it_was_left(own_dev: DevServer, tmp_path: Path) -> None:
+    own_dev.start()
+    memory_id = own_dev.outcome(own_dev.ingest("TITLE: T\nTAGS: alpha, beta\nx"))["memory_id"]
+    own_dev.call("update_memory", {"id": memory_id, "tags": ["gamma"], "title": "U"})
+    first, second, other = tmp_path / "1.jsonl", tmp_path / "2.jsonl", tmp_path / "other"
+    _run("export", "--output", first, "--data-dir", own_dev.directory / "data")
+    assert _run("import", first, "--data-dir", other).stdout == "1 stored, 0 duplicate, 0 failed.\n"
+    _run("export", "--output", second, "--data-dir", other)
+    exported, again = (json.loads(path.read_text()) for path in (first, second))
+    assert again["tags"] == exported["tags"] == ["gamma"]
+    assert again["title"] == exported["title"] == "U"

@@ -70,6 +70,8 @@ def _check_json(value: object, depth: int) -> None:
         storable(value)
     elif isinstance(value, Mapping):
         for key, item in value.items():
+            if not isinstance(key, str):
+                raise ValueError(f"must have strings as its keys, got {_show(key)}")
             storable(key)
             _check_json(item, depth + 1)
     elif isinstance(value, list):
@@ -77,8 +79,11 @@ def _check_json(value: object, depth: int) -> None:
             _check_json(item, depth + 1)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"must hold finite numbers, got {value}")
-    elif isinstance(value, int) and not -(2**63) <= value < 2**64:
-        raise ValueError("must hold integers of at most 64 bits; send a larger one as a string")
+    elif isinstance(value, int | float) and not -(2**63) <= value < 2**64:
+        # A float of that size has no fraction, and comes back as the integer it is.
+        raise ValueError("must hold numbers of at most 64 bits; send a larger one as a string")
+    elif value is not None and not isinstance(value, int | float):
+        raise ValueError(f"must hold what JSON has, got {_show(value)}")
 
 
 def uuid(value: object) -> object:

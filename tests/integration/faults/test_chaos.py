@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from infra.cli import importer
+from infra.cli.destinations import OverPubSub
 from infra.cli.formats import Item
-from infra.cli.import_ import OverPubSub
 from mnemosyne.backends import Backends
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.integration.faults.conftest import Cloud
@@ -25,7 +25,7 @@ class Hurried(OverPubSub):
         super().__init__(system, namespace)
         self._deadline = time.monotonic() + SECONDS
 
-    def pause(self) -> None:
+    def pause(self, seconds: float = 0.0) -> None:
         assert time.monotonic() < self._deadline, f"not all are final within {SECONDS:.0f} s"
         super().pause()
 
@@ -64,7 +64,8 @@ def test_ten_thousand_memories_are_stored_once_each_while_everything_fails(cloud
     cloud.gemini.fault = fails_one_call_in_twenty
     with ThreadPoolExecutor(1) as pool:
         destination = Hurried(cloud.system, cloud.namespace)
-        importing = pool.submit(importer.run, items, destination, importer.Journal(tmp_path / "journal"), progress)
+        journal = importer.Journal(tmp_path / "source", destination.name)
+        importing = pool.submit(importer.run, items, destination, journal, progress)
         for count, fault in plan:
             wait_until(lambda count=count: final >= count, f"{count} are final", seconds=SECONDS)  # type: ignore[misc]
             fault()

@@ -1,5 +1,6 @@
 """What comes from outside: accepted as values, or refused in words that say how to mend it."""
 
+from datetime import date
 from typing import Annotated, Any
 
 import pytest
@@ -51,7 +52,10 @@ def test_good_input_becomes_a_value() -> None:
         ({"tags": ["a"] * 51}, "tags must have at most 50 items, got 51"),
         ({"metadata": []}, "metadata must be an object, got []"),
         ({"metadata": {"a": ["\x00"]}}, "metadata must not contain NUL (U+0000), found at character 0"),
-        ({"metadata": {"a": 2**64}}, "metadata must hold integers of at most 64 bits; send a larger one as a string"),
+        ({"metadata": {"a": 2**64}}, "metadata must hold numbers of at most 64 bits; send a larger one as a string"),
+        ({"metadata": {"a": 1e22}}, "metadata must hold numbers of at most 64 bits; send a larger one as a string"),
+        ({"metadata": {"a": [date(2026, 5, 20)]}}, 'metadata must hold what JSON has, got "2026-05-20"'),
+        ({"metadata": {"a": {1: 2}}}, "metadata must have strings as its keys, got 1"),
         ({"metadata": {"a": float("nan")}}, "metadata must hold finite numbers, got nan"),
         ({"metadata": NESTED}, "metadata must be nested at most 20 levels deep"),
         ({"metadata": {"a": "x" * 70_000}}, "metadata must be at most 65,536 bytes of JSON, got 70,009"),

@@ -15,6 +15,7 @@ from mnemosyne.domain.chronicle import unite_tags
 from mnemosyne.domain.memory import ExportedMemory, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import parse
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import new_id
 
 CHRONICLE = "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nTITLE: Example\nTAGS: a, b\nBODY: …\n[[[CHRONICLE_END]]]"
@@ -135,3 +136,56 @@ def test_line_ends_are_kept_as_they_are(tmp_path: Path) -> None:
     path.write_bytes(b"---\r\ndate: 2026-05-20\r\n---\r\none\r\ntwo\rthree\n")
     (item,) = _read(path, "markdown")
     assert item.arguments == {"content": "one\r\ntwo\rthree\n", "timestamp": "2026-05-20T00:00:00Z"}
+
+
+def test_a_chronicle_without_its_end_is_a_failure_and_the_next_one_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "c.txt"
+    path.write_text(f"{CHRONICLE}\n[[[CHRONICLE_START]]]\nTS: 2026-05-20\ncut off\n{CHRONICLE}\n")
+    first, cut, last = _read(path, "chronicle")
+    assert first.arguments and last.arguments and first.arguments["content"] == last.arguments["content"] == CHRONICLE
+    assert (cut.arguments, cut.problem) == (None, "the chronicle has no [[[CHRONICLE_END]]]")
+
+
+def test_dates_in_front_matter_are_kept_as_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "n.md"
+    path.write_text("---\ntimestamp: 2026-05-20\nmetadata:\n  due: 2026-06-01\n  7: [2026-06-02]\n---\nx")
+    (item,) = _read(path, "markdown")
+    assert item.arguments
+    assert item.arguments["metadata"] == {"due": "2026-06-01", "7": ["2026-06-02"]}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"metadata": "text"}, {"created_at": 1e20}, {"created_at": -1e20}, {"created_at": 1e308}, {"tags": {"a": 1}}],
+)
+def test_one_bad_entry_does_not_fail_its_neighbours(tmp_path: Path, entry: dict[str, Any]) -> None:
+    path = tmp_path / "e.json"
+    good = {"content": "good", "created_at": 1_770_000_000}
+    path.write_text(json.dumps({"memories": [{**good, **entry}, good]}))
+    bad, last = _read(path, "mcp-memory-service")
+    with pytest.raises(InvalidRequest):
+        if bad.arguments is None:
+            raise InvalidRequest(bad.problem)
+        parse(MemoryInput, bad.arguments)
+    assert _again(last).content == "good"
+
+
+def test_a_line_nested_without_end_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "n.jsonl"
+    path.write_text("[" * 100_000 + "\n" + json.dumps({"content": "x", "superseded_by_hash": ["y"]}) + "\n")
+    assert [item.arguments for item in _read(path, "jsonl")] == [None, None]
+
+
+def test_of_an_export_the_tags_are_all_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "n.jsonl"
+    path.write_text(to_jsonl(_exported("TAGS: a, b", tags=("c",))) + '{"content": "x", "tags": ["c"]}\n')
+    assert [item.exact_tags for item in _read(path, "jsonl")] == [("c",), None]
+
+
+@pytest.mark.parametrize("break_", ["\x85", "\u2028", "\u2029"])
+def test_line_breaks_that_only_yaml_knows_survive_a_markdown_file(tmp_path: Path, break_: str) -> None:
+    memory = _exported("x", metadata={"k": f"v{break_}w"})
+    name, text = to_markdown(memory)
+    (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+    (item,) = _read(tmp_path / name, "markdown")
+    assert _again(item).metadata == memory.metadata

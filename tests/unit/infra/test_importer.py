@@ -1,5 +1,6 @@
 """Bulk import: every item ends counted once, and an interrupted run goes on without sending twice."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from uuid import UUID
@@ -8,19 +9,22 @@ import pytest
 
 from infra.cli.formats import Item
 from infra.cli.importer import Journal, run
-from mnemosyne.domain.memory import IngestState, content_hash
+from mnemosyne.domain.memory import IngestState, MemoryChange, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.errors import Conflict
 from mnemosyne.ids import new_id
 
 
 class FakeDestination:
     """Settles each request at the second question; content seen before is a duplicate, poison fails."""
 
+    name = "here"
+
     def __init__(self, dies_after: int = 1_000_000) -> None:
         self.sent: list[str] = []
         self.requests: dict[UUID, str] = {}
         self.memories: dict[str, UUID] = {}
-        self.superseded: list[tuple[UUID, UUID]] = []
+        self.changes: list[tuple[UUID, MemoryChange]] = []
         self.questions = 0
         self.dies_after = dies_after
 
@@ -45,8 +49,10 @@ class FakeDestination:
         state = IngestState.DUPLICATE if content in self.memories else IngestState.STORED
         return state, self.memories.setdefault(content, new_id()), None
 
-    def supersede(self, memory_id: UUID, successor: UUID) -> None:
-        self.superseded.append((memory_id, successor))
+    def change(self, memory_id: UUID, change: MemoryChange) -> None:
+        if change.superseded_by == memory_id:
+            raise Conflict("a circle")
+        self.changes.append((memory_id, change))
 
     def pause(self) -> None:
         """No time passes here."""
@@ -59,7 +65,7 @@ def _items(*contents: str) -> list[Item]:
 def test_every_item_is_counted_once_and_the_bar_ends_full(tmp_path: Path) -> None:
     items = [*_items(*(f"memory {n}" for n in range(250)), "memory 0", "poison"), Item("f:x", None, "not JSON")]
     steps: list[int] = []
-    summary = run(items, FakeDestination(), Journal(tmp_path / "j"), steps.append)
+    summary = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), steps.append)
     assert summary.states == {"stored": 250, "duplicate": 1, "failed": 2}
     assert sum(steps) == len(items)
     assert summary.failures == [
@@ -71,7 +77,7 @@ def test_every_item_is_counted_once_and_the_bar_ends_full(tmp_path: Path) -> Non
 def test_an_item_that_breaks_the_rules_is_a_failure_and_is_not_sent(tmp_path: Path) -> None:
     destination = FakeDestination()
     bad = Item("f:1", {"content": "x", "timestamp": "yesterday"})
-    summary = run([bad, *_items("good")], destination, Journal(tmp_path / "j"), lambda count: None)
+    summary = run([bad, *_items("good")], destination, Journal(tmp_path / "j", "here"), lambda count: None)
     assert destination.sent == ["good"]
     assert "timestamp must be RFC 3339" in summary.failures[0]["error"]
 
@@ -80,18 +86,86 @@ def test_an_interrupted_import_goes_on_without_sending_again(tmp_path: Path) -> 
     items = _items(*(f"memory {n}" for n in range(5_000)))
     first = FakeDestination(dies_after=2_500)
     with pytest.raises(KeyboardInterrupt):
-        run(items, first, Journal(tmp_path / "j"), lambda count: None)
+        run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
     second = FakeDestination()
     second.requests = dict(first.requests)
-    summary = run(items, second, Journal(tmp_path / "j"), lambda count: None)
+    summary = run(items, second, Journal(tmp_path / "j", "here"), lambda count: None)
     assert sorted(first.sent + second.sent) == sorted(f"memory {n}" for n in range(5_000))
     assert summary.states["stored"] == 5_000
-    assert not (tmp_path / "j").exists()
+    assert list(tmp_path.iterdir()) == []
 
 
 def test_supersession_is_restored_once_both_are_stored(tmp_path: Path) -> None:
     destination = FakeDestination()
     old, new = _items("old", "new")
     old = Item(old.source, old.arguments, superseded_by_hash=content_hash("new"))
-    run([old, new], destination, Journal(tmp_path / "j"), lambda count: None)
-    assert destination.superseded == [(destination.memories["old"], destination.memories["new"])]
+    run([old, new], destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    successor = MemoryChange(superseded_by=destination.memories["new"])
+    assert destination.changes == [(destination.memories["old"], successor)]
+
+
+def test_a_supersession_that_is_refused_is_told_and_the_others_are_restored(tmp_path: Path) -> None:
+    destination = FakeDestination()
+    circle, old, new = _items("circle", "old", "new")
+    circle = Item(circle.source, circle.arguments, superseded_by_hash=content_hash("circle"))
+    old = Item(old.source, old.arguments, superseded_by_hash=content_hash("new"))
+    summary = run([circle, old, new], destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.failures == [{"source": circle.source, "error": "stored, but not all of it: a circle"}]
+    assert summary.states == {"stored": 3}
+    assert [memory_id for memory_id, _ in destination.changes] == [destination.memories["old"]]
+
+
+def test_tags_that_were_removed_before_the_export_do_not_come_back_out_of_the_text(tmp_path: Path) -> None:
+    destination = FakeDestination()
+    arguments = {"content": "TAGS: a, b", "timestamp": "2026-05-20T12:00:00Z", "tags": ["c"]}
+    run([Item("f:1", arguments, exact_tags=("c",))], destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert destination.changes == [(destination.memories["TAGS: a, b"], MemoryChange(tags=("c",)))]
+
+
+def test_what_one_destination_was_sent_another_one_is_sent_too(tmp_path: Path) -> None:
+    items = _items(*(f"memory {n}" for n in range(3_000)))
+    with pytest.raises(KeyboardInterrupt):
+        run(items, FakeDestination(dies_after=2_500), Journal(tmp_path / "j", "here"), lambda count: None)
+    there = FakeDestination()
+    summary = run(items, there, Journal(tmp_path / "j", "there"), lambda count: None)
+    assert len(there.sent) == summary.states["stored"] == 3_000
+
+
+def test_a_line_that_was_being_written_when_the_run_ended_is_sent_again(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "j", "here")
+    journal.record("one", [new_id()])
+    journal.record("two", [new_id()])
+    journal.path.write_text(journal.path.read_text()[:-20])
+    resumed = Journal(tmp_path / "j", "here")
+    assert (resumed.resumed, resumed.published("two")) == (1, None)
+    resumed.record("two", [new_id()])
+    assert Journal(tmp_path / "j", "here").resumed == 2
+
+
+def test_equal_batches_are_counted_each_for_itself_after_an_interruption(tmp_path: Path) -> None:
+    items = _items(*(f"memory {n}" for n in range(100))) * 2 + _items(*(f"more {n}" for n in range(2_800)))
+    first = FakeDestination(dies_after=2_500)
+    with pytest.raises(KeyboardInterrupt):
+        run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
+    second = FakeDestination()
+    second.requests = dict(first.requests)
+    summary = run(items, second, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.states == {"stored": 2_900, "duplicate": 100}
+
+
+def test_a_batch_is_no_larger_than_a_request_may_be(tmp_path: Path) -> None:
+    class Weighing(FakeDestination):
+        largest = 0
+
+        def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
+            self.largest = max(self.largest, len(json.dumps([one.model_dump(mode="json") for one in memories])))
+            return super().send(memories)
+
+    destination = Weighing()
+    large = [
+        Item(f"f:{n}", {"content": f"{n}", "timestamp": "2026-05-20T12:00:00Z", "metadata": {"x": "y" * 60_000}})
+        for n in range(100)
+    ]
+    summary = run(large, destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.states == {"stored": 100}
+    assert destination.largest < 4 * 1024 * 1024
