@@ -142,7 +142,8 @@ def holiday(name: str, year: int) -> date | None:
         "valentines day": (2, 14), "st patricks day": (3, 17), "saint patricks day": (3, 17),
         "independence day": (7, 4), "july 4th": (7, 4), "fourth of july": (7, 4), "4th of july": (7, 4),
         "halloween": (10, 31), "christmas eve": (12, 24), "christmas": (12, 25), "christmas day": (12, 25),
-        "xmas": (12, 25), "boxing day": (12, 26), "new years eve": (12, 31), "new year eve": (12, 31),
+        "juneteenth": (6, 19), "veterans day": (11, 11), "all saints day": (11, 1), "new years eve": (12, 31),
+        "xmas": (12, 25), "boxing day": (12, 26), "new year eve": (12, 31),
     }  # fmt: skip
     if name in fixed:
         return date(year, *fixed[name])
@@ -153,6 +154,18 @@ def holiday(name: str, year: int) -> date | None:
             return easter(year) - timedelta(days=2)
         case "easter monday":
             return easter(year) + timedelta(days=1)
+        case "ascension day" | "ascension":
+            return easter(year) + timedelta(days=39)
+        case "pentecost" | "whit sunday" | "whitsun":
+            return easter(year) + timedelta(days=49)
+        case "whit monday" | "pentecost monday":
+            return easter(year) + timedelta(days=50)
+        case "mlk day" | "martin luther king day" | "martin luther king jr day":
+            return _nth_weekday(year, 1, 0, 3)
+        case "presidents day":
+            return _nth_weekday(year, 2, 0, 3)
+        case "columbus day" | "indigenous peoples day":
+            return _nth_weekday(year, 10, 0, 2)
         case "thanksgiving" | "thanksgiving day":
             return _nth_weekday(year, 11, 3, 4)
         case "black friday":

@@ -87,9 +87,9 @@ def _nearest_season(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.season(*grammar.calendar.season_at(first - timedelta(days=1)))
 
 
-@RULES.reading(rf"(?:(?P<which>last|this) )?(?P<name>[a-z0-9'’ -]+?)(?:{OF}{YEAR})?")
+@RULES.reading(rf"(?:(?P<which>last|this) )?(?P<name>[a-z0-9'’. -]+?)(?:{OF}{YEAR})?")
 def _holiday(grammar: Grammar, match: Match) -> Span | None:
-    name = re.sub("['’]", "", match["name"]).replace("-", " ")
+    name = re.sub("['’.]", "", match["name"]).replace("-", " ")
     if holiday(name, 2000) is None or (match["which"] and match["year"]):
         return None
     make: Callable[[int], Span] = lambda year: grammar.calendar.day(cast(date, holiday(name, year)))  # noqa: E731

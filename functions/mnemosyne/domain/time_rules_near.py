@@ -74,9 +74,12 @@ def _ago(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.unit(unit, grammar.calendar.back(unit, count))
 
 
-@RULES.reading(r"(?:a )?few (?P<unit>days|weeks|months|years) ago")
+@RULES.reading(r"(?:a )?few (?P<unit>minutes|hours|days|weeks|months|years) ago")
 def _a_few_ago(grammar: Grammar, match: Match) -> Span:
     unit, calendar = UNITS[match["unit"]], grammar.calendar
+    if unit in ("minute", "hour"):
+        start, end = (calendar.now - timedelta(**{f"{unit}s": count}) for count in (5, 2))
+        return Span(start=start, end=end)
     first, last = calendar.unit(unit, calendar.back(unit, 5)), calendar.unit(unit, calendar.back(unit, 2))
     return Span(start=first.start, end=last.end)
 
@@ -85,7 +88,8 @@ def _a_few_ago(grammar: Grammar, match: Match) -> Span:
     rf"(?:the )?(?:last|past) {N} {UNIT}",
     r"(?:the )?(?:last|past) (?P<n>\d{1,6})(?P<unit>min|h|d|w)",
     rf"(?:the )?(?:last|past) (?P<n>few) {UNIT}",
-    rf"(?:the (?:last|past)|past) {UNIT}",
+    rf"(?:the (?:last|past)|past|this past) {UNIT}",
+    "last (?P<unit>minute|hour|day)",
     "(?P<word>recent|recently|lately)",
 )
 def _rolling(grammar: Grammar, match: Match) -> Span | None:
@@ -107,6 +111,12 @@ def _calendar_unit(grammar: Grammar, match: Match) -> Span:
     steps = {"last": 1, "previous": 1, "this": 0, "current": 0, "next": -1}[match["which"]]
     unit = UNITS[match["unit"]]
     return grammar.calendar.unit(unit, grammar.calendar.back(unit, steps))
+
+
+@RULES.reading(rf"(?:the )?{CALENDAR_UNIT} before last")
+def _before_last(grammar: Grammar, match: Match) -> Span:
+    unit = UNITS[match["unit"]]
+    return grammar.calendar.unit(unit, grammar.calendar.back(unit, 2))
 
 
 @RULES.reading("earlier (?P<text>today|this week|this month|this quarter|this year)")

@@ -6,9 +6,9 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemosyne.domain import time_rules_calendar, time_rules_near
-from mnemosyne.domain.calendar_spans import Calendar, Span
+from mnemosyne.domain.calendar_spans import SEASONS, Calendar, Span
 from mnemosyne.domain.time_grammar import Grammar
-from mnemosyne.domain.time_vocabulary import NUMBERS
+from mnemosyne.domain.time_vocabulary import MONTHS, NUMBERS, ORDINALS, WEEKDAYS
 from mnemosyne.errors import InvalidRequest
 
 _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
@@ -161,13 +161,17 @@ def _range(text: str, grammar: Grammar) -> Span | None:
     return None
 
 
-# Words that begin or are a time expression within a question. Bare months, seasons and weekdays are left out:
-# "may", "march", "fall" and "sun" mean other things more often.
+# Words that are a time expression within a question, and words that may begin one of several. A month, season or
+# weekday by itself is none: "may", "march", "fall" and "sun" mean other things more often.
 _ALONE = frozenset({"today", "yesterday", "tonight", "recently", "lately"})
-_CUES = _ALONE | {
+_CUES = {
+    *_ALONE, *NUMBERS, *ORDINALS, *MONTHS, *WEEKDAYS, *SEASONS, "q1", "q2", "q3", "q4", "h1", "h2",
     "last", "this", "past", "previous", "since", "before", "after", "until", "till", "between", "from", "during", "in",
-    "on", "at", "over", "within", "the", "earlier", "early", "late", "mid", "a", "an", "few", "couple",
+    "on", "at", "over", "within", "the", "earlier", "early", "late", "mid", "few",
 }  # fmt: skip
+_WHOLE_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
+_PART_OF_A_YEAR = re.compile(r"(half|quarter)\b")
+_OF_WHICH_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)\b")
 _EXPRESSION_WORDS = 9
 _QUESTION_WORDS = 60
 
@@ -180,10 +184,9 @@ def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tu
     for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
         for start in range(len(words) - length + 1):
             candidate = words[start : start + length]
-            first = candidate[0].casefold().strip("?.!,")
-            if first not in (_CUES if length > 1 else _ALONE) and not first[:1].isdigit() and first not in NUMBERS:
-                continue
             expression = " ".join(candidate).strip("?.!,")
+            if not _may_be_meant(expression.casefold()):
+                continue
             try:
                 resolve(expression, now=now, timezone=timezone)
             except InvalidRequest:
@@ -191,3 +194,15 @@ def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tu
             rest = " ".join(words[:start] + words[start + length :]).strip(" ?.!,")
             return expression, rest
     return None
+
+
+def _may_be_meant(expression: str) -> bool:
+    """Whether words within a question are likely to tell a time, should they be understood as one."""
+    first, *more = expression.split() or [""]
+    if not more:
+        return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None
+    if first == "from" and not _SEPARATORS.search(expression):
+        return False  # "notes from last week" are last week's, not all since then
+    if _PART_OF_A_YEAR.search(expression) and not _OF_WHICH_YEAR.search(expression):
+        return False  # of a book, it may be
+    return first.strip(".,") in _CUES or first[:1].isdigit()
