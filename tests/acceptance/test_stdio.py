@@ -58,30 +58,59 @@ def test_beside_dev_both_see_the_same_memories(own_dev: DevServer) -> None:
 
 
 def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(tmp_path: Path) -> None:
+    deep = '{"x": ' * 150 + "1" + "}" * 150
     lines = {
-        "{broken": (None, -32700, "Parse error: Expecting property name"),
-        '{"id": 5}': (5, -32600, 'jsonrpc must be "2.0"'),
-        '[{"jsonrpc": "2.0", "id": 6, "method": "ping"}]': (None, -32600, "there are no batches over stdio"),
-        '{"jsonrpc": "2.0", "id": "x", "method": 5}': ("x", -32600, "method must be a string"),
-        '{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "n", "arguments": "{}"}}': (
+        b"{broken": (None, -32700, "Parse error: Expecting property name"),
+        b'{"jsonrpc": "2.0", "id": 1, "method": "\xff"}': (None, -32700, "Parse error: 'utf-8' codec can't decode"),
+        b'{"id": 5}': (5, -32600, 'jsonrpc must be "2.0"'),
+        b"null": (None, -32600, "it must be a JSON-RPC object"),
+        b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}': (None, -32600, "id must be a string or an integer"),
+        b'[{"jsonrpc": "2.0", "id": 6, "method": "ping"}]': (None, -32600, "there are no batches over stdio"),
+        b'{"jsonrpc": "2.0", "id": "x", "method": 5}': ("x", -32600, "method must be a string"),
+        b'{"jsonrpc": "2.0", "id": 7, "method": "tools/call", "params": {"name": "n", "arguments": "{}"}}': (
             (7, -32600, "params.arguments must be an object")
         ),
-        '{"jsonrpc": "2.0", "id": 8, "method": "m", "params": {"text": "\\ud800"}}': (
+        b'{"jsonrpc": "2.0", "id": 8, "method": "m", "params": {"text": "\\ud800"}}': (
             (8, -32600, "found the lone surrogate U+D800")
+        ),
+        f'{{"jsonrpc": "2.0", "id": 9, "method": "m", "params": {deep}}}'.encode(): (
+            (9, -32600, "nested at most 100 levels deep")
         ),
     }
     with subprocess.Popen(
-        [COMMAND, "stdio", "--data-dir", tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+        [COMMAND, "stdio", "--data-dir", tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE
     ) as process:
         assert process.stdin and process.stdout
         for line, (identifier, code, message) in lines.items():
-            process.stdin.write(f"\n{line}\n")  # an empty line is none of anyone's
+            process.stdin.write(b"\n" + line + b"\n")  # an empty line is none of anyone's
             process.stdin.flush()
             answer = json.loads(process.stdout.readline())
             assert (answer["id"], answer["error"]["code"]) == (identifier, code)
             assert message in answer["error"]["message"]
-        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 9, "method": "tools/list"}) + "\n")
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 10, "method": "tools/list"}).encode() + b"\n")
         process.stdin.flush()
-        assert json.loads(process.stdout.readline())["id"] == 9
+        assert json.loads(process.stdout.readline())["id"] == 10
         process.stdin.close()
         assert process.wait(60) == 0
+
+
+def test_what_was_asked_before_the_input_ended_is_answered(tmp_path: Path) -> None:
+    info = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "x", "version": "1"}}
+    memory = {"content": "the last words", "timestamp": "2026-05-20T12:00:00Z"}
+    asked: list[dict[str, Any]] = [
+        {"id": 1, "method": "initialize", "params": info},
+        {"method": "notifications/initialized"},
+        {"id": 2, "method": "tools/call", "params": {"name": "ingest_memory", "arguments": memory}},
+        {"id": 3, "method": "tools/call", "params": {"name": "memory_stats", "arguments": {}}},
+    ]
+    done = subprocess.run(
+        [COMMAND, "stdio", "--data-dir", tmp_path],
+        input="".join(json.dumps({"jsonrpc": "2.0", **one}) + "\n" for one in asked),
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=120,
+    )
+    answers = {one["id"]: one["result"] for one in map(json.loads, done.stdout.splitlines())}
+    assert answers.keys() == {1, 2, 3}
+    assert answers[2]["structuredContent"]["status"] == "queued"

@@ -100,11 +100,20 @@ def _instant(value: object) -> object:
     return instant(value) if isinstance(value, str) else value
 
 
+def _whole(value: object) -> object:
+    """A number without a fraction as the integer that JSON Schema takes it for."""
+    return int(value) if isinstance(value, float) and value.is_integer() else value
+
+
+Integer = Annotated[int, BeforeValidator(_whole, json_schema_input_type=int)]
 Text = Annotated[str, AfterValidator(storable)]
+Filled = Annotated[Text, AfterValidator(_not_blank)]
 Content = Annotated[
     str, Field(min_length=1, max_length=CONTENT_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
 ]
-Title = Annotated[str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable)]
+Title = Annotated[
+    str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
+]
 Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), AfterValidator(_no_empty_tag)]
 Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_storable_json)]
@@ -141,7 +150,7 @@ def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
         case "missing":
             return f"{name} is required"
         case "extra_forbidden":
-            return f"{name} is not an argument{of and f' of {of}'}; it takes {', '.join(model.model_fields)}"
+            return f"{name} is not an argument{of and f' of {of}'}; it takes {', '.join(model.model_fields) or 'none'}"
         case "value_error":
             reason = str(context["error"])
             return f"{name} {reason}" if name else reason

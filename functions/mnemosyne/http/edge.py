@@ -5,6 +5,7 @@ from typing import Any
 
 import anyio
 import mcp_types
+from mcp_types.version import SUPPORTED_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -17,6 +18,8 @@ from mnemosyne.observability import trace
 
 MCP_PATH = "/mcp"
 BODY_BYTES = 4 * 1024 * 1024
+DRAINED_BYTES = 32 * 1024 * 1024
+"""What Cloud Run takes of a request at most."""
 BODY_SECONDS = 30
 """How long a body may take to arrive: one that drips in keeps a place that others wait for."""
 BATCH_REQUESTS = 50
@@ -47,6 +50,7 @@ class McpEdge:
         """The response where one is made here; None once the protocol's server has sent its own."""
         refused = _refusal(scope, headers)
         if refused is not None:
+            await _drain(receive)
             return refused
         caller = await self._access.admit(scope, headers)
         if isinstance(caller, Response):
@@ -64,6 +68,10 @@ class McpEdge:
             return _error(400, str(exc), code=mcp_types.PARSE_ERROR)
         if problem := jsonrpc.problem(posted):
             return _error(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(posted))
+        if (unsupported := _unsupported(headers, posted)) is not None:
+            return unsupported
+        if _completed(posted):
+            body = json.dumps(posted).encode()
         if (refused := self._access.restrict(scope, headers, caller, posted)) is not None:
             return refused
         with acting(caller):
@@ -133,17 +141,50 @@ def _refusal(scope: Scope, headers: Headers) -> Response | None:
 
 
 async def _read(receive: Receive) -> bytes | None:
-    """The whole body; None once it is too large."""
+    """The whole body; None where it is too large."""
     body = bytearray()
     while True:
         message = await receive()
         if message["type"] != "http.request":
             return bytes(body)
         body += message.get("body", b"")
+        more = message.get("more_body", False)
         if len(body) > BODY_BYTES:
+            if more:
+                await _drain(receive)
             return None
-        if not message.get("more_body", False):
+        if not more:
             return bytes(body)
+
+
+async def _drain(receive: Receive) -> None:
+    """Let a client that is still sending finish: many look at an answer only then. Bounded in time and size."""
+    left = DRAINED_BYTES
+    with anyio.move_on_after(BODY_SECONDS):
+        while left > 0:
+            message = await receive()
+            left -= len(message.get("body", b""))
+            if message["type"] != "http.request" or not message.get("more_body", False):
+                return
+
+
+def _unsupported(headers: Headers, posted: Any) -> Response | None:
+    """The answer to a request under a revision that nobody knows; where it says more of itself, the SDK judges it."""
+    revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
+    if revision in SUPPORTED_PROTOCOL_VERSIONS or not isinstance(posted, dict) or "_meta" in posted.get("params", {}):
+        return None
+    supported = ", ".join(SUPPORTED_PROTOCOL_VERSIONS)
+    message = f"Unsupported protocol version: MCP-Protocol-Version must be one of {supported}, got {revision[:40]!r}"
+    return _error(400, message, code=mcp_types.UNSUPPORTED_PROTOCOL_VERSION, id_=jsonrpc.id_of(posted))
+
+
+def _completed(posted: Any) -> bool:
+    """Add what scripts leave out of their handshake and nobody misses; whether anything was."""
+    if not isinstance(posted, dict) or posted.get("method") != "initialize":
+        return False
+    given = posted.get("params", {})
+    posted["params"] = {"capabilities": {}, "clientInfo": {"name": "unknown", "version": "0"}, **given}
+    return bool(posted["params"] != given)
 
 
 def _replay(body: bytes) -> Receive:

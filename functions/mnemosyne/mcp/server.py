@@ -87,7 +87,11 @@ def call(tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services
     log.info(
         "tool_called", tool=tool.name, namespace=caller.namespace, outcome=outcome, duration_ms=milliseconds(started)
     )
-    return result
+    if tool.deprecated is None:
+        return result
+    if result.is_error and isinstance(said := result.content[0], mcp_types.TextContent):
+        result = _error(f"{said.text}\n{tool.deprecated}")
+    return result.model_copy(update={"meta": {DEPRECATED_META: tool.deprecated}})
 
 
 def _called(
@@ -161,7 +165,6 @@ def _success(reply: Reply) -> mcp_types.CallToolResult:
     return mcp_types.CallToolResult(
         content=[mcp_types.TextContent(type="text", text=block) for block in blocks],
         structured_content=structured,
-        _meta={DEPRECATED_META: reply.deprecated} if reply.deprecated else None,
     )
 
 

@@ -1,70 +1,109 @@
-"""The server over standard input and output, where what is no message is answered too."""
+"""The server over standard input and output: what is no message is answered too, and the last request as the first."""
 
-from typing import Any
+import os
+from collections.abc import AsyncIterator
+from typing import Any, BinaryIO
 
 import anyio
+import anyio.to_thread
 import mcp_types
-from anyio.streams.memory import MemoryObjectSendStream
 from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
-from pydantic import ValidationError
 
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import jsonrpc
 
+LAST_ANSWERS_SECONDS = 30.0
+"""How long answers under way are waited for once the input has ended."""
+
 
 async def serve(server: Server[Any]) -> None:
-    """Serve until the input ends."""
-    async with stdio_server() as (read, write), anyio.create_task_group() as tasks:
-        messages_in, messages = anyio.create_memory_object_stream[SessionMessage | Exception]()
-        tasks.start_soon(_hand_on, read, messages_in, write)
-        await server.run(messages, write, server.create_initialization_options())
+    """Serve until the input has ended and what it asked is answered."""
+    conversation = _Conversation(_standard_input())
+    async with stdio_server(stdin=conversation) as (read, write):  # type: ignore[arg-type]
+        conversation.begin(write)
+        await server.run(read, conversation, server.create_initialization_options())
 
 
-async def _hand_on(read: Any, messages: MemoryObjectSendStream[SessionMessage | Exception], write: Any) -> None:
-    """Hand on what is a message; answer what is not: whoever sent it would wait for ever."""
-    async with messages:
-        async for item in read:
-            refused = _refused_line(item) if isinstance(item, ValidationError) else _refused_request(item)
-            if refused is not None:
-                await write.send(SessionMessage(refused))
-            elif isinstance(item, SessionMessage):
-                await messages.send(item)
+def _standard_input() -> BinaryIO:
+    """The input as bytes, for us alone: whatever is started meanwhile reads from nothing."""
+    ours = os.fdopen(os.dup(0), "rb")
+    nothing = os.open(os.devnull, os.O_RDONLY)
+    os.dup2(nothing, 0)
+    os.close(nothing)
+    return ours
 
 
-def _refused_request(item: SessionMessage | Exception) -> mcp_types.JSONRPCError | None:
-    """The answer to a request that the protocol's parser takes and its server would refuse without a reason."""
-    if not isinstance(item, SessionMessage) or not isinstance(item.message, mcp_types.JSONRPCRequest):
-        return None
-    posted = item.message.model_dump(by_alias=True, exclude_unset=True)
-    return _refusal(posted) if jsonrpc.problem(posted) else None
+class _Conversation:
+    """The lines that are messages, for the protocol's parser to read; and where answers are written.
+
+    A line that is no message is answered here: whoever sent it would wait for ever. The last line is followed by the
+    input's end, on which the server drops what it is doing, so that end is held back until everything is answered.
+    """
+
+    def __init__(self, source: BinaryIO) -> None:
+        self._source = source
+        self._write: Any = None
+        self._begun = anyio.Event()
+        self._asked: set[object] = set()
+        self._answered = anyio.Event()
+
+    def begin(self, write: Any) -> None:
+        """Begin to read, now that answers can be written."""
+        self._write = write
+        self._begun.set()
+
+    async def __aiter__(self) -> AsyncIterator[str]:
+        """Each line that is a message."""
+        await self._begun.wait()
+        while line := await anyio.to_thread.run_sync(self._source.readline, abandon_on_cancel=True):
+            if not line.strip():
+                continue
+            try:
+                posted = jsonrpc.read(line)
+            except InvalidRequest as exc:
+                await self._refuse(mcp_types.PARSE_ERROR, str(exc), None)
+                continue
+            if problem := _problem(posted):
+                await self._refuse(mcp_types.INVALID_REQUEST, f"Invalid request: {problem}", jsonrpc.id_of(posted))
+                continue
+            self._note(posted)
+            yield line.decode()
+        with anyio.move_on_after(LAST_ANSWERS_SECONDS):
+            while self._asked:
+                self._answered = anyio.Event()
+                await self._answered.wait()
+
+    def _note(self, posted: dict[str, Any]) -> None:
+        if "method" in posted and "id" in posted:
+            self._asked.add(posted["id"])
+        if posted.get("method") == "notifications/cancelled":
+            self._asked.discard(posted.get("params", {}).get("requestId"))
+
+    async def _refuse(self, code: int, message: str, identifier: str | int | None) -> None:
+        error = mcp_types.ErrorData(code=code, message=message)
+        await self._write.send(SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=identifier, error=error)))
+
+    async def send(self, item: SessionMessage) -> None:
+        """Write an answer, or whatever else the server sends."""
+        await self._write.send(item)
+        if isinstance(item.message, mcp_types.JSONRPCResponse | mcp_types.JSONRPCError):
+            self._asked.discard(item.message.id)
+            self._answered.set()
+
+    async def aclose(self) -> None:
+        """Write no more."""
+        await self._write.aclose()
+
+    async def __aenter__(self) -> "_Conversation":
+        return self
+
+    async def __aexit__(self, *error: object) -> None:
+        await self.aclose()
 
 
-def _refused_line(error: ValidationError) -> mcp_types.JSONRPCError | None:
-    """The answer to a line that the protocol's parser refused; None to an empty one."""
-    problems = error.errors(include_url=False, include_context=False)
-    if problems[0]["type"] != "json_invalid":
-        return _refusal(
-            next((one["input"] for one in problems if len(one["loc"]) == 1 or one["type"] == "missing"), None)
-        )
-    line = problems[0]["input"]
-    if not line.strip():
-        return None
-    try:
-        return _refusal(jsonrpc.read(line))
-    except InvalidRequest as exc:
-        return _error(mcp_types.PARSE_ERROR, str(exc), None)
-
-
-def _refusal(posted: Any) -> mcp_types.JSONRPCError:
+def _problem(posted: Any) -> str | None:
     if isinstance(posted, list):
-        problem: str | None = "there are no batches over stdio: send one request a line"
-    else:
-        problem = jsonrpc.problem(posted)
-    message = f"Invalid request: {problem or 'it is no JSON-RPC message'}"
-    return _error(mcp_types.INVALID_REQUEST, message, jsonrpc.id_of(posted))
-
-
-def _error(code: int, message: str, identifier: str | int | None) -> mcp_types.JSONRPCError:
-    return mcp_types.JSONRPCError(jsonrpc="2.0", id=identifier, error=mcp_types.ErrorData(code=code, message=message))
+        return "there are no batches over stdio: send one request a line"
+    return jsonrpc.problem(posted)

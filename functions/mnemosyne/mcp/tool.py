@@ -58,8 +58,6 @@ class Reply:
     text: str | None = None
     stored: bool = False
     """Whether the text is what somebody stored, and must not be taken for ours."""
-    deprecated: str | None = None
-    """What to call instead, where the tool was called by an old name."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -77,6 +75,8 @@ class Tool(Generic[ArgumentsT]):
     idempotent: bool = False
     needs_database: bool = True
     """Tools that only publish must not wait behind those that wait for a database connection."""
+    deprecated: str | None = None
+    """What to call instead, where this is an old name."""
 
     @property
     def scope(self) -> Scope:

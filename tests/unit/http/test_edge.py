@@ -3,6 +3,7 @@
 import json
 from typing import Any
 
+import mcp_types
 import pytest
 from starlette.testclient import TestClient
 
@@ -194,3 +195,26 @@ def test_an_id_that_cannot_be_said_back_is_refused_without_it(client: TestClient
 def test_no_depth_of_nesting_is_a_fault_of_ours(client: TestClient, depth: int) -> None:
     body = b'{"jsonrpc": "2.0", "id": 1, "method": "ping", "params": {"a": ' + b"[" * depth + b"]" * depth + b"}}"
     assert _post(client, body).status_code in (200, 400)
+
+
+def test_a_handshake_needs_no_more_than_its_version(client: TestClient) -> None:
+    body = {"jsonrpc": "2.0", "id": 1, "method": "initialize", "params": {"protocolVersion": "2024-11-05"}}
+    assert _post(client, body).json()["result"]["protocolVersion"] == "2024-11-05"
+
+
+def test_a_revision_that_nobody_knows_is_refused_by_name(client: TestClient) -> None:
+    response = _post(client, LIST, **{"MCP-Protocol-Version": "1999-01-01"})
+    assert response.status_code == 400
+    error = response.json()["error"]
+    assert error["code"] == mcp_types.UNSUPPORTED_PROTOCOL_VERSION
+    assert "2026-07-28, got '1999-01-01'" in error["message"]
+
+
+def test_json_nested_too_deeply_is_refused_under_its_id(client: TestClient) -> None:
+    params: dict[str, Any] = {}
+    for _ in range(150):
+        params = {"x": params}
+    response = _post(client, {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": params})
+    assert response.status_code == 400
+    assert response.json()["id"] == 7
+    assert "nested at most 100 levels deep" in response.text

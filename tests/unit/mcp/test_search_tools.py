@@ -282,3 +282,24 @@ def test_the_list_of_tools_stays_small_enough_to_carry_along() -> None:
 def test_an_empty_time_is_refused_and_never_dropped(services: FakeServices, name: str) -> None:
     for tool in ("memory_search", "retrieve_memories"):
         assert name in _error(services, tool, query="tea", **{name: ""})
+
+
+def test_an_old_name_says_what_to_call_instead_where_it_fails_too(services: FakeServices) -> None:
+    result = _raw(services, "recall_by_timeframe", start_date="x")
+    assert result.is_error
+    (said,) = result.content
+    assert isinstance(said, mcp_types.TextContent)
+    _, note = said.text.split("\n")
+    assert note.startswith("recall_by_timeframe is deprecated: call memory_search(after, before")
+    assert result.meta == {DEPRECATED_META: note}
+
+
+def test_errors_name_the_argument_that_was_given(services: FakeServices) -> None:
+    assert _error(services, "exact_match_retrieve", content=" ").startswith("content must contain at least one")
+    assert _error(services, "memory_search", query="tea", timezone="Nowhere").startswith("timezone must be an IANA")
+    assert _error(services, "memory_stats", x=1) == "x is not an argument of memory_stats; it takes none"
+
+
+def test_a_number_without_a_fraction_is_an_integer(services: FakeServices) -> None:
+    assert _call(services, "memory_search", query="tea", limit=2.0)["total"] == 2
+    assert _error(services, "memory_search", query="tea", limit=2.5) == "limit must be an integer, got 2.5"

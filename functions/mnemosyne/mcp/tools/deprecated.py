@@ -5,20 +5,22 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.domain.parsing import Input, Text
+from mnemosyne.domain.memory import CONTENT_LIMIT
+from mnemosyne.domain.parsing import Filled, Input, Integer, Text
 from mnemosyne.domain.search import SearchMode
 from mnemosyne.domain.time_window import split_question
 from mnemosyne.mcp.tool import Caller, Reply, Tool
 from mnemosyne.mcp.tools.search import Found, Query, SearchArguments, memory_search
 from mnemosyne.ports import Services
 
-Results = Annotated[int, Field(ge=1, le=100)]
+Asked = Annotated[Filled, Field(max_length=CONTENT_LIMIT)]
+Results = Annotated[Integer, Field(ge=1, le=100)]
 
 
 class RetrieveMemory(Input):
     """`retrieve_memory(query, n_results=5)`."""
 
-    query: Query
+    query: Asked
     n_results: Results = 5
 
 
@@ -41,7 +43,7 @@ class RecallByTimeframe(Input):
 class RetrieveWithQualityBoost(Input):
     """`retrieve_with_quality_boost(query, n_results=10, quality_weight=0.3)`."""
 
-    query: Query
+    query: Asked
     n_results: Results = 10
     quality_weight: Annotated[float, Field(ge=0, le=1)] = 0.3
 
@@ -49,13 +51,13 @@ class RetrieveWithQualityBoost(Input):
 class ExactMatchRetrieve(Input):
     """`exact_match_retrieve(content)`."""
 
-    content: Query
+    content: Asked
 
 
 class DebugRetrieve(Input):
     """`debug_retrieve(query, n_results=5)`."""
 
-    query: Query
+    query: Asked
     n_results: Results = 5
 
 
@@ -95,7 +97,7 @@ def _deprecated(
 
     def run(old: Any, caller: Caller, services: Services) -> Reply:
         found = memory_search(translate(old, services), caller, services)
-        return Reply(found, text=f"{note}\n{found.model_dump_json()}", deprecated=note)
+        return Reply(found, text=f"{note}\n{found.model_dump_json()}")
 
     return Tool(
         name=name,
@@ -106,6 +108,7 @@ def _deprecated(
         run=run,
         read_only=True,
         idempotent=True,
+        deprecated=note,
     )
 
 

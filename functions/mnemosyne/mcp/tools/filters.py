@@ -5,12 +5,12 @@ from typing import Annotated, Self
 
 from pydantic import Field
 
-from mnemosyne.domain.parsing import Input, Tags, Text
+from mnemosyne.domain.parsing import Input, Integer, Tags, Text
 from mnemosyne.domain.time_window import TimeWindow, bounds, intersection, resolve, rfc3339
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Result
 
-Limit = Annotated[int, Field(ge=1, le=100, description="How many, 1 to 100.")]
+Limit = Annotated[Integer, Field(ge=1, le=100, description="How many, 1 to 100.")]
 
 
 class FilterArguments(Input):

@@ -8,7 +8,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from mnemosyne.domain.chronicle import one_line, unite_tags
 from mnemosyne.domain.memory import MemoryChange
-from mnemosyne.domain.parsing import Id, Input, JsonObject, Tags, Text, Title, uuid
+from mnemosyne.domain.parsing import Id, Input, Integer, JsonObject, Tags, Text, Title, uuid
 from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
 from mnemosyne.mcp.tools.read import MemoryRecord
 from mnemosyne.ports import Services
@@ -109,7 +109,7 @@ class RateArguments(Input):
     """A judgement of a memory."""
 
     id: Annotated[Id, Field(description="The memory's id.")]
-    rating: Annotated[int, Field(ge=-1, le=1, description="1 it helped, 0 neutral, -1 it misled.")]
+    rating: Annotated[Integer, Field(ge=-1, le=1, description="1 it helped, 0 neutral, -1 it misled.")]
     reason: Annotated[Text | None, Field(max_length=1000, description="Why; kept beside the rating.")] = None
 
 

@@ -8,9 +8,9 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemosyne.domain.memory import CONTENT_LIMIT
-from mnemosyne.domain.parsing import Text
+from mnemosyne.domain.parsing import Integer, Text
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Filters, Hit, SearchMode, SearchQuery, TagMatch
-from mnemosyne.domain.time_window import TimeWindow
+from mnemosyne.domain.time_window import TimeWindow, zone
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown, window
@@ -28,7 +28,10 @@ class SearchArguments(FilterArguments):
 
     query: Annotated[
         Query | None,
-        Field(description="What to find, in plain words; a question will do. Omit to list by tags or time alone."),
+        Field(
+            description="What to find, in plain words; a question will do. Omit to list by tags or time alone. At most "
+            "10,000 characters, in mode exact 100,000."
+        ),
     ] = None
     mode: Annotated[
         SearchMode,
@@ -55,7 +58,7 @@ class SearchArguments(FilterArguments):
     ] = None
     limit: Limit = 10
     max_response_chars: Annotated[
-        int | None,
+        Integer | None,
         Field(ge=100, description="Cut contents so that together they are no longer than this; none is left out."),
     ] = None
     include_superseded: Annotated[bool, Field(description="Also find memories that newer ones replace.")] = False
@@ -111,6 +114,7 @@ class Found(Result):
 def memory_search(arguments: SearchArguments, caller: Caller, services: Services) -> Found:
     """The one search behind every tool that searches."""
     started = time.perf_counter()
+    zone(arguments.timezone)  # wrong is wrong, whether or not a time is given in it
     span = arguments.window(services.clock(), arguments.timezone)
     query, weight = _search_query(arguments, span)
     found = search.search(caller.namespace, query, memories=services.memories, embedder=services.embedder)
@@ -251,7 +255,7 @@ class RetrieveArguments(FilterArguments):
         Field(min_length=1, max_length=QUERY_LENGTH, description="What to recall, in plain words; a question will do."),
     ]
     limit: Limit = 5
-    days_back: Annotated[int | None, Field(ge=1, le=36_500, description="Only the last so many days.")] = None
+    days_back: Annotated[Integer | None, Field(ge=1, le=36_500, description="Only the last so many days.")] = None
 
 
 def _retrieve_memories(arguments: RetrieveArguments, caller: Caller, services: Services) -> Reply:
