@@ -55,6 +55,24 @@ def examine(parts: Backends) -> "Iterator[Check]":
             yield check_role(session)
     yield check_queue(parts.queue)
     yield check_embedder(parts.embedder_of(embedding_space(parts.settings)))
+    yield from _examine_authentication(parts, database_ok=all(check.ok for check in database))
+
+
+def _examine_authentication(parts: Backends, *, database_ok: bool) -> "Iterator[Check]":
+    from mnemosyne.adapters.api_keys import PostgresApiKeys
+    from mnemosyne.adapters.health import check_api_keys, check_issuer
+    from mnemosyne.adapters.tokens import OidcVerifier
+
+    settings = parts.settings
+    match settings.auth_mode:
+        case "none":
+            yield Check("authentication", "none: whoever calls from this machine")
+        case "iam":
+            yield Check("authentication", "iam: Cloud Run checks who calls")
+        case "oidc":
+            yield check_issuer(OidcVerifier(settings.oidc_issuer, settings.oidc_audience), settings.oidc_issuer)
+        case "api_key" if database_ok:
+            yield check_api_keys(PostgresApiKeys(parts.pool))
 
 
 @lru_cache(maxsize=1)

@@ -119,8 +119,25 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
     if collector and not collector.startswith(("http://", "https://")):
         yield f"OTEL_EXPORTER_OTLP_ENDPOINT must start with http:// or https://, got {collector!r}"
     yield from _auth_problems(given)
-    if given.get("embedder", "offline") == "offline" and "embedding_model" in given:
+    yield from _embedding_problems(given)
+
+
+def _embedding_problems(given: Mapping[str, str]) -> Iterator[str]:
+    model = given.get("embedding_model", "")
+    if given.get("embedder", "offline") != "offline":
+        if model and not model.startswith("gemini-"):
+            yield (
+                "MNEMOSYNE_EMBEDDING_MODEL must be the name of a Gemini model, such as gemini-embedding-001, got "
+                f"{model!r}"
+            )
+        return
+    if model:
         yield "MNEMOSYNE_EMBEDDING_MODEL is Gemini's: it means nothing with MNEMOSYNE_EMBEDDER=offline"
+    if given["embedding_dimension"] != str(DIMENSIONS["offline"]):
+        yield (
+            f"MNEMOSYNE_EMBEDDING_DIMENSION must be {DIMENSIONS['offline']} with MNEMOSYNE_EMBEDDER=offline, got "
+            f"{given['embedding_dimension']!r}"
+        )
 
 
 def _has_valid_port(url: str) -> bool:

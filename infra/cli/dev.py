@@ -1,5 +1,6 @@
 """`mnemosyne dev`: the whole system on this machine."""
 
+import os
 import signal
 import threading
 import time
@@ -10,8 +11,11 @@ import click
 from infra.cli.clients import how_to_connect
 from infra.local import stack
 from infra.local.data_dir import DataDir, is_root
+from mnemosyne.adapters.offline import SPACE as OFFLINE
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import configure_logging
+from mnemosyne.settings import DIMENSIONS, Settings, variable
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
@@ -28,13 +32,19 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 @click.option(
     "--auth-mode", default="none", show_default=True, type=click.Choice(["none", "api_key"]), help="Who is let in."
 )
-def dev(host: str, port: int, data_dir: str | None, auth_mode: str) -> None:
+@click.option(
+    "--embedder",
+    type=click.Choice(["offline", "gemini"]),
+    help="What embeds memories in a new directory [default: offline; afterwards as the directory was made].",
+)
+def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: str | None) -> None:
     """Serve a working memory on this machine until Ctrl-C; the data stays."""
     if host not in LOOPBACK_HOSTS and auth_mode == "none":
         raise Misconfigured(
             f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: whoever can connect can read everything. "
             "With --auth-mode api_key any host will do"
         )
+    wanted = _space(embedder)
     serving, stopping = threading.Event(), threading.Event()
     _stop_on_signals(serving, stopping)
     started = time.monotonic()
@@ -44,7 +54,7 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str) -> None:
     if is_root():
         click.echo("Running as root: PostgreSQL refuses to, so it runs as the system user pgserver.")
     try:
-        with stack.running(directory, host=host, port=port, auth_mode=auth_mode) as system:
+        with stack.running(directory, host=host, port=port, auth_mode=auth_mode, wanted=wanted) as system:
             click.echo(f"Ready after {time.monotonic() - started:.1f} s.\n")
             click.echo(how_to_connect(system.url, str(directory.path)))
             if auth_mode == "api_key":
@@ -56,6 +66,17 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str) -> None:
         click.echo("\nStopped.")
         return
     click.echo("Stopped. The memories stay in " + str(directory.path))
+
+
+def _space(embedder: str | None) -> EmbeddingSpace | None:
+    if embedder is None:
+        return None
+    if embedder == "offline":
+        return OFFLINE
+    if not any(os.environ.get(name) for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")):
+        raise Misconfigured("--embedder gemini needs GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true and a project")
+    model = os.environ.get(variable("embedding_model")) or Settings.model_fields["embedding_model"].default
+    return EmbeddingSpace(model, int(os.environ.get(variable("embedding_dimension")) or DIMENSIONS["gemini"]))
 
 
 class _Interrupted(BaseException):

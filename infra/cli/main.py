@@ -1,6 +1,8 @@
 """`mnemosyne`: the command's entry point. Exit code 0 done, 1 it failed, 2 it was called wrongly."""
 
+import signal
 import sys
+from types import FrameType
 
 import click
 
@@ -34,8 +36,14 @@ cli.add_command(reembed)
 cli.add_command(stdio)
 
 
+def _leave(number: int, frame: FrameType | None) -> None:
+    """End through every clean-up: a database started for the command must not stay behind."""
+    sys.exit(128 + number)
+
+
 def main() -> None:
     """Run the command; an error raised on purpose is one line on standard error."""
+    signal.signal(signal.SIGTERM, _leave)
     try:
         cli(prog_name="mnemosyne")
     except MnemosyneError as exc:

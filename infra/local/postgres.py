@@ -22,6 +22,7 @@ from infra.local.data_dir import DataDir
 from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
 from mnemosyne.adapters.connections import Session, opener
+from mnemosyne.adapters.embedding_space import read_space
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 
@@ -132,6 +133,15 @@ def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
     try:
         migrations.migrate(session, bootstrap.migrations(), space=space)
         _make_login(session)
+    finally:
+        session.close()
+
+
+def space(postgres: EmbeddedPostgres) -> EmbeddingSpace:
+    """The embedding space that the memories are in."""
+    session = opener(postgres.url(OWNER))()
+    try:
+        return read_space(session)
     finally:
         session.close()
 

@@ -15,6 +15,7 @@ from infra.local.delivery import Delivery
 from infra.local.functions import FunctionProcess
 from mnemosyne.adapters.local_queue import LocalQueue
 from mnemosyne.adapters.offline import SPACE
+from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.settings import Settings
 
@@ -58,19 +59,34 @@ def environment(
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
         "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",
         "MNEMOSYNE_AUTH_MODE": auth_mode,
-        "MNEMOSYNE_EMBEDDER": "offline",
-        "MNEMOSYNE_EMBEDDING_DIMENSION": str(SPACE.dimension),
-        "MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics),
+        **_embedding(directory, postgres.space(database)),
     }
 
 
+def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
+    """The settings of the embedder that makes vectors of that space."""
+    dimension = {"MNEMOSYNE_EMBEDDING_DIMENSION": str(space.dimension)}
+    if space == SPACE:
+        return dimension | {"MNEMOSYNE_EMBEDDER": "offline", "MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
+    return dimension | {"MNEMOSYNE_EMBEDDER": "gemini", "MNEMOSYNE_EMBEDDING_MODEL": space.model}
+
+
 @contextmanager
-def database(directory: DataDir) -> Iterator[postgres.EmbeddedPostgres]:
-    """The directory's database, migrated; stopped in the end unless another process uses it."""
+def database(directory: DataDir, wanted: EmbeddingSpace | None = None) -> Iterator[postgres.EmbeddedPostgres]:
+    """The directory's database, migrated; stopped in the end unless another process uses it.
+
+    A new one is made for the wanted space. Raises Misconfigured where the memories in it are in another.
+    """
     with fasteners.InterProcessLock(directory.starting):  # two that start at once would initialise it twice
         server = postgres.start(directory)
         try:
-            postgres.prepare(server, SPACE)
+            postgres.prepare(server, wanted or SPACE)
+            there = postgres.space(server)
+            if wanted not in (None, there):
+                raise Misconfigured(
+                    f"the memories in {directory.path} are in the space of {there}, not of {wanted}: leave --embedder "
+                    "out, or choose another --data-dir"
+                )
         except BaseException:
             server.stop()
             raise
@@ -81,12 +97,14 @@ def database(directory: DataDir) -> Iterator[postgres.EmbeddedPostgres]:
 
 
 @contextmanager
-def running(directory: DataDir, *, host: str, port: int, auth_mode: str = "none") -> Iterator[Stack]:
+def running(
+    directory: DataDir, *, host: str, port: int, auth_mode: str = "none", wanted: EmbeddingSpace | None = None
+) -> Iterator[Stack]:
     """The whole system, ready to serve; raises Misconfigured where it cannot be started."""
     functions.require_free(host, port)
     with ExitStack() as exits:
         _lock(directory, exits)
-        server = exits.enter_context(database(directory))
+        server = exits.enter_context(database(directory, wanted))
         settings = environment(directory, server, auth_mode=auth_mode, host=host)
         mcp = FunctionProcess("mcp", host=host, port=port, environment=settings, directory=directory)
         ingest, dead_letter = _subscribers(directory, settings)

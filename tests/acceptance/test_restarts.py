@@ -15,6 +15,7 @@ import pytest
 from infra.local.data_dir import is_root
 from infra.local.functions import free_port
 from tests.dev import COMMAND, DevServer
+from tests.fakes_wire.gemini import GeminiServer
 from tests.waiting import wait_until
 
 # Lets another interpreter of the same version use this environment's packages.
@@ -189,3 +190,46 @@ def _runs(python: str, user: int) -> bool:
         return subprocess.run([python, "-c", code], user=user, env=environment, check=False).returncode == 0
     except OSError:
         return False
+
+
+def test_a_directory_made_for_gemini_stays_gemini_s(tmp_path: Path) -> None:
+    with GeminiServer().serving() as gemini:
+        home = tmp_path / "gemini"
+        home.mkdir()
+        server = DevServer(home, environment={"GEMINI_API_KEY": "key", "GOOGLE_GEMINI_BASE_URL": gemini.url})
+        server.arguments = ("--embedder", "gemini")
+        server.start()
+        try:
+            assert server.outcome(server.ingest("embedded far away"))["state"] == "stored"
+            stats = server.call("memory_stats", {})
+            assert (stats["embedding_model"], stats["embedding_dimension"]) == ("gemini-embedding-001", 768)
+            server.stop()
+            server.arguments = ()
+            server.start()
+            found = server.call("memory_search", {"query": "embedded far away", "limit": 1})
+            assert found["total"] == 1
+            assert "degraded" not in found
+            server.stop()
+            refused = subprocess.run(
+                [COMMAND, "dev", "--embedder", "offline", "--data-dir", home / "data", "--port", str(server.port)],
+                capture_output=True,
+                text=True,
+                check=False,
+                timeout=60,
+            )
+            assert refused.returncode == 1
+            assert "in the space of gemini-embedding-001 at dimension 768, not of" in refused.stderr
+        finally:
+            server.stop()
+
+
+def test_a_command_that_is_told_to_end_leaves_no_database_behind(tmp_path: Path) -> None:
+    source = tmp_path / "many.jsonl"
+    source.write_text(
+        "".join(json.dumps({"content": f"{n}", "timestamp": "2026-05-20T12:00:00Z"}) + "\n" for n in range(20_000))
+    )
+    with subprocess.Popen([COMMAND, "import", source, "--data-dir", tmp_path / "data"]) as process:
+        wait_until(lambda: any(tmp_path.glob("*.import-journal")), "the import has begun", seconds=60)
+        process.terminate()
+        assert process.wait(60) == 128 + signal.SIGTERM
+    assert DevServer(tmp_path).processes() == []

@@ -47,6 +47,7 @@ def test_a_system_that_is_well(examine: Any) -> None:
     assert all(check["ok"] for check in checks.values()), checks
     assert set(checks) == {
         "settings", "postgresql", "pgvector", "schema", "embedding space", "role", "topic", "embedder",
+        "authentication",
     }  # fmt: skip
 
 
@@ -84,3 +85,18 @@ def test_a_role_that_row_level_security_does_not_bind(examine: Any) -> None:
 
 def test_a_queue_that_cannot_be_written(examine: Any) -> None:
     assert not examine(MNEMOSYNE_TOPIC="file:///nowhere/queue.db")["topic"]["ok"]
+
+
+def test_an_identity_provider_that_does_not_answer(examine: Any) -> None:
+    checks = examine(
+        MNEMOSYNE_AUTH_MODE="oidc", MNEMOSYNE_OIDC_ISSUER="http://127.0.0.1:9/x", MNEMOSYNE_OIDC_AUDIENCE="us"
+    )
+    assert "does not answer" in checks["authentication"]["seen"]
+    assert "MNEMOSYNE_OIDC_ISSUER" in checks["authentication"]["remedy"]
+
+
+def test_an_embedder_without_a_key(examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
+        monkeypatch.delenv(name, raising=False)
+    checks = examine(space=EmbeddingSpace("gemini-embedding-001", 768), MNEMOSYNE_EMBEDDER="gemini")
+    assert "Set GEMINI_API_KEY" in checks["embedder"]["seen"]

@@ -74,6 +74,11 @@ def test_gemini_makes_768_dimensions_unless_said_otherwise() -> None:
             {"OTEL_EXPORTER_OTLP_ENDPOINT": "collector:4318"},
             "must start with http:// or https://, got",
         ),
+        ({"MNEMOSYNE_EMBEDDING_DIMENSION": "768"}, "must be 256 with MNEMOSYNE_EMBEDDER=offline, got '768'"),
+        (
+            {"MNEMOSYNE_EMBEDDER": "gemini", "MNEMOSYNE_EMBEDDING_MODEL": "nope"},
+            "must be the name of a Gemini model, such as gemini-embedding-001, got 'nope'",
+        ),
         ({"MNEMOSYNE_EMBEDDING_MODEL": "gemini-embedding-2"}, "means nothing with MNEMOSYNE_EMBEDDER=offline"),
     ],
 )

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import Vector
 
@@ -64,15 +64,21 @@ class GeminiEmbedder:
             attempts=ATTEMPTS, initial_delay=0.5, max_delay=4.0, exp_base=2.0, http_status_codes=RETRIED
         )
         options = types.HttpOptions(timeout=TIMEOUT_MILLISECONDS, retry_options=retry)
-        if self._vertex is None:
-            return genai.Client(vertexai=False, http_options=options)
-        # Said outright: from its own variables the client would not take them where it has a base URL.
-        return genai.Client(
-            vertexai=True,
-            project=self._vertex.project or None,
-            location=self._vertex.location or None,
-            http_options=options,
-        )
+        try:
+            if self._vertex is None:
+                return genai.Client(vertexai=False, http_options=options)
+            # Said outright: from its own variables the client would not take them where it has a base URL.
+            return genai.Client(
+                vertexai=True,
+                project=self._vertex.project or None,
+                location=self._vertex.location or None,
+                http_options=options,
+            )
+        except ValueError as exc:  # it lacks a key, a project or a location, and says which
+            raise Misconfigured(
+                f"the Gemini client cannot be made: {exc} Set GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true with "
+                "GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"
+            ) from exc
 
     def _embed(self, texts: Sequence[str], task: str) -> list[Vector]:
         import httpx2

@@ -4,9 +4,11 @@ from collections.abc import Iterator, Sequence
 from typing import Final
 
 from mnemosyne.adapters import migrations
+from mnemosyne.adapters.api_keys import PostgresApiKeys
 from mnemosyne.adapters.connections import Session
 from mnemosyne.adapters.embedding_space import read_space
 from mnemosyne.adapters.migrations import Migration
+from mnemosyne.adapters.tokens import OidcVerifier
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.health import Check
 from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable
@@ -63,7 +65,7 @@ def check_embedder(embedder: Embedder) -> Check:
     """Whether a text becomes a vector."""
     try:
         vector = embedder.embed_query("Is anyone there?")
-    except (Unavailable, InvalidRequest) as exc:
+    except (Unavailable, InvalidRequest, Misconfigured) as exc:
         return Check("embedder", str(exc), "check the API key, or the service account's roles/aiplatform.user")
     return Check("embedder", f"{embedder.model} answers vectors of dimension {len(vector)}")
 
@@ -74,6 +76,23 @@ def check_queue(queue: IngestQueue) -> Check:
         return Check("topic", queue.check())
     except Unavailable as exc:
         return Check("topic", str(exc), "create the topic, or give this service account roles/pubsub.publisher on it")
+
+
+def check_issuer(verifier: OidcVerifier, issuer: str) -> Check:
+    """Whether the keys that tokens are signed with can be had."""
+    try:
+        return Check("authentication", f"oidc: {issuer} signs with {verifier.check()} keys")
+    except Unavailable as exc:
+        return Check("authentication", f"oidc: {issuer}: {exc}", "check MNEMOSYNE_OIDC_ISSUER, and the way to it")
+
+
+def check_api_keys(keys: PostgresApiKeys) -> Check:
+    """Whether an API key could be looked up."""
+    try:
+        keys.find("none")
+    except Unavailable as exc:
+        return Check("authentication", f"api_key: {exc}", "see the database's checks")
+    return Check("authentication", "api_key: keys can be looked up")
 
 
 def _extension(version: str | None) -> Check:

@@ -25,6 +25,9 @@ RETRY_SECONDS = 10.0
 """How often, at most, an unknown key id makes us ask the issuer anew."""
 
 
+_NOT_HAD = (jwt.PyJWKClientError, jwt.PyJWKSetError, ValueError, OSError, http.client.HTTPException)
+
+
 class OidcVerifier:
     """Verifies the tokens of one issuer for one audience; the issuer's keys are fetched on first use and kept."""
 
@@ -54,6 +57,13 @@ class OidcVerifier:
             raise Unauthorized("the token is not valid") from exc
         return claims
 
+    def check(self) -> int:
+        """How many keys the issuer signs with; raises Unavailable where they cannot be had."""
+        try:
+            return len(self._client.get_signing_keys())
+        except _NOT_HAD as exc:
+            raise Unavailable("the identity provider does not answer as it should") from exc
+
     def _key(self, key_id: object) -> Any:
         try:
             keys = self._client.get_signing_keys()
@@ -64,7 +74,7 @@ class OidcVerifier:
                     raise Unauthorized("the token is signed with an unknown key")
                 self._asked_anew_at = time.monotonic()
             match = _match(self._client.get_signing_keys(refresh=True), key_id)
-        except (jwt.PyJWKClientError, jwt.PyJWKSetError, ValueError, OSError, http.client.HTTPException) as exc:
+        except _NOT_HAD as exc:
             log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
             raise Unavailable("the identity provider does not answer as it should") from exc
         if match is None:

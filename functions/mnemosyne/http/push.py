@@ -22,7 +22,7 @@ from starlette.routing import Route
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import carried, decode
 from mnemosyne.domain.parsing import parse
-from mnemosyne.errors import InvalidRequest, Unauthorized, Unavailable
+from mnemosyne.errors import InvalidRequest, Misconfigured, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog, milliseconds, trace
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
@@ -160,6 +160,9 @@ def _answer(handle: Handler, body: bytes, services: Services) -> Response:
         except Unavailable as exc:
             log.warning("push_postponed", **about, error=str(exc), duration_ms=milliseconds(started))
             return _retry(503, str(exc))
+        except Misconfigured as exc:  # redelivered: what the operator mends meanwhile is stored
+            log.error("misconfigured", **about, error=str(exc), duration_ms=milliseconds(started))
+            return _retry(503, "the function is misconfigured; its log says how")
         except Exception:  # the edge: a fault of our own is redelivered, and told with its traceback
             log.exception("push_crashed", **about, duration_ms=milliseconds(started))
             return JSONResponse({"error": "internal error"}, status_code=500)
