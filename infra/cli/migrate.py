@@ -4,10 +4,10 @@ import json
 
 import click
 
+from infra.cli.target import owner_settings
 from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
 from mnemosyne.backends import session_opener
-from mnemosyne.settings import Settings
 
 
 @click.command()
@@ -15,7 +15,7 @@ from mnemosyne.settings import Settings
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def migrate(status: bool, as_json: bool) -> None:
     """Apply the schema's migrations to the database that the settings name, as the role that owns the schema."""
-    settings = Settings.from_environment()
+    settings = owner_settings()
     if not status:
         bootstrap.migrate(settings)
     session = session_opener(settings)()

@@ -9,6 +9,7 @@ from uuid import UUID
 
 import click
 
+from infra.cli.target import owner_settings
 from mnemosyne.adapters.connections import Pool, Session
 from mnemosyne.adapters.embedding_space import read_space
 from mnemosyne.adapters.postgres import PostgresStore
@@ -18,7 +19,6 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.errors import Unavailable
 from mnemosyne.ports import Embedder
-from mnemosyne.settings import Settings
 
 ATTEMPTS = 8
 LONGEST_WAIT_SECONDS = 60.0
@@ -47,7 +47,7 @@ def reembed(model: str | None, dimension: int | None, batch_size: int, give_up: 
     Interrupted, it goes on where it was. Searches answer from the old embeddings until one short transaction
     switches to the new ones; running functions follow it by themselves.
     """
-    settings = Settings.from_environment()
+    settings = owner_settings()
     opener = session_opener(settings, patient=True)
     session = opener()
     try:

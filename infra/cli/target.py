@@ -13,11 +13,16 @@ from mnemosyne.settings import PREFIX, Settings, variable
 DEFAULT_NAMESPACE = "default"
 
 
+def owner_settings() -> Settings:
+    """The environment's settings, for commands of the schema's owner: those publish nothing, and need no topic."""
+    return Settings.from_environment({variable("topic"): "file:///nowhere", **os.environ})
+
+
 @contextmanager
 def owner_opener(data_dir: str | None) -> Iterator[Callable[[], Session]]:
     """Opens sessions as the role that owns the schema: whom the settings log in as, or the local system's owner."""
     if _named() and data_dir is None:
-        yield session_opener(Settings.from_environment())
+        yield session_opener(owner_settings())
         return
     with stack.database(DataDir.at(data_dir)) as server:
         yield opener(server.url(postgres.OWNER))

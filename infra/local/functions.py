@@ -1,6 +1,7 @@
 """Run the functions as the platform does: functions-framework itself, one process per entry point."""
 
 import os
+import secrets
 import signal
 import socket
 import subprocess
@@ -22,10 +23,13 @@ STOP_SECONDS = 5.0
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """A port nobody listens on at this moment."""
-    with socket.socket() as probe:
-        probe.bind((host, 0))
-        return int(probe.getsockname()[1])
+    """A port nobody listens on, below those given to outgoing connections: nobody takes it before it is used."""
+    for _ in range(100):
+        port = 20_000 + secrets.randbelow(12_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((host, port))
+            return port
+    raise Misconfigured(f"no port between 20,000 and 32,000 is free on {host}")
 
 
 def require_free(host: str, port: int) -> None:

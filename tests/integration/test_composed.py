@@ -62,7 +62,6 @@ def production(emulator: str) -> Iterator[Production]:
         GeminiServer().serving() as gemini,
         MetadataServer().serving() as metadata,
     ):
-        exits.enter_context(pytest.MonkeyPatch.context()).setenv("PUBSUB_EMULATOR_HOST", emulator)
         directory = DataDir.at(home)
         server = postgres.start(directory)
         exits.callback(server.stop)
@@ -101,7 +100,9 @@ def production(emulator: str) -> Iterator[Production]:
         for function in targets:
             function.wait_ready()
         mcp, ingest, dead_letter = (function.url for function in targets)
-        local_emulator.prepare(emulator, ingest, dead_letter, ack_deadline_seconds=10)
+        with pytest.MonkeyPatch.context() as patch:  # no longer than needed: whoever runs next has another queue
+            patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
+            local_emulator.prepare(emulator, ingest, dead_letter, ack_deadline_seconds=10)
         yield Production(mcp, server, cloud_sql)
         for n in ("mcp", "ingest"):
             print(n, Path(directory.log(n)).read_text()[-3500:])

@@ -1,11 +1,14 @@
 """The schema: what the migrations make, how often they may run, and who may do what under it."""
 
+import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pg8000.exceptions
 import pytest
+from click.testing import CliRunner
 
+from infra.cli.main import cli
 from infra.local import postgres
 from infra.local.schema import CLOUD_SPACE, dump
 from mnemosyne import bootstrap
@@ -124,3 +127,12 @@ def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
     finally:
         pool.close()
         owner.close()
+
+
+def test_the_command_needs_no_more_than_the_database(
+    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MNEMOSYNE_DATABASE_URL", cluster.url(postgres.OWNER, new_database(empty=True)))
+    done = CliRunner().invoke(cli, ["migrate", "--json"])
+    assert done.exit_code == 0, done.output
+    assert all(one["applied_at"] for one in json.loads(done.stdout))

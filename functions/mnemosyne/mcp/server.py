@@ -19,7 +19,7 @@ from mnemosyne.domain.principal import Scope
 from mnemosyne.errors import Misconfigured, MnemosyneError, SpaceChanged, Unavailable, Uncertain
 from mnemosyne.mcp.tool import Caller, Reply, Tool, current_caller
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
-from mnemosyne.observability import EventLog, current_trace, milliseconds
+from mnemosyne.observability import EventLog, current_trace, milliseconds, trace
 from mnemosyne.ports import Services
 
 log = EventLog(__name__)
@@ -82,6 +82,9 @@ def build_server(services: Services, *, threads: int, caller: Caller | None = No
 
 def call(tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services: Services) -> mcp_types.CallToolResult:
     """Run one tool; what an agent can mend, or try again, comes back as a tool error for it to read."""
+    if current_trace() is None:  # over stdio every call is a trace of its own
+        with trace({}):
+            return call(tool, arguments, caller, services)
     started = time.perf_counter()
     outcome, result = _called(tool, arguments, caller, services)
     log.info(

@@ -148,11 +148,9 @@ def _is_final(status: IngestStatus) -> bool:
 @pytest.fixture(scope="package")
 def _cloud(emulator: str) -> Iterator[Cloud]:
     with (
-        pytest.MonkeyPatch.context() as patch,
         tempfile.TemporaryDirectory(prefix="mnemosyne-faults-") as home,
         GeminiServer().serving() as gemini,
     ):
-        patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
         made = Cloud(emulator, Path(home), gemini)
         try:
             yield made
@@ -161,7 +159,8 @@ def _cloud(emulator: str) -> Iterator[Cloud]:
 
 
 @pytest.fixture
-def cloud(_cloud: Cloud) -> Cloud:
-    """The production path, empty and without any fault."""
+def cloud(_cloud: Cloud, emulator: str, monkeypatch: pytest.MonkeyPatch) -> Cloud:
+    """The production path, empty and without any fault; the emulator is Pub/Sub for as long as the test lasts."""
+    monkeypatch.setenv("PUBSUB_EMULATOR_HOST", emulator)
     _cloud.reset()
     return _cloud
