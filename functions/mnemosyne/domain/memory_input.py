@@ -17,14 +17,14 @@ class MemoryInput(Input):
         Field(
             description="The memory itself, stored verbatim: 1 to 100,000 characters. Write it so that it can be "
             "understood without this conversation. A first `TITLE:` line and a `TAGS:` line (comma-separated) in "
-            "it are read as title and tags."
+            "it are read as title and tags, 50 at most."
         ),
     ]
     timestamp: Annotated[
         Instant,
         Field(
             description="When it happened, RFC 3339 with an offset or Z, such as 2026-05-20T14:30:00Z. Search by "
-            "time goes by this."
+            "time goes by this, to the microsecond."
         ),
     ]
     tags: Annotated[Tags | None, Field(description="Labels to filter by later, such as ['project-x', 'decision'].")] = (

@@ -75,7 +75,8 @@ INGEST_MEMORIES = Tool(
     title="Remember several",
     description=(
         "Store 1 to 100 memories in one call, all or none: one bad memory refuses the call, naming it as "
-        "memories[3].content. Each then has an outcome of its own: ask ingest_status with request_ids."
+        "memories[3].content. A request takes 4 MiB: send fewer long ones. Each then has an outcome of its own: "
+        "ask ingest_status with request_ids."
     ),
     arguments=BatchInput,
     result=BatchQueued,
