@@ -49,6 +49,13 @@ class OverPubSub(_Pausing):
         self._system.queue.publish(self._namespace, requests)
         return [request.request_id for request in requests]
 
+    def resend(self, memories: Sequence[MemoryInput], request_ids: Sequence[UUID]) -> None:
+        """Publish them once more: a database made anew knows nothing of them, and twice does no harm."""
+        if len(self.outcomes(request_ids)) == len(request_ids):
+            return
+        requests = [memory.request(request_id) for memory, request_id in zip(memories, request_ids, strict=True)]
+        self._system.queue.publish(self._namespace, requests)
+
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         """State, memory and error of each request that is known; while the database is away, none is."""
         try:
@@ -78,6 +85,9 @@ class OverMcp(_Pausing):
         arguments = [memory.model_dump(mode="json", exclude_none=True) for memory in memories]
         answer = self.call("ingest_memories", {"memories": arguments})
         return [UUID(one) for one in answer["request_ids"]]
+
+    def resend(self, memories: Sequence[MemoryInput], request_ids: Sequence[UUID]) -> None:
+        """Nothing: ids are the server's to give, and it keeps what it has accepted."""
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         """State, memory and error of each request; while the server cannot tell, none is known."""

@@ -12,10 +12,11 @@ from infra.cli.clients import how_to_connect
 from infra.local import stack
 from infra.local.data_dir import DataDir, is_root
 from mnemosyne.adapters.offline import SPACE as OFFLINE
+from mnemosyne.backends import embedding_space
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import configure_logging
-from mnemosyne.settings import DIMENSIONS, Settings, variable
+from mnemosyne.settings import Settings, variable
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 
@@ -75,8 +76,10 @@ def _space(embedder: str | None) -> EmbeddingSpace | None:
         return OFFLINE
     if not any(os.environ.get(name) for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")):
         raise Misconfigured("--embedder gemini needs GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true and a project")
-    model = os.environ.get(variable("embedding_model")) or Settings.model_fields["embedding_model"].default
-    return EmbeddingSpace(model, int(os.environ.get(variable("embedding_dimension")) or DIMENSIONS["gemini"]))
+    named = ("embedding_model", "embedding_dimension")
+    chosen = {name: value for name in map(variable, named) if (value := os.environ.get(name))}
+    anywhere = {variable("database_url"): "postgresql://nobody@/nowhere", variable("topic"): "file:///nowhere"}
+    return embedding_space(Settings.from_environment({**anywhere, **chosen, variable("embedder"): "gemini"}))
 
 
 class _Interrupted(BaseException):
@@ -89,5 +92,5 @@ def _stop_on_signals(serving: threading.Event, stopping: threading.Event) -> Non
             raise _Interrupted
         stopping.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM):
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, stop)

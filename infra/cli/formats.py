@@ -55,13 +55,13 @@ def read(path: Path, format_: str) -> Iterator[Item]:
 
 
 def _jsonl(path: Path) -> Iterator[Item]:
-    with path.open(encoding="utf-8") as file:
+    with path.open("rb") as file:
         for number, line in enumerate(file, 1):
             source = f"{path}:{number}"
             if not line.strip():
                 continue
             try:
-                fields = json.loads(line)
+                fields = json.loads(line.decode())
             except (ValueError, RecursionError) as exc:
                 yield Item(source, None, f"not JSON: {exc}")
                 continue
@@ -93,8 +93,10 @@ def _verbatim(path: Path) -> str:
 
 def _chronicles(path: Path) -> Iterator[Item]:
     text = _verbatim(path)
+    line, counted = 1, 0
     for match in _CHRONICLE.finditer(text):
-        source = f"{path}:{text.count(chr(10), 0, match.start()) + 1}"
+        line, counted = line + text.count("\n", counted, match.start()), match.start()
+        source = f"{path}:{line}"
         when = _TS_LINE.search(match[0])
         if not match["end"]:
             yield Item(source, None, "the chronicle has no [[[CHRONICLE_END]]]")
@@ -105,17 +107,17 @@ def _chronicles(path: Path) -> Iterator[Item]:
 
 
 def _markdown(path: Path) -> Item:
-    text = _verbatim(path)
-    match = _FRONT_MATTER.match(text)
     try:
-        front = yaml.safe_load(match[1]) if match else None
-    except yaml.YAMLError as exc:
-        return Item(str(path), None, f"front matter is not YAML: {exc}")
+        text = _verbatim(path)
+        match = _FRONT_MATTER.match(text)
+        front = _json(yaml.safe_load(match[1])) if match else None
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as exc:
+        return Item(str(path), None, f"it cannot be read: {exc}")
     if match is None or not isinstance(front, dict):
         return Item(str(path), None, "no front matter: begin the file with ---, timestamp: …, ---")
     when = next((front[name] for name in ("timestamp", "date", "created") if front.get(name)), None)
     arguments = {"content": text[match.end() :], "timestamp": _timestamp(when)}
-    arguments |= {name: _json(front[name]) for name in ("title", "tags", "metadata") if front.get(name) is not None}
+    arguments |= {name: front[name] for name in ("title", "tags", "metadata") if front.get(name) is not None}
     return _item(str(path), arguments, front)
 
 

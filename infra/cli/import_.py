@@ -32,26 +32,44 @@ def import_(
     data_dir: str | None,
 ) -> None:
     """Ingest memories from FILES and follow each to its outcome. Interrupted, it goes on where it was."""
+    formats_of = {path: format_ or formats.guess(path) for path in files}
+    counts = {path: _count(path, of) for path, of in formats_of.items()}  # all of them, before anything is sent
     totals: dict[str, int] = {"stored": 0, "duplicate": 0, "failed": 0}
-    complete = True
+    after, journals, last = importer.After(), [], importer.Summary()
     with _destination(via, url, namespace, data_dir) as destination:
-        for path in files:
-            summary = _import(path, format_ or formats.guess(path), destination)
-            complete = complete and not summary.failures
-            for state, count in summary.states.items():
-                totals[state] = totals.get(state, 0) + count
+        summaries = {}
+        for path, of in formats_of.items():
+            journals.append(importer.Journal(_beside(path), destination.name))
+            summaries[path] = _import(path, of, counts[path], destination, journals[-1], after)
+        after.apply(destination, last)
+        summaries[files[-1]].failures += last.failures
+        for journal in journals:
+            journal.finish()
+    for path, summary in summaries.items():
+        _report(path, summary)
+        for state, count in summary.states.items():
+            totals[state] = totals.get(state, 0) + count
     if as_json:
         click.echo(json.dumps(totals))
     else:
         click.echo(", ".join(f"{count} {state}" for state, count in totals.items()) + ".")
-    if not complete:
+    if any(summary.failures for summary in summaries.values()):
         sys.exit(1)
 
 
-def _import(path: Path, format_: str, destination: importer.Destination) -> importer.Summary:
-    total = _count(path, format_)
-    source = path.parent / path.name
-    journal = importer.Journal(source, destination.name)
+def _beside(path: Path) -> Path:
+    """The path that files beside the source are named after."""
+    return path.parent / path.name
+
+
+def _import(
+    path: Path,
+    format_: str,
+    total: int,
+    destination: importer.Destination,
+    journal: importer.Journal,
+    after: importer.After,
+) -> importer.Summary:
     if journal.resumed:
         click.echo(
             f"Going on where a run before was interrupted, after {journal.resumed} batches. To begin anew, delete "
@@ -72,14 +90,17 @@ def _import(path: Path, format_: str, destination: importer.Destination) -> impo
         def progress(count: int) -> None:
             bar.update(count, f"{(bar.pos + count) / (time.monotonic() - started):.0f}/s")
 
-        summary = importer.run(formats.read(path, format_), destination, journal, progress)
-    failures = Path(f"{source}.failures.jsonl")
-    if summary.failures:
-        failures.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in summary.failures))
-        click.echo(f"{len(summary.failures)} failures with their causes: {failures}", err=True)
-    else:
+        return importer.run(formats.read(path, format_), destination, journal, progress, after)
+
+
+def _report(path: Path, summary: importer.Summary) -> None:
+    """Write the failures beside the source, or take away those of a run before."""
+    failures = Path(f"{_beside(path)}.failures.jsonl")
+    if not summary.failures:
         failures.unlink(missing_ok=True)
-    return summary
+        return
+    failures.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in summary.failures))
+    click.echo(f"{len(summary.failures)} failures with their causes: {failures}", err=True)
 
 
 def _count(path: Path, format_: str) -> int:

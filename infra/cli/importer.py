@@ -32,6 +32,9 @@ class Destination(Protocol):
     def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
         """Publish them as one message; their request ids, in order."""
 
+    def resend(self, memories: Sequence[MemoryInput], request_ids: Sequence[UUID]) -> None:
+        """Publish them once more under the same ids where it is not known what became of them."""
+
     def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, tuple[IngestState, UUID | None, str | None]]:
         """State, memory and error of each request."""
 
@@ -52,6 +55,10 @@ class Summary:
     def fail(self, source: str, error: str) -> None:
         """Note a memory that is not stored, and why."""
         self.states["failed"] += 1
+        self.note(source, error)
+
+    def note(self, source: str, error: str) -> None:
+        """Note what is not as the source has it."""
         self.failures.append({"source": source, "error": error})
 
 
@@ -99,8 +106,8 @@ class _Batch:
 
 
 @dataclass
-class _After:
-    """What is said of memories once they are stored, because an ingest cannot say it."""
+class After:
+    """What is said of memories once all are stored, because an ingest cannot say it; for all files of one import."""
 
     stored: dict[str, tuple[UUID, IngestState]] = field(default_factory=dict)
     """By content hash: the memory, and whether it is new."""
@@ -117,8 +124,15 @@ class _After:
         if item.exact_tags is not None and set(tags_of(memory.content)) - set(item.exact_tags):
             self.tags[key] = item.source, item.exact_tags
 
-    def changes(self) -> Iterator[tuple[str, UUID, MemoryChange]]:
-        """Where each was read, which memory, and what about it."""
+    def apply(self, destination: Destination, summary: Summary) -> None:
+        """Say it; what is refused, or cannot be said, goes to the summary's failures."""
+        for source, memory_id, change in self._changes(summary):
+            try:
+                destination.change(memory_id, change)
+            except (InvalidRequest, NotFound, Conflict) as exc:
+                summary.note(source, f"stored, but not all of it: {exc}")
+
+    def _changes(self, summary: Summary) -> Iterator[tuple[str, UUID, MemoryChange]]:
         for key, (source, tags) in self.tags.items():
             memory_id, state = self.stored.get(key, (None, None))
             if memory_id and state is IngestState.STORED:
@@ -126,11 +140,18 @@ class _After:
         for key, (source, successor) in self.successors.items():
             if key in self.stored and successor in self.stored:
                 yield source, self.stored[key][0], MemoryChange(superseded_by=self.stored[successor][0])
+            elif key in self.stored:
+                summary.note(source, "stored, but what supersedes it is not in these files: update_memory says so")
 
 
-def run(items: Iterable[Item], destination: Destination, journal: Journal, progress: Callable[[int], None]) -> Summary:
-    """Send every item and follow it to its outcome; `progress` hears how many more are final."""
-    summary, after = Summary(), _After()
+def run(
+    items: Iterable[Item], destination: Destination, journal: Journal, progress: Callable[[int], None], after: After
+) -> Summary:
+    """Send every item and follow it to its outcome; `progress` hears how many more are final.
+
+    `after` is to be applied, and the journal to be finished, once all files have been run.
+    """
+    summary = Summary()
     under_way: list[_Batch] = []
 
     def settle(down_to: int) -> None:
@@ -148,19 +169,15 @@ def run(items: Iterable[Item], destination: Destination, journal: Journal, progr
         if request_ids is None:
             request_ids = destination.send([one for _, one in batch])
             journal.record(key, request_ids)
+        else:
+            destination.resend([one for _, one in batch], request_ids)
         under_way.append(_Batch(batch, request_ids, set(request_ids)))
         settle(WINDOW)
     settle(0)
-    for source, memory_id, change in after.changes():
-        try:
-            destination.change(memory_id, change)
-        except (InvalidRequest, NotFound, Conflict) as exc:
-            summary.failures.append({"source": source, "error": f"stored, but not all of it: {exc}"})
-    journal.finish()
     return summary
 
 
-def _follow(batch: _Batch, destination: Destination, summary: Summary, after: _After) -> int:
+def _follow(batch: _Batch, destination: Destination, summary: Summary, after: After) -> int:
     """How many of the batch's requests have reached their outcome since it was last asked."""
     outcomes = destination.outcomes(sorted(batch.open))
     count = 0
@@ -179,7 +196,7 @@ def _follow(batch: _Batch, destination: Destination, summary: Summary, after: _A
 
 
 def _batches(
-    items: Iterable[Item], summary: Summary, after: _After, progress: Callable[[int], None]
+    items: Iterable[Item], summary: Summary, after: After, progress: Callable[[int], None]
 ) -> Iterator[list[tuple[Item, MemoryInput]]]:
     """The items that can be sent, in batches that one message takes; the others are failures at once."""
     batch: list[tuple[Item, MemoryInput]] = []

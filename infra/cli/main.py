@@ -43,7 +43,8 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 def main() -> None:
     """Run the command; an error raised on purpose is one line on standard error."""
-    signal.signal(signal.SIGTERM, _leave)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)
     try:
         cli(prog_name="mnemosyne")
     except MnemosyneError as exc:

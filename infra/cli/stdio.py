@@ -13,8 +13,10 @@ from infra.local import stack
 from infra.local.data_dir import DataDir
 from mnemosyne import bootstrap
 from mnemosyne.backends import Backends
-from mnemosyne.observability import configure_logging
+from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
+
+events = EventLog("mnemosyne.stdio")
 
 
 @click.command()
@@ -25,11 +27,17 @@ def stdio(data_dir: str | None) -> None:
     with directory.log("stdio").open("a") as log:
         configure_logging("INFO", log)  # standard output is the protocol's
         starting = _Starting(directory)
-        signal.signal(signal.SIGTERM, starting.leave)
+        for number in (signal.SIGTERM, signal.SIGHUP):
+            signal.signal(number, starting.leave)
+        code = 1
         try:
             anyio.run(bootstrap.serve_stdio, starting)
-        finally:
-            starting.stop()
+            code = 0
+        except BaseException as exc:  # noqa: BLE001 - the client has gone, or Ctrl-C; whatever else, the log has it
+            events.warning("stdio_ended", error=repr(exc))
+        starting.stop()
+        # Past the read of standard input that may still be under way, and would be waited for.
+        os._exit(code)
 
 
 class _Starting:

@@ -223,13 +223,30 @@ def test_a_directory_made_for_gemini_stays_gemini_s(tmp_path: Path) -> None:
             server.stop()
 
 
-def test_a_command_that_is_told_to_end_leaves_no_database_behind(tmp_path: Path) -> None:
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_command_that_is_told_to_end_leaves_no_database_behind(tmp_path: Path, number: signal.Signals) -> None:
     source = tmp_path / "many.jsonl"
     source.write_text(
         "".join(json.dumps({"content": f"{n}", "timestamp": "2026-05-20T12:00:00Z"}) + "\n" for n in range(20_000))
     )
     with subprocess.Popen([COMMAND, "import", source, "--data-dir", tmp_path / "data"]) as process:
         wait_until(lambda: any(tmp_path.glob("*.import-journal")), "the import has begun", seconds=60)
-        process.terminate()
-        assert process.wait(60) == 128 + signal.SIGTERM
+        process.send_signal(number)
+        assert process.wait(60) == 128 + number
     assert DevServer(tmp_path).processes() == []
+
+
+def test_a_dimension_that_cannot_be_is_refused_before_a_directory_is_made(tmp_path: Path) -> None:
+    for dimension in ("3500", "abc"):
+        refused = subprocess.run(
+            [COMMAND, "dev", "--embedder", "gemini", "--data-dir", tmp_path / "data"],
+            env={**os.environ, "GEMINI_API_KEY": "key", "MNEMOSYNE_EMBEDDING_DIMENSION": dimension},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=60,
+        )
+        assert refused.returncode == 1
+        assert "MNEMOSYNE_EMBEDDING_DIMENSION" in refused.stderr
+        assert "Traceback" not in refused.stderr
+    assert not (tmp_path / "data").exists()

@@ -64,6 +64,12 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(tmp_path: 
         b'{"jsonrpc": "2.0", "id": 1, "method": "\xff"}': (None, -32700, "Parse error: 'utf-8' codec can't decode"),
         b'{"id": 5}': (5, -32600, 'jsonrpc must be "2.0"'),
         b"null": (None, -32600, "it must be a JSON-RPC object"),
+        b'{"jsonrpc": "2.0", "id": [], "method": "ping", "result": {}}': (
+            (None, -32600, "id must be a string or an integer")
+        ),
+        b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": []}}\n{"id": 6}': (
+            (6, -32600, 'jsonrpc must be "2.0"')
+        ),
         b'{"jsonrpc": "2.0", "id": 1.5, "method": "ping"}': (None, -32600, "id must be a string or an integer"),
         b'[{"jsonrpc": "2.0", "id": 6, "method": "ping"}]': (None, -32600, "there are no batches over stdio"),
         b'{"jsonrpc": "2.0", "id": "x", "method": 5}': ("x", -32600, "method must be a string"),
@@ -114,3 +120,18 @@ def test_what_was_asked_before_the_input_ended_is_answered(tmp_path: Path) -> No
     answers = {one["id"]: one["result"] for one in map(json.loads, done.stdout.splitlines())}
     assert answers.keys() == {1, 2, 3}
     assert answers[2]["structuredContent"]["status"] == "queued"
+
+
+def test_a_client_that_closes_its_end_ends_the_server(tmp_path: Path) -> None:
+    with subprocess.Popen(
+        [COMMAND, "stdio", "--data-dir", tmp_path / "data"], stdin=subprocess.PIPE, stdout=subprocess.PIPE
+    ) as process:
+        assert process.stdin and process.stdout
+        process.stdin.write(b'{"jsonrpc": "2.0", "id": 1, "method": "tools/list"}\n')
+        process.stdin.flush()
+        assert json.loads(process.stdout.readline())["id"] == 1
+        process.stdout.close()
+        process.stdin.write(b'{"jsonrpc": "2.0", "id": 2, "method": "tools/list"}\n')
+        process.stdin.flush()
+        assert process.wait(60) == 1
+    assert DevServer(tmp_path).processes() == []

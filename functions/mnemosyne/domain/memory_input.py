@@ -1,6 +1,7 @@
 """One memory as it is handed over, by an agent or by an importer: parsed and bounded. Pure but for its new id."""
 
 from typing import Annotated
+from uuid import UUID
 
 from pydantic import Field
 
@@ -35,10 +36,10 @@ class MemoryInput(Input):
         JsonObject | None, Field(description="Any JSON object to keep beside the memory; not searched.")
     ] = None
 
-    def request(self) -> IngestRequest:
-        """The request under a new id."""
+    def request(self, request_id: UUID | None = None) -> IngestRequest:
+        """The request, under a new id unless it had one."""
         return IngestRequest.of(
-            new_id(),
+            request_id or new_id(),
             content=self.content,
             timestamp=self.timestamp,
             title=self.title,

@@ -29,7 +29,7 @@ def problem(posted: Any) -> str | None:
     if posted.get("jsonrpc") != "2.0":
         return 'jsonrpc must be "2.0"'
     is_answer = bool({"result", "error"} & posted.keys())
-    if "id" in posted and id_of(posted) is None and not is_answer:
+    if "id" in posted and id_of(posted) is None and not (is_answer and posted["id"] is None):
         return "id must be a string or an integer"
     if not isinstance(posted.get("method"), str) and not is_answer:
         return "method must be a string"

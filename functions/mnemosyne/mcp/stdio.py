@@ -46,7 +46,7 @@ class _Conversation:
         self._source = source
         self._write: Any = None
         self._begun = anyio.Event()
-        self._asked: set[object] = set()
+        self._asked: set[str] = set()
         self._answered = anyio.Event()
 
     def begin(self, write: Any) -> None:
@@ -77,9 +77,9 @@ class _Conversation:
 
     def _note(self, posted: dict[str, Any]) -> None:
         if "method" in posted and "id" in posted:
-            self._asked.add(posted["id"])
+            self._asked.add(str(posted["id"]))
         if posted.get("method") == "notifications/cancelled":
-            self._asked.discard(posted.get("params", {}).get("requestId"))
+            self._asked.discard(str(posted.get("params", {}).get("requestId")))
 
     async def _refuse(self, code: int, message: str, identifier: str | int | None) -> None:
         error = mcp_types.ErrorData(code=code, message=message)
@@ -89,7 +89,7 @@ class _Conversation:
         """Write an answer, or whatever else the server sends."""
         await self._write.send(item)
         if isinstance(item.message, mcp_types.JSONRPCResponse | mcp_types.JSONRPCError):
-            self._asked.discard(item.message.id)
+            self._asked.discard(str(item.message.id))
             self._answered.set()
 
     async def aclose(self) -> None:

@@ -189,3 +189,25 @@ def test_line_breaks_that_only_yaml_knows_survive_a_markdown_file(tmp_path: Path
     (tmp_path / name).write_text(text, encoding="utf-8", newline="")
     (item,) = _read(tmp_path / name, "markdown")
     assert _again(item).metadata == memory.metadata
+
+
+@pytest.mark.parametrize(
+    "front",
+    [b"timestamp: 2026-13-45", b"timestamp: 2026-05-20\nmetadata: &a {a: *a}", b"timestamp: 2026-05-20\ntitle: \xff"],
+)
+def test_one_bad_file_does_not_fail_its_directory(tmp_path: Path, front: bytes) -> None:
+    (tmp_path / "a.md").write_bytes(b"---\n" + front + b"\n---\nbad")
+    (tmp_path / "b.md").write_text("---\ntimestamp: 2026-05-20\n---\ngood")
+    bad, good = _read(tmp_path, "markdown")
+    assert bad.arguments is None
+    assert bad.source.endswith("a.md")
+    assert good.arguments and good.arguments["content"] == "good"
+
+
+def test_one_line_that_is_not_utf_8_is_one_failure(tmp_path: Path) -> None:
+    path = tmp_path / "n.jsonl"
+    path.write_bytes(b'{"content": "\xff"}\n{"content": "good"}\n')
+    bad, good = _read(path, "jsonl")
+    assert bad.arguments is None
+    assert bad.problem.startswith("not JSON: 'utf-8' codec")
+    assert good.arguments == {"content": "good"}

@@ -1,14 +1,15 @@
 """Bulk import: every item ends counted once, and an interrupted run goes on without sending twice."""
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
 from infra.cli.formats import Item
-from infra.cli.importer import Journal, run
+from infra.cli.importer import After, Destination, Journal, Summary
+from infra.cli.importer import run as run_one
 from mnemosyne.domain.memory import IngestState, MemoryChange, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.errors import Conflict
@@ -22,6 +23,7 @@ class FakeDestination:
 
     def __init__(self, dies_after: int = 1_000_000) -> None:
         self.sent: list[str] = []
+        self.resent: list[str] = []
         self.requests: dict[UUID, str] = {}
         self.memories: dict[str, UUID] = {}
         self.changes: list[tuple[UUID, MemoryChange]] = []
@@ -56,6 +58,20 @@ class FakeDestination:
 
     def pause(self) -> None:
         """No time passes here."""
+
+    def resend(self, memories: Sequence[MemoryInput], request_ids: Sequence[UUID]) -> None:
+        if any(request_id not in self.requests for request_id in request_ids):
+            self.resent += [memory.content for memory in memories]
+            self.requests |= {i: memory.content for i, memory in zip(request_ids, memories, strict=True)}
+
+
+def run(items: list[Item], destination: Destination, journal: Journal, progress: Callable[[int], None]) -> Summary:
+    """An import of one file."""
+    after = After()
+    summary = run_one(items, destination, journal, progress, after)
+    after.apply(destination, summary)
+    journal.finish()
+    return summary
 
 
 def _items(*contents: str) -> list[Item]:
@@ -169,3 +185,26 @@ def test_a_batch_is_no_larger_than_a_request_may_be(tmp_path: Path) -> None:
     summary = run(large, destination, Journal(tmp_path / "j", "here"), lambda count: None)
     assert summary.states == {"stored": 100}
     assert destination.largest < 4 * 1024 * 1024
+
+
+def test_what_a_destination_made_anew_has_lost_is_sent_again_under_the_same_ids(tmp_path: Path) -> None:
+    items = _items(*(f"memory {n}" for n in range(3_000)))
+    with pytest.raises(KeyboardInterrupt):
+        run(items, FakeDestination(dies_after=2_500), Journal(tmp_path / "j", "here"), lambda count: None)
+    anew = FakeDestination()
+    summary = run(items, anew, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.states == {"stored": 3_000}
+    assert sorted(anew.sent + anew.resent) == sorted(f"memory {n}" for n in range(3_000))
+
+
+def test_supersession_reaches_across_files_and_what_is_missing_is_told(tmp_path: Path) -> None:
+    destination, after = FakeDestination(), After()
+    old, new, lone = _items("old", "new", "lone")
+    old = Item(old.source, old.arguments, superseded_by_hash=content_hash("new"))
+    lone = Item(lone.source, lone.arguments, superseded_by_hash=content_hash("elsewhere"))
+    for name, items in (("1", [old, lone]), ("2", [new])):
+        run_one(items, destination, Journal(tmp_path / name, "here"), lambda count: None, after)
+    summary = Summary()
+    after.apply(destination, summary)
+    assert [change for _, change in destination.changes] == [MemoryChange(superseded_by=destination.memories["new"])]
+    assert [one["source"] for one in summary.failures] == [lone.source]
