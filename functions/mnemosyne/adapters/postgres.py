@@ -37,10 +37,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
 from mnemosyne.errors import Conflict, NotFound, SpaceChanged
-from mnemosyne.observability import EventLog
 from mnemosyne.ports import Vector
-
-log = EventLog(__name__)
 
 
 class PostgresStore:
