@@ -9,6 +9,7 @@ from types import FrameType
 import click
 
 from infra.cli.clients import how_to_connect
+from infra.cli.ending import on_end
 from infra.local import stack
 from infra.local.data_dir import DataDir, is_root
 from mnemosyne.adapters.offline import SPACE as OFFLINE
@@ -92,5 +93,5 @@ def _stop_on_signals(serving: threading.Event, stopping: threading.Event) -> Non
             raise _Interrupted
         stopping.set()
 
-    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, stop)
+    signal.signal(signal.SIGINT, stop)
+    on_end(stop)

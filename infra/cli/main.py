@@ -1,6 +1,5 @@
 """`mnemosyne`: the command's entry point. Exit code 0 done, 1 it failed, 2 it was called wrongly."""
 
-import signal
 import sys
 from types import FrameType
 
@@ -9,6 +8,7 @@ import click
 import mnemosyne
 from infra.cli.dev import dev
 from infra.cli.doctor import doctor
+from infra.cli.ending import on_end
 from infra.cli.export import export
 from infra.cli.import_ import import_
 from infra.cli.keys import keys
@@ -43,8 +43,7 @@ def _leave(number: int, frame: FrameType | None) -> None:
 
 def main() -> None:
     """Run the command; an error raised on purpose is one line on standard error."""
-    for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)
+    on_end(_leave)
     try:
         cli(prog_name="mnemosyne")
     except MnemosyneError as exc:

@@ -1,7 +1,6 @@
 """`mnemosyne stdio`: the same tools for a local client, over standard input and output."""
 
 import os
-import signal
 from concurrent.futures import Future
 from threading import Event, Thread
 from types import FrameType
@@ -9,6 +8,7 @@ from types import FrameType
 import anyio
 import click
 
+from infra.cli.ending import on_end
 from infra.local import stack
 from infra.local.data_dir import DataDir
 from mnemosyne import bootstrap
@@ -27,8 +27,7 @@ def stdio(data_dir: str | None) -> None:
     with directory.log("stdio").open("a") as log:
         configure_logging("INFO", log)  # standard output is the protocol's
         starting = _Starting(directory)
-        for number in (signal.SIGTERM, signal.SIGHUP):
-            signal.signal(number, starting.leave)
+        on_end(starting.leave)
         code = 1
         try:
             anyio.run(bootstrap.serve_stdio, starting)
