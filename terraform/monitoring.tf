@@ -195,7 +195,7 @@ resource "google_monitoring_alert_policy" "server_errors" {
   }
 
   documentation {
-    content   = "Look for tool_crashed, misconfigured and authentication_unavailable in the log of mcp. /healthz?deep=1 and mnemosyne doctor say whether the database is well. After a deployment: go back to the version before (README, Operate)."
+    content   = "Look for tool_crashed, misconfigured and authentication_unavailable in the log of mcp. /health?deep=1 and mnemosyne doctor say whether the database is well. After a deployment: go back to the version before (README, Operate)."
     mime_type = "text/markdown"
   }
 }

@@ -29,7 +29,7 @@ STDIO_THREADS = 8
 
 
 def examine_database(parts: Backends) -> "Iterator[Check]":
-    """Whether the database is there and fits; what `/healthz?deep=1` tells."""
+    """Whether the database is there and fits; what `/health?deep=1` tells."""
     from mnemosyne.adapters.health import check_database
 
     try:
@@ -132,7 +132,7 @@ def _push_identity(settings: Settings) -> "Callable[[str | None], None]":
     from mnemosyne.adapters.tokens import OidcVerifier
     from mnemosyne.service.authenticate import PushIdentity
 
-    verifier = OidcVerifier(settings.push_issuer, settings.push_audience)
+    verifier = OidcVerifier(settings.push_issuer, settings.push_audience, service=settings.k_service)
     return PushIdentity(verifier, settings.push_service_account).check
 
 

@@ -141,3 +141,8 @@ def configure_logging(level: str, stream: TextIO = sys.stderr) -> None:
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("mnemosyne").setLevel(level)
+    # With LOG_EXECUTION_ID, which Google sets, functions-framework configures logging anew after it has imported us,
+    # and so silences every logger that is there by then.
+    for name, logger in logging.root.manager.loggerDict.items():
+        if isinstance(logger, logging.Logger) and name.split(".")[0] == "mnemosyne":
+            logger.disabled = False

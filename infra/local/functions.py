@@ -1,5 +1,6 @@
 """Run the functions as the platform does: functions-framework itself, one process per entry point."""
 
+import ctypes
 import os
 import secrets
 import signal
@@ -20,6 +21,8 @@ from mnemosyne.errors import Misconfigured
 SOURCE = Path(__file__).resolve().parents[2] / "functions" / "main.py"
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
+# Found before any process is forked: in the child of a process with threads, importing may wait for a lock for ever.
+LIBC = ctypes.CDLL(None)
 
 
 def free_port(host: str = "127.0.0.1") -> int:
@@ -80,7 +83,7 @@ class FunctionProcess:
             if not self.running:
                 break
             with suppress(httpx.HTTPError):
-                if httpx.get(f"{self.url}/healthz", timeout=5, trust_env=False).status_code == 200:
+                if httpx.get(f"{self.url}/health", timeout=5, trust_env=False).status_code == 200:
                     return
             time.sleep(0.02)
         raise Misconfigured(f"the function {self.target} did not start; its log: {self._log}")
@@ -100,10 +103,21 @@ class FunctionProcess:
         if self._process is None:
             return
         self.ask_to_stop()
-        try:
-            self._process.wait(STOP_SECONDS)
-        except subprocess.TimeoutExpired:
+        if not self.wait(STOP_SECONDS):
             self.kill()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the process has ended, at the latest after that long."""
+        with suppress(subprocess.TimeoutExpired):
+            if self._process is not None:
+                self._process.wait(seconds)
+        return not self.running
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the process and all it started."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
 
     def kill(self) -> None:
         """End the process and all it started at once, whatever they are doing; return once the port is free."""
@@ -112,15 +126,12 @@ class FunctionProcess:
         workers = []
         with suppress(psutil.Error):
             workers = psutil.Process(self._process.pid).children(recursive=True)
-        with suppress(ProcessLookupError):
-            os.killpg(self._process.pid, signal.SIGKILL)
+        self.signal(signal.SIGKILL)
         self._process.wait()
         psutil.wait_procs(workers, timeout=STOP_SECONDS)
 
 
 def _die_with_parent() -> None:
     """Ask the kernel to end this process with the one that started it: with its thread, to be exact."""
-    import ctypes
-
     pr_set_pdeathsig = 1
-    ctypes.CDLL(None).prctl(pr_set_pdeathsig, signal.SIGTERM)
+    LIBC.prctl(pr_set_pdeathsig, signal.SIGTERM)

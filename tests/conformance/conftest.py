@@ -5,6 +5,7 @@ import shutil
 import subprocess
 from pathlib import Path
 
+import fasteners
 import pytest
 
 JS = Path(__file__).parent / "js"
@@ -15,6 +16,13 @@ def javascript() -> str:
     """A PATH on which `node` is recent enough and the packages are installed; skips loudly without Node.js."""
     if shutil.which("npm") is None:
         pytest.skip("NOT TESTED: Node.js is not installed, so no JavaScript client is driven")
+    # Two workers of one run may want them at once, and npm in one directory does not bear company.
+    with fasteners.InterProcessLock(JS / ".installing"):
+        _install()
+    return f"{JS / 'node_modules' / '.bin'}{os.pathsep}{os.environ['PATH']}"
+
+
+def _install() -> None:
     stamp = JS / "node_modules" / ".made"
     wanted = (JS / "package.json").read_text()
     if not stamp.exists() or stamp.read_text() != wanted:
@@ -23,4 +31,3 @@ def javascript() -> str:
         if ended.returncode:
             pytest.skip(f"NOT TESTED: the JavaScript packages cannot be installed: {ended.stderr[-300:]}")
         stamp.write_text(wanted)
-    return f"{JS / 'node_modules' / '.bin'}{os.pathsep}{os.environ['PATH']}"

@@ -67,6 +67,8 @@ class CloudSqlInstance(JsonServer):
         self.region = REGION
         self.fault: Fault | None = None
         self.mute = False
+        self.ahead = timedelta()
+        """How far the clocks of those who connect are ahead."""
         self.calls: list[str] = []
         self.refuse_certificates_before: datetime | None = None
         self._socket_file = socket_file
@@ -89,13 +91,17 @@ class CloudSqlInstance(JsonServer):
             }
         if path.endswith(":generateEphemeralCert"):
             key = serialization.load_pem_public_key(body["public_key"].encode())
-            return 200, {"ephemeralCert": {"cert": self._authority.sign("client", key).decode()}}
+            return 200, {
+                "ephemeralCert": {"cert": self._authority.sign("client", key, self.ahead + timedelta(hours=1)).decode()}
+            }
         return 404, {"error": {"message": "not found"}}
 
     def _context(self, directory: Path) -> ssl.SSLContext:
         key = rsa.generate_private_key(public_exponent=65537, key_size=2048)
         private = key.private_bytes(PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption())
-        (directory / "server.pem").write_bytes(self._authority.sign("server", key.public_key()) + private)
+        (directory / "server.pem").write_bytes(
+            self._authority.sign("server", key.public_key(), timedelta(days=1)) + private
+        )
         (directory / "ca.pem").write_bytes(self._authority.certificate.public_bytes(PEM))
         context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
         context.minimum_version = ssl.TLSVersion.TLSv1_3

@@ -167,6 +167,7 @@ def _hang(instance: CloudSqlInstance, where: str) -> Callable[[], None]:
 def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
     instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
+    monkeypatch.setattr(cloud_sql, "FIRST_CONNECTION_SECONDS", 0.0)
     monkeypatch.setattr(cloud_sql, "CONNECT_TIMEOUT_SECONDS", 2.0)
     monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 0.5)
     pool = Pool(_opener(instance), 2)
@@ -182,6 +183,37 @@ def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
             session.broken = True  # so that each opens one of its own
             assert session.run("SELECT 1") == [[1]]
     pool.close()
+
+
+def test_the_first_connection_may_be_a_while_in_coming(
+    instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Over Direct VPC egress nothing answers for up to a minute, and then everything does."""
+    monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 0.2)
+    monkeypatch.setattr(cloud_sql, "PAUSE_SECONDS", 0.0)
+    instance.mute = True
+    refused: list[str] = []
+
+    def count(event: str, **fields: object) -> None:
+        refused.append(event)
+        instance.mute = len(refused) < 5
+
+    monkeypatch.setattr(cloud_sql.log, "warning", count)
+    session = _opener(instance)()
+    assert session.run("SELECT 1") == [[1]]
+    assert refused == ["database_unreachable"] * 5
+    session.close()
+
+
+def test_once_there_was_a_connection_a_lost_one_is_not_waited_for(
+    instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 0.2)
+    open_session = _opener(instance)
+    open_session().close()
+    instance.mute = True
+    with pytest.raises(Unavailable):
+        open_session()
 
 
 def test_a_query_that_hangs_is_given_up_and_fifty_further_run(instance: CloudSqlInstance) -> None:

@@ -113,6 +113,29 @@ def test_a_refused_text_is_invalid_for_good(server: GeminiServer) -> None:
         GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])
 
 
+def test_where_batches_are_refused_texts_are_asked_for_one_by_one_from_then_on(server: GeminiServer) -> None:
+    server.fault = lambda s: error(400, "one text at a time") if "requests" in s.requests[-1] and _many(s) else None
+    embedder = GeminiEmbedder("gemini-embedding-001", 64)
+    assert len(embedder.embed_documents(["tea", "cars", "rain"])) == 3
+    assert server.calls == 1 + 3
+    assert len(embedder.embed_documents(["snow", "wind"])) == 2
+    assert server.calls == 1 + 3 + 2
+
+
+def test_a_text_that_is_refused_alone_too_is_what_is_refused_and_batches_go_on(server: GeminiServer) -> None:
+    server.fault = lambda s: error(400, "not this one") if "poison" in str(s.requests[-1]) else None
+    embedder = GeminiEmbedder("gemini-embedding-001", 64)
+    with pytest.raises(InvalidRequest, match="not this one"):
+        embedder.embed_documents(["tea", "poison"])
+    calls = server.calls
+    embedder.embed_documents(["snow", "wind"])
+    assert server.calls == calls + 1
+
+
+def _many(server: GeminiServer) -> bool:
+    return len(server.requests[-1]["requests"]) > 1
+
+
 def test_a_service_that_hangs_is_given_up_and_fifty_further_calls_succeed(
     server: GeminiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

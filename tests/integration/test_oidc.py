@@ -5,7 +5,7 @@ import hashlib
 import hmac
 import json
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import httpx
@@ -19,36 +19,9 @@ from mnemosyne.adapters.tokens import OidcVerifier
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http.push import build_app, store
 from mnemosyne.service.authenticate import PushIdentity
+from tests.cloud_run.identity import without_signature
 from tests.fakes import FakeServices
-from tests.fakes_wire.http import JsonServer
-
-AUDIENCE = "https://memory.example/mcp"
-
-
-class Issuer(JsonServer):
-    """An OpenID provider: discovery, keys, and tokens made by hand."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.keys = {"one": rsa.generate_private_key(public_exponent=65537, key_size=2048)}
-        self.away = False
-
-    def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
-        if self.away:
-            return 503, {}
-        if path == "/.well-known/openid-configuration":
-            return 200, {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
-        shown = []
-        for name, key in self.keys.items():
-            jwk = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key()))
-            shown.append({**jwk, "kid": name, "use": "sig", "alg": "RS256"})
-        return 200, {"keys": shown}
-
-    def token(self, *, kid: str = "one", key: Any = None, algorithm: str = "RS256", **changed: Any) -> str:
-        now = int(time.time())
-        claims = {"iss": self.url, "aud": AUDIENCE, "sub": "u1", "iat": now, "exp": now + 60, **changed}
-        claims = {name: value for name, value in claims.items() if value is not None}
-        return jwt.encode(claims, key or self.keys[kid], algorithm=algorithm, headers={"kid": kid})
+from tests.fakes_wire.issuer import AUDIENCE, Issuer
 
 
 @pytest.fixture
@@ -153,6 +126,60 @@ def test_only_our_subscription_s_pushes_are_let_in(issuer: Issuer, claims: dict[
         headers = {"Authorization": f"Bearer {issuer.token(**claims)}"}
         assert client.post("/", json={}, headers=headers).status_code == status
         assert client.post("/", json={}).status_code == 401
+
+
+PUSH_EMAIL: dict[str, Any] = {"email": "push@p.iam.gserviceaccount.com", "email_verified": True}
+HASHED = "https://mnemosyne-ingest-a1b2c3d4e5-ew.a.run.app"
+
+
+@pytest.mark.parametrize(
+    ("service", "changed", "status"),
+    [
+        ("mnemosyne-ingest", {}, 400),  # let in; then the body is no push
+        ("mnemosyne-ingest", {"aud": HASHED}, 400),
+        ("", {}, 401),
+        ("mnemosyne-ingest", {"email": "other@p.iam.gserviceaccount.com"}, 401),
+        ("mnemosyne-ingest", {"email_verified": False}, 401),
+        ("mnemosyne-ingest", {"aud": "https://other.example"}, 401),
+        ("mnemosyne-ingest", {"aud": "https://mnemosyne-mcp-a1b2c3d4e5-ew.a.run.app"}, 401),
+        ("mnemosyne-ingest", {"aud": f"{HASHED}.evil.example"}, 401),
+        ("mnemosyne-ingest", {"iss": "https://other.example"}, 401),
+        ("mnemosyne-ingest", {"exp": int(time.time()) - 120}, 401),
+        ("mnemosyne-ingest", {"exp": None}, 401),
+    ],
+    ids=[
+        "on Cloud Run", "the service's other address", "elsewhere", "another account", "unverified", "audience",
+        "another service's address", "an address that only begins so", "issuer", "expired", "no expiry",
+    ],
+)  # fmt: skip
+def test_a_push_whose_signature_cloud_run_has_taken_away_is_believed_there_alone(
+    issuer: Issuer, service: str, changed: dict[str, Any], status: int
+) -> None:
+    identity = PushIdentity(OidcVerifier(issuer.url, AUDIENCE, service=service), PUSH_EMAIL["email"])
+    app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identity.check)
+    with TestClient(app) as client:
+        token = without_signature(issuer.token(**(PUSH_EMAIL | changed)))
+        assert client.post("/", json={}, headers={"Authorization": f"Bearer {token}"}).status_code == status
+
+
+@pytest.mark.parametrize("service", ["", "mnemosyne-ingest"])
+def test_a_signature_that_is_there_is_checked_wherever_we_run(issuer: Issuer, service: str) -> None:
+    """Whether Cloud Run takes it away is documented of some tokens and observed otherwise of others."""
+    verifier = OidcVerifier(issuer.url, AUDIENCE, service=service)
+    assert verifier.verify(issuer.token())["sub"] == "u1"
+    for wrong in (issuer.token()[:-4] + "AAAA", _of_another_key(issuer), f"{without_signature(issuer.token())}x"):
+        with pytest.raises(Unauthorized):
+            verifier.verify(wrong)
+
+
+def test_a_push_that_carries_the_header_looked_at_instead_is_refused(issuer: Issuer) -> None:
+    verifier = OidcVerifier(issuer.url, AUDIENCE, service="mnemosyne-ingest")
+    identity = PushIdentity(verifier, PUSH_EMAIL["email"])
+    app = build_app(store, FakeServices(), threads=2, warm=lambda: None, identify=identity.check)
+    with TestClient(app) as client:
+        forged = f"Bearer {without_signature(issuer.token(**PUSH_EMAIL))}"
+        headers = {"Authorization": forged, "X-Serverless-Authorization": "Bearer somebody-else-s"}
+        assert client.post("/", json={}, headers=headers).status_code == 401
 
 
 def test_the_issuer_of_the_test_speaks_as_a_real_one(issuer: Issuer) -> None:

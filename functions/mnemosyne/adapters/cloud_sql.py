@@ -4,8 +4,10 @@ Connects to nothing before the first session is asked for; only then is the Conn
 """
 
 import asyncio
+import itertools
 import socket
 import threading
+import time
 from typing import TYPE_CHECKING, Any
 
 import pg8000.exceptions
@@ -21,6 +23,11 @@ log = EventLog(__name__)
 
 CONNECT_TIMEOUT_SECONDS = 15.0
 """From asking for a connection to having it: certificate, TLS, log-in."""
+FIRST_CONNECTION_SECONDS = 75.0
+"""How long an instance that never had a connection goes on trying, of the two minutes that a request may take: over
+Direct VPC egress the first may be a minute or more in coming,
+https://cloud.google.com/run/docs/configuring/vpc-direct-vpc."""
+PAUSE_SECONDS = 1.0
 STALL_SECONDS = 5.0
 """How long a server may keep one read waiting before a connection is made."""
 ATTEMPTS = 2
@@ -54,16 +61,26 @@ class CloudSql:
         self._socket_timeout = socket_timeout
         self._lock = threading.Lock()
         self._connector: Connector | None = None
+        self._patient_until: float | None = None
+        self._reached = False
 
     def __call__(self) -> Session:
         """One new session; raises Unavailable where the instance is away, Misconfigured where it will stay so."""
-        for attempt in range(1, ATTEMPTS + 1):
+        if self._patient_until is None:
+            self._patient_until = time.monotonic() + FIRST_CONNECTION_SECONDS
+        for attempt in itertools.count(1):
             try:
-                return self._open()
+                session = self._open()
             except Unavailable as exc:
                 log.warning("database_unreachable", instance=self._instance, attempt=attempt, error=str(exc.__cause__))
-                if attempt == ATTEMPTS or isinstance(exc.__cause__, TimeoutError):
-                    raise
+                if self._reached or time.monotonic() > self._patient_until:
+                    if attempt >= ATTEMPTS or isinstance(exc.__cause__, TimeoutError):
+                        raise
+                else:
+                    time.sleep(PAUSE_SECONDS)
+                continue
+            self._reached = True
+            return session
         raise AssertionError("unreachable")
 
     def _open(self) -> Session:
@@ -74,6 +91,8 @@ class CloudSql:
         try:
             return Session(connecting.result(CONNECT_TIMEOUT_SECONDS), self._socket_timeout)
         except TimeoutError as exc:
+            if connecting.done():  # a socket's own deadline: nothing hangs
+                raise Unavailable("the database cannot be reached") from exc
             connecting.cancel()
             # Something in the Connector's one thread may hang for good: leave it, and begin anew.
             self._abandon(connector)

@@ -43,17 +43,36 @@ class GeminiEmbedder:
         self.model = model
         self.dimension = dimension
         self._vertex = vertex
+        self._one_by_one = False
         self._prefixes = model.startswith(MODELS_WITH_PREFIXES)
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """One vector per text, in order; raises Unavailable, or InvalidRequest where the model refuses a text."""
         asked = [f"title: none | text: {text}" for text in texts] if self._prefixes else list(texts)
-        return [vector for call in _calls(asked) for vector in self._embed(call, "RETRIEVAL_DOCUMENT")]
+        return [vector for call in _calls(asked) for vector in self._embed_call(call, "RETRIEVAL_DOCUMENT")]
 
     def embed_query(self, text: str) -> Vector:
         """The vector to search with; raises Unavailable, or InvalidRequest."""
         asked = f"task: search result | query: {text}" if self._prefixes else text
         return self._embed([asked], "RETRIEVAL_QUERY")[0]
+
+    def _embed_call(self, texts: Sequence[str], task: str) -> list[Vector]:
+        """The vectors of some texts: together, or one by one where the service takes no more than one text a call.
+
+        Vertex AI's documents say so of gemini-embedding-001, while its batches are reported to work:
+        https://cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings. A refused batch says
+        nothing of its texts: each is asked for before any is called unfit.
+        """
+        if len(texts) == 1 or not self._one_by_one:
+            try:
+                return self._embed(texts, task)
+            except InvalidRequest as exc:
+                if len(texts) == 1:
+                    raise
+                log.warning("embedding_batch_refused", model=self.model, texts=len(texts), error=str(exc))
+        vectors = [self._embed([text], task)[0] for text in texts]
+        self._one_by_one = True  # every text was fit, so it was the batch that was not
+        return vectors
 
     @cached_property
     def _client(self) -> Any:

@@ -2,6 +2,7 @@
 
 import http.client
 import json
+import re
 import threading
 import time
 import urllib.request
@@ -25,15 +26,24 @@ RETRY_SECONDS = 10.0
 """How often, at most, an unknown key id makes us ask the issuer anew."""
 
 
+SIGNATURE_REMOVED = "SIGNATURE_REMOVED_BY_GOOGLE"
+"""What Cloud Run puts in the place of a signature that it has checked, so that the token is of no use elsewhere:
+https://cloud.google.com/run/docs/troubleshooting#signature-removed. It does so with some tokens and not with others."""
+
 _NOT_HAD = (jwt.PyJWKClientError, jwt.PyJWKSetError, ValueError, OSError, http.client.HTTPException)
 
 
 class OidcVerifier:
-    """Verifies the tokens of one issuer for one audience; the issuer's keys are fetched on first use and kept."""
+    """Verifies the tokens of one issuer for one audience; the issuer's keys are fetched on first use and kept.
 
-    def __init__(self, issuer: str, audience: str) -> None:
+    `service` is the name of a Cloud Run service that admits named callers alone. Cloud Run has then checked every token
+    before the process sees it: one without its signature is believed, and each address of that service is the audience.
+    """
+
+    def __init__(self, issuer: str, audience: str, *, service: str = "") -> None:
         self._issuer = issuer
         self._audience = audience
+        self._service = service
         self._asking = threading.Lock()
         self._asked_anew_at = 0.0
 
@@ -43,14 +53,25 @@ class OidcVerifier:
             header = jwt.get_unverified_header(token)
             if header.get("alg") not in ALGORITHMS:
                 raise Unauthorized("the token is not signed as it must be")
+            checked = bool(self._service) and token.rpartition(".")[2] == SIGNATURE_REMOVED
             claims: dict[str, Any] = jwt.decode(
                 token,
-                self._key(header.get("kid")),
+                "" if checked else self._key(header.get("kid")),
                 algorithms=[str(header["alg"])],
-                audience=self._audience,
+                audience=self._audience_of(token),
                 issuer=self._issuer,
                 leeway=LEEWAY_SECONDS,
-                options={"require": ["exp", "iat", "iss", "aud", "sub"]},
+                options={
+                    "require": ["exp", "iat", "iss", "aud", "sub"],
+                    "verify_signature": not checked,
+                    # Said outright: without the signature PyJWT looks at none of them by itself.
+                    "verify_aud": True,
+                    "verify_exp": True,
+                    "verify_iat": True,
+                    "verify_iss": True,
+                    "verify_nbf": True,
+                    "verify_sub": True,
+                },
             )
         except jwt.PyJWTError as exc:
             log.info("token_refused", error=type(exc).__name__)
@@ -63,6 +84,16 @@ class OidcVerifier:
             return len(self._client.get_signing_keys())
         except _NOT_HAD as exc:
             raise Unavailable("the identity provider does not answer as it should") from exc
+
+    def _audience_of(self, token: str) -> str:
+        """The audience that the token must name: ours, or the one it names where that is the service's other address.
+
+        A service has https://SERVICE-NUMBER.REGION.run.app and https://SERVICE-HASH-REGION.a.run.app, and only the
+        first is known before it is there: https://cloud.google.com/run/docs/triggering/https-request.
+        """
+        named = jwt.decode(token, options={"verify_signature": False}).get("aud")
+        own = rf"https://{re.escape(self._service)}-[a-z0-9]+-[a-z]+\.a\.run\.app"
+        return named if self._service and isinstance(named, str) and re.fullmatch(own, named) else self._audience
 
     def _key(self, key_id: object) -> Any:
         try:

@@ -22,7 +22,7 @@ from mnemosyne.domain.principal import LOCAL, Bucket, Principal, Scope
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.mcp.tools import required_scope
 from mnemosyne.observability import EventLog
-from mnemosyne.service.authenticate import Anyone, Authenticator
+from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION, Anyone, Authenticator
 
 log = EventLog(__name__)
 
@@ -55,8 +55,9 @@ class Access:
         if isinstance(self._authenticator, Anyone):
             return LOCAL if _on_loopback(scope) else _refusal(403, "AUTH_MODE=none serves this machine only")
         try:
-            if len(headers.getlist("authorization")) > 1 or "x-serverless-authorization" in headers:
-                # Cloud Run checks the second where both are there, and hands the first on as it came.
+            # With Identity-Aware Proxy in front, X-Serverless-Authorization is the proxy's own, and nothing to us.
+            replaced = self._authenticator.only_authorization and SERVERLESS_AUTHORIZATION in headers
+            if len(headers.getlist("authorization")) > 1 or replaced:
                 raise Unauthorized("one credential is needed, as Authorization")
             return await anyio.to_thread.run_sync(
                 self._authenticator.authenticate, headers.get("authorization"), limiter=self._lookups

@@ -1,4 +1,4 @@
-"""The `mcp` function's HTTP surface: `/mcp` in both protocol eras, and `/healthz`."""
+"""The `mcp` function's HTTP surface: `/mcp` in both protocol eras, and `/health`."""
 
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +14,7 @@ from starlette.routing import Route
 from mnemosyne.domain.health import Check
 from mnemosyne.http.access import METADATA_PATH, Access
 from mnemosyne.http.edge import BODY_BYTES, MCP_PATH, McpEdge
+from mnemosyne.http.health import health_routes
 
 
 def build_app(
@@ -27,7 +28,7 @@ def build_app(
 ) -> Starlette:
     """The ASGI app of the `mcp` function; `warm` is called once, when the app starts to serve."""
 
-    async def healthz(request: Request) -> Response:
+    async def health(request: Request) -> Response:
         """The process lives; `?deep=1` also looks at the database."""
         if request.query_params.get("deep", "0") in ("", "0"):
             return JSONResponse({"status": "ok"})
@@ -55,7 +56,7 @@ def build_app(
             allowed_hosts=list(allowed_hosts), allowed_origins=list(allowed_origins)
         ),
         custom_starlette_routes=[
-            Route("/healthz", healthz, methods=["GET"]),
+            *health_routes(health),
             Route(METADATA_PATH, metadata, methods=["GET"]),
             Route(f"{METADATA_PATH}{MCP_PATH}", metadata, methods=["GET"]),
         ],

@@ -20,6 +20,7 @@ from starlette.routing import Route
 from mnemosyne.domain.parsing import Input, Instant, Text, parse
 from mnemosyne.domain.principal import ApiKey, Scope
 from mnemosyne.errors import InvalidRequest, MnemosyneError, NotFound
+from mnemosyne.http.health import health_routes
 from mnemosyne.observability import EventLog, trace
 
 log = EventLog(__name__)
@@ -72,12 +73,9 @@ def build_app(migrate: Callable[[], Sequence[str]], keys: KeyStore) -> Starlette
 
         return post
 
-    async def healthz(request: Request) -> Response:
-        return JSONResponse({"status": "ok"})
-
     return Starlette(
         routes=[
-            Route("/healthz", healthz, methods=["GET"]),
+            *health_routes(),
             Route("/", endpoint("migration_failed", lambda _: _migrated(migrate)), methods=["POST"]),
             Route("/keys", endpoint("key_change_failed", lambda body: _managed(body, keys)), methods=["POST"]),
         ]

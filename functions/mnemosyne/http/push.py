@@ -23,9 +23,11 @@ from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import carried, decode
 from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import InvalidRequest, Misconfigured, Unauthorized, Unavailable
+from mnemosyne.http.health import health_routes
 from mnemosyne.observability import EventLog, milliseconds, trace
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
+from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
 
 log = EventLog(__name__)
 
@@ -86,6 +88,9 @@ def build_app(
             # Pub/Sub sends JSON and no Origin: this is a web page trying its luck.
             return JSONResponse({"error": "pushes are application/json, without Origin"}, status_code=403)
         try:
+            if SERVERLESS_AUTHORIZATION in request.headers or len(request.headers.getlist("authorization")) > 1:
+                # Cloud Run looks at this header in the other's stead, and Pub/Sub does not send it.
+                raise Unauthorized("a push carries one credential, as Authorization")
             authorization = request.headers.get("authorization")
             await anyio.to_thread.run_sync(identify, authorization, limiter=identifying)
         except Unauthorized as exc:
@@ -96,10 +101,7 @@ def build_app(
         body = await request.body()
         return await anyio.to_thread.run_sync(_answer, handle, body, services, limiter=limiter)
 
-    async def healthz(request: Request) -> Response:
-        return JSONResponse({"status": "ok"})
-
-    app = Starlette(routes=[Route("/healthz", healthz, methods=["GET"]), Route("/{path:path}", push, methods=["POST"])])
+    app = Starlette(routes=[*health_routes(), Route("/{path:path}", push, methods=["POST"])])
     warm()
     return app
 

@@ -18,6 +18,9 @@ from mnemosyne.ports import Clock, TokenVerifier
 
 log = EventLog(__name__)
 
+SERVERLESS_AUTHORIZATION = "x-serverless-authorization"
+"""The header that Cloud Run looks at in the stead of Authorization, where both are there:
+https://cloud.google.com/run/docs/authenticating/service-to-service."""
 PREFIX = "mnk"
 ID_LENGTH = 12
 SECRET_LENGTH = 43  # letters and digits: 256 bits
@@ -36,12 +39,18 @@ _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 class Authenticator(Protocol):
     """Tells who calls."""
 
+    @property
+    def only_authorization(self) -> bool:
+        """Whether X-Serverless-Authorization, which would be looked at in its stead, must not be there."""
+
     def authenticate(self, authorization: str | None) -> Principal:
         """Whose credential that is; raises Unauthorized, or Unavailable where nobody can tell at the moment."""
 
 
 class Anyone:
     """`AUTH_MODE=none`: whoever reaches this machine's loopback."""
+
+    only_authorization = False
 
     def authenticate(self, authorization: str | None) -> Principal:
         """The local principal, whatever is presented."""
@@ -60,6 +69,8 @@ class ApiKeys:
     `find` looks a key up by its id. What it says is believed for 30 seconds, and for 10 minutes of a key that was
     found, should the database be away.
     """
+
+    only_authorization = False
 
     def __init__(self, find: Callable[[str], ApiKey | None], clock: Clock) -> None:
         self._find = find
@@ -110,6 +121,8 @@ class ApiKeys:
 class Oidc:
     """`AUTH_MODE=oidc`: a JWT of the issuer's, for our audience; namespace and scopes are its claims."""
 
+    only_authorization = False
+
     def __init__(self, verifier: TokenVerifier, namespace_claim: str) -> None:
         self._verifier = verifier
         self._claim = namespace_claim
@@ -139,6 +152,9 @@ class CloudRunIam:
     Cloud Run replaces the signature of a token it has checked, so there is none to verify here. That makes this mode
     safe only where the service admits no one unauthenticated, as Terraform sees to.
     """
+
+    # Cloud Run looks at X-Serverless-Authorization where both are there, and hands Authorization on as it came.
+    only_authorization = True
 
     def __init__(self, read_claims: Callable[[str], Mapping[str, Any]]) -> None:
         self._read_claims = read_claims

@@ -13,24 +13,26 @@ from google.api_core.exceptions import NotFound
 from google.cloud.pubsub_v1 import SubscriberClient
 
 from infra.local import emulator as local_emulator
-from infra.local import functions, postgres
+from infra.local import postgres
 from infra.local.data_dir import DataDir
-from infra.local.functions import FunctionProcess
 from mnemosyne.adapters.connections import opener
 from mnemosyne.backends import Backends
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.errors import Unavailable
 from mnemosyne.settings import Settings
-from tests.fakes_wire.front_end import FrontEnd
+from tests.cloud_run.identity import Google
+from tests.cloud_run.pubsub import PUSH_ACCOUNT, Push
+from tests.cloud_run.service import Deployment, Service, deterministic_url
 from tests.fakes_wire.gemini import GeminiServer
 from tests.waiting import wait_until
 
+USER = "ada@example.com"
 SPACE = EmbeddingSpace("gemini-embedding-001", 64)
 
 
 class Cloud:
-    """The production path on real parts: topic, push, functions, google-genai on a fake service, PostgreSQL."""
+    """The production path on real parts, behind Cloud Run's front end and with google-genai on a fake service."""
 
     def __init__(self, emulator: str, directory: Path, gemini: GeminiServer) -> None:
         self.gemini = gemini
@@ -42,29 +44,37 @@ class Cloud:
         self.environment = {
             "MNEMOSYNE_DATABASE_URL": self.postgres.url(postgres.RUNTIME_USER),
             "MNEMOSYNE_TOPIC": local_emulator.TOPIC,
-            "MNEMOSYNE_AUTH_MODE": "none",
             "MNEMOSYNE_EMBEDDER": "gemini",
             "MNEMOSYNE_EMBEDDING_DIMENSION": str(SPACE.dimension),
             "PUBSUB_EMULATOR_HOST": emulator,
             "GEMINI_API_KEY": "key",
             "GOOGLE_GEMINI_BASE_URL": gemini.url,
         }
-        self.ingest, self.dead_letter, self.mcp = (self._function(n) for n in ("ingest", "dead_letter", "mcp"))
-        self._functions = (self.ingest, self.dead_letter, self.mcp)
-        for function in self._functions:
-            function.start()
-        for function in self._functions:
-            function.wait_ready()
         self._exits = ExitStack()
-        self._front_end = self._exits.enter_context(FrontEnd(self.ingest.url).serving())
+        self._google = self._exits.enter_context(Google().serving())
+        self._ingest, dead_letter = (self._pushed_to(target) for target in ("ingest", "dead_letter"))
+        access = {
+            "MNEMOSYNE_AUTH_MODE": "iam",
+            "MNEMOSYNE_ALLOWED_HOSTS": deterministic_url("mcp").removeprefix("https://"),
+        }
+        self._mcp = self._service("mcp", access, USER)
+        self.push, self._dead_letters = (
+            self._exits.enter_context(Push(service).serving()) for service in (self._ingest, dead_letter)
+        )
         self._emulator = emulator
         self.system = Backends(Settings.from_environment(self.environment))
 
-    def _function(self, target: str) -> FunctionProcess:
-        port = functions.free_port()
-        return FunctionProcess(
-            target, host="127.0.0.1", port=port, environment=self.environment, directory=self._directory
-        )
+    def _pushed_to(self, target: str) -> Service:
+        identity = {
+            "MNEMOSYNE_PUSH_ISSUER": self._google.url,
+            "MNEMOSYNE_PUSH_AUDIENCE": deterministic_url(target),
+            "MNEMOSYNE_PUSH_SERVICE_ACCOUNT": PUSH_ACCOUNT,
+        }
+        return self._service(target, identity, PUSH_ACCOUNT)
+
+    def _service(self, target: str, settings: dict[str, str], invoker: str) -> Service:
+        deployment = Deployment(target, self.environment | settings, self._directory, self._google, [invoker])
+        return self._exits.enter_context(Service(deployment).serving())
 
     def subscribe(self, *, max_delivery_attempts: int) -> None:
         """Push to the functions from now on, under that dead-letter policy and a short deadline."""
@@ -72,8 +82,8 @@ class Cloud:
             client.delete_subscription(subscription=local_emulator.SUBSCRIPTION)
         local_emulator.prepare(
             self._emulator,
-            self._front_end.url,
-            self.dead_letter.url,
+            self.push.url,
+            self._dead_letters.url,
             max_delivery_attempts=max_delivery_attempts,
             ack_deadline_seconds=10,
         )
@@ -88,14 +98,11 @@ class Cloud:
 
     def close(self) -> None:
         self._exits.close()
-        for function in self._functions:
-            function.stop()
         self.postgres.stop()
 
     def kill_ingest(self) -> None:
-        """Kill -9 the function, master and worker, and start it again."""
-        self.ingest.kill()
-        self.ingest.start()
+        """Kill -9 an instance of the function, master and worker; the next push starts another."""
+        self._ingest.crash_instance()
 
     def kill_backends(self) -> None:
         """Cut every connection of the functions."""
@@ -137,7 +144,9 @@ class Cloud:
         """Call a tool over HTTP; its whole result."""
         params = {"name": tool, "arguments": arguments}
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
-        result: dict[str, object] = httpx.post(f"{self.mcp.url}/mcp", json=body, timeout=60).json()["result"]
+        token = self._google.identity_token(USER, deterministic_url("mcp"))
+        answer = httpx.post(f"{self._mcp.url}/mcp", json=body, headers={"Authorization": f"Bearer {token}"}, timeout=60)
+        result: dict[str, object] = answer.json()["result"]
         return result
 
 

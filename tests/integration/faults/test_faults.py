@@ -12,12 +12,11 @@ from infra.local.delivery import push_envelope
 from mnemosyne.adapters.local_queue import QueuedMessage
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import carried, encode
-from mnemosyne.domain.principal import LOCAL
 from mnemosyne.domain.search import Filters
 from mnemosyne.service import ingest
 from tests.fakes import request
 from tests.fakes_wire.gemini import GeminiServer, error
-from tests.integration.faults.conftest import Cloud
+from tests.integration.faults.conftest import USER, Cloud
 from tests.waiting import wait_until
 
 
@@ -25,7 +24,7 @@ def _push(cloud: Cloud, *requests: IngestRequest) -> int:
     """Deliver a message to the function directly, as Pub/Sub would; the status it answers."""
     data, attributes = encode(cloud.namespace, requests, "")
     message = QueuedMessage(message_id=1, data=data, attributes=attributes, publish_time="", attempts=0)
-    return httpx.post(cloud.ingest.url, json=push_envelope(message), timeout=60).status_code
+    return httpx.post(cloud.push.url, json=push_envelope(message), timeout=60).status_code
 
 
 def _publish(cloud: Cloud, *requests: IngestRequest) -> list[UUID]:
@@ -82,7 +81,7 @@ def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriv
 
 
 def test_with_the_database_down_memories_are_accepted_and_stored_once_it_is_back(cloud: Cloud) -> None:
-    cloud.namespace = LOCAL.namespace
+    cloud.namespace = USER
     cloud.stop_postgres()
     accepted = cloud.call("ingest_memory", {"content": "while it was down", "timestamp": "2026-05-20T12:00:00Z"})
     assert not accepted.get("isError"), accepted

@@ -32,6 +32,8 @@ INGEST = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
 class ByName:
     """A token is a caller's name."""
 
+    only_authorization = False
+
     def authenticate(self, authorization: str | None) -> Principal:
         name = bearer(authorization)
         if name == "away":
@@ -252,7 +254,6 @@ def test_a_body_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
 
 def test_a_second_credential_beside_the_first_is_refused(opened: Callable[..., TestClient]) -> None:
     client = opened()
-    assert _post(client, LIST, "both", **{"X-Serverless-Authorization": "Bearer mine"}).status_code == 401
     twice = [
         (b"authorization", b"Bearer both"),
         (b"authorization", b"Bearer admin"),
@@ -261,8 +262,21 @@ def test_a_second_credential_beside_the_first_is_refused(opened: Callable[..., T
     assert client.post("/mcp", content=json.dumps(LIST), headers=httpx.Headers(twice)).status_code == 401
 
 
+@pytest.mark.parametrize(("only_authorization", "status"), [(True, 401), (False, 200)], ids=["iam", "behind a proxy"])
+def test_the_header_that_cloud_run_looks_at_instead_matters_where_cloud_run_checks_who_calls(
+    opened: Callable[..., TestClient], only_authorization: bool, status: int
+) -> None:
+    """With Identity-Aware Proxy in front it is the proxy's own, on every request."""
+    door = ByName()
+    door.only_authorization = only_authorization
+    headers = {"X-Serverless-Authorization": "Bearer mine"}
+    assert _post(opened(authenticator=door), LIST, "both", **headers).status_code == status
+
+
 def test_a_fault_in_checking_who_calls_lets_nobody_in_and_says_nothing(opened: Callable[..., TestClient]) -> None:
     class Broken:
+        only_authorization = False
+
         def authenticate(self, authorization: str | None) -> Principal:
             raise KeyError("inside")
 

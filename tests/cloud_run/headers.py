@@ -1,0 +1,63 @@
+"""What stands in front of an instance adds to each request, and takes away."""
+
+import secrets
+from collections.abc import Iterable
+from http.client import HTTPMessage
+
+CLIENT_ADDRESS = "203.0.113.7"
+HOP_BY_HOP = frozenset({"connection", "keep-alive", "transfer-encoding", "te", "trailer", "upgrade"})
+
+
+class Headers:
+    """Request headers, found by name whatever their case; a name that came twice stays twice."""
+
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self.pairs = [(name, value) for name, value in pairs if name.lower() not in HOP_BY_HOP]
+
+    @classmethod
+    def of(cls, message: HTTPMessage) -> "Headers":
+        """The headers of a request that was read."""
+        return cls(message.items())
+
+    def __contains__(self, name: str) -> bool:
+        return any(had.lower() == name.lower() for had, _ in self.pairs)
+
+    def get(self, name: str, default: str = "") -> str:
+        """The first value under the name."""
+        return next((value for had, value in self.pairs if had.lower() == name.lower()), default)
+
+    def __setitem__(self, name: str, value: str) -> None:
+        self.pairs = [(had, old) for had, old in self.pairs if had.lower() != name.lower()] + [(name, value)]
+
+
+def forwarded(headers: Headers, host: str) -> None:
+    """Add what the Google Front End adds, in place.
+
+    X-Cloud-Trace-Context is TRACE_ID/SPAN_ID;o=OPTIONS with the span in decimal, and traceparent says the same:
+    https://cloud.google.com/trace/docs/trace-context. A trace that the client has begun is gone on with.
+    X-Forwarded-For and -Proto: https://cloud.google.com/functions/docs/reference/headers.
+    """
+    given = headers.get("traceparent").split("-")
+    trace = given[1] if len(given) == 4 else secrets.token_hex(16)
+    span = secrets.token_hex(8)
+    headers["traceparent"] = f"00-{trace}-{span}-01"
+    headers["X-Cloud-Trace-Context"] = f"{trace}/{int(span, 16)};o=1"
+    before = headers.get("X-Forwarded-For")
+    headers["X-Forwarded-For"] = f"{before},{CLIENT_ADDRESS}" if before else CLIENT_ADDRESS
+    headers["X-Forwarded-Proto"] = "https"
+    headers["Forwarded"] = f'for="{CLIENT_ADDRESS}";proto=https'
+    headers["Host"] = host
+
+
+def proxied(headers: Headers, email: str, assertion: str, serverless: str) -> None:
+    """Add what Identity-Aware Proxy adds once it has let somebody through, in place.
+
+    The signed assertion, and who it is: https://cloud.google.com/iap/docs/identity-howto. Towards Cloud Run it shows
+    an identity of its own as X-Serverless-Authorization, so that Authorization stays the caller's:
+    https://cloud.google.com/run/docs/securing/identity-aware-proxy-cloud-run#known_limitations
+    """
+    headers.pairs = [pair for pair in headers.pairs if pair[0].lower() != "proxy-authorization"]
+    headers["X-Goog-IAP-JWT-Assertion"] = assertion
+    headers["X-Goog-Authenticated-User-Email"] = f"accounts.google.com:{email}"
+    headers["X-Goog-Authenticated-User-Id"] = "accounts.google.com:1234567890"
+    headers["X-Serverless-Authorization"] = f"Bearer {serverless}"

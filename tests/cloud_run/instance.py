@@ -1,0 +1,106 @@
+"""One instance of a function, as Cloud Run runs it: https://cloud.google.com/run/docs/container-contract."""
+
+import signal
+import socket
+import threading
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from infra.local.data_dir import DataDir
+from infra.local.functions import FunctionProcess, free_port
+
+HOST = "127.0.0.1"
+START_SECONDS = 240.0
+"""The default start-up probe connects to the port for that long:
+https://cloud.google.com/run/docs/configuring/healthchecks."""
+GRACE_SECONDS = 10.0
+"""From SIGTERM to SIGKILL."""
+CLOCK = Path(__file__).parent / "clock"
+
+
+def runtime_environment(service: str, target: str, port: int) -> dict[str, str]:
+    """What the runtime sets for a function of the second generation.
+
+    https://cloud.google.com/run/docs/container-contract#services-env-vars,
+    https://cloud.google.com/functions/docs/configuring/env-var#runtime_environment_variables_set_automatically;
+    LOG_EXECUTION_ID is set by Google on every function it deploys for Python.
+    """
+    return {
+        "K_SERVICE": service,
+        "K_REVISION": f"{service}-00001-abc",
+        "K_CONFIGURATION": service,
+        "PORT": str(port),
+        "FUNCTION_TARGET": target,
+        "FUNCTION_SIGNATURE_TYPE": "http",
+        "LOG_EXECUTION_ID": "true",
+    }
+
+
+class Instance:
+    """A process that is stopped whenever it has no request: between requests an instance is given no processor.
+
+    https://cloud.google.com/run/docs/configuring/billing-settings: with request-based billing, what runs in the
+    background goes on only while a request is under way. `clock` is a file that says by how many seconds the
+    instance's clocks are ahead.
+    """
+
+    def __init__(
+        self, service: str, target: str, environment: Mapping[str, str], directory: DataDir, clock: Path | None
+    ) -> None:
+        self.port = free_port()
+        shifted = {} if clock is None else {"CLOCK_AHEAD_FILE": str(clock), "PYTHONPATH": str(CLOCK)}
+        self._process = FunctionProcess(
+            target,
+            host=HOST,
+            port=self.port,
+            environment={**environment, **runtime_environment(service, target, self.port), **shifted},
+            directory=directory,
+        )
+        self._lock = threading.Lock()
+        self.in_flight = 0
+        self.ending = False
+
+    def start(self) -> bool:
+        """Start the process; whether it came so far that its port is open.
+
+        It keeps the processor until its first request has ended, as an instance does that is started for one.
+        """
+        self._process.start()
+        pause = threading.Event()
+        for _ in range(int(START_SECONDS / 0.02)):
+            if not self._process.running:
+                return False
+            with suppress(OSError), socket.create_connection((HOST, self.port), timeout=1):
+                break
+            pause.wait(0.02)
+        return True
+
+    def enter(self) -> None:
+        """A request begins: the processor is there."""
+        with self._lock:
+            self.in_flight += 1
+            self._process.signal(signal.SIGCONT)
+
+    def leave(self) -> None:
+        """A request has ended; with the last one the processor goes."""
+        with self._lock:
+            self.in_flight -= 1
+            if not self.in_flight and not self.ending:
+                self._process.signal(signal.SIGSTOP)
+
+    def end(self) -> bool:
+        """SIGTERM, ten seconds, SIGKILL; whether it ended by itself. The processor is there meanwhile."""
+        with self._lock:
+            self.ending = True
+            self._process.signal(signal.SIGCONT)
+        self._process.ask_to_stop()
+        ended = self._process.wait(GRACE_SECONDS)
+        self._process.kill()
+        return ended
+
+    def crash(self) -> None:
+        """End at once, whatever it does."""
+        with self._lock:
+            self.ending = True
+        self._process.kill()

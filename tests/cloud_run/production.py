@@ -1,0 +1,198 @@
+"""The deployment as Terraform makes it, on loopback: what the functions talk to is ours, how they talk is not changed.
+
+The Pub/Sub emulator, PostgreSQL behind the Cloud SQL Connector's wire protocol, Vertex AI's, a metadata server's, and
+each function behind Cloud Run's front end.
+"""
+
+import os
+from collections.abc import Callable
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from infra.local import emulator as local_emulator
+from infra.local import postgres
+from infra.local.data_dir import DataDir
+from mnemosyne import bootstrap
+from mnemosyne.adapters.api_keys import ApiKeyKeeper
+from mnemosyne.adapters.connections import opener
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.principal import Scope
+from tests.cloud_run.identity import ALL_USERS, Google
+from tests.cloud_run.pubsub import PUSH_ACCOUNT, Push
+from tests.cloud_run.service import Deployment, Service, deterministic_url
+from tests.fakes_wire.cloud_sql import INSTANCE, CloudSqlInstance
+from tests.fakes_wire.collector import Collector
+from tests.fakes_wire.gemini import GeminiServer
+from tests.fakes_wire.metadata import EMAIL, MetadataServer
+from tests.waiting import wait_until
+
+SPACE = EmbeddingSpace("gemini-embedding-001", 768)
+USER = "ada@example.com"
+OIDC_AUDIENCE = "https://memory.example/mcp"
+HOUR = 3600
+
+
+class Production:
+    """All of it; `close` ends it. An `mcp` of another way of access is started when first asked for."""
+
+    def __init__(self, home: Path, emulator: str) -> None:
+        self._exits = ExitStack()
+        enter = self._exits.enter_context
+        self.directory = DataDir.at(str(home))
+        self.gemini, self.google = enter(GeminiServer().serving()), enter(Google().serving())
+        self.collector, self._metadata = enter(Collector().serving()), enter(MetadataServer().serving())
+        self.postgres = postgres.start(self.directory)
+        self._exits.callback(self.postgres.stop)
+        self.clock = home / "clock"
+        self.clock.write_text("0")
+        self.cloud_sql = enter(self._database(home).serving())
+        self._emulator = emulator
+        self._mcps: dict[tuple[str, bool], Service] = {}
+        push = {
+            "MNEMOSYNE_PUSH_ISSUER": self.google.url,
+            "MNEMOSYNE_PUSH_SERVICE_ACCOUNT": PUSH_ACCOUNT,
+        }
+        self.ingest, self.dead_letter = (
+            self._service(target, {**push, "MNEMOSYNE_PUSH_AUDIENCE": deterministic_url(target)}, [PUSH_ACCOUNT])
+            for target in ("ingest", "dead_letter")
+        )
+        self.push = enter(Push(self.ingest).serving())
+        with pytest.MonkeyPatch.context() as patch:  # no longer than needed: whoever runs next has another queue
+            patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
+            local_emulator.prepare(
+                emulator, self.push.url, enter(Push(self.dead_letter).serving()).url, ack_deadline_seconds=30
+            )
+
+    def _database(self, home: Path) -> CloudSqlInstance:
+        postgres.prepare(self.postgres, SPACE)
+        role = EMAIL.removesuffix(".gserviceaccount.com")
+        self.as_owner(f'CREATE ROLE "{role}" LOGIN IN ROLE mnemosyne_runtime')
+        # The Connector's port is fixed: each worker of a test run has an address of its own.
+        address = f"127.0.0.{2 + int(os.environ.get('PYTEST_XDIST_WORKER', 'gw0')[2:])}"
+        return CloudSqlInstance(self.postgres.socket_directory / ".s.PGSQL.5432", home, address=address)
+
+    def as_owner(self, statement: str) -> list[list[Any]]:
+        """Run a statement as the schema's owner."""
+        session = opener(self.postgres.url(postgres.OWNER))()
+        try:
+            return session.script(statement)
+        finally:
+            session.close()
+
+    def _service(self, target: str, settings: dict[str, str], invokers: list[str], *, iap_user: str = "") -> Service:
+        environment = {
+            "MNEMOSYNE_INSTANCE_CONNECTION_NAME": INSTANCE,
+            "MNEMOSYNE_DB_NAME": postgres.DATABASE,
+            "MNEMOSYNE_DB_USER": EMAIL,
+            "MNEMOSYNE_SQLADMIN_ENDPOINT": self.cloud_sql.url,
+            "MNEMOSYNE_TOPIC": local_emulator.TOPIC,
+            "MNEMOSYNE_EMBEDDER": "gemini",
+            "PUBSUB_EMULATOR_HOST": self._emulator,
+            "GOOGLE_GENAI_USE_VERTEXAI": "true",
+            "GOOGLE_CLOUD_PROJECT": "test-project",
+            "GOOGLE_CLOUD_LOCATION": "europe-west1",
+            "GOOGLE_VERTEX_BASE_URL": self.gemini.url,
+            "OTEL_EXPORTER_OTLP_ENDPOINT": self.collector.url,
+            "OTEL_METRIC_EXPORT_INTERVAL": "500",  # milliseconds; a minute is long for a test
+            **self._metadata.environment,
+            **settings,
+        }
+        deployment = Deployment(
+            target, environment, self.directory, self.google, invokers, iap_user=iap_user, clock=self.clock
+        )
+        return self._exits.enter_context(Service(deployment).serving())
+
+    def mcp(self, mode: str = "iam", *, iap: bool = False) -> Service:
+        """`mcp` with that way of access, and with Identity-Aware Proxy before it."""
+        if (mode, iap) not in self._mcps:
+            settings = {
+                "MNEMOSYNE_AUTH_MODE": mode,
+                "MNEMOSYNE_ALLOWED_HOSTS": deterministic_url("mcp").removeprefix("https://"),
+            }
+            if mode == "oidc":
+                settings |= {"MNEMOSYNE_OIDC_ISSUER": self.google.url, "MNEMOSYNE_OIDC_AUDIENCE": OIDC_AUDIENCE}
+            self._mcps[mode, iap] = self._service(
+                "mcp", settings, [USER] if mode == "iam" else [ALL_USERS], iap_user=USER if iap else ""
+            )
+        return self._mcps[mode, iap]
+
+    def client(self, mode: str = "iam", *, iap: bool = False) -> "Client":
+        """An agent, with a credential of that mode."""
+        return Client(self.mcp(mode, iap=iap), self._credential(mode))
+
+    def _credential(self, mode: str) -> Callable[[], str]:
+        if mode == "iam":
+            return lambda: self.google.identity_token(USER, deterministic_url("mcp"))
+        if mode == "oidc":
+            return lambda: self.google.token(aud=OIDC_AUDIENCE, sub="ada", scope="read write")
+        key, token = bootstrap.new_key(
+            name="test",
+            namespace=f"key-{len(self._mcps)}",
+            scopes=frozenset({Scope.READ, Scope.WRITE}),
+            created_at=datetime.now(UTC),
+            expires_at=None,
+        )
+        ApiKeyKeeper(opener(self.postgres.url(postgres.OWNER))).create(key)
+        return lambda: token
+
+    def an_hour_passes(self) -> None:
+        """For everybody: the frozen instances, whoever signs tokens, and the instance that signs certificates."""
+        ahead = int(self.clock.read_text()) + HOUR
+        self.clock.write_text(str(ahead))
+        self.google.ahead = ahead
+        self.cloud_sql.ahead = timedelta(seconds=ahead)
+
+    def printed(self, target: str) -> str:
+        """What the function wrote to its log."""
+        return self.directory.log(target).read_text()
+
+    def close(self) -> None:
+        """End everything."""
+        self._exits.close()
+
+
+class Client:
+    """Calls tools through the front end."""
+
+    def __init__(self, service: Service, credential: Callable[[], str]) -> None:
+        self.service = service
+        self._credential = credential
+
+    def post(self, tool: str, arguments: dict[str, Any], **headers: str) -> httpx.Response:
+        """One call, whatever is answered."""
+        params = {"name": tool, "arguments": arguments}
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        headers = {"Authorization": f"Bearer {self._credential()}", **headers}
+        return httpx.post(f"{self.service.url}/mcp", json=body, headers=headers, timeout=120)
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """The structured result; fails on any error."""
+        answer = self.post(tool, arguments)
+        assert answer.status_code == 200, (answer.status_code, answer.text)
+        result = answer.json()["result"]
+        assert not result.get("isError"), result
+        structured: dict[str, Any] = result["structuredContent"]
+        return structured
+
+    def final(self, request_ids: list[str], *, seconds: float = 60) -> list[dict[str, Any]]:
+        """The status of each request, once all are final."""
+        statuses: list[dict[str, Any]] = []
+
+        def ended() -> bool:
+            statuses[:] = self.call("ingest_status", {"request_ids": request_ids})["requests"]
+            return all(status["state"] != "queued" for status in statuses)
+
+        wait_until(ended, f"{len(request_ids)} requests are final", seconds=seconds)
+        return statuses
+
+    def remember(self, content: str) -> str:
+        """Ingest and wait until it is stored; the memory's id."""
+        queued = self.call("ingest_memory", {"content": content, "timestamp": "2026-05-20T12:00:00Z"})
+        (status,) = self.final([queued["request_id"]])
+        assert status["state"] == "stored", status
+        return str(status["memory_id"])

@@ -1,0 +1,40 @@
+"""A push subscription's identity, which the emulator does not send."""
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from tests.cloud_run.headers import Headers
+from tests.cloud_run.service import Answer, Service, deterministic_url, http_server
+
+PUSH_ACCOUNT = "mnemosyne-push@test-project.iam.gserviceaccount.com"
+
+
+class Push:
+    """Stands between the emulator and a service, and signs each push as Pub/Sub does for a subscription with OIDC.
+
+    https://cloud.google.com/pubsub/docs/authenticate-push-subscriptions#jwt-format: the account is the
+    subscription's, the audience the one it names.
+    """
+
+    def __init__(self, service: Service) -> None:
+        self._service = service
+        self.email = PUSH_ACCOUNT
+        self._http = http_server(self._pushed)
+        self.url = f"http://127.0.0.1:{self._http.server_port}"
+
+    def _pushed(self, method: str, path: str, headers: Headers, body: bytes) -> Answer:
+        deployment = self._service.deployment
+        token = deployment.google.identity_token(self.email, deterministic_url(deployment.target))
+        headers["Authorization"] = f"Bearer {token}"
+        return self._service.answer(method, path, headers, body)
+
+    @contextmanager
+    def serving(self) -> Iterator["Push"]:
+        """Push until the context ends."""
+        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        try:
+            yield self
+        finally:
+            self._http.shutdown()
+            self._http.server_close()

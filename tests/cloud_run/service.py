@@ -1,0 +1,257 @@
+"""A Cloud Run service: what stands in front of a function's instances, and how many of those there are.
+
+Limits: https://cloud.google.com/run/quotas; what a request meets: https://cloud.google.com/run/docs/troubleshooting.
+"""
+
+import http.client
+import socket
+import threading
+import time
+from collections import Counter
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from typing import Any
+
+from infra.local.data_dir import DataDir
+from tests.cloud_run.headers import HOP_BY_HOP, Headers, forwarded, proxied
+from tests.cloud_run.identity import ALL_USERS, Google, Refused, admit
+from tests.cloud_run.instance import HOST, Instance
+
+REQUEST_BYTES = 32 * 1024 * 1024
+"""Of an HTTP/1 request at most: https://cloud.google.com/run/quotas#request_limits."""
+PENDING_SECONDS = 60.0
+"""How long a request waits for an instance: ten seconds, or three and a half times what an instance takes to start,
+which on a busy test machine is the longer one: https://cloud.google.com/run/docs/about-instance-autoscaling."""
+PROJECT_NUMBER = "123456789012"
+REGION = "europe-west1"
+IAP_ACCOUNT = f"service-{PROJECT_NUMBER}@gcp-sa-iap.iam.gserviceaccount.com"
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What Terraform sets of a function."""
+
+    concurrency: int
+    timeout_seconds: float
+    max_instances: int
+
+
+DEPLOYED = {
+    "mcp": Limits(concurrency=40, timeout_seconds=120, max_instances=5),
+    "ingest": Limits(concurrency=8, timeout_seconds=120, max_instances=5),
+    "dead_letter": Limits(concurrency=4, timeout_seconds=60, max_instances=1),
+    "migrate": Limits(concurrency=1, timeout_seconds=3600, max_instances=1),
+}
+"""The deployment's defaults; a test holds them to the plan."""
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a client is told, and whether it was the platform that said it."""
+
+    status: int
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = ()
+    of_platform: bool = True
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A function as it is deployed: who may call it, and where its address is."""
+
+    target: str
+    environment: Mapping[str, str]
+    directory: DataDir
+    google: Google
+    invokers: Collection[str] = (ALL_USERS,)
+    iap_user: str = ""
+    """Whoever Identity-Aware Proxy, in front of it, has let through."""
+    clock: Path | None = None
+    limits: Limits | None = None
+    name: str = field(init=False, default="")
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "name", service_name(self.target))
+
+
+def service_name(target: str) -> str:
+    """What the deployment calls the service."""
+    return f"mnemosyne-{target.replace('_', '-')}"
+
+
+def deterministic_url(target: str) -> str:
+    """https://cloud.google.com/run/docs/triggering/https-request#deterministic."""
+    return f"https://{service_name(target)}-{PROJECT_NUMBER}.{REGION}.run.app"
+
+
+def hashed_url(target: str) -> str:
+    """The other address of the same service."""
+    return f"https://{service_name(target)}-a1b2c3d4e5-ew.a.run.app"
+
+
+class Service:
+    """Takes requests at `url`, as Cloud Run does at the service's https address."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self.deployment = deployment
+        self.limits = deployment.limits or DEPLOYED[deployment.target]
+        self.answers: Counter[tuple[int, bool]] = Counter()
+        """How often each status was told, and whether by the platform."""
+        self.instances: list[Instance] = []
+        self._starting = 0
+        self._room = threading.Condition()
+        # One thread starts all: an instance ends with the thread that started it.
+        self._starter = ThreadPoolExecutor(1)
+        self._http = http_server(self.answer)
+        self.url = f"http://{HOST}:{self._http.server_port}"
+
+    # -- requests
+
+    def answer(self, method: str, path: str, headers: Headers, body: bytes) -> Answer:
+        """What a client is told."""
+        answer = self._answer(method, path, headers, body)
+        self.answers[answer.status, answer.of_platform] += 1
+        return answer
+
+    def _answer(self, method: str, path: str, headers: Headers, body: bytes) -> Answer:
+        if path.partition("?")[0].endswith("z"):
+            # Never reaches the service: https://cloud.google.com/run/docs/known-issues#ah
+            return Answer(404, b"<title>Error 404 (Not Found)!!1</title>")
+        if len(body) > REQUEST_BYTES:
+            return Answer(413, b"Request Entity Too Large")
+        one = self.deployment
+        audiences = deterministic_url(one.target), hashed_url(one.target)
+        if one.iap_user:
+            assertion = one.google.identity_token(one.iap_user, "/projects/123456789012/global/backendServices/1")
+            proxied(headers, one.iap_user, assertion, one.google.identity_token(IAP_ACCOUNT, audiences[0]))
+        try:
+            admit(headers, one.google, audiences, one.invokers)
+        except Refused as exc:
+            return Answer(exc.status, str(exc).encode())
+        forwarded(headers, deterministic_url(one.target).removeprefix("https://"))
+        instance = self._instance()
+        if instance is None:
+            return Answer(429, b"The request was aborted because there was no available instance.")
+        try:
+            return self._forward(instance, method, path, headers, body)
+        finally:
+            instance.leave()
+            with self._room:
+                self._room.notify_all()
+
+    def _forward(self, instance: Instance, method: str, path: str, headers: Headers, body: bytes) -> Answer:
+        connection = http.client.HTTPConnection(HOST, instance.port, timeout=self.limits.timeout_seconds)
+        try:
+            connection.putrequest(method, path, skip_host=True, skip_accept_encoding=True)
+            for name, value in headers.pairs:
+                connection.putheader(name, value)
+            connection.endheaders(body)
+            response = connection.getresponse()
+            told = tuple((k, v) for k, v in response.getheaders() if k.lower() not in HOP_BY_HOP)
+            return Answer(response.status, response.read(), told, of_platform=False)
+        except TimeoutError:
+            return Answer(504, b"upstream request timeout")
+        except (OSError, http.client.HTTPException):
+            # https://cloud.google.com/run/docs/troubleshooting#connection-reset
+            return Answer(503, b"The request failed because the instance could not be reached or broke off.")
+        finally:
+            connection.close()
+
+    # -- instances
+
+    def _instance(self) -> Instance | None:
+        """An instance with room for one more request; None where none has any in time."""
+        deadline = time.monotonic() + PENDING_SECONDS
+        with self._room:
+            while True:
+                for instance in self.instances:
+                    if instance.in_flight < self.limits.concurrency:
+                        instance.enter()
+                        return instance
+                if not self._starting and len(self.instances) < self.limits.max_instances:
+                    self._start()
+                if not self._room.wait(deadline - time.monotonic()):
+                    return None
+
+    def _start(self) -> None:
+        self._starting += 1
+        self._starter.submit(self._started)
+
+    def _started(self) -> None:
+        one = self.deployment
+        instance = Instance(one.name, one.target, one.environment, one.directory, one.clock)
+        alive = instance.start()
+        with self._room:
+            self._starting -= 1
+            if alive:
+                self.instances.append(instance)
+            self._room.notify_all()
+
+    def add_instance(self) -> None:
+        """Scale up by one."""
+        with self._room:
+            before = len(self.instances)
+            self._start()
+            assert self._room.wait_for(lambda: len(self.instances) > before, PENDING_SECONDS), "no instance came up"
+
+    def end_instance(self) -> bool:
+        """Scale down by the oldest one: it is given no new request; whether it ended within its ten seconds."""
+        return self._taken().end()
+
+    def crash_instance(self) -> None:
+        """Lose the oldest one at once, with the requests it has."""
+        self._taken().crash()
+
+    def _taken(self) -> Instance:
+        with self._room:
+            assert self._room.wait_for(lambda: bool(self.instances), PENDING_SECONDS), "there is no instance"
+            return self.instances.pop(0)
+
+    @contextmanager
+    def serving(self) -> Iterator["Service"]:
+        """Serve until the context ends; the first instance comes with the first request."""
+        threading.Thread(target=self._http.serve_forever, daemon=True).start()
+        try:
+            yield self
+        finally:
+            self._http.shutdown()
+            self._http.server_close()
+            self._starter.shutdown()
+            for instance in self.instances:
+                instance.crash()
+
+
+def http_server(answer: Callable[[str, str, Headers, bytes], Answer]) -> ThreadingHTTPServer:
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+
+        def setup(self) -> None:
+            super().setup()
+            self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+        def _answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            told = answer(self.command, self.path, Headers.of(self.headers), body)  # type: ignore[arg-type]
+            self.send_response_only(told.status)
+            for name, value in told.headers:
+                if name.lower() != "content-length":
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(told.body)))
+            self.end_headers()
+            with suppress(OSError):
+                self.wfile.write(told.body)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = _answer  # noqa: N815
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            """Quiet."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 128
+
+    return Server((HOST, 0), Handler)

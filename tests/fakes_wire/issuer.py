@@ -1,0 +1,47 @@
+"""An OpenID provider: discovery, keys, and tokens made by hand."""
+
+import json
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import jwt
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from tests.fakes_wire.http import JsonServer
+
+AUDIENCE = "https://memory.example/mcp"
+LEEWAY_SECONDS = 30
+
+
+class Issuer(JsonServer):
+    """Signs with the keys that it shows; `away` makes it answer 503, `ahead` dates what it signs later."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.keys = {"one": rsa.generate_private_key(public_exponent=65537, key_size=2048)}
+        self.away = False
+        self.ahead = 0
+
+    @property
+    def clock_leeway(self) -> int:
+        """How far the clock of whoever checks, which is not shifted, may be behind."""
+        return self.ahead + LEEWAY_SECONDS
+
+    def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        if self.away:
+            return 503, {}
+        if path == "/.well-known/openid-configuration":
+            return 200, {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
+        shown = []
+        for name, key in self.keys.items():
+            jwk = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key()))
+            shown.append({**jwk, "kid": name, "use": "sig", "alg": "RS256"})
+        return 200, {"keys": shown}
+
+    def token(self, *, kid: str = "one", key: Any = None, algorithm: str = "RS256", **changed: Any) -> str:
+        """A token of one minute; a claim that is changed to None is left out."""
+        now = int(time.time()) + self.ahead
+        claims = {"iss": self.url, "aud": AUDIENCE, "sub": "u1", "iat": now, "exp": now + 60, **changed}
+        claims = {name: value for name, value in claims.items() if value is not None}
+        return jwt.encode(claims, key or self.keys[kid], algorithm=algorithm, headers={"kid": kid})

@@ -1,0 +1,150 @@
+"""The whole production path behind Cloud Run's front end: from the topic into PostgreSQL, and back out of `mcp`."""
+
+import tempfile
+import threading
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import httpx
+import pytest
+
+from mnemosyne.adapters.connections import TRUSTED_SECONDS
+from tests.cloud_run.identity import without_signature
+from tests.cloud_run.production import SPACE, USER, Production
+from tests.cloud_run.service import deterministic_url
+from tests.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def production(emulator: str) -> Iterator[Production]:
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-production-") as home:
+        made = Production(Path(home), emulator)
+        try:
+            yield made
+        finally:
+            made.close()
+            for target in ("mcp", "ingest"):
+                print(target, made.printed(target)[-3500:])
+
+
+@pytest.mark.parametrize(
+    ("mode", "iap"),
+    [("iam", False), ("oidc", False), ("api_key", False), ("oidc", True), ("api_key", True)],
+    ids=["iam", "oidc", "api_key", "oidc behind iap", "api_key behind iap"],
+)
+def test_a_memory_goes_in_and_comes_back(production: Production, mode: str, iap: bool) -> None:
+    client = production.client(mode, iap=iap)
+    memory_id = client.remember(f"Ada prefers tea to coffee, says {mode} {iap}.")
+    found = client.call("memory_search", {"query": "does Ada prefer tea", "mode": "hybrid"})
+    assert memory_id in [hit["id"] for hit in found["memories"]]
+    assert "degraded" not in found
+    stats = client.call("memory_stats", {})
+    assert (stats["embedding_model"], stats["embedding_dimension"]) == (SPACE.model, SPACE.dimension)
+
+
+def test_every_push_came_with_a_signature_removed(production: Production) -> None:
+    production.client().remember("whatever is stored was let in without its signature")
+    assert production.ingest.answers[204, False] >= 1
+    assert not [status for status, _ in production.ingest.answers if status == 401]
+
+
+def test_a_push_of_another_account_is_refused_by_the_platform(production: Production) -> None:
+    token = production.google.identity_token(USER, deterministic_url("ingest"))
+    answer = httpx.post(production.ingest.url, json={}, headers={"Authorization": f"Bearer {token}"}, timeout=60)
+    assert answer.status_code == 403
+    assert production.ingest.answers[403, True]
+
+
+def test_who_is_let_in_with_another_header_is_not_taken_for_whom_it_says(production: Production) -> None:
+    """The platform checks one header and hands the other on as it came, here one that nobody has checked."""
+    mine = production.google.identity_token(USER, deterministic_url("mcp"))
+    forged = without_signature(production.google.identity_token("eve@example.com", deterministic_url("mcp")))
+    headers = {"X-Serverless-Authorization": f"Bearer {mine}", "Authorization": f"Bearer {forged}"}
+    assert production.client("iam").post("memory_stats", {}, **headers).status_code == 401
+
+
+def test_paths_that_end_in_z_are_the_platform_s_own(production: Production) -> None:
+    service = production.mcp("api_key")
+    assert httpx.get(f"{service.url}/healthz").status_code == 404
+    assert httpx.get(f"{service.url}/health", timeout=60).json() == {"status": "ok"}
+
+
+def test_every_logger_speaks_although_the_framework_configures_logging_anew(production: Production) -> None:
+    production.client().remember("this is said to the log")
+    for target, event in (("mcp", "tool_called"), ("ingest", "push_handled"), ("ingest", "ingest_outcome")):
+        assert f'"event": "{event}"' in production.printed(target), (target, event)
+
+
+def test_a_failover_is_survived_without_a_failed_read(production: Production) -> None:
+    client = production.client()
+    client.remember("before the failover")
+    production.as_owner(
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename LIKE '%@test-project.iam'"
+    )
+    killed = time.monotonic()
+    wait_until(lambda: time.monotonic() > killed + TRUSTED_SECONDS, "idle sessions are asked before they are used")
+    client.call("memory_search", {"query": "failover"})
+    client.remember("after the failover")
+
+
+def test_after_an_hour_without_processor_the_next_search_and_the_next_push_succeed(production: Production) -> None:
+    client = production.client()
+    client.remember("before the hour")
+    counted = production.collector.count("mnemosyne.events", event="ingest_outcome")
+    production.an_hour_passes()
+    assert client.call("memory_search", {"query": "hour"})["memories"]
+    client.remember("after the hour")
+    # What was counted before and after is told to the collector, as soon as there is a processor to tell it with.
+    wait_until(
+        lambda: (
+            bool(client.call("memory_stats", {}))
+            and production.collector.count("mnemosyne.events", event="tool_called") > counted
+        ),
+        "the collector is told",
+    )
+
+
+def test_a_thousand_memories_are_stored_once_each_while_instances_come_and_go(production: Production) -> None:
+    client, ended = production.client(), threading.Event()
+    production.ingest.answers.clear()
+    client.service.answers.clear()
+
+    def instances_come_and_go() -> list[bool]:
+        clean = []
+        while not ended.wait(0.5):
+            production.ingest.add_instance()
+            clean.append(production.ingest.end_instance())
+            client.service.add_instance()
+            clean.append(client.service.end_instance())
+        return clean
+
+    def ingested(batch: int) -> list[str]:
+        contents = [f"memory {batch * 25 + n} of a thousand" for n in range(25)]
+        memories = [{"content": content, "timestamp": "2026-05-20T12:00:00Z"} for content in contents]
+        return list(client.call("ingest_memories", {"memories": memories})["request_ids"])
+
+    with ThreadPoolExecutor(5) as pool:
+        churning = pool.submit(instances_come_and_go)
+        try:
+            request_ids = [one for batch in pool.map(ingested, range(40)) for one in batch]
+            states = [
+                status["state"]
+                for start in range(0, len(request_ids), 100)
+                for status in client.final(request_ids[start : start + 100], seconds=120)
+            ]
+        finally:
+            ended.set()
+        clean = churning.result()
+    assert states == ["stored"] * 1000
+    stored = production.as_owner(
+        "SELECT count(*), count(DISTINCT content) FROM memories WHERE content LIKE '%of a thousand'"
+    )
+    assert [int(count) for count in stored[0]] == [1000, 1000]
+    assert len(clean) >= 4
+    assert all(clean)  # every instance ended within its ten seconds
+    # Nothing failed but what the platform itself would have failed, and it had no reason to.
+    assert {status for status, _ in client.service.answers} == {200}
+    assert {status for status, _ in production.ingest.answers} <= {204, 429, 503}
+    assert not [one for one in production.ingest.answers if one[0] == 503 and one[1]]
