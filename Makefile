@@ -50,19 +50,13 @@ TERRAFORM := terraform -chdir=terraform
 require-project:
 	@test -n "$(PROJECT)" || { echo "Say which project: make $(firstword $(MAKECMDGOALS)) PROJECT=my-project-id" >&2; exit 1; }
 
-# The deployment, from this machine.
+# The deployment, from this machine; DEPLOYMENT and REGION where they are not in terraform.tfvars or the defaults.
 deploy: require-project
-	gcloud services enable cloudresourcemanager.googleapis.com serviceusage.googleapis.com --project="$(PROJECT)"
-	gcloud storage buckets describe "gs://$(PROJECT)-terraform" >/dev/null 2>&1 || gcloud storage buckets create "gs://$(PROJECT)-terraform" --project="$(PROJECT)" --uniform-bucket-level-access --public-access-prevention
-	$(TERRAFORM) init -input=false -reconfigure -backend-config="bucket=$(PROJECT)-terraform"
-	$(TERRAFORM) apply -var="project=$(PROJECT)" $(ARGS)
+	@PROJECT="$(PROJECT)" DEPLOYMENT="$(DEPLOYMENT)" REGION="$(REGION)" infra/deploy/deploy $(ARGS)
 
 # An API key for the deployment; only its hash leaves this machine.
 key: require-project install
 	@$(BIN)/mnemosyne keys create --project "$(PROJECT)" --region "$$($(TERRAFORM) output -raw region)" --deployment "$$($(TERRAFORM) output -raw name)" --name "$(or $(NAME),$(shell whoami))" $(ARGS)
 
 destroy: require-project
-	@printf 'This destroys every memory in $(PROJECT). Type the project to go on: ' && read answer && test "$$answer" = "$(PROJECT)"
-	$(TERRAFORM) init -input=false -reconfigure -backend-config="bucket=$(PROJECT)-terraform"
-	$(TERRAFORM) apply -var="project=$(PROJECT)" -var="deletion_protection=false" -target=google_sql_database_instance.this
-	$(TERRAFORM) destroy -var="project=$(PROJECT)" -var="deletion_protection=false"
+	@PROJECT="$(PROJECT)" DEPLOYMENT="$(DEPLOYMENT)" REGION="$(REGION)" infra/deploy/destroy $(ARGS)

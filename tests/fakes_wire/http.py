@@ -24,24 +24,41 @@ class JsonServer(ABC):
             protocol_version = "HTTP/1.1"
 
             def do_GET(self) -> None:
-                self._answer(None)
+                self._answer()
 
-            def do_POST(self) -> None:
-                body = self.rfile.read(int(self.headers["Content-Length"]))
-                self._answer(json.loads(body) if "json" in self.headers["Content-Type"] else body)
+            do_POST = do_PUT = do_PATCH = do_DELETE = do_CONNECT = do_GET  # noqa: N815 - the names that http.server looks for
 
-            def _answer(self, body: Any) -> None:
-                status, answer = server.answer(
-                    self.path, body, {name.lower(): value for name, value in self.headers.items()}
-                )
-                data = answer.encode() if isinstance(answer, str) else json.dumps(answer).encode()
+            def _answer(self) -> None:
+                headers = {name.lower(): value for name, value in self.headers.items()}
+                status, answer = server.exchange(self.command, self.path, self._body(headers), headers)
+                if isinstance(answer, bytes):
+                    data, kind = answer, "application/octet-stream"
+                elif isinstance(answer, str):
+                    data, kind = answer.encode(), "text/plain"
+                else:
+                    data, kind = json.dumps(answer).encode(), "application/json"
                 self.send_response(status)
-                self.send_header("Content-Type", "text/plain" if isinstance(answer, str) else "application/json")
-                self.send_header("Content-Length", str(len(data)))
+                if status != 204:
+                    self.send_header("Content-Type", kind)
+                    self.send_header("Content-Length", str(len(data)))
                 for name, value in server.headers.items():
                     self.send_header(name, value)
                 self.end_headers()
-                self.wfile.write(data)
+                self.wfile.write(b"" if status == 204 else data)
+
+            def _body(self, headers: Mapping[str, str]) -> Any:
+                if "chunked" in headers.get("transfer-encoding", ""):
+                    body = b"".join(iter(self._chunk, b""))
+                elif self.command != "POST" and "content-length" not in headers:
+                    return None
+                else:
+                    body = self.rfile.read(int(headers["content-length"]))
+                return json.loads(body) if body and "json" in headers.get("content-type", "") else body
+
+            def _chunk(self) -> bytes:
+                chunk = self.rfile.read(int(self.rfile.readline().split(b";")[0], 16))
+                self.rfile.readline()
+                return chunk
 
             def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
                 """Quiet."""
@@ -56,9 +73,13 @@ class JsonServer(ABC):
         self.host = f"127.0.0.1:{self._http.server_port}"
         self.url = f"http://{self.host}"
 
+    def exchange(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        """As `answer`, for a server to which the method matters too."""
+        return self.answer(path, body, headers)
+
     @abstractmethod
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
-        """Status and body: text as it is, anything else as JSON."""
+        """Status and body: text and bytes as they are, anything else as JSON."""
 
     @contextmanager
     def serving(self) -> Iterator[Self]:

@@ -1,22 +1,23 @@
-"""The real terraform binary against the real provider's schema, offline, through the tool beside this repository."""
+"""The real terraform binary against the provider's real schema and rules, offline."""
 
 import shutil
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
-ROOT = Path(__file__).parents[2]
-TERRAFORM = ROOT / "terraform"
-TFCHECK = ROOT.parent / "shared" / "tools" / "tfcheck" / "tfcheck"
+from tests.terraform.workspace import ROOT, TERRAFORM, TFCHECK, Workspace, without_gcloud, workspace
+
+__all__ = ["ROOT", "TERRAFORM", "Plan", "tfcheck"]
 
 
 def tfcheck(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the tool; skips loudly where it or terraform is missing."""
-    if not TFCHECK.exists() or shutil.which("terraform") is None:
-        pytest.skip("NOT TESTED: terraform and tfcheck are not both here")
+    """Run the checker; skips loudly where terraform is missing."""
+    if shutil.which("terraform") is None:
+        pytest.skip("NOT TESTED: terraform is not installed")
     command = [sys.executable, str(TFCHECK), str(directory), *arguments]
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
@@ -35,5 +36,14 @@ def plan() -> Iterator[Plan]:
     assert done.returncode == 0, done.stdout + done.stderr
     scratch = next(line for line in done.stdout.splitlines() if line.startswith("scratch copy: "))
     copy = Path(scratch.removeprefix("scratch copy: "))
-    yield Plan(done.stdout, copy / ".terraform" / "functions.zip")
+    text = done.stdout.replace("module.mnemosyne.", "")
+    yield Plan(text, copy / ".terraform" / "mnemosyne-functions.zip")
     shutil.rmtree(copy.parents[1])
+
+
+@pytest.fixture(scope="module")
+def deployed() -> Iterator[Workspace]:
+    """A deployment with all defaults, applied once; for tests that only plan."""
+    with tempfile.TemporaryDirectory() as home, workspace(environment=without_gcloud(Path(home))) as made:
+        made.apply()
+        yield made

@@ -9,7 +9,8 @@ import pytest
 import yaml
 
 from mnemosyne.settings import Settings, variable
-from tests.terraform.conftest import ROOT, TERRAFORM, Plan, tfcheck
+from tests.terraform.conftest import ROOT, Plan, tfcheck
+from tests.terraform.workspace import MODULE as TERRAFORM
 
 # Settings that only other environments than Google Cloud have a use for, or that Cloud Run sets itself.
 NOT_DEPLOYED = {"database_url", "offline_statistics", "sqladmin_endpoint", "k_service"}
@@ -29,7 +30,7 @@ def test_format_schema_and_assertions_hold() -> None:
         ("pubsub.tf", "ack_deadline_seconds"),
         ("database.tf", "point_in_time_recovery_enabled"),
         ("iam.tf", "service_account_id"),
-        ("monitoring.tf", "per_series_aligner"),
+        ("alerts.tf", "per_series_aligner"),
     ],
 )
 def test_a_misspelt_attribute_is_noticed(tmp_path: Path, file: str, attribute: str) -> None:
@@ -43,7 +44,7 @@ def test_a_misspelt_attribute_is_noticed(tmp_path: Path, file: str, attribute: s
 
 
 def test_the_functions_are_given_exactly_the_settings_that_are_read() -> None:
-    text = (TERRAFORM / "functions.tf").read_text()
+    text = "".join((TERRAFORM / name).read_text() for name in ("settings.tf", "functions.tf", "migrate.tf"))
     given = set(re.findall(r"\b((?:MNEMOSYNE|GOOGLE|OTEL)_[A-Z_]+)\b\s*=", text)) | set(
         re.findall(r'key\s*=\s*"([A-Z_]+)"', text)
     )
@@ -89,7 +90,7 @@ def _environment(plan: Plan, function: str) -> dict[str, str]:
 def test_every_counted_event_is_one_that_the_code_logs() -> None:
     code = "\n".join(file.read_text() for file in (ROOT / "functions" / "mnemosyne").rglob("*.py"))
     logged = set(re.findall(r'log\.(?:info|warning|error|exception)\(\s*"([a-z_]+)"', code))
-    text = (TERRAFORM / "monitoring.tf").read_text()
+    text = (TERRAFORM / "metrics.tf").read_text() + (TERRAFORM / "alerts.tf").read_text()
     counted = set(re.findall(r"^    ([a-z_]+)\s+= \"", text.split("events = {")[1].split("}")[0], re.MULTILINE))
     assert len(counted) > 10
     assert counted <= logged
@@ -131,7 +132,9 @@ def test_no_function_that_serves_is_touched_before_the_migration_has_succeeded()
     for function in ("mcp", "ingest", "dead_letter"):
         block = text.split(f'resource "google_cloudfunctions2_function" "{function}"')[1].split("\nresource ")[0]
         assert "terraform_data.migrated" in block.split("depends_on")[1]
-    migrated = text.split('resource "terraform_data" "migrated"')[1].split("\nresource ")[0]
+    migrated = (
+        (TERRAFORM / "migrate.tf").read_text().split('resource "terraform_data" "migrated"')[1].split("\nresource ")[0]
+    )
     assert "data.archive_file.functions.output_sha256" in migrated
     assert "exit 1" in migrated
 

@@ -1,23 +1,4 @@
 locals {
-  # Log events of the functions that are counted; a test holds them to what the code logs.
-  events = {
-    ingest_accepted            = "Requests accepted."
-    ingest_outcome             = "Requests stored, or found to be duplicates."
-    ingest_failed              = "Requests that can never be stored."
-    dead_lettered              = "Messages given up after every attempt."
-    push_postponed             = "Deliveries put off by a fault that may pass."
-    push_crashed               = "Deliveries that met a fault of our own."
-    tool_crashed               = "Tool calls that met a fault of our own."
-    tool_unavailable           = "Tool calls refused because a part was away."
-    searched                   = "Searches answered."
-    search_degraded            = "Searches by words alone because the embedder was away."
-    embedding_throttled        = "Embedding calls that the service answered with 429 to the end."
-    database_unreachable       = "Connections that could not be opened."
-    misconfigured              = "Requests refused because the settings are wrong."
-    authentication_unavailable = "Callers that nobody could check."
-    audit                      = "Changes and refusals."
-  }
-
   services = {
     mcp         = google_cloudfunctions2_function.mcp.name
     ingest      = google_cloudfunctions2_function.ingest.name
@@ -112,26 +93,13 @@ locals {
   }
 }
 
-resource "google_logging_metric" "events" {
-  for_each    = local.events
-  name        = "${var.name}/${each.key}"
-  description = each.value
-  filter      = "resource.type=\"cloud_run_revision\" AND resource.labels.service_name:\"${var.name}-\" AND jsonPayload.event=\"${each.key}\""
-
-  metric_descriptor {
-    metric_kind = "DELTA"
-    value_type  = "INT64"
-  }
-
-  depends_on = [google_project_service.this]
-}
-
 resource "google_monitoring_notification_channel" "email" {
   for_each     = toset(var.alert_emails)
+  user_labels  = local.labels
   display_name = "Mnemosyne: ${each.key}"
   type         = "email"
   labels       = { email_address = each.key }
-  depends_on   = [google_project_service.this]
+  depends_on   = [time_sleep.services]
 }
 
 resource "google_monitoring_alert_policy" "this" {
@@ -139,6 +107,7 @@ resource "google_monitoring_alert_policy" "this" {
   display_name          = "Mnemosyne: ${each.value.title}"
   combiner              = "OR"
   notification_channels = [for channel in google_monitoring_notification_channel.email : channel.id]
+  user_labels           = local.labels
 
   conditions {
     display_name = each.value.title
@@ -162,7 +131,7 @@ resource "google_monitoring_alert_policy" "this" {
     mime_type = "text/markdown"
   }
 
-  depends_on = [google_logging_metric.events]
+  depends_on = [time_sleep.metrics]
 }
 
 # A share of all answers, so of two figures.
@@ -170,6 +139,7 @@ resource "google_monitoring_alert_policy" "server_errors" {
   display_name          = "Mnemosyne: One answer in a hundred is a 5xx"
   combiner              = "OR"
   notification_channels = [for channel in google_monitoring_notification_channel.email : channel.id]
+  user_labels           = local.labels
 
   conditions {
     display_name = "5xx ratio of mcp"
@@ -198,68 +168,4 @@ resource "google_monitoring_alert_policy" "server_errors" {
     content   = "Look for tool_crashed, misconfigured and authentication_unavailable in the log of mcp. /health?deep=1 and mnemosyne doctor say whether the database is well. After a deployment: go back to the version before (README, Operate)."
     mime_type = "text/markdown"
   }
-}
-
-resource "google_monitoring_dashboard" "this" {
-  dashboard_json = jsonencode({
-    displayName = "Mnemosyne (${var.name})"
-    mosaicLayout = {
-      columns = 12
-      tiles = [
-        for index, chart in [
-          { title = "Accepted, stored, failed", events = ["ingest_accepted", "ingest_outcome", "ingest_failed", "dead_lettered"] },
-          { title = "Searches, degraded and throttled", events = ["searched", "search_degraded", "embedding_throttled"] },
-          { title = "Faults", events = ["push_postponed", "push_crashed", "tool_crashed", "tool_unavailable", "database_unreachable"] },
-          { title = "Audit", events = ["audit", "authentication_unavailable", "misconfigured"] },
-          ] : {
-          width  = 6
-          height = 4
-          xPos   = 6 * (index % 2)
-          yPos   = 4 * floor(index / 2)
-          widget = {
-            title = chart.title
-            xyChart = {
-              dataSets = [for event in chart.events : {
-                plotType       = "LINE"
-                legendTemplate = event
-                timeSeriesQuery = {
-                  timeSeriesFilter = {
-                    filter      = "metric.type = \"logging.googleapis.com/user/${var.name}/${event}\" AND ${local.of_run}"
-                    aggregation = { alignmentPeriod = "60s", perSeriesAligner = "ALIGN_RATE", crossSeriesReducer = "REDUCE_SUM" }
-                  }
-                }
-              }]
-            }
-          }
-        }
-      ]
-    }
-  })
-
-  depends_on = [google_logging_metric.events]
-}
-
-resource "google_billing_budget" "this" {
-  count           = var.billing_account == "" ? 0 : 1
-  billing_account = var.billing_account
-  display_name    = "Mnemosyne"
-
-  budget_filter {
-    projects = ["projects/${data.google_project.this.number}"]
-  }
-
-  amount {
-    specified_amount {
-      units = tostring(floor(var.budget))
-    }
-  }
-
-  dynamic "threshold_rules" {
-    for_each = [0.5, 0.9, 1.0]
-    content {
-      threshold_percent = threshold_rules.value
-    }
-  }
-
-  depends_on = [google_project_service.this]
 }

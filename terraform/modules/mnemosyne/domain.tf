@@ -1,22 +1,42 @@
 # A domain of one's own: load balancer, certificate, Cloud Armor, and Identity-Aware Proxy where asked for.
 
 locals {
-  with_domain = var.domain == "" ? 0 : 1
+  with_domain     = var.domain == "" ? 0 : 1
+  domain_leads_to = var.domain_only ? [for answer in try(jsondecode(data.http.domain[0].response_body).Answer, []) : answer.data] : []
 }
 
 resource "google_compute_global_address" "mcp" {
   count      = local.with_domain
-  depends_on = [google_project_service.this]
+  labels     = local.labels
+  depends_on = [time_sleep.services]
   name       = "${var.name}-mcp"
 }
 
+# A certificate cannot change its domain, nor be taken away while it is used: each domain has one of another name.
 resource "google_compute_managed_ssl_certificate" "mcp" {
   count      = local.with_domain
-  depends_on = [google_project_service.this]
-  name       = "${var.name}-mcp"
+  depends_on = [time_sleep.services]
+  name       = "${var.name}-mcp-${substr(sha256(var.domain), 0, 8)}"
 
   managed {
     domains = [var.domain]
+  }
+
+  lifecycle {
+    create_before_destroy = true
+  }
+}
+
+# Where the domain leads, as everybody sees it: https://developers.google.com/speed/public-dns/docs/doh/json.
+data "http" "domain" {
+  count = var.domain_only ? 1 : 0
+  url   = "https://dns.google/resolve?type=A&name=${var.domain}"
+
+  lifecycle {
+    postcondition {
+      condition     = length(try(jsondecode(self.response_body).Answer, [])) > 0
+      error_message = "domain_only would leave no way in: ${var.domain} has no address yet. Apply with domain_only = false, give it an A record with `terraform output domain_address`, wait until its certificate is ACTIVE, and then set domain_only."
+    }
   }
 }
 
@@ -33,7 +53,7 @@ resource "google_compute_region_network_endpoint_group" "mcp" {
 
 resource "google_compute_security_policy" "mcp" {
   count      = local.with_domain
-  depends_on = [google_project_service.this]
+  depends_on = [time_sleep.services]
   name       = "${var.name}-mcp"
 
   rule {
@@ -112,6 +132,7 @@ resource "google_compute_global_forwarding_rule" "mcp" {
   load_balancing_scheme = "EXTERNAL_MANAGED"
   port_range            = "443"
   target                = google_compute_target_https_proxy.mcp[0].id
+  labels                = local.labels
 }
 
 # Through the proxy pass those named; they send its token as Proxy-Authorization, beside their own for mcp.

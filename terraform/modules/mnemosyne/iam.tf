@@ -2,25 +2,25 @@ resource "google_service_account" "functions" {
   for_each     = toset(["mcp", "ingest", "dead-letter", "migrate"])
   account_id   = "${var.name}-${each.key}"
   display_name = "Mnemosyne: runs ${each.key}"
-  depends_on   = [google_project_service.this]
+  depends_on   = [time_sleep.services]
 }
 
 resource "google_service_account" "push" {
   account_id   = "${var.name}-push"
   display_name = "Mnemosyne: as whom Pub/Sub pushes"
-  depends_on   = [google_project_service.this]
+  depends_on   = [time_sleep.services]
 }
 
 resource "google_service_account" "build" {
   account_id   = "${var.name}-build"
   display_name = "Mnemosyne: builds the functions"
-  depends_on   = [google_project_service.this]
+  depends_on   = [time_sleep.services]
 }
 
 resource "google_service_account" "workflow" {
   account_id   = "${var.name}-workflow"
   display_name = "Mnemosyne: runs the migration"
-  depends_on   = [google_project_service.this]
+  depends_on   = [time_sleep.services]
 }
 
 locals {
@@ -48,10 +48,33 @@ resource "google_project_iam_member" "functions" {
 }
 
 resource "google_project_iam_member" "build" {
-  for_each = toset(["roles/artifactregistry.writer", "roles/logging.logWriter", "roles/storage.objectViewer"])
+  for_each = toset(["roles/logging.logWriter"])
   project  = var.project
   role     = each.key
   member   = google_service_account.build.member
+}
+
+# Of all buckets the sources' alone: ours, and the one that Cloud Functions copies them to. The state is in another.
+resource "google_project_iam_member" "build_sources" {
+  project = var.project
+  role    = "roles/storage.objectViewer"
+  member  = google_service_account.build.member
+
+  condition {
+    title       = "sources"
+    description = "What is built, and nothing else."
+    expression = join(" || ", [
+      for bucket in [google_storage_bucket.source.name, "gcf-v2-sources-${data.google_project.this.number}-${var.region}"] :
+      "resource.name.startsWith(\"projects/_/buckets/${bucket}/\")"
+    ])
+  }
+}
+
+resource "google_artifact_registry_repository_iam_member" "build" {
+  location   = google_artifact_registry_repository.images.location
+  repository = google_artifact_registry_repository.images.name
+  role       = "roles/artifactregistry.writer"
+  member     = google_service_account.build.member
 }
 
 # Pub/Sub makes the tokens that it pushes with.
@@ -59,6 +82,7 @@ resource "google_service_account_iam_member" "push_tokens" {
   service_account_id = google_service_account.push.name
   role               = "roles/iam.serviceAccountTokenCreator"
   member             = local.pubsub_agent
+  depends_on         = [terraform_data.service_agents]
 }
 
 resource "google_cloud_run_v2_service_iam_member" "push" {
@@ -70,6 +94,11 @@ resource "google_cloud_run_v2_service_iam_member" "push" {
   location = var.region
   role     = "roles/run.invoker"
   member   = google_service_account.push.member
+
+  # A function that is made anew has lost them, and only the state still knows of them.
+  lifecycle {
+    replace_triggered_by = [google_cloudfunctions2_function.ingest.id, google_cloudfunctions2_function.dead_letter.id]
+  }
 }
 
 resource "google_cloud_run_v2_service_iam_member" "migrate" {
@@ -77,6 +106,10 @@ resource "google_cloud_run_v2_service_iam_member" "migrate" {
   location = var.region
   role     = "roles/run.invoker"
   member   = google_service_account.workflow.member
+
+  lifecycle {
+    replace_triggered_by = [google_cloudfunctions2_function.migrate.id]
+  }
 }
 
 # With keys and tokens the function itself asks who calls; with iam Cloud Run does, and lets no one else in.
@@ -86,4 +119,8 @@ resource "google_cloud_run_v2_service_iam_member" "mcp" {
   location = var.region
   role     = "roles/run.invoker"
   member   = each.key
+
+  lifecycle {
+    replace_triggered_by = [google_cloudfunctions2_function.mcp.id]
+  }
 }

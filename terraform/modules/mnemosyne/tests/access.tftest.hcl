@@ -17,6 +17,10 @@ override_resource {
   target = terraform_data.migrated
 }
 
+override_resource {
+  target = terraform_data.service_agents
+}
+
 variables {
   project = "my-project"
 }
@@ -101,14 +105,27 @@ run "no_role_is_a_primitive_one" {
 
   assert {
     condition = alltrue([
-      for member in concat(values(google_project_iam_member.functions), values(google_project_iam_member.build)) :
+      for member in concat(values(google_project_iam_member.functions), values(google_project_iam_member.build), [google_project_iam_member.build_sources]) :
       !contains(["roles/owner", "roles/editor", "roles/viewer"], member.role)
     ])
     error_message = "Primitive roles give away far more than is needed."
   }
 }
 
-run "a_domain_closes_the_direct_way" {
+run "a_domain_leaves_the_direct_way_open_until_it_is_said_that_the_domain_works" {
+  command = plan
+
+  variables {
+    domain = "memory.example.com"
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.mcp.service_config[0].ingress_settings == "ALLOW_ALL"
+    error_message = "Until the certificate is ACTIVE there would be no way in."
+  }
+}
+
+run "a_proxy_closes_the_direct_way" {
   command = plan
 
   variables {

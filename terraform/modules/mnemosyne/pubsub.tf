@@ -4,15 +4,29 @@ locals {
 }
 
 resource "google_pubsub_topic" "ingest" {
+  #checkov:skip=CKV_GCP_83: Google's own keys encrypt it unless kms_key names one.
   name                       = "${var.name}-ingest"
   message_retention_duration = "604800s"
-  depends_on                 = [google_project_service.this]
+  kms_key_name               = var.kms_key
+  labels                     = local.labels
+  depends_on                 = [google_kms_crypto_key_iam_member.agents, terraform_data.service_agents]
+
+  lifecycle {
+    prevent_destroy = true
+  }
 }
 
 resource "google_pubsub_topic" "dead_letter" {
+  #checkov:skip=CKV_GCP_83: Google's own keys encrypt it unless kms_key names one.
   name                       = "${var.name}-dead-letter"
   message_retention_duration = "604800s"
-  depends_on                 = [google_project_service.this]
+  kms_key_name               = var.kms_key
+  labels                     = local.labels
+  depends_on                 = [google_kms_crypto_key_iam_member.agents, terraform_data.service_agents]
+
+  lifecycle {
+    prevent_destroy = true
+  }
 }
 
 # A subscription of our own, not an Eventarc trigger: that one can have no dead letters, deadline or retry policy.
@@ -21,6 +35,7 @@ resource "google_pubsub_subscription" "ingest" {
   topic                      = google_pubsub_topic.ingest.id
   ack_deadline_seconds       = local.ingest_timeout + 30
   message_retention_duration = "604800s"
+  labels                     = local.labels
 
   push_config {
     push_endpoint = local.urls["ingest"]
@@ -45,6 +60,10 @@ resource "google_pubsub_subscription" "ingest" {
     ttl = ""
   }
 
+  lifecycle {
+    prevent_destroy = true
+  }
+
   depends_on = [google_cloudfunctions2_function.ingest]
 }
 
@@ -53,6 +72,7 @@ resource "google_pubsub_subscription" "dead_letter" {
   topic                      = google_pubsub_topic.dead_letter.id
   ack_deadline_seconds       = 90
   message_retention_duration = "604800s"
+  labels                     = local.labels
 
   push_config {
     push_endpoint = local.urls["dead-letter"]
@@ -72,6 +92,10 @@ resource "google_pubsub_subscription" "dead_letter" {
     ttl = ""
   }
 
+  lifecycle {
+    prevent_destroy = true
+  }
+
   depends_on = [google_cloudfunctions2_function.dead_letter]
 }
 
@@ -86,10 +110,14 @@ resource "google_pubsub_topic_iam_member" "agent_forwards" {
   topic  = google_pubsub_topic.dead_letter.id
   role   = "roles/pubsub.publisher"
   member = local.pubsub_agent
+
+  depends_on = [terraform_data.service_agents]
 }
 
 resource "google_pubsub_subscription_iam_member" "agent_acknowledges" {
   subscription = google_pubsub_subscription.ingest.id
   role         = "roles/pubsub.subscriber"
   member       = local.pubsub_agent
+
+  depends_on = [terraform_data.service_agents]
 }

@@ -17,6 +17,10 @@ override_resource {
   target = terraform_data.migrated
 }
 
+override_resource {
+  target = terraform_data.service_agents
+}
+
 variables {
   project = "my-project"
 }

@@ -1,0 +1,39 @@
+output "mcp_url" {
+  description = "Where MCP clients connect."
+  value       = "${var.domain == "" ? local.urls["mcp"] : "https://${var.domain}"}/mcp"
+}
+
+output "domain_address" {
+  description = "What the domain's A record must say; null without a domain."
+  value       = one(google_compute_global_address.mcp[*].address)
+}
+
+output "topic" {
+  description = "Where bulk importers publish."
+  value       = google_pubsub_topic.ingest.id
+}
+
+output "database" {
+  description = "The Cloud SQL instance's connection name."
+  value       = google_sql_database_instance.this.connection_name
+}
+
+output "connections_needed" {
+  description = "Connections that all instances hold at their most, out of max_connections."
+  value       = local.connections_needed
+}
+
+output "region" {
+  description = "Where it runs."
+  value       = var.region
+}
+
+output "name" {
+  description = "What its resources' names begin with."
+  value       = var.name
+}
+
+output "dashboard" {
+  description = "Where to look first."
+  value       = "https://console.cloud.google.com/monitoring/dashboards?project=${var.project}"
+}

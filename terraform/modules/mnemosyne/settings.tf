@@ -1,0 +1,56 @@
+locals {
+  # The settings, as functions/mnemosyne/settings.py reads them.
+  common = merge({
+    GOOGLE_CLOUD_PROJECT               = var.project
+    MNEMOSYNE_INSTANCE_CONNECTION_NAME = google_sql_database_instance.this.connection_name
+    MNEMOSYNE_DB_NAME                  = google_sql_database.this.name
+    MNEMOSYNE_DB_IP_TYPE               = var.psc ? "PSC" : "PRIVATE"
+    MNEMOSYNE_TOPIC                    = google_pubsub_topic.ingest.id
+    MNEMOSYNE_EMBEDDER                 = "gemini"
+    MNEMOSYNE_EMBEDDING_MODEL          = var.embedding_model
+    MNEMOSYNE_EMBEDDING_DIMENSION      = tostring(var.embedding_dimension)
+    MNEMOSYNE_LOG_LEVEL                = "INFO"
+    }, var.otlp_endpoint == "" ? {} : {
+    OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint
+  })
+  vertex = var.gemini_api_key_secret != "" ? {} : {
+    GOOGLE_GENAI_USE_VERTEXAI = "true"
+    GOOGLE_CLOUD_LOCATION     = var.vertex_location == "" ? var.region : var.vertex_location
+  }
+  own_identity = { MNEMOSYNE_DB_IAM_AUTH = "true" }
+
+  mcp_hosts = concat([trimprefix(local.urls["mcp"], "https://")], var.domain == "" ? [] : [var.domain])
+  mcp_settings = merge(local.common, local.vertex, local.own_identity, {
+    MNEMOSYNE_DB_USER               = google_service_account.functions["mcp"].email
+    MNEMOSYNE_DB_POOL_SIZE          = tostring(var.pool_size.mcp)
+    MNEMOSYNE_AUTH_MODE             = var.auth_mode
+    MNEMOSYNE_RATE_LIMIT_PER_MINUTE = tostring(var.rate_limit_per_minute)
+    MNEMOSYNE_ALLOWED_HOSTS         = join(",", local.mcp_hosts)
+    MNEMOSYNE_ALLOWED_ORIGINS       = join(",", [for host in local.mcp_hosts : "https://${host}"])
+    }, var.auth_mode != "oidc" ? {} : {
+    MNEMOSYNE_OIDC_ISSUER          = var.oidc_issuer
+    MNEMOSYNE_OIDC_AUDIENCE        = var.oidc_audience
+    MNEMOSYNE_OIDC_NAMESPACE_CLAIM = var.oidc_namespace_claim
+  })
+  push_settings = {
+    for name in ["ingest", "dead-letter"] : name => {
+      MNEMOSYNE_PUSH_ISSUER          = "https://accounts.google.com"
+      MNEMOSYNE_PUSH_AUDIENCE        = local.urls[name]
+      MNEMOSYNE_PUSH_SERVICE_ACCOUNT = google_service_account.push.email
+    }
+  }
+  ingest_settings = merge(local.common, local.vertex, local.own_identity, local.push_settings["ingest"], {
+    MNEMOSYNE_DB_USER      = google_service_account.functions["ingest"].email
+    MNEMOSYNE_DB_POOL_SIZE = tostring(var.pool_size.ingest)
+  })
+  dead_letter_settings = merge(local.common, local.own_identity, local.push_settings["dead-letter"], {
+    MNEMOSYNE_DB_USER      = google_service_account.functions["dead-letter"].email
+    MNEMOSYNE_DB_POOL_SIZE = tostring(var.pool_size.dead_letter)
+  })
+  migrate_settings = merge(local.common, {
+    MNEMOSYNE_DB_IAM_AUTH   = "false"
+    MNEMOSYNE_DB_USER       = google_sql_user.owner.name
+    MNEMOSYNE_DB_POOL_SIZE  = "1"
+    MNEMOSYNE_RUNTIME_USERS = join(",", [for user in google_sql_user.functions : user.name])
+  })
+}

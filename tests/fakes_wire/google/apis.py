@@ -1,0 +1,196 @@
+"""The Google APIs that an operator's gcloud calls for a deployment, with their state, on loopback."""
+
+import json
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from tests.fakes_wire.google.base import NOW, NUMBER, Call, route
+from tests.fakes_wire.google.buckets import Buckets
+from tests.fakes_wire.google.errors import Answer, refused, refused_of_old
+from tests.fakes_wire.google.services import ServiceApis
+
+PROJECT = "my-project"
+REGION = "europe-west1"
+ANYTHING = "ALLOW"
+"""An organization policy that allows all values."""
+
+
+def succeeded(result: Any) -> dict[str, Any]:
+    """How an execution ends well: its result is JSON text."""
+    return {"state": "SUCCEEDED", "result": json.dumps(result), "status": _LAST_STEP}
+
+
+def failed(payload: Any, context: str) -> dict[str, Any]:
+    """How an execution ends badly: what was raised, as JSON text, and where."""
+    where = {"column": "13", "line": "5"}
+    trace = {"elements": [{"routine": "main", "step": "call_migrate", "position": where}]}
+    error = {"payload": json.dumps(payload), "context": context, "stackTrace": trace}
+    return {"state": "FAILED", "error": error, "status": _LAST_STEP}
+
+
+_LAST_STEP = {"currentSteps": [{"routine": "main", "step": "call_migrate"}]}
+
+
+class GoogleApis(ServiceApis):
+    """One project on the APIs that gcloud calls. Set its state before, read state and `calls` afterwards."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.buckets = Buckets(self.url)
+        self.enabled: set[str] = set()
+        self.identities: set[str] = set()
+        self.org_policies: dict[str, str | list[str]] = {"iam.allowedPolicyMemberDomains": ANYTHING}
+        """Effective: `ANYTHING`, or the allowed values."""
+        self.workflows: dict[str, Callable[[str | None], dict[str, Any]]] = {}
+        """By name: given the argument (JSON text), how the execution ends: `succeeded` or `failed`."""
+        self.executions: dict[str, dict[str, Any]] = {}
+        self.peerings: dict[str, list[str]] = {}
+        """Names of peerings by network."""
+        self.certificates: dict[str, str] = {}
+        """Status of Google-managed certificates by name."""
+
+    def routed(self, call: Call, query: Mapping[str, str]) -> Answer:
+        if "/storage/v1/b" in call.path:
+            return self.buckets.answer(call.method, call.path, query, call.body)
+        bucket, _, name = call.path.lstrip("/").partition("/")
+        if bucket in self.buckets.known:  # the XML API, by which Go's client reads
+            return self.buckets.read(bucket, name)
+        return super().routed(call, query)
+
+    # Service Usage: https://cloud.google.com/service-usage/docs/reference/rest
+
+    @route("POST", "/v1/projects/{project}/services:batchEnable")
+    def _enable_all(self, body: dict[str, Any], project: str) -> Answer:
+        return self._enabling(*body["serviceIds"])
+
+    @route("POST", "/v1/projects/{project}/services/{service}:enable")
+    def _enable(self, body: Any, project: str, service: str) -> Answer:
+        return self._enabling(service)
+
+    def _enabling(self, *services: str) -> Answer:
+        self.enabled.update(services)
+        if self.polls:
+            return 200, {"name": "operations/acat.p2-123456789012-1"}
+        return 200, {"name": "operations/noop.DONE_OPERATION", "done": True, "response": {}}
+
+    @route("GET", "/v1/operations/{name}")
+    def _enabling_operation(self, body: Any, name: str) -> Answer:
+        if self.under_way(name):
+            return 200, {"name": f"operations/{name}"}
+        return 200, {"name": f"operations/{name}", "done": True, "response": {}}
+
+    @route("POST", "/v1beta1/projects/{project}/services/{service}:generateServiceIdentity")
+    def _identify(self, body: Any, project: str, service: str) -> Answer:
+        self.identities.add(service)
+        email = f"service-{NUMBER}@gcp-sa-{service.partition('.')[0]}.iam.gserviceaccount.com"
+        kind = "type.googleapis.com/google.api.serviceusage.v1beta1.ServiceIdentity"
+        response = {"@type": kind, "email": email, "uniqueId": "100000000000000000001"}
+        return 200, {"name": "operations/finished.DONE_OPERATION", "done": True, "response": response}
+
+    # Resource Manager v1: https://cloud.google.com/resource-manager/reference/rest/v1/projects
+
+    @route("GET", "/v1/projects/{project}")
+    def _project(self, body: Any, project: str) -> Answer:
+        if project != PROJECT:
+            return refused(403, "The caller does not have permission")
+        shown = {"projectNumber": NUMBER, "projectId": project, "lifecycleState": "ACTIVE", "name": project}
+        return 200, shown | {"createTime": NOW}
+
+    @route("POST", "/v1/projects/{project}:getEffectiveOrgPolicy")
+    def _org_policy_v1(self, body: dict[str, Any], project: str) -> Answer:
+        allowed = self.org_policies.get(body["constraint"].removeprefix("constraints/"), ANYTHING)
+        policy = {"allValues": allowed} if isinstance(allowed, str) else {"allowedValues": allowed}
+        return 200, {"constraint": body["constraint"], "listPolicy": policy}
+
+    # Organization Policy v2: https://cloud.google.com/resource-manager/docs/reference/orgpolicy/rest
+
+    @route("GET", "/v2/projects/{project}/policies/{constraint}:getEffectivePolicy")
+    def _org_policy_v2(self, body: Any, project: str, constraint: str) -> Answer:
+        allowed = self.org_policies.get(constraint, ANYTHING)
+        rule = {"allowAll": True} if isinstance(allowed, str) else {"values": {"allowedValues": allowed}}
+        return 200, {"name": f"projects/{NUMBER}/policies/{constraint}", "spec": {"rules": [rule]}}
+
+    # Workflow Executions: https://cloud.google.com/workflows/docs/reference/executions/rest
+
+    @route("POST", "/v1/projects/{project}/locations/{region}/workflows/{workflow}/executions")
+    def _execute(self, body: dict[str, Any], project: str, region: str, workflow: str) -> Answer:
+        where = f"projects/{NUMBER}/locations/{region}/workflows/{workflow}"
+        if workflow not in self.workflows:
+            return refused(404, f"Workflow '{where}' not found")  # the wording is not known for sure
+        name = f"{where}/executions/00000000-0000-4000-8000-{len(self.executions):012}"
+        started = {"name": name, "createTime": NOW, "startTime": NOW, "workflowRevisionId": "000001-abc"}
+        argument = body.get("argument")
+        given = started | ({"argument": argument} if argument else {})
+        self.executions[name] = given | {"endTime": NOW, "duration": "1s"} | self.workflows[workflow](argument)
+        return 200, given | {"state": "ACTIVE"}
+
+    @route("GET", "/v1/projects/{project}/locations/{region}/workflows/{workflow}/executions/{name}")
+    def _execution(self, body: Any, project: str, region: str, workflow: str, name: str) -> Answer:
+        full = f"projects/{NUMBER}/locations/{region}/workflows/{workflow}/executions/{name}"
+        if full not in self.executions:
+            return refused(404, f"Execution '{full}' not found")
+        ended = self.executions[full]
+        if not self.under_way(full):
+            return 200, ended
+        gone = {"endTime", "duration", "result", "error", "status"}
+        shown = {key: value for key, value in ended.items() if key not in gone} | {"state": "ACTIVE"}
+        return 200, shown | {"status": {"currentSteps": [{"routine": "main", "step": "call_migrate"}]}}
+
+    @route("GET", "/v1/projects/{project}/locations/{region}/workflows/{workflow}/executions")
+    def _executions(self, body: Any, project: str, region: str, workflow: str) -> Answer:
+        where = f"projects/{NUMBER}/locations/{region}/workflows/{workflow}/"
+        basic = ("name", "startTime", "endTime", "state", "workflowRevisionId")
+        found = [shown for name, shown in reversed(self.executions.items()) if name.startswith(where)]
+        return 200, {"executions": [{key: shown[key] for key in basic} for shown in found]}
+
+    # Compute Engine: https://cloud.google.com/compute/docs/reference/rest/v1
+
+    @route("GET", "/compute/v1/projects/{project}/global/networks")
+    def _networks(self, body: Any, project: str) -> Answer:
+        items = [self._network(project, name, names) for name, names in self.peerings.items()]
+        return 200, {"kind": "compute#networkList", "items": items}
+
+    def _network(self, project: str, name: str, peerings: list[str]) -> dict[str, Any]:
+        link = f"{self.url}/compute/v1/projects/{project}/global/networks/{name}"
+        network = "https://www.googleapis.com/compute/v1/projects/a-tenant-tp/global/networks/servicenetworking"
+        shown = [{"name": peering, "network": network, "state": "ACTIVE"} for peering in peerings]
+        return {"kind": "compute#network", "name": name, "selfLink": link} | ({"peerings": shown} if shown else {})
+
+    @route("POST", "/compute/v1/projects/{project}/global/networks/{network}/removePeering")
+    def _remove_peering(self, body: dict[str, Any], project: str, network: str) -> Answer:
+        link = f"projects/{project}/global/networks/{network}"
+        if network not in self.peerings:
+            return refused_of_old(404, f"The resource '{link}' was not found", "notFound")
+        if body["name"] not in self.peerings[network]:  # the wording is not known for sure
+            return refused_of_old(400, f"There is no peering with name '{body['name']}' on '{link}'.", "invalid")
+        self.peerings[network].remove(body["name"])
+        return 200, self.compute_operation(project, "operation-1", "removePeering", link, "RUNNING")
+
+    @route("POST", "/compute/v1/projects/{project}/global/operations/{name}/wait")
+    def _compute_wait(self, body: Any, project: str, name: str) -> Answer:
+        return self._compute_operation(body, project, name)
+
+    @route("GET", "/compute/v1/projects/{project}/global/operations/{name}")
+    def _compute_operation(self, body: Any, project: str, name: str) -> Answer:
+        status = "RUNNING" if self.under_way(name) else "DONE"
+        target = f"projects/{project}/global/networks/{next(iter(self.peerings), 'none')}"
+        return 200, self.compute_operation(project, name, "removePeering", target, status)
+
+    def compute_operation(self, project: str, name: str, kind: str, target: str, status: str) -> dict[str, Any]:
+        """An operation, for faults too: https://cloud.google.com/compute/docs/reference/rest/v1/globalOperations."""
+        base = f"{self.url}/compute/v1/"
+        link = f"{base}projects/{project}/global/operations/{name}"
+        shown = {"kind": "compute#operation", "name": name, "operationType": kind, "status": status, "selfLink": link}
+        return shown | {"targetLink": base + target, "progress": 100 if status == "DONE" else 0, "id": "1"}
+
+    @route("GET", "/compute/v1/projects/{project}/global/networks/{name}")
+    def _one_network(self, body: Any, project: str, name: str) -> Answer:
+        return 200, self._network(project, name, self.peerings.get(name, []))
+
+    @route("GET", "/compute/v1/projects/{project}/global/sslCertificates/{name}")
+    def _certificate(self, body: Any, project: str, name: str) -> Answer:
+        if name not in self.certificates:
+            link = f"projects/{project}/global/sslCertificates/{name}"
+            return refused_of_old(404, f"The resource '{link}' was not found", "notFound")
+        managed = {"status": self.certificates[name], "domains": ["mcp.example.com"]}
+        return 200, {"kind": "compute#sslCertificate", "name": name, "type": "MANAGED", "managed": managed}

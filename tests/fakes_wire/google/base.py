@@ -1,0 +1,81 @@
+"""What answers each call of a fake of Google's APIs: a fault, or the method that is routed to."""
+
+import re
+from collections.abc import Callable, Mapping
+from typing import Any, ClassVar, NamedTuple
+from urllib.parse import parse_qsl, unquote, urlsplit
+
+from tests.fakes_wire.google.errors import Answer, refused
+from tests.fakes_wire.http import JsonServer
+
+NUMBER = "123456789012"
+NOW = "2026-01-01T00:00:00.000Z"
+
+
+class Call(NamedTuple):
+    """A call as it was made: the path without its query."""
+
+    method: str
+    path: str
+    body: Any
+
+
+Fault = Callable[[Call], Answer | None]
+Handler = Callable[..., Answer]
+
+
+def route(method: str, path: str) -> Callable[[Handler], Handler]:
+    """Let the method below answer this path, given what stands in {braces} and the body."""
+    parts = re.split(r"\{(\w+)\}", path)
+    pattern = "".join(f"(?P<{part}>[^/:]+)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
+
+    def kept(handler: Handler) -> Handler:
+        RoutedServer.routes.append((method, re.compile(pattern), handler))
+        return handler
+
+    return kept
+
+
+class RoutedServer(JsonServer):
+    """Records each call, then answers it."""
+
+    routes: ClassVar[list[tuple[str, re.Pattern[str], Handler]]] = []
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.calls: list[Call] = []
+        self.faults: Fault = lambda call: None
+        """Asked before each call; what it returns is the answer, None lets the state answer."""
+        self.polls = 0
+        """How often a long-running operation or an execution is answered as under way before it is done."""
+        self._pending: dict[str, int] = {}
+
+    def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> Answer:
+        raise NotImplementedError("answers by method: see exchange")
+
+    def exchange(self, method: str, path: str, body: Any, headers: Mapping[str, str]) -> Answer:
+        split = urlsplit(path)
+        call = Call(method, path if method == "CONNECT" else split.path, None if body == b"" else body)
+        self.calls.append(call)
+        if method == "CONNECT":  # to anywhere else: see the proxy in `gcloud_environment`
+            return refused(403, f"Tests reach no {path}")
+        if "authorization" not in headers:
+            return refused(401, "Request had invalid authentication credentials.", "UNAUTHENTICATED")
+        try:
+            return self.faults(call) or self.routed(call, dict(parse_qsl(split.query)))
+        except Exception as exc:  # noqa: BLE001 - gcloud tries for half a minute where no answer comes, or a 5xx
+            return refused(400, f"The fake failed at {method} {path}: {exc!r}")
+
+    def routed(self, call: Call, query: Mapping[str, str]) -> Answer:
+        """The answer from the state."""
+        for method, pattern, handler in self.routes:
+            if method == call.method and (matched := pattern.fullmatch(call.path)):
+                given = {name: unquote(value) for name, value in matched.groupdict().items()}
+                return handler(self, call.body, **given)
+        return refused(404, f"The fake has no {call.method} {call.path}")
+
+    def under_way(self, name: str) -> bool:
+        """Whether this operation or execution is to be answered as under way, this once more."""
+        left = self._pending.setdefault(name, self.polls)
+        self._pending[name] = left - 1
+        return left > 0

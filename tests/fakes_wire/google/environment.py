@@ -1,0 +1,44 @@
+"""The environment that makes the real gcloud speak to a fake of Google's APIs on loopback, and to nothing else."""
+
+import os
+from pathlib import Path
+
+ENDPOINTS = {
+    "ARTIFACTREGISTRY": "/",
+    "CLOUDRESOURCEMANAGER": "/",
+    "COMPUTE": "/compute/v1/",
+    "ORGPOLICY": "/",
+    "SECRETMANAGER": "/",
+    "SERVICEUSAGE": "/",
+    "SQL": "/",
+    "STORAGE": "/storage/v1/",
+    "WORKFLOWEXECUTIONS": "/",
+    "WORKFLOWS": "/",
+}
+
+
+def gcloud_environment(host: str, home: Path) -> dict[str, str]:
+    """Variables for a gcloud that keeps its configuration in `home` and calls the fake at `host`.
+
+    Cloud Run's commands put the region before the host name, which no loopback address survives: they are given a name
+    that does not exist and the fake as their proxy. So is all else that would leave the machine: the fake refuses it.
+    """
+    token = home / "token"
+    token.write_text("a-token")
+    return {
+        "PATH": os.environ["PATH"],
+        "HOME": str(home),
+        "CLOUDSDK_CONFIG": str(home / "gcloud"),
+        "CLOUDSDK_AUTH_ACCESS_TOKEN_FILE": str(token),
+        "CLOUDSDK_CORE_ACCOUNT": "operator@example.com",
+        "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
+        "CLOUDSDK_CORE_DISABLE_USAGE_REPORTING": "1",
+        "CLOUDSDK_CORE_CHECK_GCE_METADATA": "0",
+        "CLOUDSDK_COMPONENT_MANAGER_DISABLE_UPDATE_CHECK": "1",
+        "CLOUDSDK_SURVEY_DISABLE_PROMPTS": "1",
+        **{f"CLOUDSDK_API_ENDPOINT_OVERRIDES_{name}": f"http://{host}{path}" for name, path in ENDPOINTS.items()},
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_RUN": "http://run.invalid/",
+        "http_proxy": f"http://{host}",
+        "https_proxy": f"http://{host}",
+        "no_proxy": host.partition(":")[0],
+    }

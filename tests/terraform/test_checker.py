@@ -1,0 +1,88 @@
+"""The checker knows what the provider decides beyond its schema: without that, the other tests would prove nothing."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.terraform.workspace import workspace
+
+HEAD = """
+terraform {
+  required_providers {
+    google = {
+      source  = "hashicorp/google"
+      version = "~> 8.0"
+    }
+  }
+}
+
+variable "project" {
+  type = string
+}
+
+variable "value" {
+  type    = string
+  default = ""
+}
+"""
+INSTANCE = """
+resource "google_sql_database_instance" "i" {
+  name             = "i"
+  database_version = "POSTGRES_17"
+  settings {
+    tier = "db-g1-small"
+    ip_configuration {
+      private_network = var.value == "" ? "projects/p/global/networks/n" : null
+      ipv4_enabled    = var.value != ""
+    }
+  }
+}
+"""
+TOPIC = """
+resource "google_pubsub_topic" "t" {
+  name = "t${var.value}"
+}
+"""
+DASHBOARD = """
+resource "google_monitoring_dashboard" "d" {
+  dashboard_json = jsonencode({ displayName = "d", xPos = 0 })
+}
+"""
+
+
+def _module(tmp_path: Path, body: str) -> Path:
+    (tmp_path / "main.tf").write_text(HEAD + body)
+    return tmp_path
+
+
+@pytest.mark.parametrize(
+    ("body", "address"),
+    [(INSTANCE, "google_sql_database_instance.i"), (TOPIC, "google_pubsub_topic.t")],
+    ids=["the private network taken away", "another name"],
+)
+def test_what_forces_a_replacement_is_planned_as_one(tmp_path: Path, body: str, address: str) -> None:
+    with workspace(_module(tmp_path, body)) as own:
+        own.apply()
+        assert own.plan(value="x").status == 2
+        assert own.changes() == {address: ["delete", "create"]}
+
+
+def test_what_conflicts_is_refused(tmp_path: Path) -> None:
+    body = """
+resource "google_storage_bucket_object" "o" {
+  name    = "o"
+  bucket  = "b"
+  content = "here"
+  source  = "and there"
+}
+"""
+    with workspace(_module(tmp_path, body)) as own:
+        planned = own.plan()
+    assert planned.status == 1
+    assert "only one of `content,source`" in planned.printed
+
+
+def test_a_zero_that_the_api_leaves_out_is_a_difference_for_ever(tmp_path: Path) -> None:
+    with workspace(_module(tmp_path, DASHBOARD)) as own:
+        own.apply()
+        assert own.plan().status == 2

@@ -1,0 +1,345 @@
+#!/usr/bin/env python3
+"""Stub Terraform provider: real schema, no cloud.
+
+    provider.py SCHEMA.json.gz | COMPILED_SCHEMA_DIR
+
+Speaks plugin protocol 5.  Planning marks computed attributes unknown, applying fills them with plausible
+fakes, nothing ever leaves the machine.
+"""
+import importlib
+import json
+import os
+import sys
+
+sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
+import grpcserver
+from store import CAPABILITIES, Types, compiled
+from wire import (UNKNOWN, dyn, f_bytes, f_int, f_str, has_unknown, is_unknown, one, parse, text, undyn, varint, Failed)
+
+ERROR, WARNING = 1, 2
+
+
+def path_msg(steps):
+    out = b""
+    for s in steps:
+        if isinstance(s, int):
+            out += f_bytes(1, bytes((3 << 3,)) + varint(s))
+        elif isinstance(s, tuple):
+            out += f_bytes(1, f_bytes(2, s[0].encode()))
+        else:
+            out += f_bytes(1, f_bytes(1, s.encode()))
+    return out
+
+
+def diag(field, summary, detail="", path=(), severity=ERROR):
+    m = f_int(1, severity) + f_str(2, summary) + f_str(3, detail)
+    if path:
+        m += f_bytes(4, path_msg(path))
+    return f_bytes(field, m)
+
+
+# ------------------------------------------------------------- block walking
+
+
+def each_block(block, value):
+    """(name, nesting, sub-block, list of (key, object)) for present blocks"""
+    for name, (nest, _, _, sub) in block.get("b", {}).items():
+        v = value.get(name)
+        if v is None or is_unknown(v):
+            continue
+        if nest in ("list", "set"):
+            yield name, nest, sub, [(i, x) for i, x in enumerate(v) if isinstance(x, dict)]
+        elif nest == "map":
+            yield name, nest, sub, [((k,), x) for k, x in v.items() if isinstance(x, dict)]
+        else:
+            yield name, nest, sub, [(None, v)]
+
+
+def put_blocks(block, value, out, fn):
+    """Copy nested blocks of `value` into `out`, each object through fn(sub, object)."""
+    for name, (nest, _, _, sub) in block.get("b", {}).items():
+        v = value.get(name)
+        if v is None or is_unknown(v):
+            out[name] = v if v is not None else ([] if nest in ("list", "set") else {} if nest == "map" else None)
+        elif nest in ("list", "set"):
+            out[name] = [fn(sub, x, (name, i)) if isinstance(x, dict) else x for i, x in enumerate(v)]
+        elif nest == "map":
+            out[name] = {k: fn(sub, x, (name, (k,))) if isinstance(x, dict) else x for k, x in v.items()}
+        else:
+            out[name] = fn(sub, v, (name,))
+    return out
+
+
+def plan_block(block, value, defaults=True):
+    out = {}
+    for name, spec in block["a"].items():
+        v, fl = value.get(name), spec[1]
+        if "w" in fl:
+            v = None
+        elif v is None and "c" in fl:
+            v = UNKNOWN
+        elif v is None and defaults and len(spec) > 2 and "d" in spec[2]:
+            v = spec[2]["d"]
+        out[name] = v
+    return put_blocks(block, value, out, lambda s, x, p: plan_block(s, x, defaults))
+
+
+def strip_write_only(block, value):
+    out = {n: None if "w" in spec[1] else value.get(n) for n, spec in block["a"].items()}
+    return put_blocks(block, value, out, lambda s, x, p: strip_write_only(s, x))
+
+
+def fill_block(block, value, ctx, computed_null=False, root=None, path=()):
+    """Replace unknowns (and, for data sources, absent computed values) by fakes."""
+    out = {}
+    root = value if root is None else root
+    for name, spec in block["a"].items():
+        v, fl = value.get(name), spec[1]
+        if is_unknown(v) or (computed_null and v is None and "c" in fl and "w" not in fl):
+            v = fakes.value(ctx, path + (name,), spec[0], root)
+        elif has_unknown(v):
+            v = fakes.fill(ctx, path + (name,), spec[0], v, root)
+        out[name] = v
+    return put_blocks(block, value, out,
+                      lambda s, x, p: fill_block(s, x, ctx, computed_null, root, path + p))
+
+
+def normalise(block, value):
+    """State read from JSON: exactly the attributes of the schema."""
+    out = {n: value.get(n) for n in block["a"]}
+    return put_blocks(block, value, out, lambda s, x, p: normalise(s, x))
+
+
+def check(block, value, path, dotted, out, kind):
+    """What the provider itself checks: read-only attributes and listed values."""
+    for name, spec in block["a"].items():
+        allowed = len(spec) > 2 and spec[2].get("e")
+        v = value.get(name)
+        if v is None:
+            continue
+        if "r" not in spec[1] and "o" not in spec[1]:
+            out.append(diag(1, "Value for unconfigurable attribute",
+                            'Can\'t configure a value for "%s": its value will be decided automatically based on '
+                            "the result of applying this configuration." % (dotted + name), path + (name,)))
+        elif name == "id" and not path and kind == "resources" and spec[1] == "oc":
+            out.append(diag(1, "Invalid or unknown key", "", path + (name,)))
+        if not allowed or is_unknown(v):
+            continue
+        items = [((), v)] if isinstance(v, str) else [((i,), x) for i, x in enumerate(v) if isinstance(x, str)]
+        for sub, x in items:
+            if x and x not in allowed and not is_unknown(x):
+                out.append(diag(1, "expected %s to be one of [%s], got %s" % (
+                    dotted + name + "".join(".%d" % i for i in sub),
+                    " ".join('"%s"' % a for a in allowed), x), path=path + (name,)))
+    for name, nest, sub, items in each_block(block, value):
+        for key, x in items:
+            # a path cannot point into a set: stop at the block
+            p = path + ((name,) if key is None else (name, key))
+            check(sub, x, p if nest != "set" else path + (name,),
+                  dotted + name + "." + ("%s." % key if isinstance(key, int) else ""), out, kind)
+
+
+# ------------------------------------------------------------------ provider
+
+
+class Lazy:
+    """A module imported at first use: most starts only hand out the schema."""
+
+    def __init__(self, name):
+        self.__dict__["_name"] = name
+
+    def __getattr__(self, attr):
+        return getattr(importlib.import_module(self._name), attr)
+
+
+fakes, rules, utility = Lazy("fakes"), Lazy("rules"), Lazy("utility")
+
+
+class Provider:
+    def __init__(self, types):
+        self.types = types
+        self.name = types.meta["provider"]
+        self.google = self.name.startswith("google")
+        self.special = None if self.google else self.name
+        self._rules = None
+        self.config = {}
+
+    def ctx(self, kind, tname):
+        return fakes.Context(self, kind, tname)
+
+    def rule(self, tname):
+        """What the provider decides of this type beyond its schema; None where nothing is known."""
+        if self._rules is None:
+            self._rules = rules.load(self.types.meta["version"]) if self.google else {}
+        return self._rules.get(tname)
+
+    def block(self, kind, name):
+        b = self.types.get(kind, name)
+        if b is None:
+            raise grpcserver.GrpcError(grpcserver.INTERNAL, "no schema for %s %s" % (kind, name))
+        return b
+
+    def __call__(self, path, msg):
+        if path.startswith("/tfplugin5.Provider/"):
+            fn = getattr(self, "rpc_" + path.rsplit("/", 1)[1], None)
+            if fn:
+                return fn(parse(msg))
+        raise grpcserver.GrpcError(grpcserver.UNIMPLEMENTED, "not served: " + path)
+
+    # schema
+    def rpc_GetSchema(self, m):
+        with open(os.path.join(self.types.path, "schema.pb"), "rb") as f:
+            return f.read()
+
+    def rpc_GetMetadata(self, m):
+        out = [f_bytes(1, CAPABILITIES)]
+        for field, kind in ((3, "data"), (4, "resources"), (6, "ephemeral")):
+            out += [f_bytes(field, f_str(1, n)) for n in self.types.names(kind)]
+        out += [f_bytes(5, f_str(1, n)) for n in self.types.meta["functions"]]
+        return b"".join(out)
+
+    def rpc_GetFunctions(self, m):
+        from store import enc_function
+        return b"".join(f_bytes(1, f_str(1, n) + f_bytes(2, enc_function(fn)))
+                        for n, fn in self.types.meta["functions"].items())
+
+    # configuration
+    def rpc_PrepareProviderConfig(self, m):
+        return f_bytes(1, one(m, 1))
+
+    def rpc_Configure(self, m):
+        self.config = undyn(one(m, 2)) or {}
+        return b""
+
+    def rpc_Stop(self, m):
+        return b""
+
+    # validation
+    def _validate(self, kind, m):
+        b = self.block(kind, text(m, 1))
+        out = []
+        cfg = undyn(one(m, 2))
+        if isinstance(cfg, dict):
+            check(b, cfg, (), "", out, kind)
+            rule = self.rule(text(m, 1)) if kind == "resources" else None
+            out += [diag(1, "Conflicting configuration arguments", p) for p in rules.problems(rule, cfg)] if rule else []
+        return b"".join(out)
+
+    def rpc_ValidateResourceTypeConfig(self, m):
+        return self._validate("resources", m)
+
+    def rpc_ValidateDataSourceConfig(self, m):
+        return self._validate("data", m)
+
+    def rpc_ValidateEphemeralResourceConfig(self, m):
+        return self._validate("ephemeral", m)
+
+    # managed resources
+    def rpc_UpgradeResourceState(self, m):
+        b = self.block("resources", text(m, 1))
+        raw = one(parse(one(m, 3)), 1)
+        value = json.loads(bytes(raw)) if raw else {}
+        return f_bytes(1, dyn(normalise(b, value or {})))
+
+    def rpc_ReadResource(self, m):
+        b = self.block("resources", text(m, 1))
+        v = undyn(one(m, 2))
+        if isinstance(v, dict):
+            ctx = self.ctx("resources", text(m, 1))
+            v = fill_block(b, v, ctx, computed_null=True)
+            if self.google:
+                rules.read(text(m, 1), v)
+        return f_bytes(1, dyn(v)) + (f_bytes(3, one(m, 3)) if one(m, 3) else b"")
+
+    def rpc_PlanResourceChange(self, m):
+        tname = text(m, 1)
+        b = self.block("resources", tname)
+        prior, proposed, config = (undyn(one(m, k)) for k in (2, 3, 4))
+        legacy = f_int(5, 1)
+        if proposed is None:
+            return f_bytes(1, dyn(None)) + legacy
+        if prior is not None and strip_write_only(b, proposed) == prior:
+            return f_bytes(1, dyn(prior)) + legacy
+        planned = plan_block(b, proposed, defaults=self.google)
+        replace = []
+        rule = self.rule(tname)
+        if self.google and prior is not None:
+            rules.keep_in_sets(b, prior, planned)
+        if rule and prior is not None:
+            rules.suppress(tname, rule, prior, planned)
+            if strip_write_only(b, planned) == prior:
+                return f_bytes(1, dyn(prior)) + legacy
+        try:
+            if self.special:
+                replace = utility.plan(self.special, tname, planned, prior, config) or []
+            elif self.google:
+                fakes.plan_google(self, b, tname, planned, prior)
+        except Failed as e:
+            return diag(4, str(e))
+        places = [(r,) for r in replace] + (rules.replacements(rule, b, prior, planned) if rule and prior else [])
+        return f_bytes(1, dyn(planned)) + b"".join(f_bytes(2, path_msg(p)) for p in places) + legacy
+
+    def rpc_ApplyResourceChange(self, m):
+        tname = text(m, 1)
+        b = self.block("resources", tname)
+        planned = undyn(one(m, 3))
+        config = undyn(one(m, 4))
+        if planned is None:
+            return f_bytes(1, dyn(None)) + f_int(4, 1)
+        ctx = self.ctx("resources", tname)
+        try:
+            if self.special:
+                utility.apply(self.special, tname, planned, config)
+        except Failed as e:
+            return f_bytes(1, dyn(undyn(one(m, 2)))) + diag(3, str(e)) + f_int(4, 1)
+        return f_bytes(1, dyn(fill_block(b, planned, ctx))) + f_int(4, 1)
+
+    def rpc_ImportResourceState(self, m):
+        tname, rid = text(m, 1), text(m, 2)
+        b = self.block("resources", tname)
+        v = normalise(b, {})
+        v.update(fakes.from_id(b, rid))
+        return f_bytes(1, f_str(1, tname) + f_bytes(2, dyn(v)))
+
+    # data sources, ephemeral resources, functions
+    def rpc_ReadDataSource(self, m):
+        tname = text(m, 1)
+        b = self.block("data", tname)
+        v = undyn(one(m, 2)) or {}
+        try:
+            if self.special:
+                utility.read(self.special, tname, v)
+            elif self.google:
+                fakes.read_google(self, tname, v)
+        except Failed as e:
+            return diag(2, str(e))
+        return f_bytes(1, dyn(fill_block(b, v, self.ctx("data", tname), computed_null=True)))
+
+    def rpc_OpenEphemeralResource(self, m):
+        tname = text(m, 1)
+        b = self.block("ephemeral", tname)
+        v = undyn(one(m, 2)) or {}
+        if self.special:
+            utility.apply(self.special, tname, v, v)
+        return f_bytes(3, dyn(fill_block(b, v, self.ctx("ephemeral", tname), computed_null=True)))
+
+    def rpc_RenewEphemeralResource(self, m):
+        return b""
+
+    def rpc_CloseEphemeralResource(self, m):
+        return b""
+
+    def rpc_CallFunction(self, m):
+        args = [undyn(a) for a in m.get(2, [])]
+        try:
+            return f_bytes(1, dyn(utility.call(self.name, text(m, 1), args)))
+        except (Failed, ValueError) as e:
+            return f_bytes(2, f_str(1, str(e)))
+
+
+def main():
+    grpcserver.serve(Provider(Types(sys.argv[1] if os.path.isdir(sys.argv[1]) else compiled(sys.argv[1]))))
+
+
+if __name__ == "__main__":
+    main()
