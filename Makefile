@@ -4,7 +4,7 @@ BIN := .venv/bin
 ARGS ?=
 PYTEST_ARGS ?=
 
-.PHONY: install dev test lint format bench lock schema clean deploy destroy key require-project
+.PHONY: install dev test lint format bench lock schema docs clean deploy destroy key require-project
 
 install: .venv/installed
 
@@ -13,6 +13,12 @@ install: .venv/installed
 	$(PYTHON) -m venv .venv
 	$(BIN)/pip install --quiet --disable-pip-version-check --require-hashes --requirement requirements.lock
 	$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# By itself, for its own pinned dependencies are at odds with ours.
+.venv-checkov/installed: terraform/checkov.lock
+	$(PYTHON) -m venv .venv-checkov
+	.venv-checkov/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement terraform/checkov.lock
 	@touch $@
 
 dev: install
@@ -25,6 +31,9 @@ lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy functions infra tests $(wildcard benchmarks)
+	@command -v terraform >/dev/null && terraform fmt -check -recursive terraform || echo "NOT LINTED: terraform is not installed, so its files' form is not checked"
+	$(MAKE) -s .venv-checkov/installed
+	.venv-checkov/bin/checkov --directory terraform --framework terraform --skip-download --compact --quiet
 
 format: install
 	$(BIN)/ruff check --fix .
@@ -37,14 +46,19 @@ bench: install
 lock:
 	$(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --extra local --extra dev pyproject.toml --output-file requirements.lock
-	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --no-header --no-annotate --constraint requirements.lock pyproject.toml --output-file functions/requirements.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraint requirements.lock pyproject.toml --output-file functions/requirements.txt
+	echo checkov | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file terraform/checkov.lock
 
 # The sum of the migrations, for reading.
 schema: install
 	$(BIN)/python -m infra.local.schema > infra/schema.sql.new && mv infra/schema.sql.new infra/schema.sql
 
+# The table of the deployment's variables, for reading.
+docs:
+	$(PYTHON) -m infra.deploy.variables > docs/variables.md
+
 clean:
-	rm -rf .venv .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-checkov .mypy_cache .ruff_cache .pytest_cache
 
 TERRAFORM := terraform -chdir=terraform
 require-project:

@@ -94,7 +94,7 @@ def dev() -> Iterator[DevServer]:
         try:
             yield server
         finally:
-            server.stop()
+            server.close()
 
 
 @pytest.fixture
@@ -105,7 +105,7 @@ def own_dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
         try:
             yield server
         finally:
-            server.stop()
+            server.close()
 
 
 @pytest.fixture(scope="session")

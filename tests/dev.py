@@ -1,15 +1,20 @@
-"""Drive `mnemosyne dev` as a subprocess, and call its tools over plain HTTP."""
+"""Drive `mnemosyne dev` as a subprocess, and call its tools through Cloud Run's front end."""
 
 import os
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import httpx
 
+from infra.local.data_dir import DataDir
 from infra.local.functions import free_port
+from tests.cloud_run.attached import FrontEnd
+from tests.cloud_run.identity import Google
+from tests.cloud_run.service import Deployment
 from tests.waiting import wait_until
 
 COMMAND = Path(sys.executable).with_name("mnemosyne")
@@ -27,6 +32,8 @@ class DevServer:
         self.arguments: tuple[str, ...] = ()
         self.process: subprocess.Popen[bytes] | None = None
         self.client = httpx.Client(timeout=30)
+        self._serving = ExitStack()
+        self._fronted = ""
 
     def start(self) -> None:
         """Start it and return once it is ready."""
@@ -55,6 +62,11 @@ class DevServer:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(30)
 
+    def close(self) -> None:
+        """Stop it, and what stands before it."""
+        self.stop()
+        self._serving.close()
+
     def kill_everything(self) -> None:
         """Kill -9 all that runs on the directory, PostgreSQL included."""
         assert self.process is not None
@@ -82,8 +94,11 @@ class DevServer:
         return found
 
     def post(self, body: Any, **headers: str) -> httpx.Response:
-        """POST JSON to the endpoint."""
-        return self.client.post(self.url, json=body, headers=headers)
+        """POST JSON to the endpoint, as it comes through Cloud Run's front end."""
+        if not self._fronted:
+            deployment = Deployment("mcp", {}, DataDir.at(str(self.directory)), Google(), host=f"127.0.0.1:{self.port}")
+            self._fronted = self._serving.enter_context(FrontEnd(deployment, self.port).serving()).url
+        return self.client.post(f"{self._fronted}/mcp", json=body, headers=headers)
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Call a tool; its structured result. Fails on a tool error."""

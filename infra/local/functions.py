@@ -93,6 +93,11 @@ class FunctionProcess:
         """Whether the process lives."""
         return self._process is not None and self._process.poll() is None
 
+    @property
+    def pid(self) -> int:
+        """The process's number; -1 where it was never started."""
+        return -1 if self._process is None else self._process.pid
+
     def ask_to_stop(self) -> None:
         """Tell the process to finish what it is doing and end."""
         if self._process is not None and self.running:

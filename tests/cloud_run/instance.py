@@ -7,6 +7,8 @@ from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 
+import psutil
+
 from infra.local.data_dir import DataDir
 from infra.local.functions import FunctionProcess, free_port
 
@@ -75,6 +77,11 @@ class Instance:
                 break
             pause.wait(0.02)
         return True
+
+    @property
+    def process(self) -> psutil.Process:
+        """The process that was started; the worker is its child."""
+        return psutil.Process(self._process.pid)
 
     def enter(self) -> None:
         """A request begins: the processor is there."""

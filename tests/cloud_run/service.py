@@ -72,6 +72,8 @@ class Deployment:
     """Whoever Identity-Aware Proxy, in front of it, has let through."""
     clock: Path | None = None
     limits: Limits | None = None
+    host: str = ""
+    """The Host that requests are sent with; by default the service's own."""
     name: str = field(init=False, default="")
 
     def __post_init__(self) -> None:
@@ -132,7 +134,7 @@ class Service:
             admit(headers, one.google, audiences, one.invokers)
         except Refused as exc:
             return Answer(exc.status, str(exc).encode())
-        forwarded(headers, deterministic_url(one.target).removeprefix("https://"))
+        forwarded(headers, one.host or audiences[0].removeprefix("https://"))
         instance = self._instance()
         if instance is None:
             return Answer(429, b"The request was aborted because there was no available instance.")

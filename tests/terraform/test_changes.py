@@ -226,3 +226,75 @@ def test_everything_that_can_have_labels_has_them(deployed: Workspace) -> None:
         if found and not any((one or {}).get("team") == "memory" for one in found):
             unlabelled.append(change["address"])
     assert unlabelled == []
+
+
+@pytest.mark.parametrize(
+    ("function", "member"),
+    [
+        ("mcp", 'google_cloud_run_v2_service_iam_member.mcp["allUsers"]'),
+        ("ingest", 'google_cloud_run_v2_service_iam_member.push["ingest"]'),
+        ("dead_letter", 'google_cloud_run_v2_service_iam_member.push["dead_letter"]'),
+        ("migrate", "google_cloud_run_v2_service_iam_member.migrate"),
+    ],
+)
+def test_a_function_that_is_made_anew_is_given_its_callers_anew(
+    deployed: Workspace, function: str, member: str
+) -> None:
+    address = f"module.mnemosyne.google_cloudfunctions2_function.{function}"
+    deployed.run("plan", "-input=false", "-lock=false", "-var=project=my-project", f"-replace={address}",
+                 f"-out={deployed.directory / 'plan'}")  # fmt: skip
+    changes = deployed.changes()
+    assert set(changes[address]) == {"delete", "create"}
+    assert set(changes[f"module.mnemosyne.{member}"]) == {"delete", "create"}
+
+
+def test_secrets_are_named_by_their_version_and_images_go_where_they_are_cleaned_up(deployed: Workspace) -> None:
+    """A warm instance keeps what `latest` was when it started."""
+    shown = json.loads(deployed.run("show", "-json").printed)
+    (module,) = shown["values"]["root_module"]["child_modules"]
+    values = {one["address"].removeprefix("module.mnemosyne."): one["values"] for one in module["resources"]}
+    (password,) = values["google_cloudfunctions2_function.migrate"]["service_config"][0]["secret_environment_variables"]
+    assert password["version"] == values["google_secret_manager_secret_version.owner_password"]["version"] != "latest"
+    for function in ("mcp", "ingest", "dead_letter", "migrate"):
+        build = values[f"google_cloudfunctions2_function.{function}"]["build_config"][0]
+        assert build["docker_repository"] == values["google_artifact_registry_repository.images"]["id"]
+
+
+def test_a_clone_that_was_imported_is_gone_on_with(tmp_path: Path) -> None:
+    """As docs/deployment.md says under Restore."""
+    users = {name: f"{name}@my-project.iam" for name in ("mcp", "ingest", "dead-letter")}
+    imports = {
+        "sql_database_instance.this": "projects/my-project/instances/clone",
+        "sql_database.this": "projects/my-project/instances/clone/databases/mnemosyne",
+        "sql_user.owner": "my-project/clone/mnemosyne-owner",
+        **{f'sql_user.functions["{name}"]': f"my-project/clone/mnemosyne-{user}" for name, user in users.items()},
+    }
+    with workspace(environment=without_gcloud(tmp_path)) as own:
+        own.apply()
+        own.run("state", "rm", *(f"module.mnemosyne.google_{address}" for address in imports))
+        named = ("-var=project=my-project", "-var=database_instance_name=clone")
+        for address, identity in imports.items():
+            own.run("import", "-input=false", *named, f"module.mnemosyne.google_{address}", identity)
+        planned = own.plan(database_instance_name="clone")
+        assert planned.status == 2, planned.printed[-3000:]
+        assert not [address for address, actions in own.changes().items() if "sql" in address and "delete" in actions]
+
+
+def test_a_budget_is_asked_for_under_a_project_of_ours(deployed: Workspace) -> None:
+    """A person's own credentials have no quota project, which the budgets' API asks for."""
+    deployed.plan(billing_account="000000-000000-000000")
+    shown = json.loads(deployed.run("show", "-json", str(deployed.directory / "plan")).printed)
+    provider = shown["configuration"]["provider_config"]["google"]["expressions"]
+    assert provider["billing_project"]["references"] == ["var.billing_account", "var.project"]
+    assert provider["user_project_override"]["references"] == ["var.billing_account"]
+
+
+def test_whatever_refuses_to_be_destroyed_is_what_make_destroy_lifts() -> None:
+    held = set()
+    for file in MODULE.glob("*.tf"):
+        for block in re.findall(r'(?ms)^resource "\w+" "\w+" \{.*?^\}', file.read_text()):
+            if "prevent_destroy = true" in block:
+                held.add(".".join(re.findall(r'"(\w+)"', block.splitlines()[0])))
+    lifted = (ROOT / "infra" / "deploy" / "allow_destroy.tf.txt").read_text()
+    assert held == {".".join(pair) for pair in re.findall(r'^resource "(\w+)" "(\w+)"', lifted, re.MULTILINE)}
+    assert held >= {one for one in HOLDS_DATA if one != "google_sql_database.this"}

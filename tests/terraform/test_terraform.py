@@ -8,7 +8,9 @@ from pathlib import Path
 import pytest
 import yaml
 
+from infra.deploy.variables import table
 from mnemosyne.settings import Settings, variable
+from tests.cloud_run.service import DEPLOYED, Limits
 from tests.terraform.conftest import ROOT, Plan, tfcheck
 from tests.terraform.workspace import MODULE as TERRAFORM
 
@@ -99,12 +101,12 @@ def test_every_counted_event_is_one_that_the_code_logs() -> None:
     assert set(re.findall(r"\.name\}/([a-z_]+)", text)) <= counted
 
 
-def test_the_readme_lists_every_grant_of_the_plan(plan: Plan) -> None:
+def test_the_page_lists_every_grant_of_the_plan(plan: Plan) -> None:
     granted = set(
         re.findall(r'# (google_\w+_iam_member\.[^\n]+?) will be created.*?\+ role\s+= "([^"]+)"', plan.text, re.DOTALL)
     )
     assert len(granted) > 15
-    listed = set(re.findall(r"^\| [^|]+ \| `(roles/[^`]+)` \| [^|]+ \| `([^`]+)` \|$", _readme(), re.MULTILINE))
+    listed = set(re.findall(r"^\| [^|]+ \| `(roles/[^`]+)` \| [^|]+ \| `([^`]+)` \|$", _page(), re.MULTILINE))
     assert {(address, role) for role, address in listed} == granted
 
 
@@ -123,8 +125,12 @@ def test_no_secret_is_in_the_plan(plan: Plan) -> None:
     assert "password_wo" in plan.text
 
 
-def _readme() -> str:
-    return (ROOT / "README.md").read_text()
+def _page() -> str:
+    return (ROOT / "docs" / "deployment.md").read_text()
+
+
+def test_the_page_of_variables_is_made_of_the_variables() -> None:
+    assert (ROOT / "docs" / "variables.md").read_text() == table(), "make docs"
 
 
 def test_no_function_that_serves_is_touched_before_the_migration_has_succeeded() -> None:
@@ -143,7 +149,9 @@ def test_the_pipeline_tests_before_it_applies_and_tries_what_it_applied() -> Non
     text = (ROOT / "cloudbuild.yaml").read_text()
     steps = [step["id"] for step in yaml.safe_load(text)["steps"]]
     assert steps == ["lint", "test", "configuration", "plan", "apply", "smoke"]
-    assert set(re.findall(r"\$\{(\w+)\}", text)) == {"PROJECT_ID", "_STATE_BUCKET", "_SMOKE_KEY"}
+    assert set(re.findall(r"\$\{(\w+)\}", text)) == {"PROJECT_ID", "_STATE_BUCKET", "_SMOKE_KEY", "_DEPLOYMENT"}
+    assert text.count("-lock-timeout=10m") == 2
+    assert '"NOT TESTED"' in text
 
 
 @pytest.mark.parametrize("target", ["deploy", "destroy", "key"])
@@ -151,3 +159,17 @@ def test_make_asks_which_project(target: str) -> None:
     done = subprocess.run(["make", "-s", target], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode != 0
     assert f"make {target} PROJECT=" in done.stderr
+
+
+def test_the_front_end_of_the_tests_has_the_limits_of_the_deployment(plan: Plan) -> None:
+    for target, limits in DEPLOYED.items():
+        block = re.search(
+            rf"# google_cloudfunctions2_function\.{target} will be created(.*?)\n      }}\n", plan.text, re.DOTALL
+        )
+        assert block, target
+        planned = dict(re.findall(r"\+ (max_instance\w+|timeout_seconds)\s+= (\d+)", block[1]))
+        assert limits == Limits(
+            concurrency=int(planned["max_instance_request_concurrency"]),
+            timeout_seconds=int(planned["timeout_seconds"]),
+            max_instances=int(planned["max_instance_count"]),
+        )
