@@ -269,8 +269,15 @@ def test_a_clone_that_was_imported_is_gone_on_with(tmp_path: Path) -> None:
         "sql_user.owner": "my-project/clone/mnemosyne-owner",
         **{f'sql_user.functions["{name}"]': f"my-project/clone/mnemosyne-{user}" for name, user in users.items()},
     }
-    with workspace(environment=without_gcloud(tmp_path)) as own:
+    cloud = tmp_path / "cloud.json"
+    with workspace(environment=without_gcloud(tmp_path) | {"TFCHECK_CLOUD": str(cloud)}) as own:
         own.apply()
+        shown = json.loads(own.run("show", "-json").printed)
+        (module,) = shown["values"]["root_module"]["child_modules"]
+        values = {one["address"].removeprefix("module.mnemosyne.google_"): one["values"] for one in module["resources"]}
+        cloned = {identity: values[address] | {"instance": "clone"} for address, identity in imports.items()}
+        cloned[imports["sql_database_instance.this"]] |= {"name": "clone", "deletion_protection": True}
+        cloud.write_text(json.dumps(cloned))
         own.run("state", "rm", *(f"module.mnemosyne.google_{address}" for address in imports))
         named = ("-var=project=my-project", "-var=database_instance_name=clone")
         for address, identity in imports.items():
