@@ -60,7 +60,6 @@ docs:
 clean:
 	rm -rf .venv .venv-checkov .mypy_cache .ruff_cache .pytest_cache
 
-TERRAFORM := terraform -chdir=terraform
 require-project:
 	@test -n "$(PROJECT)" || { echo "Say which project: make $(firstword $(MAKECMDGOALS)) PROJECT=my-project-id" >&2; exit 1; }
 
@@ -70,7 +69,7 @@ deploy: require-project
 
 # An API key for the deployment; only its hash leaves this machine.
 key: require-project install
-	@$(BIN)/mnemosyne keys create --project "$(PROJECT)" --region "$$($(TERRAFORM) output -raw region)" --deployment "$$($(TERRAFORM) output -raw name)" --name "$(or $(NAME),$(shell whoami))" $(ARGS)
+	@PROJECT="$(PROJECT)" DEPLOYMENT="$(DEPLOYMENT)" REGION="$(REGION)" infra/deploy/key "$(or $(NAME),$(shell whoami))" $(ARGS)
 
 destroy: require-project
 	@PROJECT="$(PROJECT)" DEPLOYMENT="$(DEPLOYMENT)" REGION="$(REGION)" infra/deploy/destroy $(ARGS)

@@ -45,7 +45,7 @@ variable "deletion_protection" {
 variable "disk_limit_gb" {
   description = "How far the database's disk may grow by itself, in GB; 0: without a limit."
   type        = number
-  default     = 200
+  default     = 0
 }
 
 variable "domain" {

@@ -38,8 +38,12 @@ class Refused(Exception):
         self.status = status
 
 
-def admit(headers: Headers, google: Google, audiences: Collection[str], invokers: Collection[str]) -> None:
+def admit(
+    headers: Headers, google: Google, audiences: Collection[str], invokers: Collection[str], *, strip: bool = True
+) -> None:
     """Check who calls and take the signature away, in place; raises Refused.
+
+    Of some tokens in `Authorization` it is documented, of others somebody saw them arrive whole: `strip` says which.
 
     `X-Serverless-Authorization` is looked at first, and where it is there `Authorization` is handed on as it came:
     https://cloud.google.com/run/docs/authenticating/service-to-service#acquire-token. A service that admits everybody
@@ -54,7 +58,8 @@ def admit(headers: Headers, google: Google, audiences: Collection[str], invokers
     email = _claims(token, google, audiences).get("email")
     if ALL_USERS not in invokers and email not in invokers:
         raise Refused(403, "The IAM principal lacks run.routes.invoke.")
-    headers[named] = f"Bearer {without_signature(token)}"
+    if strip or named == SERVERLESS:
+        headers[named] = f"Bearer {without_signature(token)}"
 
 
 def without_signature(token: str) -> str:

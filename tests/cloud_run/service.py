@@ -43,7 +43,7 @@ class Limits:
 DEPLOYED = {
     "mcp": Limits(concurrency=40, timeout_seconds=120, max_instances=5),
     "ingest": Limits(concurrency=8, timeout_seconds=120, max_instances=5),
-    "dead_letter": Limits(concurrency=4, timeout_seconds=60, max_instances=1),
+    "dead_letter": Limits(concurrency=4, timeout_seconds=120, max_instances=1),
     "migrate": Limits(concurrency=1, timeout_seconds=3600, max_instances=1),
 }
 """The deployment's defaults; a test holds them to the plan."""
@@ -103,6 +103,9 @@ class Service:
         self.limits = deployment.limits or DEPLOYED[deployment.target]
         self.answers: Counter[tuple[int, bool]] = Counter()
         """How often each status was told, and whether by the platform."""
+        self.strips_signatures = True
+        self.signatures: set[str] = set()
+        """The third segments of the tokens that were handed on."""
         self.instances: list[Instance] = []
         self._starting = 0
         self._room = threading.Condition()
@@ -131,9 +134,10 @@ class Service:
             assertion = one.google.identity_token(one.iap_user, "/projects/123456789012/global/backendServices/1")
             proxied(headers, one.iap_user, assertion, one.google.identity_token(IAP_ACCOUNT, audiences[0]))
         try:
-            admit(headers, one.google, audiences, one.invokers)
+            admit(headers, one.google, audiences, one.invokers, strip=self.strips_signatures)
         except Refused as exc:
             return Answer(exc.status, str(exc).encode())
+        self.signatures.add(headers.get("Authorization").rpartition(".")[2])
         forwarded(headers, one.host or audiences[0].removeprefix("https://"))
         instance = self._instance()
         if instance is None:

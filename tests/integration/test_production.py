@@ -11,7 +11,7 @@ import httpx
 import pytest
 
 from mnemosyne.adapters.connections import TRUSTED_SECONDS
-from tests.cloud_run.identity import without_signature
+from tests.cloud_run.identity import SIGNATURE_REMOVED, without_signature
 from tests.cloud_run.production import SPACE, USER, Production
 from tests.cloud_run.service import deterministic_url
 from tests.waiting import wait_until
@@ -44,9 +44,15 @@ def test_a_memory_goes_in_and_comes_back(production: Production, mode: str, iap:
     assert (stats["embedding_model"], stats["embedding_dimension"]) == (SPACE.model, SPACE.dimension)
 
 
-def test_every_push_came_with_a_signature_removed(production: Production) -> None:
-    production.client().remember("whatever is stored was let in without its signature")
-    assert production.ingest.answers[204, False] >= 1
+@pytest.mark.parametrize("strips", [True, False], ids=["taken away", "left"])
+def test_a_push_is_let_in_whether_its_signature_is_taken_away_or_left(production: Production, strips: bool) -> None:
+    production.ingest.strips_signatures = strips
+    production.ingest.signatures.clear()
+    try:
+        production.client().remember(f"stored with the signature, {strips}")
+    finally:
+        production.ingest.strips_signatures = True
+    assert (production.ingest.signatures == {SIGNATURE_REMOVED}) is strips
     assert not [status for status, _ in production.ingest.answers if status == 401]
 
 
@@ -92,7 +98,7 @@ def test_a_failover_is_survived_without_a_failed_read(production: Production) ->
 def test_after_an_hour_without_processor_the_next_search_and_the_next_push_succeed(production: Production) -> None:
     client = production.client()
     client.remember("before the hour")
-    counted = production.collector.count("mnemosyne.events", event="ingest_outcome")
+    counted = production.collector.count("mnemosyne.events", event="tool_called")
     production.an_hour_passes()
     assert client.call("memory_search", {"query": "hour"})["memories"]
     client.remember("after the hour")

@@ -38,6 +38,14 @@ resource "google_sql_database_instance" "i" {
   }
 }
 """
+SUBNETWORK = """
+resource "google_compute_subnetwork" "s" {
+  name          = "s"
+  network       = "n"
+  region        = "europe-west1"
+  ip_cidr_range = var.value == "" ? "10.10.0.0/24" : "10.10.0.0/25"
+}
+"""
 TOPIC = """
 resource "google_pubsub_topic" "t" {
   name = "t${var.value}"
@@ -57,8 +65,12 @@ def _module(tmp_path: Path, body: str) -> Path:
 
 @pytest.mark.parametrize(
     ("body", "address"),
-    [(INSTANCE, "google_sql_database_instance.i"), (TOPIC, "google_pubsub_topic.t")],
-    ids=["the private network taken away", "another name"],
+    [
+        (INSTANCE, "google_sql_database_instance.i"),
+        (SUBNETWORK, "google_compute_subnetwork.s"),
+        (TOPIC, "google_pubsub_topic.t"),
+    ],
+    ids=["the private network taken away", "a narrower range", "another name"],
 )
 def test_what_forces_a_replacement_is_planned_as_one(tmp_path: Path, body: str, address: str) -> None:
     with workspace(_module(tmp_path, body)) as own:

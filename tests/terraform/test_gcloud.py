@@ -104,12 +104,34 @@ def test_a_deployment_is_made_given_a_key_and_destroyed(operator: Operator) -> N
     assert not (operator.clone / "terraform/modules/mnemosyne/allow_destroy_override.tf").exists()
 
 
-def test_two_deployments_of_a_project_have_a_state_each(operator: Operator) -> None:
-    operator.apis.workflows["other-migrate"] = operator.apis.workflows["mnemosyne-migrate"]
+def test_two_deployments_of_a_project_have_a_state_and_keys_each(operator: Operator) -> None:
+    for part in ("migrate", "keys"):
+        operator.apis.workflows[f"other-{part}"] = operator.apis.workflows[f"mnemosyne-{part}"]
+    # A label of that name is not the deployment's.
+    (operator.clone / "terraform/terraform.tfvars").write_text('labels = {\n  name = "memory"\n  region = "emea"\n}\n')
     for name in ("mnemosyne", "other"):
-        done = operator.deploy(f"DEPLOYMENT={name}")
+        done = operator.deploy(*([f"DEPLOYMENT={name}"] if name == "other" else []))
         assert done.returncode == 0, done.stderr
         assert operator.state_of(name)["outputs"]["name"]["value"] == name
+    for name in ("mnemosyne", "other"):
+        assert operator.make("key", f"DEPLOYMENT={name}").returncode == 0
+        assert f"/workflows/{name}-keys/" in next(reversed(operator.apis.executions))
+
+
+def test_what_a_killed_destroy_left_is_removed(operator: Operator) -> None:
+    left = operator.clone / "terraform/modules/mnemosyne/allow_destroy_override.tf"
+    shutil.copy(operator.clone / "infra/deploy/allow_destroy.tf.txt", left)
+    operator.apis.org_policies["iam.allowedPolicyMemberDomains"] = ["C0123abcd"]
+    assert operator.deploy().returncode != 0
+    assert not left.exists()
+
+
+def test_a_name_where_it_would_not_be_read_is_refused(operator: Operator) -> None:
+    (operator.clone / "terraform/more.auto.tfvars").write_text('name = "other"\n')
+    done = operator.deploy()
+    assert done.returncode != 0
+    assert "more.auto.tfvars sets name or region" in done.stderr
+    assert operator.apis.calls == []
 
 
 def test_a_state_from_where_all_were_kept_is_pointed_out(operator: Operator) -> None:
@@ -161,7 +183,7 @@ def test_an_organisation_that_admits_its_own_members_alone_is_noticed_before_any
     assert done.returncode != 0
     assert 'Set auth_mode = "iam" and invokers' in done.stderr
     assert f"{BUCKET}" in operator.apis.buckets.known
-    assert not operator.apis.buckets.known[BUCKET].objects
+    assert operator.state_of()["resources"] == []
 
     (operator.clone / "terraform/terraform.tfvars").write_text(
         'auth_mode = "iam"\ninvokers  = ["user:ada@example.com"]\n'

@@ -37,6 +37,7 @@ def empty() -> Iterator[Workspace]:
         ),
         ({"kms_key": "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"}, "a key in europe-west1"),
         ({"iap": True}, "iap needs a domain"),
+        ({"sql_edition": "ENTERPRISE_PLUS"}, "sql_edition ENTERPRISE_PLUS does not have a db-g1-small"),
         ({"labels": {"Team": "x"}}, "lower-case letters"),
     ],
     ids=lambda given: ",".join(given) if isinstance(given, dict) else "",

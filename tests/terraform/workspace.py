@@ -24,6 +24,16 @@ TFCHECK = Path(__file__).parent / "tfcheck" / "tfcheck"
 LOWER_BOUND = "7.32.0"
 NEWEST = "8.7.0"
 PROJECT = "my-project"
+HOLDS_DATA = (
+    "google_sql_database_instance.this",
+    "google_sql_database.this",
+    "google_pubsub_topic.ingest",
+    "google_pubsub_topic.dead_letter",
+    "google_pubsub_subscription.ingest",
+    "google_pubsub_subscription.dead_letter",
+    "google_secret_manager_secret.owner_password",
+)
+"""What, made anew, would have lost what was in it."""
 
 
 @dataclass(frozen=True)
@@ -69,11 +79,11 @@ class Workspace:
         """Apply with those variables."""
         return self.run("apply", "-auto-approve", "-input=false", *_variables(variables))
 
-    def plan(self, **variables: object) -> Done:
+    def plan(self, *options: str, **variables: object) -> Done:
         """Plan on the state as it is; status 0: nothing to do, 1: refused, 2: changes."""
         where = self.directory / "plan"
         arguments = ("-input=false", "-lock=false", "-detailed-exitcode", f"-out={where}")
-        return self.run("plan", *arguments, *_variables(variables), ok=False)
+        return self.run("plan", *arguments, *options, *_variables(variables), ok=False)
 
     def changes(self) -> dict[str, list[str]]:
         """What the last plan would do, by address: create, update, delete; two for a replacement."""
@@ -115,3 +125,12 @@ def without_gcloud(directory: Path) -> dict[str, str]:
 def _variables(values: Mapping[str, object]) -> list[str]:
     given: dict[str, object] = {"project": PROJECT, **values}
     return [f"-var={name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in given.items()]
+
+
+def made_anew(planned: Workspace) -> list[str]:
+    """Of what holds data, what the last plan would delete."""
+    return [
+        address
+        for address, actions in planned.changes().items()
+        if "delete" in actions and address.removeprefix("module.mnemosyne.") in HOLDS_DATA
+    ]

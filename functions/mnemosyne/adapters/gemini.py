@@ -33,7 +33,8 @@ class VertexAi:
 class GeminiEmbedder:
     """The Embedder on the Gemini API. Builds its one client on first use and keeps it: a collected client is closed.
 
-    A call and its retries end within about 50 seconds, less than a push's acknowledgement deadline.
+    A call and its retries end within about 50 seconds, less than a push's acknowledgement deadline. Where each text has
+    a call of its own, a push that is late for that reason is delivered again.
     """
 
     chunk_characters = 4_000

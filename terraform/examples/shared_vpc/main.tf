@@ -1,4 +1,7 @@
 # Mnemosyne as a part of another configuration: in a Shared VPC of the platform team's, with its key and its labels.
+#
+# The host project lets Cloud Run's service agent of this project use the subnetwork (roles/compute.networkUser), and has
+# private services access for the network.
 
 terraform {
   required_version = ">= 1.11"

@@ -10,11 +10,26 @@ locals {
     subnetwork = var.network == null ? "" : var.network.subnetwork
   }
 
+  # A wider range is the same subnetwork; any other would be made anew while functions use it.
+  first_cidr = terraform_data.first_cidr.input
+  cidr_grows = (
+    tonumber(split("/", var.subnetwork_cidr)[1]) <= tonumber(split("/", local.first_cidr)[1]) &&
+    cidrhost("${split("/", local.first_cidr)[0]}/${split("/", var.subnetwork_cidr)[1]}", 0) == cidrhost(var.subnetwork_cidr, 0)
+  )
+
   changed_choices = [
     for variable, value in local.choices :
-    "${variable} was ${jsonencode(terraform_data.chosen.output[variable])} and is ${jsonencode(value)}"
-    if terraform_data.chosen.output[variable] != value
+    "${variable} was ${jsonencode(terraform_data.chosen.input[variable])} and is ${jsonencode(value)}"
+    if terraform_data.chosen.input[variable] != value
   ]
+}
+
+resource "terraform_data" "first_cidr" {
+  input = var.subnetwork_cidr
+
+  lifecycle {
+    ignore_changes = [input]
+  }
 }
 
 resource "terraform_data" "chosen" {

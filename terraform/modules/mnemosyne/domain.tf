@@ -12,11 +12,20 @@ resource "google_compute_global_address" "mcp" {
   name       = "${var.name}-mcp"
 }
 
-# A certificate cannot change its domain, nor be taken away while it is used: each domain has one of another name.
+# A certificate cannot change its domain, nor be taken away while it is used: each domain has one of another name. The first
+# domain's has the name that it always had.
+resource "terraform_data" "first_domain" {
+  input = var.domain
+
+  lifecycle {
+    ignore_changes = [input]
+  }
+}
+
 resource "google_compute_managed_ssl_certificate" "mcp" {
   count      = local.with_domain
   depends_on = [time_sleep.services]
-  name       = "${var.name}-mcp-${substr(sha256(var.domain), 0, 8)}"
+  name       = terraform_data.first_domain.input == var.domain ? "${var.name}-mcp" : "${var.name}-mcp-${substr(sha256(var.domain), 0, 8)}"
 
   managed {
     domains = [var.domain]

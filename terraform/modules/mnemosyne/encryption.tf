@@ -7,7 +7,7 @@ locals {
     run              = "service-${data.google_project.this.number}@serverless-robot-prod.iam.gserviceaccount.com"
     secretmanager    = "service-${data.google_project.this.number}@gcp-sa-secretmanager.iam.gserviceaccount.com"
     sqladmin         = "service-${data.google_project.this.number}@gcp-sa-cloud-sql.iam.gserviceaccount.com"
-    storage          = data.google_storage_project_service_account.this[0].email_address
+    storage          = "service-${data.google_project.this.number}@gs-project-accounts.iam.gserviceaccount.com"
   }
 }
 
@@ -22,5 +22,5 @@ resource "google_kms_crypto_key_iam_member" "agents" {
   crypto_key_id = var.kms_key
   role          = "roles/cloudkms.cryptoKeyEncrypterDecrypter"
   member        = "serviceAccount:${each.value}"
-  depends_on    = [terraform_data.service_agents]
+  depends_on    = [data.google_storage_project_service_account.this, terraform_data.service_agents]
 }

@@ -57,13 +57,11 @@ resource "google_cloudfunctions2_function" "mcp" {
   }
 
   depends_on = [
-    google_artifact_registry_repository_iam_member.build,
-    google_project_iam_member.build,
-    google_project_iam_member.build_sources,
     google_project_iam_member.functions,
     google_pubsub_topic_iam_member.publisher,
     google_secret_manager_secret_iam_member.gemini_api_key,
     terraform_data.migrated,
+    time_sleep.build_grants,
   ]
 }
 
@@ -117,12 +115,10 @@ resource "google_cloudfunctions2_function" "ingest" {
   }
 
   depends_on = [
-    google_artifact_registry_repository_iam_member.build,
-    google_project_iam_member.build,
-    google_project_iam_member.build_sources,
     google_project_iam_member.functions,
     google_secret_manager_secret_iam_member.gemini_api_key,
     terraform_data.migrated,
+    time_sleep.build_grants,
   ]
 }
 
@@ -153,7 +149,7 @@ resource "google_cloudfunctions2_function" "dead_letter" {
     environment_variables            = local.dead_letter_settings
     available_memory                 = "512Mi"
     available_cpu                    = "1"
-    timeout_seconds                  = 60
+    timeout_seconds                  = 120
     max_instance_count               = var.max_instances.dead_letter
     max_instance_request_concurrency = 2 * var.pool_size.dead_letter
     ingress_settings                 = "ALLOW_INTERNAL_ONLY"
@@ -166,10 +162,8 @@ resource "google_cloudfunctions2_function" "dead_letter" {
   }
 
   depends_on = [
-    google_artifact_registry_repository_iam_member.build,
-    google_project_iam_member.build,
-    google_project_iam_member.build_sources,
     google_project_iam_member.functions,
     terraform_data.migrated,
+    time_sleep.build_grants,
   ]
 }

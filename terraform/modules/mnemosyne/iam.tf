@@ -65,7 +65,7 @@ resource "google_project_iam_member" "build_sources" {
     description = "What is built, and nothing else."
     expression = join(" || ", [
       for bucket in [google_storage_bucket.source.name, "gcf-v2-sources-${data.google_project.this.number}-${var.region}"] :
-      "resource.name.startsWith(\"projects/_/buckets/${bucket}/\")"
+      "resource.name.startsWith(\"projects/_/buckets/${bucket}\")"
     ])
   }
 }
@@ -75,6 +75,17 @@ resource "google_artifact_registry_repository_iam_member" "build" {
   repository = google_artifact_registry_repository.images.name
   role       = "roles/artifactregistry.writer"
   member     = google_service_account.build.member
+}
+
+# A grant is known everywhere after a minute or two, and a build that comes sooner fails.
+resource "time_sleep" "build_grants" {
+  create_duration = "120s"
+  triggers = {
+    grants = join(" ", concat(
+      [google_artifact_registry_repository_iam_member.build.id, google_project_iam_member.build_sources.id],
+      [for grant in google_project_iam_member.build : grant.id],
+    ))
+  }
 }
 
 # Pub/Sub makes the tokens that it pushes with.

@@ -46,13 +46,11 @@ resource "google_cloudfunctions2_function" "migrate" {
   }
 
   depends_on = [
-    google_artifact_registry_repository_iam_member.build,
-    google_project_iam_member.build,
-    google_project_iam_member.build_sources,
     google_project_iam_member.functions,
     google_secret_manager_secret_iam_member.owner_password,
     google_secret_manager_secret_version.owner_password,
     google_sql_user.owner,
+    time_sleep.build_grants,
   ]
 }
 

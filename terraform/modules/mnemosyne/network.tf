@@ -35,6 +35,10 @@ resource "google_compute_subnetwork" "functions" {
 
   lifecycle {
     precondition {
+      condition     = local.cidr_grows
+      error_message = "subnetwork_cidr can only be widened: ${var.subnetwork_cidr} does not hold ${local.first_cidr}, where the functions are."
+    }
+    precondition {
       condition     = local.addresses_needed <= local.addresses_given
       error_message = "${local.instances_at_most} instances at most need ${local.addresses_needed} addresses, two each and in blocks of sixteen, and ${var.subnetwork_cidr} has ${local.addresses_given}: widen subnetwork_cidr or lower max_instances."
     }

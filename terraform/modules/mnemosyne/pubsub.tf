@@ -70,7 +70,7 @@ resource "google_pubsub_subscription" "ingest" {
 resource "google_pubsub_subscription" "dead_letter" {
   name                       = "${var.name}-dead-letter"
   topic                      = google_pubsub_topic.dead_letter.id
-  ack_deadline_seconds       = 90
+  ack_deadline_seconds       = 150
   message_retention_duration = "604800s"
   labels                     = local.labels
 

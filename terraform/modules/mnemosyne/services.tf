@@ -39,7 +39,7 @@ resource "time_sleep" "services" {
 # Google makes the accounts under which its services act for us when it first needs them, and a grant to one that is not
 # there yet is refused, as is a workflow without one: "Workflows service agent does not exist".
 resource "terraform_data" "service_agents" {
-  for_each         = toset(concat(["pubsub", "workflows"], var.kms_key == null ? [] : ["artifactregistry", "cloudfunctions", "run", "secretmanager", "sqladmin"]))
+  for_each         = toset(concat(["pubsub", "workflows"], var.network == null ? [] : ["run"], var.kms_key == null ? [] : ["artifactregistry", "cloudfunctions", "run", "secretmanager", "sqladmin"]))
   triggers_replace = [var.project]
 
   provisioner "local-exec" {

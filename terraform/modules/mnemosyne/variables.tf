@@ -9,28 +9,6 @@ variable "alert_emails" {
   }
 }
 
-variable "auth_mode" {
-  description = "How callers of mcp show who they are: api_key, oidc, or iam, where Cloud Run checks them."
-  type        = string
-  default     = "api_key"
-
-  validation {
-    condition     = contains(["api_key", "oidc", "iam"], var.auth_mode)
-    error_message = "auth_mode must be api_key, oidc or iam."
-  }
-}
-
-variable "availability_type" {
-  description = "ZONAL, or REGIONAL for a standby in another zone at twice the price."
-  type        = string
-  default     = "ZONAL"
-
-  validation {
-    condition     = contains(["ZONAL", "REGIONAL"], var.availability_type)
-    error_message = "availability_type must be ZONAL or REGIONAL."
-  }
-}
-
 variable "billing_account" {
   description = "The billing account to keep a budget on; empty: none is kept."
   type        = string
@@ -45,67 +23,6 @@ variable "budget" {
   validation {
     condition     = var.budget > 0
     error_message = "budget must be more than 0."
-  }
-}
-
-variable "database_instance_name" {
-  description = "The database instance's name, where it is one that was cloned or restored and imported; empty: one is made up."
-  type        = string
-  default     = ""
-
-  validation {
-    condition     = var.database_instance_name == "" || can(regex("^[a-z][a-z0-9-]{0,96}[a-z0-9]$", var.database_instance_name))
-    error_message = "database_instance_name must be an instance's name: lower-case letters, digits and hyphens."
-  }
-}
-
-variable "deletion_protection" {
-  description = "Whether the database refuses to be destroyed, by Terraform and by Google Cloud alike."
-  type        = bool
-  default     = true
-}
-
-variable "disk_limit_gb" {
-  description = "How far the database's disk may grow by itself, in GB; 0: without a limit."
-  type        = number
-  default     = 200
-
-  validation {
-    condition     = var.disk_limit_gb == 0 || var.disk_limit_gb >= 10
-    error_message = "disk_limit_gb must be 0 or at least 10."
-  }
-}
-
-variable "domain" {
-  description = "A domain name of your own for mcp, behind a load balancer with Cloud Armor; empty: the run.app address."
-  type        = string
-  default     = ""
-
-  validation {
-    condition     = var.domain == "" || can(regex("^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z]{2,}$", var.domain))
-    error_message = "domain must be a domain name that public DNS can have, such as memory.example.com: no scheme, no path, no port."
-  }
-}
-
-variable "domain_only" {
-  description = "Whether mcp is reached through its domain alone; set it once the domain's certificate is ACTIVE."
-  type        = bool
-  default     = false
-
-  validation {
-    condition     = !var.domain_only || var.domain != ""
-    error_message = "domain_only needs a domain: without one there would be no way in."
-  }
-}
-
-variable "embedding_dimension" {
-  description = "Length of the embeddings; fixed when the schema is created, changed by mnemosyne reembed."
-  type        = number
-  default     = 768
-
-  validation {
-    condition     = contains([256, 512, 768, 1536, 3072], var.embedding_dimension)
-    error_message = "embedding_dimension must be 256, 512, 768, 1536 or 3072."
   }
 }
 
@@ -137,28 +54,6 @@ variable "gemini_api_key_version" {
   }
 }
 
-variable "iap" {
-  description = "Whether Identity-Aware Proxy stands before the load balancer and admits the invokers alone; needs a domain."
-  type        = bool
-  default     = false
-
-  validation {
-    condition     = !var.iap || (var.domain != "" && var.auth_mode != "iam")
-    error_message = "iap needs a domain, and api_key or oidc behind it: it calls mcp under an identity of its own."
-  }
-}
-
-variable "invokers" {
-  description = "Members who may call mcp with auth_mode iam, or pass iap, such as user:ada@example.com."
-  type        = list(string)
-  default     = []
-
-  validation {
-    condition     = !contains(var.invokers, "allUsers") && !contains(var.invokers, "allAuthenticatedUsers")
-    error_message = "invokers must be named: with auth_mode iam nobody may call unauthenticated."
-  }
-}
-
 variable "kms_key" {
   description = "A Cloud KMS key that encrypts database, topics, secret, sources, images and functions, as projects/P/locations/L/keyRings/R/cryptoKeys/K; null: Google's own. Fixed with the first apply."
   type        = string
@@ -182,17 +77,6 @@ variable "labels" {
   validation {
     condition     = alltrue([for key, value in var.labels : can(regex("^[a-z][a-z0-9_-]{0,62}$", key)) && can(regex("^[a-z0-9_-]{0,63}$", value))])
     error_message = "labels must be lower-case letters, digits, hyphens and underscores, at most 63, and begin with a letter."
-  }
-}
-
-variable "max_connections" {
-  description = "Connections the database takes; all instances' pools together must fit."
-  type        = number
-  default     = 100
-
-  validation {
-    condition     = var.max_connections >= 25 && var.max_connections <= 1000
-    error_message = "max_connections must be between 25 and 1000."
   }
 }
 
@@ -266,34 +150,6 @@ variable "network" {
   }
 }
 
-variable "oidc_audience" {
-  description = "The audience that tokens must be for, with auth_mode oidc."
-  type        = string
-  default     = ""
-
-  validation {
-    condition     = (var.auth_mode == "oidc") == (var.oidc_audience != "")
-    error_message = "oidc_audience belongs to auth_mode oidc, and is needed there."
-  }
-}
-
-variable "oidc_issuer" {
-  description = "The issuer whose tokens are taken, with auth_mode oidc."
-  type        = string
-  default     = ""
-
-  validation {
-    condition     = (var.auth_mode == "oidc") == startswith(var.oidc_issuer, "https://")
-    error_message = "oidc_issuer belongs to auth_mode oidc, is needed there, and must start with https://."
-  }
-}
-
-variable "oidc_namespace_claim" {
-  description = "The claim of a token that names the namespace, with auth_mode oidc."
-  type        = string
-  default     = "namespace"
-}
-
 variable "otlp_endpoint" {
   description = "An OpenTelemetry collector that the functions send their counters and latencies to, as a URL that they can reach; empty: none, log-based metrics tell."
   type        = string
@@ -302,47 +158,6 @@ variable "otlp_endpoint" {
   validation {
     condition     = var.otlp_endpoint == "" || can(regex("^https?://", var.otlp_endpoint))
     error_message = "otlp_endpoint must be a URL that starts with http:// or https://."
-  }
-}
-
-variable "owner_password_version" {
-  description = "Raise it to have a new password for the schema's owner."
-  type        = number
-  default     = 1
-
-  validation {
-    condition     = var.owner_password_version >= 1 && floor(var.owner_password_version) == var.owner_password_version
-    error_message = "owner_password_version must be a whole number from 1 up."
-  }
-}
-
-variable "pool_size" {
-  description = "Database connections of one instance, of each function."
-  type = object({
-    mcp         = number
-    ingest      = number
-    dead_letter = number
-  })
-  default = {
-    mcp         = 8
-    ingest      = 4
-    dead_letter = 2
-  }
-
-  validation {
-    condition     = alltrue([for size in values(var.pool_size) : size >= 1 && size <= 50])
-    error_message = "pool_size must be between 1 and 50 each."
-  }
-}
-
-variable "postgres_version" {
-  description = "Cloud SQL's PostgreSQL version."
-  type        = string
-  default     = "POSTGRES_17"
-
-  validation {
-    condition     = contains(["POSTGRES_15", "POSTGRES_16", "POSTGRES_17", "POSTGRES_18"], var.postgres_version)
-    error_message = "postgres_version must be POSTGRES_15 or newer."
   }
 }
 
@@ -356,12 +171,6 @@ variable "project" {
   }
 }
 
-variable "psc" {
-  description = "Whether the database is reached over Private Service Connect instead of private services access. Fixed with the first apply."
-  type        = bool
-  default     = false
-}
-
 variable "python_runtime" {
   description = "The functions' runtime."
   type        = string
@@ -370,17 +179,6 @@ variable "python_runtime" {
   validation {
     condition     = contains(["python311", "python312", "python313", "python314"], var.python_runtime)
     error_message = "python_runtime must be python311 or newer."
-  }
-}
-
-variable "rate_limit_per_minute" {
-  description = "Requests a principal may make of one instance in a minute; 0: any number."
-  type        = number
-  default     = 600
-
-  validation {
-    condition     = var.rate_limit_per_minute >= 0
-    error_message = "rate_limit_per_minute must not be negative."
   }
 }
 
@@ -399,28 +197,6 @@ variable "source_dir" {
   description = "Where functions/ and infra/migrations/ are; null: in the repository that this module is part of."
   type        = string
   default     = null
-}
-
-variable "sql_edition" {
-  description = "ENTERPRISE, or ENTERPRISE_PLUS for larger machines."
-  type        = string
-  default     = "ENTERPRISE"
-
-  validation {
-    condition     = contains(["ENTERPRISE", "ENTERPRISE_PLUS"], var.sql_edition)
-    error_message = "sql_edition must be ENTERPRISE or ENTERPRISE_PLUS."
-  }
-}
-
-variable "sql_tier" {
-  description = "The database's machine: db-g1-small to begin with, db-custom-2-8192 for a million memories."
-  type        = string
-  default     = "db-g1-small"
-
-  validation {
-    condition     = startswith(var.sql_tier, "db-")
-    error_message = "sql_tier must be a tier, such as db-g1-small or db-custom-2-8192."
-  }
 }
 
 variable "subnetwork_cidr" {

@@ -80,7 +80,7 @@ run "what_is_not_there_at_once_is_waited_for" {
   command = plan
 
   assert {
-    condition     = time_sleep.services.create_duration == "60s" && time_sleep.metrics.create_duration == "600s"
+    condition     = time_sleep.services.create_duration == "60s" && time_sleep.metrics.create_duration == "600s" && time_sleep.build_grants.create_duration == "120s"
     error_message = "An API is usable a while after it is enabled, and a metric known a while after it is made."
   }
   assert {
