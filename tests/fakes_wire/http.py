@@ -10,6 +10,62 @@ from types import MappingProxyType
 from typing import Any, Self
 
 
+class _Handler(BaseHTTPRequestHandler):
+    server: "_Server"
+    protocol_version = "HTTP/1.1"
+
+    def do_GET(self) -> None:
+        self._answer()
+
+    do_POST = do_PUT = do_PATCH = do_DELETE = do_CONNECT = do_GET  # noqa: N815 - the names that http.server looks for
+
+    def _answer(self) -> None:
+        headers = {name.lower(): value for name, value in self.headers.items()}
+        status, answer = self.server.owner.exchange(self.command, self.path, self._body(headers), headers)
+        if isinstance(answer, bytes):
+            data, kind = answer, "application/octet-stream"
+        elif isinstance(answer, str):
+            data, kind = answer.encode(), "text/plain"
+        else:
+            data, kind = json.dumps(answer).encode(), "application/json"
+        self.send_response(status)
+        if status != 204:
+            self.send_header("Content-Type", kind)
+            self.send_header("Content-Length", str(len(data)))
+        for name, value in self.server.owner.headers.items():
+            self.send_header(name, value)
+        self.end_headers()
+        self.wfile.write(b"" if status == 204 else data)
+
+    def _body(self, headers: Mapping[str, str]) -> Any:
+        if "chunked" in headers.get("transfer-encoding", ""):
+            body = b"".join(iter(self._chunk, b""))
+        elif self.command != "POST" and "content-length" not in headers:
+            return None
+        else:
+            body = self.rfile.read(int(headers["content-length"]))
+        return json.loads(body) if body and "json" in headers.get("content-type", "") else body
+
+    def _chunk(self) -> bytes:
+        chunk = self.rfile.read(int(self.rfile.readline().split(b";")[0], 16))
+        self.rfile.readline()
+        return chunk
+
+    def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+        """Quiet."""
+
+
+class _Server(ThreadingHTTPServer):
+    daemon_threads = True
+
+    def __init__(self, owner: "JsonServer") -> None:
+        super().__init__(("127.0.0.1", 0), _Handler)
+        self.owner = owner
+
+    def handle_error(self, request: Any, client_address: Any) -> None:
+        """A client that was killed or has given up: quiet."""
+
+
 class JsonServer(ABC):
     """Answers each request with what `answer` returns; hung ones are released when it stops."""
 
@@ -18,58 +74,7 @@ class JsonServer(ABC):
 
     def __init__(self) -> None:
         self.released = threading.Event()
-        server = self
-
-        class Handler(BaseHTTPRequestHandler):
-            protocol_version = "HTTP/1.1"
-
-            def do_GET(self) -> None:
-                self._answer()
-
-            do_POST = do_PUT = do_PATCH = do_DELETE = do_CONNECT = do_GET  # noqa: N815 - the names that http.server looks for
-
-            def _answer(self) -> None:
-                headers = {name.lower(): value for name, value in self.headers.items()}
-                status, answer = server.exchange(self.command, self.path, self._body(headers), headers)
-                if isinstance(answer, bytes):
-                    data, kind = answer, "application/octet-stream"
-                elif isinstance(answer, str):
-                    data, kind = answer.encode(), "text/plain"
-                else:
-                    data, kind = json.dumps(answer).encode(), "application/json"
-                self.send_response(status)
-                if status != 204:
-                    self.send_header("Content-Type", kind)
-                    self.send_header("Content-Length", str(len(data)))
-                for name, value in server.headers.items():
-                    self.send_header(name, value)
-                self.end_headers()
-                self.wfile.write(b"" if status == 204 else data)
-
-            def _body(self, headers: Mapping[str, str]) -> Any:
-                if "chunked" in headers.get("transfer-encoding", ""):
-                    body = b"".join(iter(self._chunk, b""))
-                elif self.command != "POST" and "content-length" not in headers:
-                    return None
-                else:
-                    body = self.rfile.read(int(headers["content-length"]))
-                return json.loads(body) if body and "json" in headers.get("content-type", "") else body
-
-            def _chunk(self) -> bytes:
-                chunk = self.rfile.read(int(self.rfile.readline().split(b";")[0], 16))
-                self.rfile.readline()
-                return chunk
-
-            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-                """Quiet."""
-
-        class Server(ThreadingHTTPServer):
-            daemon_threads = True
-
-            def handle_error(self, request: Any, client_address: Any) -> None:
-                """A client that was killed or has given up: quiet."""
-
-        self._http = Server(("127.0.0.1", 0), Handler)
+        self._http = _Server(self)
         self.host = f"127.0.0.1:{self._http.server_port}"
         self.url = f"http://{self.host}"
 
