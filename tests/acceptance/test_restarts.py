@@ -229,7 +229,9 @@ def test_a_command_that_is_told_to_end_leaves_no_database_behind(tmp_path: Path,
     source.write_text(
         "".join(json.dumps({"content": f"{n}", "timestamp": "2026-05-20T12:00:00Z"}) + "\n" for n in range(20_000))
     )
+    inherited = signal.signal(signal.SIGHUP, signal.SIG_DFL)  # tests may be run with nohup, which has it ignored
     with subprocess.Popen([COMMAND, "import", source, "--data-dir", tmp_path / "data"]) as process:
+        signal.signal(signal.SIGHUP, inherited)
         wait_until(lambda: any(tmp_path.glob("*.import-journal")), "the import has begun", seconds=60)
         process.send_signal(number)
         assert process.wait(60) == 128 + number
