@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -74,10 +74,11 @@ class Deployment:
     limits: Limits | None = None
     host: str = ""
     """The Host that requests are sent with; by default the service's own."""
-    name: str = field(init=False, default="")
 
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "name", service_name(self.target))
+    @property
+    def name(self) -> str:
+        """What the service is called."""
+        return service_name(self.target)
 
 
 def service_name(target: str) -> str:

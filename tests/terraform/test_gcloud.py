@@ -31,7 +31,6 @@ class Operator:
         ignored = shutil.ignore_patterns(".git", ".venv", "node_modules", ".terraform", "__pycache__", ".*_cache")
         shutil.copytree(ROOT, self.clone, ignore=ignored, symlinks=True)
         (self.clone / ".venv").symlink_to(ROOT / ".venv")
-        self.state = f"{apis.url}/storage/v1/b"
         with workspace() as made:  # for the mirror of providers that it lays out
             self._mirror = home / "mirror"
             shutil.copytree(Path(made.environment["TFCHECK_ROOT"]), self._mirror, symlinks=True)
