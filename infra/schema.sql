@@ -22,14 +22,20 @@ BEGIN
     -- array of ids: joined, a plan made before the table grew would read all of the namespace's. One at a time touches
     -- a memory, and the others leave it to that one: waiting for each other's rows, they would do so in circles.
     WITH request AS (
-        SELECT r.request_id, r.content_hash
-        FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text)
+        SELECT r.request_id, r.content_hash, r.source, r.key
+        FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, source text, key text)
         WHERE r.content_hash <> ALL (busy)
     ), final AS (
         SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error
         FROM ingest_requests i
         WHERE i.namespace = p_namespace AND i.request_id = ANY (ARRAY(SELECT request_id FROM request))
-            AND i.state <> 'queued'
+            AND i.state IN ('stored', 'duplicate')
+    ), taken AS (
+        SELECT request.request_id
+        FROM request
+        JOIN final USING (request_id)
+        JOIN memories m ON m.id = final.memory_id
+        WHERE m.namespace = p_namespace AND m.content_hash <> request.content_hash
     ), seen AS (
         SELECT m.id, m.content_hash, m.superseded_by
         FROM memories m
@@ -43,17 +49,19 @@ BEGIN
             SELECT id FROM seen WHERE pg_try_advisory_xact_lock(hashtextextended(CAST(id AS text), 1))
         ))
     ), recorded AS (
-        INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, error)
+        INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, error, source, key)
         SELECT DISTINCT ON (request.request_id) request.request_id, p_namespace, 'duplicate', seen.id, 1,
                'the memory is superseded by ' || seen.superseded_by || ', so searches leave it out: '
-                   || 'update_memory with superseded_by "none" brings it back'
+                   || 'update_memory with superseded_by "none" brings it back',
+               request.source, request.key
         FROM request
         JOIN seen USING (content_hash)
         WHERE request.request_id NOT IN (SELECT request_id FROM final)
         ON CONFLICT (namespace, request_id) DO UPDATE
         SET state = 'duplicate', memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
-            error = EXCLUDED.error, updated_at = now()
-        WHERE i.state = 'queued'
+            error = EXCLUDED.error, source = EXCLUDED.source, key = EXCLUDED.key,
+            updated_at = now(), announced_at = NULL
+        WHERE i.state IN ('queued', 'failed', 'dead_lettered')
         RETURNING request_id, state, memory_id, attempts, error
     ), settled AS (
         SELECT * FROM final UNION ALL SELECT * FROM recorded
@@ -64,7 +72,8 @@ BEGIN
             SELECT content_hash FROM request JOIN seen USING (content_hash)
             WHERE request_id NOT IN (SELECT request_id FROM settled)
         )),
-        'settled', (SELECT coalesce(jsonb_agg(settled), '[]') FROM settled)
+        'settled', (SELECT coalesce(jsonb_agg(settled), '[]') FROM settled),
+        'taken', (SELECT coalesce(jsonb_agg(request_id), '[]') FROM taken)
     )
     INTO answer;
     RETURN answer;
@@ -393,6 +402,9 @@ CREATE TABLE public.ingest_requests (
     error text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
     updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    source text,
+    key text,
+    announced_at timestamp with time zone,
     CONSTRAINT ingest_requests_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'stored'::text, 'duplicate'::text, 'failed'::text, 'dead_lettered'::text])))
 )
 WITH (fillfactor='70');
@@ -465,6 +477,8 @@ ALTER TABLE ONLY public.memory_chunks
     ADD CONSTRAINT memory_chunks_pkey PRIMARY KEY (memory_id, chunk_index);
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+CREATE INDEX ingest_requests_source ON public.ingest_requests USING btree (namespace, source) WHERE (source IS NOT NULL);
+CREATE INDEX ingest_requests_updated ON public.ingest_requests USING btree (namespace, updated_at, request_id);
 CREATE INDEX memories_embedding ON public.memories USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='200');
 CREATE INDEX memories_newest ON public.memories USING btree (namespace, "timestamp" DESC, id DESC);
 CREATE INDEX memories_search_text ON public.memories USING gin (search_text);

@@ -24,8 +24,10 @@ from mnemosyne.domain.memory import (
     MemoryHead,
     Rating,
     Stats,
+    Unstored,
 )
 from mnemosyne.domain.message import decode
+from mnemosyne.domain.published import Published
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound, SpaceChanged, Unavailable
 from mnemosyne.ids import new_id
@@ -83,7 +85,7 @@ class FakeQueue:
         return "in memory"
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
-        message = decode(data, attributes)
+        message = decode(Published(message_id="", data=data, attributes=attributes))
         self.publish(message.namespace, message.requests)
 
 
@@ -95,12 +97,16 @@ class FakeClaim:
         self.busy: list[IngestRequest] = [r for r in requests if (namespace, r.content_hash) in store.locked]
         self.settled: dict[UUID, IngestStatus] = {}
         self.new: list[IngestRequest] = []
+        self.taken: list[UUID] = []
         for request in requests:
             known = store.requests.get((namespace, request.request_id))
             if request in self.busy:
                 continue
-            if known and known.state is not IngestState.QUEUED:
+            if known and known.state in (IngestState.STORED, IngestState.DUPLICATE):
                 self.settled[request.request_id] = known
+                stored = store.memories.get(known.memory_id) if known.memory_id else None
+                if stored and stored[1].content_hash != request.content_hash:
+                    self.taken.append(request.request_id)
             elif (found := store.by_hash(namespace, request.content_hash)) is not None:
                 successor = found.superseded_by
                 error = f"the memory is superseded by {successor}" if successor else None
@@ -120,6 +126,7 @@ class FakeClaim:
             attempts=attempts + 1,
             error=error,
             updated_at=NOW,
+            origin=request.origin,
         )
         self._store.requests[key] = status
         return status
@@ -175,33 +182,41 @@ class FakeStore:
         finally:
             self.locked -= hashes
 
-    def record_attempt(self, namespace: str, request_ids: Sequence[UUID], error: str) -> None:
-        self.record_outcome(namespace, request_ids, IngestState.QUEUED, error)
+    def record_attempt(self, namespace: str, waiting: Sequence[Unstored]) -> None:
+        self._record(namespace, waiting, IngestState.QUEUED)
 
-    def record_outcome(self, namespace: str, request_ids: Sequence[UUID], state: IngestState, error: str) -> None:
-        for request_id in request_ids:
-            known = self.requests.get((namespace, request_id))
+    def record_failures(self, namespace: str, failed: Sequence[Unstored]) -> None:
+        self._record(namespace, failed, IngestState.FAILED)
+
+    def _record(self, namespace: str, requests: Sequence[Unstored], state: IngestState) -> None:
+        for one in requests:
+            known = self.requests.get((namespace, one.request_id))
             if known and known.state is not IngestState.QUEUED:
                 continue
-            self.requests[namespace, request_id] = IngestStatus(
-                request_id=request_id,
+            self.requests[namespace, one.request_id] = IngestStatus(
+                request_id=one.request_id,
                 state=state,
                 attempts=(known.attempts if known else 0) + 1,
-                error=error,
+                error=one.error,
                 updated_at=NOW,
+                origin=one.origin,
             )
 
-    def bury(self, namespace: str, letter: DeadLetter, request_ids: Sequence[UUID]) -> bool:
-        waiting = [i for i in request_ids if self._waits(namespace, i)]
-        for request_id in waiting:
-            known = self.requests.get((namespace, request_id))
-            error = (known.error if known else None) or letter.cause
-            self.requests[namespace, request_id] = IngestStatus(
-                request_id=request_id,
+    def keep(self, namespace: str, letter: DeadLetter) -> bool:
+        return self.letters.setdefault((namespace, letter.message_id), letter) is letter
+
+    def bury(self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored]) -> bool:
+        waiting = [one for one in given_up if self._waits(namespace, one.request_id)]
+        for one in waiting:
+            known = self.requests.get((namespace, one.request_id))
+            error = (known.error if known else None) or one.error
+            self.requests[namespace, one.request_id] = IngestStatus(
+                request_id=one.request_id,
                 state=IngestState.DEAD_LETTERED,
                 attempts=known.attempts if known else 0,
                 error=error,
                 updated_at=NOW,
+                origin=one.origin,
             )
             letter = replace(letter, cause=error)
         if waiting:
@@ -338,6 +353,7 @@ class FakeStore:
             tags=dict(tags.most_common(20)),
             pending=states.count(IngestState.QUEUED),
             dead_lettered=states.count(IngestState.DEAD_LETTERED),
+            dead_letters=sum(n == namespace for n, _ in self.letters),
             oldest=min((m.timestamp for m in mine), default=None),
             newest=max((m.timestamp for m in mine), default=None),
             storage_bytes=sum(len(m.content) for m in mine),

@@ -13,7 +13,7 @@ from mnemosyne.ports import Services
 from mnemosyne.settings import Settings
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
     from uuid import UUID
 
     from mnemosyne.adapters.migrations import Migration
@@ -232,11 +232,18 @@ def migrate(settings: Settings) -> "list[Migration]":
     return applied
 
 
-def redrive(namespace: str, letter: "DeadLetter", request_ids: "Sequence[UUID]", services: Services) -> None:
+def carried(namespace: str, letter: "DeadLetter") -> "list[UUID]":
+    """The requests of a dead letter."""
+    from mnemosyne.service import ingest
+
+    return ingest.carried(namespace, letter)
+
+
+def redrive(namespace: str, letter: "DeadLetter", services: Services, *, into: str | None = None) -> None:
     """Put a dead letter back on the queue."""
     from mnemosyne.service import ingest
 
-    ingest.redrive(namespace, letter, request_ids, memories=services.memories, queue=services.queue)
+    ingest.redrive(namespace, letter, memories=services.memories, queue=services.queue, into=into)
 
 
 async def serve_stdio(services: Services) -> None:

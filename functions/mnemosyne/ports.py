@@ -11,7 +11,6 @@ from mnemosyne.domain.memory import (
     DeadLetter,
     ExportedMemory,
     IngestRequest,
-    IngestState,
     IngestStatus,
     ListPosition,
     Memory,
@@ -19,6 +18,7 @@ from mnemosyne.domain.memory import (
     MemoryHead,
     Rating,
     Stats,
+    Unstored,
 )
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
 
@@ -86,6 +86,10 @@ class Claim(Protocol):
     def busy(self) -> Sequence[IngestRequest]:
         """The requests whose content another delivery is storing at this moment."""
 
+    @property
+    def taken(self) -> Sequence[UUID]:
+        """Requests under whose id another content was stored before."""
+
     def store(self, embeddings: Sequence[Sequence[Vector]], model: str) -> Mapping[UUID, IngestStatus]:
         """Store the new requests' memories, each with one vector per chunk, and record the outcomes.
 
@@ -99,13 +103,16 @@ class MemoryStore(Protocol):
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> AbstractContextManager[Claim]:
         """Claim the requests; nothing is recorded unless the context ends without an error."""
 
-    def record_attempt(self, namespace: str, request_ids: Sequence[UUID], error: str) -> None:
+    def record_attempt(self, namespace: str, waiting: Sequence[Unstored]) -> None:
         """Note that an attempt failed for a reason that may pass."""
 
-    def record_outcome(self, namespace: str, request_ids: Sequence[UUID], state: IngestState, error: str) -> None:
-        """Note that the requests ended without a memory; a request already in a final state keeps it."""
+    def record_failures(self, namespace: str, failed: Sequence[Unstored]) -> None:
+        """Note that the requests can never be stored; a request already in a final state keeps it."""
 
-    def bury(self, namespace: str, letter: DeadLetter, request_ids: Sequence[UUID]) -> bool:
+    def keep(self, namespace: str, letter: DeadLetter) -> bool:
+        """Keep a message as a dead letter, whatever its requests; whether it was not kept before."""
+
+    def bury(self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored]) -> bool:
         """Keep a message that was given up and record it; whether any of its requests was still waiting."""
 
     def dead_letters(self, namespace: str) -> Sequence[DeadLetter]:

@@ -13,7 +13,7 @@ from mnemosyne.backends import Backends
 from mnemosyne.domain.memory import IngestState, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.errors import InvalidRequest, Unauthorized, Unavailable
-from mnemosyne.ids import new_id
+from mnemosyne.ids import issue_request_id, new_id
 
 PAUSE_SECONDS = 0.1
 PATIENCE_SECONDS = 60.0
@@ -45,7 +45,7 @@ class OverPubSub(_Pausing):
 
     def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
         """Publish them as one message; their request ids, in order."""
-        requests = [memory.request() for memory in memories]
+        requests = [memory.request(issue_request_id(self._namespace)) for memory in memories]
         self._system.queue.publish(self._namespace, requests)
         return [request.request_id for request in requests]
 

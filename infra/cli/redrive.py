@@ -8,7 +8,6 @@ import click
 from infra.cli.target import DEFAULT_NAMESPACE, target
 from mnemosyne import bootstrap
 from mnemosyne.domain.memory import DeadLetter
-from mnemosyne.domain.message import carried
 
 _UNITS = {"m": 60, "h": 3600, "d": 86_400}
 
@@ -49,9 +48,9 @@ def redrive(
             if _is_chosen(letter, younger_than, older_than, cause)
         ]
         for letter in chosen:
-            request_ids = carried(letter.data, letter.attributes)
+            request_ids = bootstrap.carried(namespace, letter)
             if not dry_run:
-                bootstrap.redrive(namespace, letter, request_ids, system)
+                bootstrap.redrive(namespace, letter, system)
             if not as_json:
                 when = f"{letter.dead_lettered_at:%Y-%m-%d %H:%M}"
                 click.echo(f"{letter.message_id}  {when}  {len(request_ids)} memories  {letter.cause}")

@@ -8,6 +8,7 @@ import pytest
 from mnemosyne.adapters.local_queue import LocalQueue
 from mnemosyne.adapters.pubsub import PubSubQueue
 from mnemosyne.domain.message import decode
+from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.observability import trace
 from tests.fakes import request
@@ -66,7 +67,7 @@ def test_what_is_published_arrives_whole(end: Any) -> None:
     with trace({"traceparent": TRACEPARENT}):
         end.queue.publish("ns", sent)
     data, attributes = end.received()
-    message = decode(data, attributes)
+    message = decode(Published(message_id="1", data=data, attributes=attributes))
     assert (message.namespace, list(message.requests)) == ("ns", sent)
     assert attributes["traceparent"].split("-")[1] == TRACEPARENT.split("-")[1]
 

@@ -3,6 +3,7 @@
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from typing import Any
 from uuid import UUID
@@ -17,6 +18,8 @@ from mnemosyne.domain.memory import (
     IngestStatus,
     ListPosition,
     MemoryChange,
+    Origin,
+    Unstored,
 )
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound
@@ -45,6 +48,16 @@ def _store(memories: MemoryStore, *requests: IngestRequest, namespace: str = "ns
 
 def _embedded(text: str) -> list[Vector]:
     return list(EMBEDDER.embed_documents(chunks(text, limit=EMBEDDER.chunk_characters)))
+
+
+def _unstored(one: IngestRequest, error: str) -> Unstored:
+    return Unstored(request_id=one.request_id, error=error, origin=one.origin)
+
+
+def _letter(message_id: str) -> DeadLetter:
+    return DeadLetter(
+        message_id=message_id, data=b"\x00\xff{", attributes={"k": "é"}, cause="given up", dead_lettered_at=NOW
+    )
 
 
 def _search(memories: MemoryStore, query: str | None, namespace: str = "ns", **fields: Any) -> Sequence[Hit]:
@@ -123,8 +136,8 @@ def test_content_under_claim_is_busy_for_others_and_free_afterwards(memories: Me
 
 def test_attempts_are_counted_until_the_outcome(memories: MemoryStore) -> None:
     made = request("a")
-    memories.record_attempt("ns", [made.request_id], "first")
-    memories.record_attempt("ns", [made.request_id], "second")
+    memories.record_attempt("ns", [_unstored(made, "first")])
+    memories.record_attempt("ns", [_unstored(made, "second")])
     waiting = memories.statuses("ns", [made.request_id])[made.request_id]
     assert (waiting.state, waiting.attempts, waiting.error) == (IngestState.QUEUED, 2, "second")
     stored = _store(memories, made)[made.request_id]
@@ -134,7 +147,7 @@ def test_attempts_are_counted_until_the_outcome(memories: MemoryStore) -> None:
 def test_a_final_state_is_never_overwritten(memories: MemoryStore) -> None:
     made = request("a")
     _store(memories, made)
-    memories.record_outcome("ns", [made.request_id], IngestState.FAILED, "late")
+    memories.record_failures("ns", [_unstored(made, "late")])
     assert memories.statuses("ns", [made.request_id])[made.request_id].state is IngestState.STORED
 
 
@@ -286,10 +299,11 @@ def test_stats_count_one_namespace(memories: MemoryStore) -> None:
     _stored(memories, "a", tags=("X", "y"), timestamp=NOW)
     _stored(memories, "b", tags=("x",), timestamp=NOW + timedelta(days=1))
     _stored(memories, "c", namespace="other")
-    memories.record_attempt("ns", [new_id()], "waiting")
-    memories.record_outcome("ns", [new_id()], IngestState.DEAD_LETTERED, "given up")
+    memories.record_attempt("ns", [_unstored(request("w"), "waiting")])
+    memories.bury("ns", _letter("1"), [_unstored(request("g"), "given up")])
+    memories.keep("ns", _letter("2"))
     stats = memories.stats("ns")
-    assert (stats.memories, stats.pending, stats.dead_lettered) == (2, 1, 1)
+    assert (stats.memories, stats.pending, stats.dead_lettered, stats.dead_letters) == (2, 1, 1, 2)
     assert {tag.lower(): count for tag, count in stats.tags.items()} == {"x": 2, "y": 1}
     assert (stats.oldest, stats.newest) == (NOW, NOW + timedelta(days=1))
     assert stats.storage_bytes > 0
@@ -351,12 +365,10 @@ def test_twenty_deliveries_at_once_store_one_memory(store: MemoryStore) -> None:
 
 def test_a_dead_letter_is_kept_whole_and_redriven_once(memories: MemoryStore) -> None:
     waiting = request("a")
-    memories.record_attempt("ns", [waiting.request_id], "why")
-    letter = DeadLetter(
-        message_id="1", data=b"\x00\xff{", attributes={"k": "é"}, cause="given up", dead_lettered_at=NOW
-    )
-    assert memories.bury("ns", letter, [waiting.request_id]) is True
-    assert memories.bury("ns", letter, [waiting.request_id]) is False
+    memories.record_attempt("ns", [_unstored(waiting, "why")])
+    letter = _letter("1")
+    assert memories.bury("ns", letter, [_unstored(waiting, "given up")]) is True
+    assert memories.bury("ns", letter, [_unstored(waiting, "given up")]) is False
     (kept,) = memories.dead_letters("ns")
     assert (kept.data, kept.attributes, kept.cause) == (b"\x00\xff{", {"k": "é"}, "why")
     assert memories.dead_letters("other") == []
@@ -365,6 +377,48 @@ def test_a_dead_letter_is_kept_whole_and_redriven_once(memories: MemoryStore) ->
     memories.forget("ns", "1")
     assert memories.dead_letters("ns") == []
     assert _store(memories, waiting)[waiting.request_id].state is IngestState.STORED
+
+
+def test_a_message_is_kept_once_whatever_its_requests(memories: MemoryStore) -> None:
+    assert [memories.keep("", _letter("7")) for _ in range(2)] == [True, False]
+    assert [letter.message_id for letter in memories.dead_letters("")] == ["7"]
+    assert memories.dead_letters("ns") == []
+
+
+def test_what_was_given_up_or_failed_is_stored_when_it_comes_again(memories: MemoryStore) -> None:
+    failed, given_up = request("a"), request("b")
+    memories.record_failures("ns", [_unstored(failed, "no good")])
+    memories.bury("ns", _letter("1"), [_unstored(given_up, "given up")])
+    states = {one.request_id: one.state for one in _store(memories, failed, given_up).values()}
+    assert states == {failed.request_id: IngestState.STORED, given_up.request_id: IngestState.STORED}
+
+
+def test_another_content_under_an_id_that_has_stored_one_is_told(memories: MemoryStore) -> None:
+    first = request("a")
+    _store(memories, first)
+    with memories.claim("ns", [replace(first, content="b")]) as claim:
+        assert (list(claim.new), list(claim.taken)) == ([], [first.request_id])
+    with memories.claim("ns", [first]) as claim:
+        assert list(claim.taken) == []
+
+
+@pytest.mark.parametrize("state", ["stored", "duplicate", "failed", "queued", "dead_lettered"])
+def test_every_outcome_keeps_what_its_publisher_calls_it(memories: MemoryStore, state: str) -> None:
+    named = replace(request("a"), origin=Origin("crm/tickets", "4711"))
+    match state:
+        case "duplicate":
+            _stored(memories, "a")
+            _store(memories, named)
+        case "stored":
+            _store(memories, named)
+        case "failed":
+            memories.record_failures("ns", [_unstored(named, "no good")])
+        case "queued":
+            memories.record_attempt("ns", [_unstored(named, "away")])
+        case "dead_lettered":
+            memories.bury("ns", _letter("1"), [_unstored(named, "given up")])
+    status = memories.statuses("ns", [named.request_id])[named.request_id]
+    assert (status.state, status.origin) == (state, Origin("crm/tickets", "4711"))
 
 
 def test_a_tag_that_spells_null_is_a_tag(memories: MemoryStore) -> None:

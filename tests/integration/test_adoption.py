@@ -111,7 +111,8 @@ def test_what_was_stored_before_is_a_duplicate_from_now_on(old: tuple[OldDatabas
     before, store = old
     migrations.migrate(before.owner, bootstrap.migrations(), space=before.space)
     again = IngestMessage("default", tuple(request(content) for content in dict.fromkeys(CONTENTS)))
-    outcomes = ingest.store(again, memories=store, embedder=before.embedder)
+    stored = ingest.store(again, memories=store, embedder=before.embedder)
+    outcomes = [stored.outcomes[one.request_id] for one in again.requests]
     assert {outcome.state for outcome in outcomes} == {IngestState.DUPLICATE}
     assert outcomes[1].memory_id == before.ids[1]
     assert before.owner.run("SELECT content_hash FROM memories WHERE id = :id", id=before.ids[1]) == [

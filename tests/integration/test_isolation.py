@@ -9,7 +9,7 @@ from infra.local import postgres
 from mnemosyne.adapters import api_keys
 from mnemosyne.adapters.connections import Pool, opener
 from mnemosyne.adapters.postgres import PostgresStore
-from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.memory import DeadLetter, Unstored
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.ids import new_id
@@ -39,12 +39,12 @@ class Two:
         (self.bob,) = self._store("bob", request("green tea"))
         store.rate("ada", self.ada, 1, "useful")
         letter = DeadLetter(message_id="1", data=b"x", attributes={}, cause="c", dead_lettered_at=NOW)
-        store.bury("ada", letter, [new_id()])
+        store.bury("ada", letter, [Unstored(request_id=new_id(), error="c")])
 
     def _store(self, namespace: str, *requests: Any) -> list[UUID]:
         message = IngestMessage(namespace, tuple(requests))
-        outcomes = ingest.store(message, memories=self.services.memories, embedder=self.services.embedder)
-        return [outcome.memory_id for outcome in outcomes if outcome.memory_id]
+        stored = ingest.store(message, memories=self.services.memories, embedder=self.services.embedder)
+        return [id_ for one in requests if (id_ := stored.outcomes[one.request_id].memory_id)]
 
     def call(self, caller: Principal, tool: str, **arguments: Any) -> Any:
         return call(BY_NAME[tool], arguments, caller, self.services)
@@ -124,12 +124,10 @@ def test_another_s_cursor_leads_nowhere_but_through_one_s_own(two: Two) -> None:
 
 
 def test_the_same_content_is_no_duplicate_of_another_s(two: Two) -> None:
-    asked = request(SECRET)
-    first = ingest.store(IngestMessage("ada", (asked,)), memories=two.services.memories, embedder=two.services.embedder)
-    again = ingest.store(
-        IngestMessage("bob", (request(SECRET),)), memories=two.services.memories, embedder=two.services.embedder
-    )
-    assert (first[0].state, again[0].state) == ("stored", "stored")
+    for namespace in ("ada", "bob"):
+        message = IngestMessage(namespace, (request(SECRET),))
+        stored = ingest.store(message, memories=two.services.memories, embedder=two.services.embedder)
+        assert [one.state for one in stored.outcomes.values()] == ["stored"]
 
 
 @pytest.mark.parametrize("table", TABLES)

@@ -1,7 +1,8 @@
 """The claim on ingest requests: locks on their contents, held by one transaction until their memories are stored."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
 from typing import Any
 from uuid import UUID
 
@@ -28,18 +29,30 @@ def claim_requests(
     `known` are the requests whose content was lately seen stored: they are tried first, without preparing to store.
     What is settled beside something new is committed at once: nobody waits for it while the new one is embedded.
     """
-    settled = _settle(session, namespace, known, to_store=False)[0] if known else {}
-    while rest := [request for request in requests if request.request_id not in settled]:
+    found = _settle(session, namespace, known, to_store=False) if known else _Found()
+    while rest := [request for request in requests if request.request_id not in found.settled]:
         _prepare(session)
         with ExitStack() as attempt:
             attempt.enter_context(session.transaction())
-            found, held = _settle(session, namespace, rest, to_store=True)
-            settled |= found
-            claim = PostgresClaim(session, namespace, requests, settled, held)
-            if not (found and claim.new):
+            more = _settle(session, namespace, rest, to_store=True)
+            found = _Found(found.settled | more.settled, more.busy, found.taken | more.taken)
+            claim = PostgresClaim(session, namespace, requests, found)
+            if not (more.settled and claim.new):
                 transaction.push(attempt.pop_all())
                 return claim
-    return PostgresClaim(session, namespace, requests, settled, frozenset())
+    return PostgresClaim(session, namespace, requests, replace(found, busy=frozenset()))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the database says of requests to be claimed."""
+
+    settled: dict[UUID, IngestStatus] = field(default_factory=dict)
+    """The outcomes of those that need no storing."""
+    busy: frozenset[str] = frozenset()
+    """The contents that another delivery has locked."""
+    taken: frozenset[UUID] = frozenset()
+    """Those under whose id another content was stored."""
 
 
 def _prepare(session: Session) -> None:
@@ -49,40 +62,33 @@ def _prepare(session: Session) -> None:
         session.has_incoming = True
 
 
-def _settle(
-    session: Session, namespace: str, requests: Sequence[IngestRequest], *, to_store: bool
-) -> tuple[dict[UUID, IngestStatus], frozenset[str]]:
-    """The outcomes of the requests that need no storing, and the contents that another delivery has locked.
-
-    With `to_store` the other contents are this transaction's alone.
-    """
+def _settle(session: Session, namespace: str, requests: Sequence[IngestRequest], *, to_store: bool) -> _Found:
+    """What need not be stored, and what cannot; with `to_store` the other contents are this transaction's alone."""
     ((answer,),) = session.run(sql.CLAIM, namespace=namespace, requests=rows.requests_json(requests), to_store=to_store)
     found = orjson.loads(answer)
-    return rows.read_outcomes(found["settled"]), frozenset(found["busy"])
+    return _Found(
+        rows.read_outcomes(found["settled"]), frozenset(found["busy"]), frozenset(map(UUID, found.get("taken", ())))
+    )
 
 
 class PostgresClaim:
     """A claim on some requests: locks on the contents of the new ones, held by the transaction it lives in."""
 
-    def __init__(
-        self,
-        session: Session,
-        namespace: str,
-        requests: Sequence[IngestRequest],
-        settled: Mapping[UUID, IngestStatus],
-        held: Collection[str],
-    ) -> None:
-        """`settled` need no storing; contents in `held` are another delivery's."""
+    def __init__(self, session: Session, namespace: str, requests: Sequence[IngestRequest], found: _Found) -> None:
+        settled, held = found.settled, found.busy
         self._session = session
         self._namespace = namespace
         self.settled = dict(settled)
+        self.taken = [request.request_id for request in requests if request.request_id in found.taken]
         unsettled = [request for request in requests if request.request_id not in settled]
         self.busy = [request for request in unsettled if request.content_hash in held]
         self.new = [request for request in unsettled if request.content_hash not in held]
         self.stored_contents = {
             request.content_hash
             for request in requests
-            if (outcome := self.settled.get(request.request_id)) and outcome.memory_id is not None
+            if (outcome := self.settled.get(request.request_id))
+            and outcome.memory_id is not None
+            and request.request_id not in found.taken
         }
         """The contents that are stored once this transaction has ended well."""
 
@@ -102,6 +108,7 @@ class PostgresClaim:
                 "request_id": request.request_id,
                 "memory_id": ids[request.content_hash],
                 "state": (IngestState.STORED if request.request_id in firsts else IngestState.DUPLICATE).value,
+                **rows.origin_values(request.origin),
             }
             for request in self.new
         ]

@@ -13,10 +13,12 @@ from mnemosyne.adapters.embedding_space import read_space
 from mnemosyne.adapters.known_contents import KnownContents
 from mnemosyne.adapters.rows import (
     filter_values,
+    letter_values,
     read_hit,
     read_memory,
     read_statuses,
     text_array,
+    unstored_json,
     uuid_array,
     vector_text,
 )
@@ -34,6 +36,7 @@ from mnemosyne.domain.memory import (
     MemoryHead,
     Rating,
     Stats,
+    Unstored,
 )
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
 from mnemosyne.errors import Conflict, NotFound, SpaceChanged
@@ -88,33 +91,27 @@ class PostgresStore:
                 raise
         self._known.add(namespace, claim.stored_contents)
 
-    def record_attempt(self, namespace: str, request_ids: Sequence[UUID], error: str) -> None:
+    def record_attempt(self, namespace: str, waiting: Sequence[Unstored]) -> None:
         """Note that an attempt failed for a reason that may pass."""
-        self.record_outcome(namespace, request_ids, IngestState.QUEUED, error)
+        self._record(namespace, waiting, IngestState.QUEUED)
 
-    def record_outcome(self, namespace: str, request_ids: Sequence[UUID], state: IngestState, error: str) -> None:
-        """Note a state reached without a memory; a request already in a final state keeps it."""
+    def record_failures(self, namespace: str, failed: Sequence[Unstored]) -> None:
+        """Note that the requests can never be stored; a request already in a final state keeps it."""
+        self._record(namespace, failed, IngestState.FAILED)
+
+    def _record(self, namespace: str, requests: Sequence[Unstored], state: IngestState) -> None:
         with self._transaction(namespace) as session:
-            session.run(
-                sql.RECORD_OUTCOME,
-                namespace=namespace,
-                request_ids=uuid_array(request_ids),
-                state=state.value,
-                error=error,
-            )
+            session.run(sql.RECORD_UNSTORED, namespace=namespace, requests=unstored_json(requests), state=state.value)
 
-    def bury(self, namespace: str, letter: DeadLetter, request_ids: Sequence[UUID]) -> bool:
+    def keep(self, namespace: str, letter: DeadLetter) -> bool:
+        """Keep a message as a dead letter, whatever its requests; whether it was not kept before."""
+        with self._transaction(namespace) as session:
+            return bool(session.run(sql.KEEP, namespace=namespace, cause=letter.cause, **letter_values(letter)))
+
+    def bury(self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored]) -> bool:
         """Keep a message that was given up and record it; whether any of its requests was still waiting."""
         with self._transaction(namespace) as session:
-            rows = session.run(
-                sql.BURY,
-                namespace=namespace,
-                message_id=letter.message_id,
-                data=letter.data,
-                attributes=orjson.dumps(dict(letter.attributes)).decode(),
-                cause=letter.cause,
-                request_ids=uuid_array(request_ids),
-            )
+            rows = session.run(sql.BURY, namespace=namespace, requests=unstored_json(given_up), **letter_values(letter))
         return bool(rows)
 
     def dead_letters(self, namespace: str) -> Sequence[DeadLetter]:
@@ -257,13 +254,16 @@ class PostgresStore:
     def stats(self, namespace: str) -> Stats:
         """The namespace in figures."""
         with self._transaction(namespace) as session:
-            ((memories, oldest, newest, storage, pending, dead_lettered),) = session.run(sql.STATS, namespace=namespace)
+            ((memories, oldest, newest, storage, pending, dead_lettered, letters),) = session.run(
+                sql.STATS, namespace=namespace
+            )
             tags = session.run(sql.TOP_TAGS, namespace=namespace)
         return Stats(
             memories=memories,
             tags={row[0]: row[1] for row in tags},
             pending=pending,
             dead_lettered=dead_lettered,
+            dead_letters=letters,
             oldest=oldest,
             newest=newest,
             storage_bytes=storage,

@@ -9,7 +9,15 @@ import orjson
 
 from mnemosyne.adapters.connections import Row
 from mnemosyne.domain.chronicle import tag_key
-from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, Memory
+from mnemosyne.domain.memory import (
+    DeadLetter,
+    IngestRequest,
+    IngestState,
+    IngestStatus,
+    Memory,
+    Origin,
+    Unstored,
+)
 from mnemosyne.domain.search import Filters, Hit, TagMatch
 from mnemosyne.ports import Vector
 
@@ -28,8 +36,32 @@ def filter_values(filters: Filters) -> dict[str, object]:
 def requests_json(requests: Sequence[IngestRequest]) -> str:
     """What the claim needs to know of each request, as JSON."""
     return orjson.dumps(
-        [{"request_id": request.request_id, "content_hash": request.content_hash} for request in requests]
+        [
+            {"request_id": one.request_id, "content_hash": one.content_hash, **origin_values(one.origin)}
+            for one in requests
+        ]
     ).decode()
+
+
+def unstored_json(requests: Sequence[Unstored]) -> str:
+    """Requests without a memory, as JSON."""
+    return orjson.dumps(
+        [{"request_id": one.request_id, "error": one.error, **origin_values(one.origin)} for one in requests]
+    ).decode()
+
+
+def origin_values(origin: Origin | None) -> dict[str, str]:
+    """The columns that stand for an origin; none where there is none."""
+    return {"source": origin.source, "key": origin.key} if origin else {}
+
+
+def letter_values(letter: DeadLetter) -> dict[str, object]:
+    """The parameters that stand for a dead letter, but for its cause."""
+    return {
+        "message_id": letter.message_id,
+        "data": letter.data,
+        "attributes": orjson.dumps(dict(letter.attributes)).decode(),
+    }
 
 
 def vector_text(vector: Vector) -> str:
@@ -57,6 +89,7 @@ def read_statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
             attempts=row[3],
             error=row[4],
             updated_at=row[5],
+            origin=Origin(row[6], row[7]) if row[6] is not None else None,
         )
         for row in rows
     }

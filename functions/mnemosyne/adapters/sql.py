@@ -47,13 +47,15 @@ WITH space AS (
     JOIN space ON space.model = CAST(:model AS text) AND space.dimension = CAST(:dimension AS integer)
     RETURNING id
 ), recorded AS (
-    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts)
-    SELECT DISTINCT ON (request.request_id) request.request_id, :namespace, request.state, stored.id, 1
-    FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, memory_id uuid, state text)
+    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, source, key)
+    SELECT DISTINCT ON (request.request_id)
+        request.request_id, :namespace, request.state, stored.id, 1, request.source, request.key
+    FROM jsonb_to_recordset(CAST(:requests AS jsonb))
+        AS request (request_id uuid, memory_id uuid, state text, source text, key text)
     JOIN stored ON stored.id = request.memory_id
     ON CONFLICT (namespace, request_id) DO UPDATE
-    SET state = EXCLUDED.state, memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
-        error = NULL, updated_at = now()
+    SET state = EXCLUDED.state, memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1, error = NULL,
+        source = EXCLUDED.source, key = EXCLUDED.key, updated_at = now(), announced_at = NULL
     RETURNING request_id, state, memory_id, attempts, error
 )
 SELECT CAST(json_build_object('model', model, 'dimension', dimension, 'recorded',
@@ -67,21 +69,32 @@ SELECT memory_id, chunk_index, :namespace, CAST(embedding AS halfvec)
 FROM jsonb_to_recordset(CAST(:chunks AS jsonb)) AS c (memory_id uuid, chunk_index integer, embedding text)
 """
 
-RECORD_OUTCOME: Final = """
-INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error)
-SELECT DISTINCT request_id, CAST(:namespace AS text), CAST(:state AS text), 1, CAST(:error AS text)
-FROM unnest(CAST(:request_ids AS uuid[])) AS request_id
+RECORD_UNSTORED: Final = """
+INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error, source, key)
+SELECT DISTINCT ON (request.request_id)
+    request.request_id, CAST(:namespace AS text), CAST(:state AS text), 1, request.error, request.source, request.key
+FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, error text, source text, key text)
 ON CONFLICT (namespace, request_id) DO UPDATE
-SET state = EXCLUDED.state, attempts = i.attempts + 1, error = EXCLUDED.error, updated_at = now()
+SET state = EXCLUDED.state, attempts = i.attempts + 1, error = EXCLUDED.error,
+    source = coalesce(EXCLUDED.source, i.source), key = coalesce(EXCLUDED.key, i.key), updated_at = now()
 WHERE i.state = 'queued'
+"""
+
+KEEP: Final = """
+INSERT INTO dead_letters (namespace, message_id, data, attributes, cause)
+VALUES (CAST(:namespace AS text), CAST(:message_id AS text), CAST(:data AS bytea), CAST(:attributes AS jsonb),
+    CAST(:cause AS text))
+ON CONFLICT (namespace, message_id) DO NOTHING
+RETURNING message_id
 """
 
 # The last attempt's error says more than the fact of having been given up.
 BURY: Final = """
 WITH recorded AS (
-    INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error)
-    SELECT DISTINCT request_id, CAST(:namespace AS text), 'dead_lettered', 0, CAST(:cause AS text)
-    FROM unnest(CAST(:request_ids AS uuid[])) AS request_id
+    INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error, source, key)
+    SELECT DISTINCT ON (request.request_id)
+        request.request_id, CAST(:namespace AS text), 'dead_lettered', 0, request.error, request.source, request.key
+    FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, error text, source text, key text)
     ON CONFLICT (namespace, request_id) DO UPDATE
     SET state = 'dead_lettered', error = coalesce(i.error, EXCLUDED.error), updated_at = now()
     WHERE i.state = 'queued'
@@ -104,7 +117,7 @@ ORDER BY dead_lettered_at, message_id
 
 REVIVE: Final = """
 UPDATE ingest_requests
-SET state = 'queued', updated_at = now()
+SET state = 'queued', updated_at = now(), announced_at = NULL
 WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state = 'dead_lettered'
 """
 
@@ -112,11 +125,11 @@ FORGET: Final = "DELETE FROM dead_letters WHERE namespace = :namespace AND messa
 
 # Both kinds of id look alike: one who asks with a memory's is told so, instead of "queued" for days.
 STATUSES: Final = """
-SELECT request_id, state, memory_id, attempts, error, updated_at
+SELECT request_id, state, memory_id, attempts, error, updated_at, source, key
 FROM ingest_requests
 WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
 UNION ALL
-SELECT id, 'unknown', id, 0, 'this is the id of a memory, not of a request: get_memory reads it', NULL
+SELECT id, 'unknown', id, 0, 'this is the id of a memory, not of a request: get_memory reads it', NULL, NULL, NULL
 FROM memories
 WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
 """
@@ -216,7 +229,8 @@ SELECT count(*), min("timestamp"), max("timestamp"),
     CAST(coalesce(sum(pg_column_size(m.content) + pg_column_size(m.embedding) + pg_column_size(m.search_text)
         + pg_column_size(m.metadata) + 200), 0) AS bigint),
     (SELECT count(*) FROM ingest_requests WHERE namespace = :namespace AND state = 'queued'),
-    (SELECT count(*) FROM ingest_requests WHERE namespace = :namespace AND state = 'dead_lettered')
+    (SELECT count(*) FROM ingest_requests WHERE namespace = :namespace AND state = 'dead_lettered'),
+    (SELECT count(*) FROM dead_letters WHERE namespace = :namespace)
 FROM memories m
 WHERE namespace = :namespace
 """

@@ -29,6 +29,14 @@ def embedded_text(title: str, content: str) -> str:
     return content if title in one_line(content) else f"{title}\n{content}"
 
 
+@dataclass(frozen=True)
+class Origin:
+    """What a publisher calls a memory: the source it is from, and its key there."""
+
+    source: str
+    key: str
+
+
 @dataclass(frozen=True, kw_only=True)
 class IngestRequest:
     """One memory to store, as accepted: validated, with title and tags settled."""
@@ -39,6 +47,7 @@ class IngestRequest:
     title: str
     tags: tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict)
+    origin: Origin | None = None
 
     @cached_property
     def content_hash(self) -> str:
@@ -60,6 +69,7 @@ class IngestRequest:
         title: str | None = None,
         tags: tuple[str, ...] = (),
         metadata: Metadata | None = None,
+        origin: Origin | None = None,
     ) -> "IngestRequest":
         """A request with its title taken from the text where none is given, and its tags united with the text's."""
         return cls(
@@ -69,7 +79,17 @@ class IngestRequest:
             title=title or title_of(content),
             tags=unite_tags(tags, tags_of(content)),
             metadata=metadata or {},
+            origin=origin,
         )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unstored:
+    """A request that an attempt has left without a memory, and why."""
+
+    request_id: UUID
+    error: str
+    origin: Origin | None = None
 
 
 class IngestState(StrEnum):
@@ -93,11 +113,12 @@ class IngestStatus:
     attempts: int = 0
     error: str | None = None
     updated_at: datetime | None = None
+    origin: Origin | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetter:
-    """A message that was given up, as it was published, and why."""
+    """A message that was given up, or of which nobody can be told, as it was published, and why."""
 
     message_id: str
     data: bytes
@@ -151,6 +172,7 @@ class Stats:
     tags: Mapping[str, int]
     pending: int
     dead_lettered: int
+    dead_letters: int
     oldest: datetime | None
     newest: datetime | None
     storage_bytes: int

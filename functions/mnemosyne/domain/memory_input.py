@@ -1,4 +1,4 @@
-"""One memory as it is handed over, by an agent or by an importer: parsed and bounded. Pure but for its new id."""
+"""One memory as it is handed over, by an agent or by an importer: parsed and bounded. Pure."""
 
 from typing import Annotated
 from uuid import UUID
@@ -7,7 +7,6 @@ from pydantic import Field
 
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.parsing import Content, Input, Instant, JsonObject, Tags, Title
-from mnemosyne.ids import new_id
 
 
 class MemoryInput(Input):
@@ -36,10 +35,10 @@ class MemoryInput(Input):
         JsonObject | None, Field(description="Any JSON object to keep beside the memory; not searched.")
     ] = None
 
-    def request(self, request_id: UUID | None = None) -> IngestRequest:
-        """The request, under a new id unless it had one."""
+    def request(self, request_id: UUID) -> IngestRequest:
+        """The request, under that id."""
         return IngestRequest.of(
-            request_id or new_id(),
+            request_id,
             content=self.content,
             timestamp=self.timestamp,
             title=self.title,

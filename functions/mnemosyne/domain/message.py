@@ -1,77 +1,103 @@
-"""The versioned message between `mcp` and `ingest`: JSON data and string attributes. Pure."""
+"""The versioned message from a publisher to `ingest`: what it may hold, and how it is read. Pure.
 
+`docs/ingestion.md` is the contract in words, `message_schema` its JSON Schema; both are made from the types here.
+"""
+
+import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass, replace
+from typing import Annotated, Any
 from uuid import UUID
 
 import orjson
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BeforeValidator, ConfigDict, Field
 
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest
-from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Tags, Title, parse
+from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, Origin, Unstored
+from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Name, Tags, Title, parse
+from mnemosyne.domain.published import NAMESPACE_CHARACTERS, Published, Unwrapped, storable_name, unwrap
 from mnemosyne.errors import InvalidRequest
+from mnemosyne.ids import derived_id
 
 SCHEMA_VERSION = 1
 MESSAGE_BYTES = 9_000_000
 """Pub/Sub refuses 10,000,000; the rest is for attributes and the envelope."""
+ANSWERED = 10_000
+"""Memories of one message that are answered for each by itself; what has more is kept whole as a dead letter."""
+_TRANSPORT = "//pubsub.googleapis.com/"
 
 
-class _Item(Input):
-    request_id: Id
-    content: Content
-    timestamp: Instant
-    title: Title | None = None
-    tags: Tags = Field(default_factory=list)
-    metadata: JsonObject = Field(default_factory=dict)
+def _numbered(value: object) -> object:
+    """A key as text: warehouses number their rows."""
+    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
 
 
-class _Named(BaseModel):
-    """An item as far as it can be answered for: its other fields are judged one by one."""
+class PublishedMemory(Input):
+    """One memory as a publisher hands it over. Fields that are not named here are left out of what is stored."""
 
-    model_config = ConfigDict(extra="allow", frozen=True)
+    model_config = ConfigDict(extra="ignore")
 
-    request_id: Id
-
-
-class _Body(Input):
-    schema_version: Literal[1]
-    memories: list[_Named] = Field(min_length=1, max_length=BATCH_LIMIT)
+    content: Annotated[Content, Field(description="The memory itself, stored verbatim.")]
+    timestamp: Annotated[Instant, Field(description="When it happened, RFC 3339 with an offset or Z.")]
+    title: Annotated[Title | None, Field(description="One line; otherwise taken from the content.")] = None
+    tags: Annotated[Tags | None, Field(description="Labels to filter by.")] = None
+    metadata: Annotated[JsonObject | None, Field(description="Any JSON object to keep beside the memory.")] = None
+    request_id: Annotated[
+        Id | None, Field(description="The request's id, under which its outcome is told; otherwise derived.")
+    ] = None
+    source: Annotated[
+        Name | None,
+        Field(description="What the key is unique in, best a URI; otherwise the message's source."),
+    ] = None
+    key: Annotated[
+        Name | None,
+        BeforeValidator(_numbered, json_schema_input_type=str | int | None),
+        Field(
+            description="What the source calls this memory. The request's id is then uuid5(uuid5(NAMESPACE_URL, "
+            "source), key), so that publishing it again stores it once."
+        ),
+    ] = None
 
 
 @dataclass(frozen=True)
 class IngestMessage:
-    """Memories accepted together for one namespace, on their way to be stored; and those that never can be."""
+    """What one message asks for, memory by memory; and what is to be said where it cannot be had."""
 
     namespace: str
+    """Empty where the message names none."""
     requests: tuple[IngestRequest, ...]
-    rejected: Mapping[UUID, str] = field(default_factory=dict)
+    rejected: tuple[Unstored, ...] = ()
+    """Requests that can never be stored."""
+    lost: str = ""
+    """Why the message must be kept as a dead letter: something in it can be answered for in no other way."""
+    postponed: str = ""
+    """Why it must be delivered again: it is newer than its reader."""
 
     @property
     def request_ids(self) -> list[UUID]:
         """Every request the message carries."""
-        return [*(request.request_id for request in self.requests), *self.rejected]
+        return [*(request.request_id for request in self.requests), *(one.request_id for one in self.rejected)]
+
+    def unstored(self, error: str) -> list[Unstored]:
+        """Every request the message carries, as one that this error has left without a memory."""
+        waiting = [Unstored(request_id=one.request_id, error=error, origin=one.origin) for one in self.requests]
+        return [*waiting, *self.rejected]
 
 
 def encode(namespace: str, requests: Sequence[IngestRequest], traceparent: str) -> tuple[bytes, dict[str, str]]:
     """The message's data and attributes; raises InvalidRequest where it would be larger than the topic takes."""
-    data = orjson.dumps(
+    memories = [
         {
-            "schema_version": SCHEMA_VERSION,
-            "memories": [
-                {
-                    "request_id": request.request_id,
-                    "content": request.content,
-                    "timestamp": request.timestamp,
-                    "title": request.title,
-                    "tags": request.tags,
-                    "metadata": request.metadata,
-                }
-                for request in requests
-            ],
-        },
-        option=orjson.OPT_UTC_Z,
-    )
+            "request_id": request.request_id,
+            "content": request.content,
+            "timestamp": request.timestamp,
+            "title": request.title,
+            "tags": request.tags,
+            "metadata": request.metadata,
+        }
+        | ({"source": request.origin.source, "key": request.origin.key} if request.origin else {})
+        for request in requests
+    ]
+    data = orjson.dumps({"schema_version": SCHEMA_VERSION, "memories": memories}, option=orjson.OPT_UTC_Z)
     if len(data) > MESSAGE_BYTES:
         raise InvalidRequest(f"one message must be at most {MESSAGE_BYTES:,} bytes, got {len(data):,}: send fewer")
     return data, {
@@ -82,54 +108,122 @@ def encode(namespace: str, requests: Sequence[IngestRequest], traceparent: str) 
     }
 
 
-def decode(data: bytes, attributes: Mapping[str, str]) -> IngestMessage:
-    """The message read back, memory by memory: a bad one does not spoil its neighbours.
+def decode(message: Published, *, only: str | None = None) -> IngestMessage:
+    """The message read memory by memory: a bad one does not spoil its neighbours, and each gets an id.
 
-    Raises InvalidRequest where the message as a whole cannot be read: redelivering it cannot help.
+    `only` is the one namespace that its publisher may write to. Never raises: what cannot be read is said in the
+    answer, with every request id that can be seen.
     """
-    version = attributes.get("schema_version", str(SCHEMA_VERSION))
-    if version != str(SCHEMA_VERSION):
-        raise InvalidRequest(f"schema_version must be {SCHEMA_VERSION}, got {version[:20]!r}")
-    namespace = attributes.get("namespace", "")
-    if not namespace or "\x00" in namespace:
-        raise InvalidRequest("attribute namespace is required")
-    body = _body(data)
-    ids = [named.request_id for named in body.memories]
-    if repeated := next((one for one in ids if ids.count(one) > 1), None):
-        raise InvalidRequest(f"each memory must have a request_id of its own, {repeated} is there more than once")
-    requests, rejected = [], {}
-    for named in body.memories:
-        try:
-            requests.append(_request(parse(_Item, named.model_dump(), of="a memory")))
-        except InvalidRequest as exc:
-            rejected[named.request_id] = str(exc)
-    return IngestMessage(namespace, tuple(requests), rejected)
-
-
-def _body(data: bytes) -> _Body:
     try:
-        return parse(_Body, orjson.loads(data), of="the message")
-    except orjson.JSONDecodeError as exc:
-        raise InvalidRequest(f"message data must be JSON: {exc}") from exc
+        unwrapped = unwrap(message)
+        items = _items(unwrapped.body)
+    except InvalidRequest as exc:
+        namespace = only or storable_name(message.attributes.get("namespace"), characters=NAMESPACE_CHARACTERS)
+        seen = message.visible_request_ids() if namespace else []
+        rejected = tuple(Unstored(request_id=one, error=str(exc)) for one in seen)
+        return IngestMessage(namespace, (), rejected, lost=str(exc))
+    namespace, wrong = unwrapped.destination(only)
+    if not namespace:
+        return IngestMessage("", (), lost=wrong)
+    version = _version(unwrapped.version)
+    if version < SCHEMA_VERSION:
+        wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {unwrapped.version!r:.40}"
+    named = [_named(item, index, unwrapped, message) for index, item in enumerate(items)]
+    if wrong:
+        named = [replace(one, problem=wrong) for one in named]
+    requests, rejected, lost = _judged(named)
+    if version > SCHEMA_VERSION:
+        newer = f"schema_version {version} is newer than this reader, which knows {SCHEMA_VERSION}"
+        waiting = (Unstored(request_id=one.request_id, error=newer, origin=one.origin) for one in named)
+        return IngestMessage(namespace, (), tuple(waiting), postponed=newer)
+    return IngestMessage(namespace, requests, rejected, lost=lost)
 
 
-def carried(data: bytes, attributes: Mapping[str, str]) -> list[UUID]:
-    """The ids of every request a message carries, as far as it can be read."""
+def _version(given: object) -> int:
+    """The schema's version, of which none named is the first; 0 where it is no number."""
     try:
-        return list(dict.fromkeys(named.request_id for named in _body(data).memories))
-    except InvalidRequest:
+        number = SCHEMA_VERSION if given is None else float(str(given))
+        return int(number) if number == int(number) and not isinstance(given, bool) else 0
+    except (ValueError, OverflowError):
+        return 0
+
+
+@dataclass(frozen=True)
+class _Named:
+    """One memory before it is judged: the fields as they came, its request's id, and what is wrong with its name."""
+
+    fields: object
+    request_id: UUID
+    origin: Origin | None
+    problem: str
+
+
+def _items(body: Mapping[str, Any]) -> list[Any]:
+    """The memories of a batch, or the one that the body is."""
+    if "memories" not in body:
+        if "content" not in body:
+            raise InvalidRequest("message data must be a memory with content and timestamp, or have memories")
+        return [body]
+    items = body["memories"]
+    if not isinstance(items, list) or not items:
+        raise InvalidRequest("memories must be an array with at least 1 items")
+    if len(items) > ANSWERED:
+        raise InvalidRequest(f"memories must have at most {BATCH_LIMIT} items, got {len(items):,}")
+    return items
+
+
+def _named(item: Any, index: int, unwrapped: Unwrapped, message: Published) -> _Named:
+    """The item with its request's id: its own, or that of its source and key, or that of its place in the message."""
+    fields = item if isinstance(item, dict) else {}
+    problem = "" if isinstance(item, dict) else f"memories[{index}] must be an object"
+    if index >= BATCH_LIMIT:
+        problem = f"memories must have at most {BATCH_LIMIT} items, and this is number {index + 1:,}"
+    source, key = storable_name(fields.get("source")) or unwrapped.source, storable_name(fields.get("key"))
+    origin = Origin(source, key) if source and key else None
+    if isinstance(fields.get("request_id"), str):
         try:
-            return [UUID(attributes.get("request_id", ""))]
+            return _Named(item, UUID(fields["request_id"]), origin, problem)
         except ValueError:
-            return []
+            origin, key = None, ""  # the rules of input say what is wrong with it
+    place = "" if unwrapped.body is item else f"#{index}"
+    if not origin and unwrapped.source and unwrapped.key:
+        origin = Origin(unwrapped.source, f"{unwrapped.key}{place}")
+    if origin:
+        return _Named(item, derived_id(origin.source, origin.key), origin, problem)
+    if key:
+        problem = problem or "key needs a source beside it: what it is unique in"
+    transport = f"{message.first_published}/{hashlib.sha256(message.data).hexdigest()}{place}"
+    return _Named(item, derived_id(_TRANSPORT, transport), None, problem)
 
 
-def _request(item: _Item) -> IngestRequest:
+def _judged(named: Sequence[_Named]) -> tuple[tuple[IngestRequest, ...], tuple[Unstored, ...], str]:
+    """The requests, those that can never be stored, and why the message must be kept beside them."""
+    requests: dict[UUID, IngestRequest] = {}
+    bad: list[tuple[str, Unstored]] = []
+    lost: list[str] = []
+    for index, one in enumerate(named):
+        place = f"memories[{index}] has the request_id {one.request_id} of another one"
+        try:
+            if one.problem:
+                raise InvalidRequest(one.problem)
+            request = _request(parse(PublishedMemory, one.fields, of="a memory"), one)
+        except InvalidRequest as exc:
+            bad.append((place, Unstored(request_id=one.request_id, error=str(exc), origin=one.origin)))
+            continue
+        if requests.setdefault(one.request_id, request).content_hash != request.content_hash:
+            lost.append(place)
+    lost += [f"{place}, and {one.error}" for place, one in bad if one.request_id in requests]
+    rejected = {one.request_id: one for _, one in reversed(bad) if one.request_id not in requests}
+    return tuple(requests.values()), tuple(reversed(rejected.values())), "; ".join(lost[:10])
+
+
+def _request(memory: PublishedMemory, named: _Named) -> IngestRequest:
     return IngestRequest.of(
-        item.request_id,
-        content=item.content,
-        timestamp=item.timestamp,
-        title=item.title,
-        tags=tuple(item.tags),
-        metadata=item.metadata,
+        named.request_id,
+        content=memory.content,
+        timestamp=memory.timestamp,
+        title=memory.title,
+        tags=tuple(memory.tags or ()),
+        metadata=memory.metadata,
+        origin=named.origin,
     )

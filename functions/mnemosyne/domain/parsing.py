@@ -20,6 +20,8 @@ from mnemosyne.errors import InvalidRequest
 
 METADATA_BYTES = 65_536
 METADATA_DEPTH = 20
+NAME_LIMIT = 500
+"""Characters of a source or a key, at most."""
 
 _SHOWN = 80
 
@@ -114,6 +116,7 @@ Content = Annotated[
 Title = Annotated[
     str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
 ]
+Name = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)]
 Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), AfterValidator(_no_empty_tag)]
 Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_storable_json)]

@@ -20,8 +20,9 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from mnemosyne.domain.memory import DeadLetter
-from mnemosyne.domain.message import carried, decode
+from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.parsing import parse
+from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest, Misconfigured, Unauthorized, Unavailable
 from mnemosyne.http.health import health_routes
 from mnemosyne.observability import EventLog, milliseconds, trace
@@ -32,7 +33,7 @@ from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
 log = EventLog(__name__)
 
 RETRY_AFTER_SECONDS = "10"
-_DEAD_LETTER_ATTRIBUTES = "CloudPubSubDeadLetter"  # what Pub/Sub adds on the way to the dead-letter topic
+_NAMESPACE_PATH = "/namespaces/"
 
 
 class _Message(BaseModel):
@@ -41,6 +42,7 @@ class _Message(BaseModel):
     data: str = ""
     attributes: dict[str, str] = Field(default_factory=dict)
     message_id: str = Field("", alias="messageId")
+    publish_time: str = Field("", alias="publishTime")
 
 
 class _Envelope(BaseModel):
@@ -57,10 +59,24 @@ class _Envelope(BaseModel):
 class Push:
     """One delivery of one message."""
 
-    message_id: str
-    data: bytes
-    attributes: dict[str, str]
+    message: Published
     attempt: int
+    only: str | None
+    """The namespace that the subscription is for: its publisher may write to no other."""
+
+    def decoded(self) -> IngestMessage:
+        """What the message asks for."""
+        return decode(self.message, only=self.only)
+
+    def letter(self, cause: str) -> DeadLetter:
+        """The message as a dead letter."""
+        return DeadLetter(
+            message_id=self.message.message_id,
+            data=self.message.data,
+            attributes=self.message.kept_attributes,
+            cause=cause,
+            dead_lettered_at=datetime.now(UTC),
+        )
 
 
 Handler = Callable[[Push, Services], None]
@@ -98,8 +114,8 @@ def build_app(
             return JSONResponse({"error": str(exc)}, status_code=401)
         except Unavailable as exc:
             return _retry(503, str(exc))
-        body = await request.body()
-        return await anyio.to_thread.run_sync(_answer, handle, body, services, limiter=limiter)
+        body, only = await request.body(), _only(request.url.path)
+        return await anyio.to_thread.run_sync(_answer, handle, body, only, services, limiter=limiter)
 
     app = Starlette(routes=[*health_routes(), Route("/{path:path}", push, methods=["POST"])])
     warm()
@@ -107,56 +123,46 @@ def build_app(
 
 
 def store(push: Push, services: Services) -> None:
-    """`ingest`: store what the message carries; what can never be read is recorded as failed."""
-    try:
-        message = decode(push.data, push.attributes)
-    except InvalidRequest as exc:
-        namespace, request_ids = _namespace(push), carried(push.data, push.attributes)
-        if not namespace or not request_ids:
-            log.error("push_unattributable", message_id=push.message_id, error=str(exc))
-        for request_id in request_ids if namespace else ():
-            ingest.reject(namespace, request_id, str(exc), memories=services.memories)
-        return
-    ingest.store(message, memories=services.memories, embedder=services.embedder)
+    """`ingest`: store what the message carries; what can never be stored fails, or is kept as a dead letter."""
+    message = push.decoded()
+    lost = message.lost
+    if message.namespace:
+        stored = ingest.store(message, memories=services.memories, embedder=services.embedder)
+        lost = "; ".join(filter(None, [lost, stored.lost]))
+    if lost:
+        ingest.keep(message.namespace, push.letter(lost), memories=services.memories)
 
 
 def bury(push: Push, services: Services) -> None:
     """`dead_letter`: keep what could not be ingested, and record it."""
-    namespace, request_ids = _namespace(push), carried(push.data, push.attributes)
-    if not namespace or not request_ids:
-        log.error("push_unattributable", message_id=push.message_id, error="a dead letter without namespace or request")
-        return
-    count = push.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
-    letter = DeadLetter(
-        message_id=push.message_id,
-        data=push.data,
-        attributes={k: v for k, v in push.attributes.items() if not k.startswith(_DEAD_LETTER_ATTRIBUTES)},
-        cause=f"given up after {count} deliveries",
-        dead_lettered_at=datetime.now(UTC),
-    )
-    ingest.bury(namespace, letter, request_ids, memories=services.memories)
+    message = push.decoded()
+    count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
+    letter = push.letter(message.postponed or message.lost or f"given up after {count} deliveries")
+    if message.request_ids:
+        ingest.bury(message.namespace, letter, message, memories=services.memories)
+    if message.lost:
+        ingest.keep(message.namespace, letter, memories=services.memories)
 
 
-def _namespace(push: Push) -> str:
-    """The namespace the message was published for; empty where it names none that could be."""
-    namespace = push.attributes.get("namespace", "")
-    return "" if "\x00" in namespace else namespace
+def _only(path: str) -> str | None:
+    """The namespace of a subscription whose endpoint is `/namespaces/NAMESPACE`; Terraform's `publishers` have such."""
+    return path.removeprefix(_NAMESPACE_PATH) if path.startswith(_NAMESPACE_PATH) else None
 
 
-def _answer(handle: Handler, body: bytes, services: Services) -> Response:
+def _answer(handle: Handler, body: bytes, only: str | None, services: Services) -> Response:
     try:
-        push = _push(body)
+        push = _push(body, only)
     except InvalidRequest as exc:
         # Not a message at all: nobody to record it for, and sending it again cannot help.
         log.error("push_malformed", error=str(exc))
         return JSONResponse({"error": str(exc)}, status_code=400)
     about = {
-        "message_id": push.message_id,
-        "request_id": push.attributes.get("request_id"),
+        "message_id": push.message.message_id,
+        "request_id": push.message.attributes.get("request_id"),
         "delivery_attempt": push.attempt,
     }
     started = time.perf_counter()
-    with trace(push.attributes):
+    with trace(push.message.attributes):
         try:
             handle(push, services)
         except Unavailable as exc:
@@ -176,7 +182,7 @@ def _retry(status: int, error: str) -> Response:
     return JSONResponse({"error": error}, status_code=status, headers={"Retry-After": RETRY_AFTER_SECONDS})
 
 
-def _push(body: bytes) -> Push:
+def _push(body: bytes, only: str | None) -> Push:
     """A raw push, or a CloudEvent in binary (same body) or structured mode."""
     try:
         posted: Any = orjson.loads(body)
@@ -190,4 +196,7 @@ def _push(body: bytes) -> Push:
     except ValueError as exc:
         raise InvalidRequest(f"message.data must be base64: {exc}") from exc
     message = envelope.message
-    return Push(message.message_id, data, message.attributes, envelope.delivery_attempt)
+    published = Published(
+        message_id=message.message_id, data=data, attributes=message.attributes, publish_time=message.publish_time
+    )
+    return Push(published, envelope.delivery_attempt, only)

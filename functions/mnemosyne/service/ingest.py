@@ -2,15 +2,17 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from itertools import chain, islice
 from uuid import UUID
 
 from mnemosyne.domain.chunking import chunks
-from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, IngestStatus
-from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, IngestStatus, Unstored
+from mnemosyne.domain.message import IngestMessage, decode
+from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest, Unavailable
-from mnemosyne.ids import made_at
+from mnemosyne.ids import issued_at
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Vector
 
@@ -19,7 +21,7 @@ log = EventLog(__name__)
 CLOCK_SKEW = timedelta(minutes=1)
 """How far one machine's clock may be ahead of another's."""
 RETENTION = timedelta(days=7)
-"""How long the topic keeps an undelivered message: an unseen request older than this was not one of ours."""
+"""How long the topic keeps an undelivered message: an unseen request older than this is on its way no more."""
 
 
 def accept(namespace: str, requests: Sequence[IngestRequest], *, queue: IngestQueue) -> None:
@@ -31,55 +33,74 @@ def accept(namespace: str, requests: Sequence[IngestRequest], *, queue: IngestQu
     log.info("ingest_accepted", namespace=namespace, request_id=requests[0].request_id, count=len(requests))
 
 
-def store(message: IngestMessage, *, memories: MemoryStore, embedder: Embedder) -> Sequence[IngestStatus]:
-    """Store each request's memory once; one outcome per request that could be read, in their order.
+@dataclass
+class Stored:
+    """What became of a message's requests, as far as this delivery is concerned."""
+
+    outcomes: dict[UUID, IngestStatus] = field(default_factory=dict)
+    busy: bool = False
+    """Whether some must wait for another delivery of their content."""
+    taken: list[UUID] = field(default_factory=list)
+    """Those under whose id another content was stored before."""
+
+    @property
+    def lost(self) -> str:
+        """Why the message must be kept as a dead letter: what it says under a taken id is told nowhere else."""
+        return "; ".join(
+            f"the request {one} has stored another content before: publish what has changed under a new key or id"
+            for one in self.taken[:10]
+        )
+
+
+def store(message: IngestMessage, *, memories: MemoryStore, embedder: Embedder) -> Stored:
+    """Store each request's memory once, and record an outcome for each.
 
     What can never be stored is recorded as failed and does not spoil its neighbours. Raises Unavailable where the
-    database or the embedder is away, or another delivery of the same content is under way: redeliver.
+    database or the embedder is away, another delivery of the same content is under way, or the message is newer than
+    this reader: redeliver.
     """
     try:
-        for request_id, cause in message.rejected.items():
-            reject(message.namespace, request_id, cause, memories=memories)
-        outcomes, busy = _stored(message.namespace, message.requests, memories, embedder)
+        if message.postponed:
+            raise Unavailable(message.postponed)
+        reject(message.namespace, message.rejected, memories=memories)
+        stored = _stored(message.namespace, message.requests, memories, embedder)
     except Unavailable as exc:
         _note_attempt(message, str(exc), memories)
         raise
-    if busy:
+    if stored.busy:
         raise Unavailable("another delivery of the same content is being stored")
-    return [outcomes[request.request_id] for request in message.requests]
+    return stored
 
 
-def _stored(
-    namespace: str, requests: Sequence[IngestRequest], memories: MemoryStore, embedder: Embedder
-) -> tuple[dict[UUID, IngestStatus], bool]:
-    """The outcomes, and whether some requests must wait for another delivery of their content."""
+def _stored(namespace: str, requests: Sequence[IngestRequest], memories: MemoryStore, embedder: Embedder) -> Stored:
     if not requests:
-        return {}, False
+        return Stored()
     try:
         return _store_together(namespace, requests, memories, embedder)
     except InvalidRequest as exc:
         if len(requests) == 1:
-            reject(namespace, requests[0].request_id, str(exc), memories=memories)
-            known = memories.statuses(namespace, [requests[0].request_id])
-            return dict(known), False
+            (one,) = requests
+            failed = Unstored(request_id=one.request_id, error=str(exc), origin=one.origin)
+            reject(namespace, [failed], memories=memories)
+            return Stored(dict(memories.statuses(namespace, [one.request_id])))
     # One of them can never be stored, and nobody said which: each for itself.
-    outcomes: dict[UUID, IngestStatus] = {}
-    busy = False
+    together = Stored()
     for request in requests:
-        one, waits = _stored(namespace, [request], memories, embedder)
-        outcomes |= one
-        busy |= waits
-    return outcomes, busy
+        alone = _stored(namespace, [request], memories, embedder)
+        together.outcomes |= alone.outcomes
+        together.busy |= alone.busy
+        together.taken += alone.taken
+    return together
 
 
 def _store_together(
     namespace: str, requests: Sequence[IngestRequest], memories: MemoryStore, embedder: Embedder
-) -> tuple[dict[UUID, IngestStatus], bool]:
+) -> Stored:
     with memories.claim(namespace, requests) as claim:
         outcomes = dict(claim.settled)
         if claim.new:
             outcomes |= claim.store(_embeddings(namespace, claim.new, embedder), embedder.model)
-        busy = bool(claim.busy)
+        stored = Stored(outcomes, bool(claim.busy), list(claim.taken))
     for outcome in outcomes.values():
         log.info(
             "ingest_outcome",
@@ -89,7 +110,7 @@ def _store_together(
             memory_id=outcome.memory_id,
             attempts=outcome.attempts,
         )
-    return outcomes, busy
+    return stored
 
 
 def _embeddings(namespace: str, requests: Sequence[IngestRequest], embedder: Embedder) -> list[Sequence[Vector]]:
@@ -114,7 +135,7 @@ def _embeddings(namespace: str, requests: Sequence[IngestRequest], embedder: Emb
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:
     """Let the status show why it is still queued; where the database itself is away there is nowhere to."""
     try:
-        memories.record_attempt(message.namespace, message.request_ids, error)
+        memories.record_attempt(message.namespace, message.unstored(error))
     except Unavailable:
         log.warning(
             "ingest_attempt_unrecorded",
@@ -124,47 +145,68 @@ def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> 
         )
 
 
-def reject(namespace: str, request_id: UUID, cause: str, *, memories: MemoryStore) -> None:
-    """Record that a request can never be stored, with the cause."""
-    memories.record_outcome(namespace, [request_id], IngestState.FAILED, cause)
-    # Not the cause: it may repeat what the request said. It stands in the request's status.
-    log.error("ingest_failed", namespace=namespace, request_id=request_id)
+def reject(namespace: str, failed: Sequence[Unstored], *, memories: MemoryStore) -> None:
+    """Record that requests can never be stored, each with its cause."""
+    if not failed:
+        return
+    memories.record_failures(namespace, failed)
+    for one in failed:
+        # Not the cause: it may repeat what the request said. It stands in the request's status.
+        log.error("ingest_failed", namespace=namespace, request_id=one.request_id)
 
 
-def bury(namespace: str, letter: DeadLetter, request_ids: Sequence[UUID], *, memories: MemoryStore) -> None:
+def keep(namespace: str, letter: DeadLetter, *, memories: MemoryStore) -> None:
+    """Keep a message of which something can be answered for in no other way, under its message id.
+
+    A namespace of no characters is that of messages which name none.
+    """
+    if memories.keep(namespace, letter):
+        log.error("dead_lettered", namespace=namespace, message_id=letter.message_id)
+
+
+def bury(namespace: str, letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> None:
     """Keep a message that was given up, so that it can be redriven, and record its requests as dead-lettered."""
-    if memories.bury(namespace, letter, request_ids):
-        log.error("dead_lettered", namespace=namespace, message_id=letter.message_id, error=letter.cause)
+    if memories.bury(namespace, letter, message.unstored(letter.cause)):
+        log.error("dead_lettered", namespace=namespace, message_id=letter.message_id)
+
+
+def carried(namespace: str, letter: DeadLetter) -> list[UUID]:
+    """The requests of a dead letter."""
+    message = Published(message_id=letter.message_id, data=letter.data, attributes=letter.attributes)
+    return decode(message, only=namespace).request_ids
 
 
 def redrive(
-    namespace: str, letter: DeadLetter, request_ids: Sequence[UUID], *, memories: MemoryStore, queue: IngestQueue
+    namespace: str, letter: DeadLetter, *, memories: MemoryStore, queue: IngestQueue, into: str | None = None
 ) -> None:
-    """Put a dead letter back on the queue.
+    """Put a dead letter of the namespace back on the queue, for that namespace or for `into`.
 
     Its requests wait again before it is published, and it is forgotten after: a crash in between leaves it to be
     redriven once more, which stores nothing twice.
     """
-    memories.revive(namespace, request_ids)
-    queue.republish(letter.data, letter.attributes)
+    target = into or namespace
+    request_ids = carried(target, letter)
+    memories.revive(target, request_ids)
+    queue.republish(letter.data, {**letter.attributes, "namespace": target})
     memories.forget(namespace, letter.message_id)
-    log.info("redriven", namespace=namespace, message_id=letter.message_id, count=len(request_ids))
+    log.info("redriven", namespace=target, message_id=letter.message_id, count=len(request_ids))
 
 
 def status(namespace: str, request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:
     """What became of each request, in the order asked.
 
-    A request not yet seen by the subscriber is `queued` while the topic may still hold it, else `unknown`.
+    A request not yet seen by the subscriber is `queued` if its id was issued here for this namespace, which is said
+    only of what the topic has taken, and while the topic may still hold it; else `unknown`.
     """
     known = memories.statuses(namespace, request_ids)
     now = clock()
     return [
-        known.get(request_id) or IngestStatus(request_id=request_id, state=_unseen(request_id, now))
+        known.get(request_id) or IngestStatus(request_id=request_id, state=_unseen(request_id, namespace, now))
         for request_id in request_ids
     ]
 
 
-def _unseen(request_id: UUID, now: datetime) -> IngestState:
-    made = made_at(request_id)
+def _unseen(request_id: UUID, namespace: str, now: datetime) -> IngestState:
+    made = issued_at(request_id, namespace)
     young = made is not None and made - CLOCK_SKEW <= now < made + RETENTION
     return IngestState.QUEUED if young else IngestState.UNKNOWN

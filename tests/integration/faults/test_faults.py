@@ -11,7 +11,7 @@ import pytest
 from infra.local.delivery import push_envelope
 from mnemosyne.adapters.local_queue import QueuedMessage
 from mnemosyne.domain.memory import IngestRequest, IngestState
-from mnemosyne.domain.message import carried, encode
+from mnemosyne.domain.message import encode
 from mnemosyne.domain.search import Filters
 from mnemosyne.service import ingest
 from tests.fakes import request
@@ -74,8 +74,7 @@ def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriv
     assert "answered 500: chokes on it" in (outcomes[poison].error or "")
     cloud.gemini.fault = None
     (letter,) = cloud.system.memories.dead_letters(cloud.namespace)
-    ids = carried(letter.data, letter.attributes)
-    ingest.redrive(cloud.namespace, letter, ids, memories=cloud.system.memories, queue=cloud.system.queue)
+    ingest.redrive(cloud.namespace, letter, memories=cloud.system.memories, queue=cloud.system.queue)
     wait_until(lambda: cloud.statuses([poison])[poison].state is IngestState.STORED, "the redriven memory is stored")
     assert cloud.system.memories.dead_letters(cloud.namespace) == []
 

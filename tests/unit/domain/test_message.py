@@ -1,26 +1,54 @@
-"""The message between the functions."""
+"""The message from a publisher to `ingest`, as strangers write it."""
 
+import base64
 import json
+from typing import Any
+from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mnemosyne.domain.memory import IngestRequest, Origin
 from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.domain.message import carried, decode, encode
+from mnemosyne.domain.message import IngestMessage, decode, encode
 from mnemosyne.domain.parsing import parse
+from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest
+from mnemosyne.ids import new_id
 from tests.fakes import request
+
+WHEN = "2026-05-20T12:00:00Z"
+GOOD = {"content": "green tea", "timestamp": WHEN}
+IN_NS = {"namespace": "ns"}
+
+
+def _message(data: object, attributes: dict[str, str] | None = None, **fields: str) -> Published:
+    raw = data if isinstance(data, bytes) else json.dumps(data).encode()
+    values = {"message_id": "1", "publish_time": "2026-11-22T01:01:57.041Z", **fields}
+    return Published(data=raw, attributes=IN_NS if attributes is None else attributes, **values)
+
+
+def _read(data: object, attributes: dict[str, str] | None = None, **fields: str) -> IngestMessage:
+    return decode(_message(data, attributes, **fields))
+
+
+def _encoded(*requests: IngestRequest) -> IngestMessage:
+    data, attributes = encode("ns", requests, "")
+    return _read(data, attributes)
+
+
+def _errors(message: IngestMessage) -> list[str]:
+    return [one.error for one in message.rejected]
 
 
 def test_a_message_survives_the_way_exactly() -> None:
     sent = [
         request("TITLE: é\nTAGS: a, ß\n🜚 שלום", tags=("x",), metadata={"k": [1, 2.5, None, {"z": True}]}),
-        request("second"),
+        request("second", origin=Origin("crm", "4711")),
     ]
-    received = decode(*encode("ns", sent, "00-trace"))
-    assert received.namespace == "ns"
-    assert list(received.requests) == sent
+    received = _encoded(*sent)
+    assert received == IngestMessage("ns", tuple(sent))
 
 
 def test_attributes_carry_what_routing_and_tracing_need() -> None:
@@ -40,20 +68,79 @@ def test_a_message_too_large_for_the_topic_is_refused_with_the_figure() -> None:
 
 
 @pytest.mark.parametrize(
-    ("data", "attributes", "problem"),
+    ("data", "lost"),
     [
-        (b"{", {"namespace": "n"}, "message data must be JSON"),
-        (b"[]", {"namespace": "n"}, "must be an object"),
-        (b"{}", {}, "attribute namespace is required"),
-        (b"{}", {"namespace": "n", "schema_version": "2"}, "schema_version must be 1, got '2'"),
-        (b'{"schema_version": 2, "memories": []}', {"namespace": "n"}, "schema_version must be one of 1, got 2"),
-        (b'{"schema_version": 1, "memories": []}', {"namespace": "n"}, "memories must have at least 1 items, got 0"),
-        (b'{"schema_version": 1, "memories": [{}]}', {"namespace": "n"}, r"memories\[0\].request_id is required"),
+        (b"{", "message data must be JSON"),
+        (b"", "message data must be JSON"),
+        (b'{"content": "x"}\n{"content": "y"}', "message data must be JSON"),
+        (b"[" * 100_000, "nested less deeply"),
+        ([GOOD], "must be a JSON object, a memory or its memories, got an array"),
+        ("green tea", "must be a JSON object, a memory or its memories, got a string"),
+        ({}, "must be a memory with content and timestamp, or have memories"),
+        ({"memories": []}, "memories must be an array with at least 1 items"),
+        ({"memories": {"0": GOOD}}, "memories must be an array"),
+        ({"memories": [GOOD] * 10_001}, "memories must have at most 100 items, got 10,001"),
     ],
 )
-def test_a_malformed_message_says_what_is_wrong(data: bytes, attributes: dict[str, str], problem: str) -> None:
-    with pytest.raises(InvalidRequest, match=problem):
-        decode(data, attributes)
+def test_what_cannot_be_read_at_all_is_kept_as_a_dead_letter_of_its_namespace(data: object, lost: str) -> None:
+    message = _read(data)
+    assert (message.namespace, message.requests) == ("ns", ())
+    assert lost in message.lost
+
+
+@pytest.mark.parametrize("namespace", [None, "", " ", "a\x00b", "n" * 301])
+def test_what_names_no_namespace_is_kept_for_the_operator(namespace: str | None) -> None:
+    message = _read(GOOD, {} if namespace is None else {"namespace": namespace})
+    assert (message.namespace, message.request_ids) == ("", [])
+    assert "namespace" in message.lost
+
+
+def test_request_ids_in_what_is_no_json_are_answered_for() -> None:
+    first, second, attribute = new_id(), new_id(), new_id()
+    cut = json.dumps({"memories": [{"request_id": str(first)}, {"request_id": str(second).upper()}]})[:-2]
+    message = _read(cut.encode(), {**IN_NS, "request_id": str(attribute)})
+    assert set(message.request_ids) == {first, second, attribute}
+    assert all("message data must be JSON" in error for error in _errors(message))
+
+
+@pytest.mark.parametrize(
+    "odd",
+    [
+        {"content": "x", "timestamp": WHEN},
+        {"content": "\x00", "timestamp": WHEN},
+        {"content": "x", "timestamp": "yesterday"},
+        {"content": "\ud800", "timestamp": WHEN},
+        {"content": "x", "timestamp": WHEN, "metadata": {"n": float("nan")}},
+        {"content": "x", "timestamp": WHEN, "metadata": {"n": 10**400}},
+        {"content": "x", "timestamp": WHEN, "request_id": "ticket-17"},
+        {"content": "x", "timestamp": WHEN, "request_id": 17},
+        {"content": "x", "timestamp": WHEN, "key": "4711"},
+        {"content": "x", "timestamp": WHEN, "source": "crm", "key": "k" * 501},
+        "just text",
+        None,
+        17,
+        ["x"],
+        {},
+    ],
+    ids=lambda odd: json.dumps(odd)[:40],
+)
+def test_an_odd_memory_has_an_outcome_of_its_own_and_spares_its_neighbours(odd: object) -> None:
+    good = [{**GOOD, "content": content, "request_id": str(new_id())} for content in ("a", "b")]
+    message = _read({"schema_version": 1, "memories": [good[0], odd, good[1]]})
+    assert [one.content for one in message.requests if one.content in "ab"] == ["a", "b"]
+    assert len(set(message.request_ids)) == 3
+    assert message.lost == ""
+
+
+def test_bytes_that_are_no_utf_8_spoil_their_own_memory_alone() -> None:
+    data = json.dumps({"memories": [GOOD, {**GOOD, "content": "BAD"}]}).encode().replace(b"BAD", b"\xff\xfe")
+    message = _read(data)
+    assert [one.content for one in message.requests] == ["green tea"]
+    assert "must be valid Unicode" in _errors(message)[0]
+
+
+def test_a_byte_order_mark_is_no_part_of_the_message() -> None:
+    assert len(_read(b"\xef\xbb\xbf" + json.dumps(GOOD).encode()).requests) == 1
 
 
 def test_one_bad_memory_is_rejected_with_its_cause_and_spares_its_neighbours() -> None:
@@ -61,17 +148,149 @@ def test_one_bad_memory_is_rejected_with_its_cause_and_spares_its_neighbours() -
     data, attributes = encode("ns", [good, bad, other], "")
     body = json.loads(data)
     body["memories"][1]["content"] = "\x00"
-    message = decode(json.dumps(body).encode(), attributes)
+    message = _read(body, attributes)
     assert list(message.requests) == [good, other]
-    assert message.rejected == {bad.request_id: "content must not contain NUL (U+0000), found at character 0"}
+    assert [(one.request_id, one.error) for one in message.rejected] == [
+        (bad.request_id, "content must not contain NUL (U+0000), found at character 0")
+    ]
 
 
-def test_every_request_of_a_message_can_be_named_even_if_it_cannot_be_read() -> None:
-    sent = [request("a"), request("b")]
-    data, attributes = encode("ns", sent, "")
-    assert carried(data, attributes) == [one.request_id for one in sent]
-    assert carried(b"garbage", attributes) == [sent[0].request_id]
-    assert carried(b"garbage", {}) == []
+def test_fields_that_this_version_does_not_know_are_left_out() -> None:
+    message = _read({"written_by": "etl 3.1", "memories": [{**GOOD, "importance": 7}]})
+    (read,) = message.requests
+    assert (read.content, read.metadata) == ("green tea", {})
+
+
+def test_nulls_are_what_a_warehouse_has_where_nothing_is() -> None:
+    nothing = dict.fromkeys(("title", "tags", "metadata", "request_id", "source", "key"))
+    assert len(_read({**GOOD, **nothing}).requests) == 1
+
+
+def test_the_hundred_and_first_memory_is_rejected_and_the_hundred_are_not() -> None:
+    message = _read({"memories": [{**GOOD, "content": str(n)} for n in range(102)]})
+    assert len(message.requests) == 100
+    assert _errors(message) == [f"memories must have at most 100 items, and this is number {n}" for n in (101, 102)]
+
+
+def test_a_memory_needs_no_batch_around_it() -> None:
+    (read,) = _read(GOOD).requests
+    assert read.content == "green tea"
+
+
+def test_the_id_is_derived_from_source_and_key_as_anybody_can() -> None:
+    expected = uuid5(uuid5(NAMESPACE_URL, "https://crm.example/tickets"), "4711")
+    for named in (
+        _read({**GOOD, "source": "https://crm.example/tickets", "key": 4711}),
+        _read({**GOOD, "key": "4711"}, {**IN_NS, "source": "https://crm.example/tickets"}),
+        _read({"source": "https://crm.example/tickets", "memories": [{**GOOD, "key": "4711"}]}),
+        _read(GOOD, {**IN_NS, "source": "https://crm.example/tickets", "key": "4711"}),
+    ):
+        (read,) = named.requests
+        assert (read.request_id, read.origin) == (expected, Origin("https://crm.example/tickets", "4711"))
+
+
+def test_a_batch_under_one_key_numbers_its_memories() -> None:
+    message = _read({"memories": [GOOD, {**GOOD, "content": "b"}]}, {**IN_NS, "source": "s", "key": "k"})
+    assert [one.origin for one in message.requests] == [Origin("s", "k#0"), Origin("s", "k#1")]
+
+
+def test_what_has_no_name_keeps_its_id_however_often_it_is_delivered_forwarded_and_redriven() -> None:
+    batch = {"memories": [GOOD, {**GOOD, "content": "b"}]}
+    first = _message(batch)
+    forwarded = _message(
+        batch,
+        # As production writes it, where the push said 2026-11-22T01:01:57.041Z.
+        {**IN_NS, "CloudPubSubDeadLetterSourceTopicPublishTime": "2026-11-22T01:01:57.041+00:00"},
+        message_id="14",
+        publish_time="2026-11-22T01:22:00.000Z",
+    )
+    redriven = _message(batch, forwarded.kept_attributes, message_id="15", publish_time="2026-11-22T02:00:00.000Z")
+    ids = decode(first).request_ids
+    assert len(set(ids)) == 2
+    assert decode(forwarded).request_ids == decode(redriven).request_ids == ids
+    again = _message(batch, message_id="2", publish_time="2026-11-22T01:01:58.000Z")
+    assert not set(decode(again).request_ids) & set(ids)
+
+
+EVENT = {"specversion": "1.0", "type": "memory", "source": "/crm", "id": "4711"}
+
+
+@pytest.mark.parametrize(
+    ("data", "attributes"),
+    [
+        (GOOD, {**IN_NS, **{f"ce-{name}": value for name, value in EVENT.items()}}),
+        ({**EVENT, "data": GOOD}, {**IN_NS, "content-type": "application/cloudevents+json; charset=UTF-8"}),
+        ({**EVENT, "data": json.dumps(GOOD)}, IN_NS),
+        ({**EVENT, "data_base64": base64.b64encode(json.dumps(GOOD).encode()).decode()}, IN_NS),
+        ({**EVENT, "data": GOOD, "namespace": "ns", "time": None}, {}),
+        (GOOD, {"ce-namespace": "ns", **{f"ce-{name}": value for name, value in EVENT.items()}}),
+    ],
+    ids=["binary", "structured", "data as text", "data_base64", "namespace as an extension", "ce-namespace"],
+)
+def test_a_cloud_event_is_read_in_either_mode(data: object, attributes: dict[str, str]) -> None:
+    message = _read(data, attributes)
+    (read,) = message.requests
+    assert (message.namespace, read.content, read.origin) == ("ns", "green tea", Origin("/crm", "4711"))
+
+
+def test_a_publisher_of_one_namespace_cannot_name_another() -> None:
+    for message in (
+        _message(GOOD, {"namespace": "theirs"}),
+        _message({**GOOD, "namespace": "theirs"}, {}),
+        _message({**EVENT, "data": GOOD, "namespace": "theirs"}, {}),
+    ):
+        read = decode(message, only="mine")
+        assert (read.namespace, read.requests) == ("mine", ())
+        assert _errors(read) == ["namespace must be 'mine', this publisher's, got 'theirs'"]
+    assert len(decode(_message(GOOD, {}), only="mine").requests) == 1
+    assert len(decode(_message(GOOD, {"namespace": "mine"}), only="mine").requests) == 1
+
+
+def test_two_namespaces_at_once_are_refused_under_the_attribute_s() -> None:
+    message = _read({**GOOD, "namespace": "another"})
+    assert (message.namespace, _errors(message)) == ("ns", ["namespace is 'ns' and 'another' at once"])
+
+
+@pytest.mark.parametrize("version", [1, "1", 1.0, None])
+def test_version_one_is_read_however_it_is_written(version: Any) -> None:
+    assert len(_read({**GOOD, "schema_version": version}).requests) == 1
+
+
+@pytest.mark.parametrize("version", [0, -1, "one", 1.5, True, [], "nan", "1e999"])
+def test_a_version_that_is_none_fails_what_it_stands_above(version: Any) -> None:
+    message = _read({**GOOD, "schema_version": version})
+    assert message.requests == ()
+    assert _errors(message)[0].startswith("schema_version must be 1, got ")
+
+
+def test_a_newer_version_is_left_for_a_newer_reader() -> None:
+    message = _read({"schema_version": 2, "memories": [GOOD]})
+    assert message.postponed == "schema_version 2 is newer than this reader, which knows 1"
+    assert len(message.request_ids) == 1
+    assert _read(GOOD, {**IN_NS, "schema_version": "2"}).postponed
+
+
+def test_two_contents_under_one_id_are_one_request_and_the_other_is_kept_as_a_dead_letter() -> None:
+    first, second, third = request("a"), request("b"), request("c")
+    data, attributes = encode("ns", [first, second, third], "")
+    data = data.replace(str(second.request_id).encode(), str(first.request_id).encode())
+    message = _read(data, attributes)
+    assert list(message.requests) == [first, third]
+    assert message.lost == f"memories[1] has the request_id {first.request_id} of another one"
+
+
+def test_a_memory_said_twice_in_one_message_is_one_request() -> None:
+    twice = {**GOOD, "source": "s", "key": "k"}
+    message = _read({"memories": [twice, twice]})
+    assert (len(message.requests), message.lost) == (1, "")
+
+
+def test_a_bad_memory_under_the_id_of_a_good_one_is_told_too() -> None:
+    good = {**GOOD, "source": "s", "key": "k"}
+    for memories in ([good, {**good, "content": ""}], [{**good, "content": ""}, good]):
+        message = _read({"memories": memories})
+        assert (len(message.requests), message.rejected) == (1, ())
+        assert "has the request_id" in message.lost
 
 
 LINES = st.sampled_from(["TITLE:", "TAGS:", "  TITLE: x" * 80, "a,b, ,c", "é" * 60, " ", "\t", "\n", "body"])
@@ -85,18 +304,8 @@ LINES = st.sampled_from(["TITLE:", "TAGS:", "  TITLE: x" * 80, "a,b, ,c", "é" *
 )
 def test_whatever_is_accepted_can_be_read_back(content: str, tags: list[str]) -> None:
     try:
-        accepted = parse(MemoryInput, {"content": content, "timestamp": "2026-05-20T12:00:00Z", "tags": tags}).request()
+        memory = parse(MemoryInput, {"content": content, "timestamp": WHEN, "tags": tags})
     except InvalidRequest:
         return
-    message = decode(*encode("ns", [accepted], ""))
-    assert message.rejected == {}
-    assert list(message.requests) == [accepted]
-
-
-def test_a_message_that_gives_two_memories_one_id_is_refused_for_all_it_carries() -> None:
-    first, second, third = request("a"), request("b"), request("c")
-    data, attributes = encode("ns", [first, second, third], "")
-    data = data.replace(str(second.request_id).encode(), str(first.request_id).encode())
-    with pytest.raises(InvalidRequest, match="a request_id of its own"):
-        decode(data, attributes)
-    assert carried(data, attributes) == [first.request_id, third.request_id]
+    accepted = memory.request(new_id())
+    assert _encoded(accepted) == IngestMessage("ns", (accepted,))

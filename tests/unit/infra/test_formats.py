@@ -43,7 +43,7 @@ def _exported(content: str, **fields: Any) -> ExportedMemory:
 
 def _again(item: Item) -> ExportedMemory:
     assert item.arguments is not None, item.problem
-    request = parse(MemoryInput, item.arguments).request()
+    request = parse(MemoryInput, item.arguments).request(new_id())
     return _exported(
         request.content,
         timestamp=request.timestamp,

@@ -1,14 +1,17 @@
 """What the server says happened, happened."""
 
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID, uuid4
 
 import pytest
+import time_machine
 
-from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState
+from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Unstored
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.ids import issue_request_id
 from mnemosyne.ports import Vector
 from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeEmbedder, FakeServices, request
@@ -16,13 +19,13 @@ from tests.fakes import NOW, FakeEmbedder, FakeServices, request
 
 def _store(services: FakeServices, *requests: object) -> list[IngestState]:
     message = IngestMessage("ns", requests)  # type: ignore[arg-type]
-    outcomes = ingest.store(message, memories=services.memories, embedder=services.embedder)
-    return [outcome.state for outcome in outcomes]
+    stored = ingest.store(message, memories=services.memories, embedder=services.embedder)
+    return [stored.outcomes[one.request_id].state for one in message.requests]
 
 
-def _id_made(age: timedelta) -> UUID:
-    milliseconds = int((NOW - age).timestamp() * 1000)
-    return UUID(int=milliseconds << 80 | 7 << 76 | 2 << 62)
+def _id_issued(age: timedelta, namespace: str = "ns") -> UUID:
+    with time_machine.travel(NOW - age, tick=False):
+        return issue_request_id(namespace)
 
 
 def test_a_new_memory_is_stored() -> None:
@@ -103,14 +106,18 @@ def test_a_queue_that_is_away_accepts_nothing() -> None:
 @pytest.mark.parametrize(
     ("request_id", "state"),
     [
-        (_id_made(timedelta(seconds=1)), IngestState.QUEUED),
-        (_id_made(timedelta(days=6, hours=23)), IngestState.QUEUED),
-        (_id_made(timedelta(days=7)), IngestState.UNKNOWN),
-        (_id_made(timedelta(minutes=-5)), IngestState.UNKNOWN),
+        (_id_issued(timedelta(seconds=1)), IngestState.QUEUED),
+        (_id_issued(timedelta(days=6, hours=23)), IngestState.QUEUED),
+        (_id_issued(timedelta(days=7)), IngestState.UNKNOWN),
+        (_id_issued(timedelta(minutes=-5)), IngestState.UNKNOWN),
+        (_id_issued(timedelta(seconds=1), "another"), IngestState.UNKNOWN),
+        (UUID(int=int((NOW.timestamp() - 1) * 1000) << 80 | 7 << 76 | 2 << 62), IngestState.UNKNOWN),
         (uuid4(), IngestState.UNKNOWN),
     ],
 )
-def test_a_request_not_yet_seen_is_queued_while_the_topic_may_hold_it(request_id: UUID, state: IngestState) -> None:
+def test_queued_is_said_of_an_unseen_request_only_if_it_was_issued_and_may_still_be_on_its_way(
+    request_id: UUID, state: IngestState
+) -> None:
     services = FakeServices()
     (status,) = ingest.status("ns", [request_id], memories=services.memories, clock=services.clock)
     assert status.state is state
@@ -128,7 +135,7 @@ def test_statuses_come_in_the_order_asked() -> None:
 def test_a_rejected_request_is_failed_with_its_cause() -> None:
     services = FakeServices()
     bad = request("a")
-    ingest.reject("ns", bad.request_id, "no good", memories=services.memories)
+    ingest.reject("ns", [Unstored(request_id=bad.request_id, error="no good")], memories=services.memories)
     status = services.memories.requests["ns", bad.request_id]
     assert (status.state, status.error) == (IngestState.FAILED, "no good")
 
@@ -154,7 +161,7 @@ def test_content_that_the_model_refuses_fails_alone() -> None:
 def test_a_memory_that_could_not_be_read_fails_and_its_neighbours_are_stored() -> None:
     services = FakeServices()
     good, bad = request("a"), request("b")
-    message = IngestMessage("ns", (good,), {bad.request_id: "unreadable"})
+    message = IngestMessage("ns", (good,), (Unstored(request_id=bad.request_id, error="unreadable"),))
     ingest.store(message, memories=services.memories, embedder=services.embedder)
     assert services.memories.requests["ns", good.request_id].state is IngestState.STORED
     assert services.memories.requests["ns", bad.request_id].error == "unreadable"
@@ -165,13 +172,17 @@ def _letter(*requests: IngestRequest) -> DeadLetter:
     return DeadLetter(message_id="m1", data=data, attributes=attributes, cause="given up", dead_lettered_at=NOW)
 
 
+def _bury(services: FakeServices, *requests: IngestRequest) -> None:
+    ingest.bury("ns", _letter(*requests), IngestMessage("ns", requests), memories=services.memories)
+
+
 def test_what_was_given_up_is_recorded_with_its_last_error_and_kept() -> None:
     services = FakeServices()
     waiting, stored = request("a"), request("b")
     _store(services, stored)
-    services.memories.record_attempt("ns", [waiting.request_id], "the embedder is away")
+    services.memories.record_attempt("ns", [Unstored(request_id=waiting.request_id, error="the embedder is away")])
     ids = [waiting.request_id, stored.request_id]
-    ingest.bury("ns", _letter(waiting, stored), ids, memories=services.memories)
+    _bury(services, waiting, stored)
     statuses = services.memories.statuses("ns", ids)
     assert statuses[waiting.request_id].state is IngestState.DEAD_LETTERED
     assert statuses[waiting.request_id].error == "the embedder is away"
@@ -183,17 +194,16 @@ def test_a_dead_letter_whose_requests_all_ended_otherwise_is_not_kept() -> None:
     services = FakeServices()
     stored = request("b")
     _store(services, stored)
-    ingest.bury("ns", _letter(stored), [stored.request_id], memories=services.memories)
+    _bury(services, stored)
     assert services.memories.dead_letters("ns") == []
 
 
 def test_a_redriven_request_is_stored_and_its_letter_forgotten() -> None:
     services = FakeServices()
     waiting = request("a")
-    ingest.bury("ns", _letter(waiting), [waiting.request_id], memories=services.memories)
-    assert _store(services, waiting) == [IngestState.DEAD_LETTERED]
+    _bury(services, waiting)
     (letter,) = services.memories.dead_letters("ns")
-    ingest.redrive("ns", letter, [waiting.request_id], memories=services.memories, queue=services.queue)
+    ingest.redrive("ns", letter, memories=services.memories, queue=services.queue)
     assert services.memories.dead_letters("ns") == []
     ((_, (republished,)),) = services.queue.published
     assert _store(services, republished) == [IngestState.STORED]
@@ -202,9 +212,34 @@ def test_a_redriven_request_is_stored_and_its_letter_forgotten() -> None:
 def test_a_redrive_that_cannot_be_published_keeps_the_letter() -> None:
     services = FakeServices()
     waiting = request("a")
-    ingest.bury("ns", _letter(waiting), [waiting.request_id], memories=services.memories)
+    _bury(services, waiting)
     services.queue.away = True
     (letter,) = services.memories.dead_letters("ns")
     with pytest.raises(Unavailable):
-        ingest.redrive("ns", letter, [waiting.request_id], memories=services.memories, queue=services.queue)
+        ingest.redrive("ns", letter, memories=services.memories, queue=services.queue)
     assert len(services.memories.dead_letters("ns")) == 1
+
+
+def test_what_was_given_up_is_stored_when_it_is_published_again() -> None:
+    services = FakeServices()
+    waiting = request("a")
+    _bury(services, waiting)
+    assert _store(services, waiting) == [IngestState.STORED]
+
+
+def test_what_has_failed_is_stored_once_it_is_mended_under_the_same_id() -> None:
+    services = FakeServices()
+    mended = request("a")
+    ingest.reject("ns", [Unstored(request_id=mended.request_id, error="no good")], memories=services.memories)
+    assert _store(services, mended) == [IngestState.STORED]
+
+
+def test_another_content_under_an_id_that_has_stored_one_is_told_and_not_passed_over() -> None:
+    services = FakeServices()
+    first = request("a")
+    _store(services, first)
+    other = replace(request("b"), request_id=first.request_id)
+    message = IngestMessage("ns", (other,))
+    stored = ingest.store(message, memories=services.memories, embedder=services.embedder)
+    assert f"the request {first.request_id} has stored another content before" in stored.lost
+    assert services.embedder.embedded == ["a"]

@@ -9,6 +9,7 @@ from pydantic import Field, model_validator
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, IngestStatus
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import Id, Input
+from mnemosyne.ids import issue_request_id
 from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
@@ -22,7 +23,7 @@ class Queued(Result):
 
 
 def _ingest_memory(arguments: MemoryInput, caller: Caller, services: Services) -> Reply:
-    request = arguments.request()
+    request = arguments.request(issue_request_id(caller.namespace))
     ingest.accept(caller.namespace, [request], queue=services.queue)
     return Reply(Queued(request_id=request.request_id))
 
@@ -65,7 +66,7 @@ class BatchQueued(Result):
 
 
 def _ingest_memories(arguments: BatchInput, caller: Caller, services: Services) -> Reply:
-    requests = [memory.request() for memory in arguments.memories]
+    requests = [memory.request(issue_request_id(caller.namespace)) for memory in arguments.memories]
     ingest.accept(caller.namespace, requests, queue=services.queue)
     return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
 

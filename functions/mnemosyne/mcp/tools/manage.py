@@ -150,6 +150,7 @@ class StatsShown(Result):
     tags: dict[str, int]
     pending: int
     dead_lettered: int
+    dead_letters: int
     oldest: datetime | None
     newest: datetime | None
     embedding_model: str
@@ -165,6 +166,7 @@ def _memory_stats(arguments: StatsArguments, caller: Caller, services: Services)
             tags=dict(stats.tags),
             pending=stats.pending,
             dead_lettered=stats.dead_lettered,
+            dead_letters=stats.dead_letters,
             oldest=stats.oldest,
             newest=stats.newest,
             embedding_model=services.memories.space.model,
@@ -180,7 +182,8 @@ MEMORY_STATS = Tool(
     description=(
         "How many memories there are, the 20 commonest tags, the oldest and newest, how many requests wait for another "
         "attempt after one failed (pending; what was not tried yet is not counted) or were given up (dead_lettered), "
-        "the embedding model, and the space taken."
+        "how many messages are kept for the operator, given up or not to be read (dead_letters), the embedding model, "
+        "and the space taken."
     ),
     arguments=StatsArguments,
     result=StatsShown,
