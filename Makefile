@@ -53,9 +53,10 @@ lock:
 schema: install
 	$(BIN)/python -m infra.local.schema > infra/schema.sql.new && mv infra/schema.sql.new infra/schema.sql
 
-# The table of the deployment's variables, for reading.
-docs:
-	$(PYTHON) -m infra.deploy.variables > docs/variables.md
+# The table of the deployment's variables and the schema of the message, for reading.
+docs: install
+	$(BIN)/python -m infra.deploy.variables > docs/variables.md
+	$(BIN)/python -m mnemosyne.domain.message_schema > docs/message.v1.schema.json
 
 clean:
 	rm -rf .venv .venv-checkov .mypy_cache .ruff_cache .pytest_cache

@@ -60,7 +60,7 @@ BEGIN
         ON CONFLICT (namespace, request_id) DO UPDATE
         SET state = 'duplicate', memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
             error = EXCLUDED.error, source = EXCLUDED.source, key = EXCLUDED.key,
-            updated_at = now(), announced_at = NULL
+            updated_at = clock_timestamp(), announced_at = NULL
         WHERE i.state IN ('queued', 'failed', 'dead_lettered')
         RETURNING request_id, state, memory_id, attempts, error
     ), settled AS (
@@ -382,7 +382,8 @@ CREATE TABLE public.dead_letters (
     data bytea NOT NULL,
     attributes jsonb NOT NULL,
     cause text NOT NULL,
-    dead_lettered_at timestamp with time zone DEFAULT now() NOT NULL
+    dead_lettered_at timestamp with time zone DEFAULT now() NOT NULL,
+    lost boolean DEFAULT false NOT NULL
 );
 CREATE TABLE public.embedding_space (
     only_row boolean DEFAULT true NOT NULL,
@@ -401,7 +402,7 @@ CREATE TABLE public.ingest_requests (
     attempts integer DEFAULT 0 NOT NULL,
     error text,
     created_at timestamp with time zone DEFAULT now() NOT NULL,
-    updated_at timestamp with time zone DEFAULT now() NOT NULL,
+    updated_at timestamp with time zone DEFAULT clock_timestamp() NOT NULL,
     source text,
     key text,
     announced_at timestamp with time zone,

@@ -22,11 +22,13 @@ from mnemosyne.domain.memory import (
     Memory,
     MemoryChange,
     MemoryHead,
+    OutcomePosition,
     Rating,
     Stats,
     Unstored,
 )
 from mnemosyne.domain.message import decode
+from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.published import Published
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound, SpaceChanged, Unavailable
@@ -89,6 +91,19 @@ class FakeQueue:
         self.publish(message.namespace, message.requests)
 
 
+class FakeOutcomes:
+    """An OutcomeTopic in a list."""
+
+    def __init__(self) -> None:
+        self.told: list[Outcome] = []
+        self.away = False
+
+    def publish(self, outcomes: Sequence[Outcome]) -> None:
+        if self.away:
+            raise Unavailable("the topic did not accept a message")
+        self.told += outcomes
+
+
 class FakeClaim:
     """A claim on a FakeStore."""
 
@@ -118,6 +133,7 @@ class FakeClaim:
         self, request: IngestRequest, state: IngestState, memory_id: UUID, error: str | None = None
     ) -> IngestStatus:
         key = (self._namespace, request.request_id)
+        self._store.announced.discard(key)
         attempts = self._store.requests[key].attempts if key in self._store.requests else 0
         status = IngestStatus(
             request_id=request.request_id,
@@ -161,6 +177,7 @@ class FakeStore:
         self.counts: dict[UUID, tuple[int, int, int]] = {}
         self.requests: dict[tuple[str, UUID], IngestStatus] = {}
         self.locked: set[tuple[str, str]] = set()
+        self.announced: set[tuple[str, UUID]] = set()
         self.letters: dict[tuple[str, str], DeadLetter] = {}
         self.space = FAKE_SPACE
 
@@ -203,7 +220,8 @@ class FakeStore:
             )
 
     def keep(self, namespace: str, letter: DeadLetter) -> bool:
-        return self.letters.setdefault((namespace, letter.message_id), letter) is letter
+        kept = replace(letter, lost=True)
+        return self.letters.setdefault((namespace, letter.message_id), kept) is kept
 
     def bury(self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored]) -> bool:
         waiting = [one for one in given_up if self._waits(namespace, one.request_id)]
@@ -246,6 +264,28 @@ class FakeStore:
             if self._get(namespace, i):
                 known[i] = IngestStatus(request_id=i, state=IngestState.UNKNOWN, memory_id=i, error=error)
         return known
+
+    def outcomes(
+        self, namespace: str, limit: int, *, beyond: OutcomePosition, source: str | None = None
+    ) -> Sequence[IngestStatus]:
+        ended = [
+            one
+            for (n, _), one in self.requests.items()
+            if n == namespace and one.state is not IngestState.QUEUED and source in (None, _source(one))
+        ]
+        found = [one for one in ended if _outcome_key(one) > (beyond.updated_at, beyond.request_id)]
+        return sorted(found, key=_outcome_key)[:limit]
+
+    def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
+        known = [self.requests[namespace, i] for i in request_ids if (namespace, i) in self.requests]
+        return [
+            one
+            for one in known
+            if one.state is not IngestState.QUEUED and (namespace, one.request_id) not in self.announced
+        ]
+
+    def record_announced(self, namespace: str, request_ids: Sequence[UUID]) -> None:
+        self.announced |= {(namespace, one) for one in request_ids}
 
     def search(
         self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float
@@ -370,6 +410,14 @@ class FakeStore:
         return memory.title
 
 
+def _source(status: IngestStatus) -> str | None:
+    return status.origin.source if status.origin else None
+
+
+def _outcome_key(status: IngestStatus) -> tuple[datetime, UUID]:
+    return status.updated_at or NOW, status.request_id
+
+
 def _export_key(memory: Memory | ExportedMemory) -> tuple[datetime, str]:
     return memory.timestamp, memory.content_hash
 
@@ -407,6 +455,7 @@ class FakeServices:
         self.queue = FakeQueue()
         self.memories = FakeStore()
         self.embedder = FakeEmbedder()
+        self.outcome_topic: FakeOutcomes | None = None
 
     def clock(self) -> datetime:
         return NOW

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Generic, TypeVar
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
+from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, OutcomeTopic
 from mnemosyne.settings import Settings
 
 if TYPE_CHECKING:
@@ -44,6 +44,7 @@ class Backends:
         self._pool = _Once(lambda: _pool(settings))
         self._memories = _Once(lambda: _memories(settings, self._pool()))
         self._queue = _Once(lambda: _queue(settings))
+        self._outcome_topic = _Once(lambda: _outcome_topic(settings))
         self._embedders: dict[EmbeddingSpace, Embedder] = {}
         self._building = threading.Lock()
 
@@ -61,6 +62,11 @@ class Backends:
     def queue(self) -> IngestQueue:
         """Where `mcp` publishes."""
         return self._queue()
+
+    @property
+    def outcome_topic(self) -> OutcomeTopic | None:
+        """Where outcomes are told; None where the settings name no topic for them."""
+        return self._outcome_topic()
 
     @property
     def embedder(self) -> Embedder:
@@ -140,6 +146,14 @@ def _queue(settings: Settings) -> IngestQueue:
     from mnemosyne.adapters.pubsub import PubSubQueue
 
     return PubSubQueue(settings.topic)
+
+
+def _outcome_topic(settings: Settings) -> OutcomeTopic | None:
+    if not settings.outcome_topic:
+        return None
+    from mnemosyne.adapters.pubsub import PubSubOutcomes
+
+    return PubSubOutcomes(settings.outcome_topic)
 
 
 def embedding_space(settings: Settings) -> EmbeddingSpace:

@@ -16,10 +16,12 @@ from mnemosyne.domain.memory import (
     Memory,
     MemoryChange,
     MemoryHead,
+    OutcomePosition,
     Rating,
     Stats,
     Unstored,
 )
+from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
 
 if TYPE_CHECKING:  # 60 ms of a cold start, and only the embedders compute
@@ -127,6 +129,17 @@ class MemoryStore(Protocol):
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """What is known of each request; those not yet seen are absent."""
 
+    def outcomes(
+        self, namespace: str, limit: int, *, beyond: OutcomePosition, source: str | None = None
+    ) -> Sequence[IngestStatus]:
+        """Requests in a final state in the order they reached it, from beyond a position on; of one source, or all."""
+
+    def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
+        """Those of the requests that are in a final state of which their publisher has not been told."""
+
+    def record_announced(self, namespace: str, request_ids: Sequence[UUID]) -> None:
+        """Note that the publisher has been told of the requests' states."""
+
     @property
     def space(self) -> EmbeddingSpace:
         """The space that the memories are in, as far as known: a claim or search that finds another one says so."""
@@ -163,6 +176,13 @@ class MemoryStore(Protocol):
         """The namespace in figures."""
 
 
+class OutcomeTopic(Protocol):
+    """Where publishers are told what became of what they published."""
+
+    def publish(self, outcomes: Sequence[Outcome]) -> None:
+        """Return once all are durable; raises Unavailable where one is not: all may be published again."""
+
+
 class TokenVerifier(Protocol):
     """Tells what a signed token says, once it is sure that it may be believed."""
 
@@ -195,3 +215,11 @@ class Services(Protocol):
     @property
     def clock(self) -> Clock:
         """What time it is."""
+
+
+class SubscriberServices(Services, Protocol):
+    """What the functions that take pushes need beside."""
+
+    @property
+    def outcome_topic(self) -> OutcomeTopic | None:
+        """Where outcomes are told; None where they are not."""

@@ -36,6 +36,7 @@ class Settings(BaseModel):
     topic: str = Field(
         description="where accepted requests are published: projects/P/topics/T, or a local queue's file:///path"
     )
+    outcome_topic: str = Field("", description="where outcomes are told: projects/P/topics/T; empty: nowhere")
     embedder: Literal["gemini", "offline"] = Field("offline", description="which embedder turns text into vectors")
     embedding_model: str = Field("gemini-embedding-001", description="the Gemini model; the offline one is fixed")
     embedding_dimension: int = Field(
@@ -115,6 +116,11 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
     topic = given.get("topic", "")
     if topic and not _TOPIC.fullmatch(topic):
         yield f"MNEMOSYNE_TOPIC must be projects/P/topics/T or file:///path, got {topic!r}"
+    told = given.get("outcome_topic", "")
+    if told and not re.fullmatch(r"projects/[^/]+/topics/[^/]+", told):
+        yield f"MNEMOSYNE_OUTCOME_TOPIC must be projects/P/topics/T, got {told!r}"
+    if told and told == topic:
+        yield "MNEMOSYNE_OUTCOME_TOPIC must be another topic than MNEMOSYNE_TOPIC: outcomes would be ingested"
     collector = given.get("otel_exporter_otlp_endpoint", "")
     if collector and not collector.startswith(("http://", "https://")):
         yield f"OTEL_EXPORTER_OTLP_ENDPOINT must start with http:// or https://, got {collector!r}"

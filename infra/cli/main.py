@@ -6,6 +6,7 @@ from types import FrameType
 import click
 
 import mnemosyne
+from infra.cli.dead_letters import dead_letters
 from infra.cli.dev import dev
 from infra.cli.doctor import doctor
 from infra.cli.ending import on_end
@@ -13,6 +14,7 @@ from infra.cli.export import export
 from infra.cli.import_ import import_
 from infra.cli.keys import keys
 from infra.cli.migrate import migrate
+from infra.cli.outcomes import outcomes
 from infra.cli.redrive import redrive
 from infra.cli.reembed import reembed
 from infra.cli.stdio import stdio
@@ -25,12 +27,14 @@ def cli() -> None:
     """Mnemosyne: a remote semantic memory for AI agents."""
 
 
+cli.add_command(dead_letters)
 cli.add_command(dev)
 cli.add_command(doctor)
 cli.add_command(export)
 cli.add_command(import_)
 cli.add_command(keys)
 cli.add_command(migrate)
+cli.add_command(outcomes)
 cli.add_command(redrive)
 cli.add_command(reembed)
 cli.add_command(stdio)

@@ -5,29 +5,19 @@ from datetime import UTC, datetime, timedelta
 
 import click
 
+from infra.cli.durations import duration
 from infra.cli.target import DEFAULT_NAMESPACE, target
 from mnemosyne import bootstrap
 from mnemosyne.domain.memory import DeadLetter
 
-_UNITS = {"m": 60, "h": 3600, "d": 86_400}
-
-
-def _age(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
-    if value is None:
-        return None
-    number, unit = value[:-1], value[-1:]
-    if not (number.isascii() and number.isdigit() and len(number) <= 6) or unit not in _UNITS:
-        raise click.BadParameter(
-            f"must be a number of at most six digits and m, h or d, such as 90m, 12h or 7d; got {value!r}"
-        )
-    return timedelta(seconds=int(number) * _UNITS[unit])
-
 
 @click.command()
-@click.option("--younger-than", callback=_age, metavar="AGE", help="Only what was given up within 90m, 12h, 7d …")
-@click.option("--older-than", callback=_age, metavar="AGE", help="Only what was given up longer ago.")
+@click.option("--younger-than", callback=duration, metavar="AGE", help="Only what was given up within 90m, 12h, 7d …")
+@click.option("--older-than", callback=duration, metavar="AGE", help="Only what was given up longer ago.")
 @click.option("--cause", metavar="TEXT", help="Only where the cause contains this; case is ignored.")
 @click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories.")
+@click.option("--message-id", metavar="ID", help="Only this one.")
+@click.option("--into", metavar="NAMESPACE", help="Whose memories they become, where they are kept under no namespace.")
 @click.option("--dry-run", is_flag=True, help="Show what would be put back, and change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory.")
@@ -36,21 +26,30 @@ def redrive(
     older_than: timedelta | None,
     cause: str | None,
     namespace: str,
+    message_id: str | None,
+    into: str | None,
     dry_run: bool,
     as_json: bool,
     data_dir: str | None,
 ) -> None:
-    """Put dead letters back on the queue: all of them, or by age and cause."""
+    """Put dead letters back on the queue: all of them, or by age and cause.
+
+    `--namespace ""` is that of messages that name none: say with --into whose they are.
+    """
+    if not namespace and not into:
+        raise click.UsageError(
+            'with --namespace "" say --into NAMESPACE: messages that name none must become somebody\'s'
+        )
     with target(data_dir) as system:
         chosen = [
             letter
             for letter in system.memories.dead_letters(namespace)
-            if _is_chosen(letter, younger_than, older_than, cause)
+            if _is_chosen(letter, younger_than, older_than, cause) and message_id in (None, letter.message_id)
         ]
         for letter in chosen:
-            request_ids = bootstrap.carried(namespace, letter)
+            request_ids = bootstrap.carried(into or namespace, letter)
             if not dry_run:
-                bootstrap.redrive(namespace, letter, system)
+                bootstrap.redrive(namespace, letter, system, into=into)
             if not as_json:
                 when = f"{letter.dead_lettered_at:%Y-%m-%d %H:%M}"
                 click.echo(f"{letter.message_id}  {when}  {len(request_ids)} memories  {letter.cause}")

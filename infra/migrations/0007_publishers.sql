@@ -4,7 +4,12 @@
 ALTER TABLE ingest_requests
     ADD COLUMN source text,
     ADD COLUMN key text,
-    ADD COLUMN announced_at timestamptz;
+    ADD COLUMN announced_at timestamptz,
+    -- A request's transaction begins before its text is embedded: its beginning says little of when others see it.
+    ALTER COLUMN updated_at SET DEFAULT clock_timestamp();
+
+-- Whether something in the message has no other outcome than this.
+ALTER TABLE dead_letters ADD COLUMN lost boolean NOT NULL DEFAULT false;
 
 -- Outcomes in the order they came, and those of one source.
 CREATE INDEX ingest_requests_updated ON ingest_requests (namespace, updated_at, request_id);
@@ -78,7 +83,7 @@ BEGIN
         ON CONFLICT (namespace, request_id) DO UPDATE
         SET state = 'duplicate', memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
             error = EXCLUDED.error, source = EXCLUDED.source, key = EXCLUDED.key,
-            updated_at = now(), announced_at = NULL
+            updated_at = clock_timestamp(), announced_at = NULL
         WHERE i.state IN ('queued', 'failed', 'dead_lettered')
         RETURNING request_id, state, memory_id, attempts, error
     ), settled AS (

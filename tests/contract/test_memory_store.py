@@ -19,6 +19,7 @@ from mnemosyne.domain.memory import (
     ListPosition,
     MemoryChange,
     Origin,
+    OutcomePosition,
     Unstored,
 )
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery, TagMatch
@@ -419,6 +420,37 @@ def test_every_outcome_keeps_what_its_publisher_calls_it(memories: MemoryStore, 
             memories.bury("ns", _letter("1"), [_unstored(named, "given up")])
     status = memories.statuses("ns", [named.request_id])[named.request_id]
     assert (status.state, status.origin) == (state, Origin("crm/tickets", "4711"))
+
+
+def test_outcomes_come_page_by_page_each_once(memories: MemoryStore) -> None:
+    named = [replace(request(f"{n}"), origin=Origin("crm" if n % 2 else "wiki", f"{n}")) for n in range(7)]
+    for one in named:
+        _store(memories, one)
+    memories.record_attempt("ns", [_unstored(request("w"), "waiting")])
+    seen: list[UUID] = []
+    beyond = OutcomePosition(updated_at=NOW - timedelta(days=1))
+    while page := memories.outcomes("ns", 3, beyond=beyond):
+        seen += [one.request_id for one in page]
+        assert page[-1].updated_at
+        beyond = OutcomePosition(updated_at=page[-1].updated_at, request_id=page[-1].request_id)
+    assert sorted(seen) == sorted(one.request_id for one in named)
+    start = OutcomePosition(updated_at=NOW - timedelta(days=1))
+    found = memories.outcomes("ns", 100, beyond=start, source="crm")
+    assert {one.origin.key for one in found if one.origin} == {"1", "3", "5"}
+    assert memories.outcomes("other", 100, beyond=start) == []
+
+
+def test_an_outcome_is_unannounced_until_it_is_noted_and_anew_when_it_changes(memories: MemoryStore) -> None:
+    mended, waiting = request("a"), request("b")
+    memories.record_failures("ns", [_unstored(mended, "no good")])
+    memories.record_attempt("ns", [_unstored(waiting, "away")])
+    both = [mended.request_id, waiting.request_id]
+    assert [one.state for one in memories.unannounced("ns", both)] == [IngestState.FAILED]
+    memories.record_announced("ns", both)
+    assert memories.unannounced("ns", both) == []
+    _store(memories, mended, waiting)
+    assert {one.state for one in memories.unannounced("ns", both)} == {IngestState.STORED}
+    assert len(memories.unannounced("ns", both)) == 2
 
 
 def test_a_tag_that_spells_null_is_a_tag(memories: MemoryStore) -> None:

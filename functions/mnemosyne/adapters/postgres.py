@@ -34,6 +34,7 @@ from mnemosyne.domain.memory import (
     Memory,
     MemoryChange,
     MemoryHead,
+    OutcomePosition,
     Rating,
     Stats,
     Unstored,
@@ -119,7 +120,14 @@ class PostgresStore:
         with self._transaction(namespace) as session:
             rows = session.run(sql.DEAD_LETTERS, namespace=namespace)
         return [
-            DeadLetter(message_id=row[0], data=row[1], attributes=row[2], cause=row[3], dead_lettered_at=row[4])
+            DeadLetter(
+                message_id=row[0],
+                data=row[1],
+                attributes=row[2],
+                cause=row[3],
+                dead_lettered_at=row[4],
+                lost=row[5],
+            )
             for row in rows
         ]
 
@@ -138,6 +146,32 @@ class PostgresStore:
         with self._transaction(namespace) as session:
             rows = session.run(sql.STATUSES, namespace=namespace, request_ids=uuid_array(request_ids))
         return read_statuses(rows)
+
+    def outcomes(
+        self, namespace: str, limit: int, *, beyond: OutcomePosition, source: str | None = None
+    ) -> Sequence[IngestStatus]:
+        """Requests in a final state in the order they reached it, from beyond a position on."""
+        with self._transaction(namespace) as session:
+            rows = session.run(
+                sql.OUTCOMES,
+                namespace=namespace,
+                source=source,
+                beyond=beyond.updated_at,
+                beyond_id=beyond.request_id,
+                limit=limit,
+            )
+        return list(read_statuses(rows).values())
+
+    def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
+        """Those of the requests that are in a final state of which their publisher has not been told."""
+        with self._transaction(namespace) as session:
+            rows = session.run(sql.UNANNOUNCED, namespace=namespace, request_ids=uuid_array(request_ids))
+        return list(read_statuses(rows).values())
+
+    def record_announced(self, namespace: str, request_ids: Sequence[UUID]) -> None:
+        """Note that the publisher has been told of the requests' states."""
+        with self._transaction(namespace) as session:
+            session.run(sql.RECORD_ANNOUNCED, namespace=namespace, request_ids=uuid_array(request_ids))
 
     def search(
         self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float

@@ -1,4 +1,4 @@
-"""Publish accepted requests to a Pub/Sub topic with google-cloud-pubsub."""
+"""Publish accepted requests, and their outcomes, to Pub/Sub topics with google-cloud-pubsub."""
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
@@ -6,14 +6,15 @@ from typing import Any
 
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import encode
+from mnemosyne.domain.outcome import Outcome
 from mnemosyne.errors import Unavailable
 from mnemosyne.observability import current_trace
 
 PUBLISH_TIMEOUT_SECONDS = 20.0
 
 
-class PubSubQueue:
-    """The IngestQueue on a topic `projects/P/topics/T`; the client honours PUBSUB_EMULATOR_HOST itself."""
+class _Topic:
+    """A topic `projects/P/topics/T` to publish to; the client honours PUBSUB_EMULATOR_HOST itself."""
 
     def __init__(self, topic: str) -> None:
         self._topic = topic
@@ -26,6 +27,35 @@ class PubSubQueue:
             # One message a call and nothing to gain from waiting for company.
             batch_settings=pubsub_v1.types.BatchSettings(max_messages=100, max_latency=0.002)
         )
+
+    def _publish(self, messages: Sequence[tuple[bytes, Mapping[str, str]]]) -> None:
+        """Return once Pub/Sub has acknowledged every message; raises Unavailable where it has not in time."""
+        from concurrent.futures import TimeoutError as FutureTimeoutError
+
+        from google.api_core.exceptions import GoogleAPIError
+        from google.auth.exceptions import GoogleAuthError
+
+        try:
+            under_way = [
+                self._client.publish(self._topic, data, timeout=PUBLISH_TIMEOUT_SECONDS, **attributes)
+                for data, attributes in messages
+            ]
+            for one in under_way:
+                one.result(timeout=PUBLISH_TIMEOUT_SECONDS + 1)
+        except (GoogleAPIError, GoogleAuthError, FutureTimeoutError) as exc:
+            raise Unavailable(f"the topic {self._topic} did not accept a message ({type(exc).__name__})") from exc
+
+
+class PubSubOutcomes(_Topic):
+    """The OutcomeTopic on Pub/Sub."""
+
+    def publish(self, outcomes: Sequence[Outcome]) -> None:
+        """Return once Pub/Sub has acknowledged every event; raises Unavailable where it has not in time."""
+        self._publish([outcome.encode() for outcome in outcomes])
+
+
+class PubSubQueue(_Topic):
+    """The IngestQueue on Pub/Sub."""
 
     def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
         """Return once Pub/Sub has acknowledged the message; raises Unavailable where it has not in time."""
@@ -53,16 +83,7 @@ class PubSubQueue:
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
         """Return once Pub/Sub has acknowledged the message; raises Unavailable where it has not in time."""
-        from concurrent.futures import TimeoutError as FutureTimeoutError
-
-        from google.api_core.exceptions import GoogleAPIError
-        from google.auth.exceptions import GoogleAuthError
-
         try:
-            self._client.publish(self._topic, data, timeout=PUBLISH_TIMEOUT_SECONDS, **attributes).result(
-                timeout=PUBLISH_TIMEOUT_SECONDS + 1
-            )
-        except (GoogleAPIError, GoogleAuthError, FutureTimeoutError) as exc:
-            raise Unavailable(
-                f"the queue did not accept the request ({type(exc).__name__}); nothing was stored"
-            ) from exc
+            self._publish([(data, attributes)])
+        except Unavailable as exc:
+            raise Unavailable(f"the queue did not accept the request ({exc}); nothing was stored") from exc

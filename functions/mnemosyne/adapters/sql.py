@@ -55,7 +55,7 @@ WITH space AS (
     JOIN stored ON stored.id = request.memory_id
     ON CONFLICT (namespace, request_id) DO UPDATE
     SET state = EXCLUDED.state, memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1, error = NULL,
-        source = EXCLUDED.source, key = EXCLUDED.key, updated_at = now(), announced_at = NULL
+        source = EXCLUDED.source, key = EXCLUDED.key, updated_at = clock_timestamp(), announced_at = NULL
     RETURNING request_id, state, memory_id, attempts, error
 )
 SELECT CAST(json_build_object('model', model, 'dimension', dimension, 'recorded',
@@ -76,14 +76,14 @@ SELECT DISTINCT ON (request.request_id)
 FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, error text, source text, key text)
 ON CONFLICT (namespace, request_id) DO UPDATE
 SET state = EXCLUDED.state, attempts = i.attempts + 1, error = EXCLUDED.error,
-    source = coalesce(EXCLUDED.source, i.source), key = coalesce(EXCLUDED.key, i.key), updated_at = now()
+    source = coalesce(EXCLUDED.source, i.source), key = coalesce(EXCLUDED.key, i.key), updated_at = clock_timestamp()
 WHERE i.state = 'queued'
 """
 
 KEEP: Final = """
-INSERT INTO dead_letters (namespace, message_id, data, attributes, cause)
+INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
 VALUES (CAST(:namespace AS text), CAST(:message_id AS text), CAST(:data AS bytea), CAST(:attributes AS jsonb),
-    CAST(:cause AS text))
+    CAST(:cause AS text), true)
 ON CONFLICT (namespace, message_id) DO NOTHING
 RETURNING message_id
 """
@@ -96,7 +96,7 @@ WITH recorded AS (
         request.request_id, CAST(:namespace AS text), 'dead_lettered', 0, request.error, request.source, request.key
     FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, error text, source text, key text)
     ON CONFLICT (namespace, request_id) DO UPDATE
-    SET state = 'dead_lettered', error = coalesce(i.error, EXCLUDED.error), updated_at = now()
+    SET state = 'dead_lettered', error = coalesce(i.error, EXCLUDED.error), updated_at = clock_timestamp()
     WHERE i.state = 'queued'
     RETURNING error
 )
@@ -109,7 +109,7 @@ RETURNING message_id
 """
 
 DEAD_LETTERS: Final = """
-SELECT message_id, data, attributes, cause, dead_lettered_at
+SELECT message_id, data, attributes, cause, dead_lettered_at, lost
 FROM dead_letters
 WHERE namespace = :namespace
 ORDER BY dead_lettered_at, message_id
@@ -117,7 +117,7 @@ ORDER BY dead_lettered_at, message_id
 
 REVIVE: Final = """
 UPDATE ingest_requests
-SET state = 'queued', updated_at = now(), announced_at = NULL
+SET state = 'queued', updated_at = clock_timestamp(), announced_at = NULL
 WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state = 'dead_lettered'
 """
 
@@ -132,6 +132,29 @@ UNION ALL
 SELECT id, 'unknown', id, 0, 'this is the id of a memory, not of a request: get_memory reads it', NULL, NULL, NULL
 FROM memories
 WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
+"""
+
+# Outcomes in the order they came, from beyond one on.
+OUTCOMES: Final = """
+SELECT request_id, state, memory_id, attempts, error, updated_at, source, key
+FROM ingest_requests
+WHERE namespace = :namespace AND state <> 'queued' AND (CAST(:source AS text) IS NULL OR source = CAST(:source AS text))
+    AND (updated_at, request_id) > (CAST(:beyond AS timestamptz), CAST(:beyond_id AS uuid))
+ORDER BY updated_at, request_id
+LIMIT CAST(:limit AS integer)
+"""
+
+UNANNOUNCED: Final = """
+SELECT request_id, state, memory_id, attempts, error, updated_at, source, key
+FROM ingest_requests
+WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state <> 'queued'
+    AND announced_at IS NULL
+"""
+
+RECORD_ANNOUNCED: Final = """
+UPDATE ingest_requests
+SET announced_at = now()
+WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state <> 'queued'
 """
 
 # Confined by its first argument: see the migration for why it does not lean on row-level security.

@@ -16,6 +16,9 @@ CONTENT_LIMIT = 100_000
 BATCH_LIMIT = 100
 """Memories of one message, at most."""
 
+NO_REQUEST = UUID(int=0)
+"""Before every request's id."""
+
 Metadata = Mapping[str, Any]
 
 
@@ -125,6 +128,16 @@ class DeadLetter:
     attributes: Mapping[str, str]
     cause: str
     dead_lettered_at: datetime
+    lost: bool = False
+    """Whether something in it has no other outcome than this."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutcomePosition:
+    """Where outcomes go on: after this one."""
+
+    updated_at: datetime
+    request_id: UUID = NO_REQUEST
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -13,7 +13,7 @@ import orjson
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, Origin, Unstored
-from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Name, Tags, Title, parse
+from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Name, Tags, Title, parse, uuid
 from mnemosyne.domain.published import NAMESPACE_CHARACTERS, Published, Unwrapped, storable_name, unwrap
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import derived_id
@@ -28,7 +28,7 @@ _TRANSPORT = "//pubsub.googleapis.com/"
 
 def _numbered(value: object) -> object:
     """A key as text: warehouses number their rows."""
-    return str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    return storable_name(value) or value if isinstance(value, int | float) else value
 
 
 class PublishedMemory(Input):
@@ -141,11 +141,8 @@ def decode(message: Published, *, only: str | None = None) -> IngestMessage:
 
 def _version(given: object) -> int:
     """The schema's version, of which none named is the first; 0 where it is no number."""
-    try:
-        number = SCHEMA_VERSION if given is None else float(str(given))
-        return int(number) if number == int(number) and not isinstance(given, bool) else 0
-    except (ValueError, OverflowError):
-        return 0
+    number = storable_name(SCHEMA_VERSION if given is None else given)
+    return int(number) if number.isascii() and number.isdigit() and number == str(int(number)) else 0
 
 
 @dataclass(frozen=True)
@@ -180,11 +177,14 @@ def _named(item: Any, index: int, unwrapped: Unwrapped, message: Published) -> _
         problem = f"memories must have at most {BATCH_LIMIT} items, and this is number {index + 1:,}"
     source, key = storable_name(fields.get("source")) or unwrapped.source, storable_name(fields.get("key"))
     origin = Origin(source, key) if source and key else None
-    if isinstance(fields.get("request_id"), str):
+    if fields.get("request_id") is not None:
         try:
-            return _Named(item, UUID(fields["request_id"]), origin, problem)
+            given = uuid(fields["request_id"])
         except ValueError:
-            origin, key = None, ""  # the rules of input say what is wrong with it
+            given = None
+        if isinstance(given, UUID):
+            return _Named(item, given, origin, problem)
+        origin, key = None, ""  # the rules of input say what is wrong with it
     place = "" if unwrapped.body is item else f"#{index}"
     if not origin and unwrapped.source and unwrapped.key:
         origin = Origin(unwrapped.source, f"{unwrapped.key}{place}")

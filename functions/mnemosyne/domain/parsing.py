@@ -5,6 +5,7 @@ Pure. The one place where the rules of input are stated; tools and messages shar
 
 import json
 import math
+import re
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
@@ -24,6 +25,8 @@ NAME_LIMIT = 500
 """Characters of a source or a key, at most."""
 
 _SHOWN = 80
+# What UUID() takes beside these, such as underscores and digits of other scripts, nobody means.
+_UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 
 
 def storable(text: str) -> str:
@@ -81,8 +84,8 @@ def _check_json(value: object, depth: int) -> None:
             _check_json(item, depth + 1)
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"must hold finite numbers, got {value}")
-    elif isinstance(value, int | float) and not -(2**63) <= value < 2**64:
-        # A float of that size has no fraction, and comes back as the integer it is.
+    elif isinstance(value, int | float) and not -(2**63) - isinstance(value, int) < value < 2**64:
+        # A float of that size has no fraction and comes back as an integer, or was one before it was read.
         raise ValueError("must hold numbers of at most 64 bits; send a larger one as a string")
     elif value is not None and not isinstance(value, int | float):
         raise ValueError(f"must hold what JSON has, got {_show(value)}")
@@ -91,10 +94,9 @@ def _check_json(value: object, depth: int) -> None:
 def uuid(value: object) -> object:
     """The UUID that a string spells; anything but a string as it is, for the type to judge."""
     if isinstance(value, str):
-        try:
-            return UUID(value)
-        except ValueError:
-            raise ValueError(f"must be a UUID such as 0192f3a4-…, got {_show(value)}") from None
+        if not _UUID.fullmatch(value):
+            raise ValueError(f"must be a UUID such as 0192f3a4-…, got {_show(value)}")
+        return UUID(value)
     return value
 
 

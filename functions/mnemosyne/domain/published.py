@@ -2,7 +2,9 @@
 
 import base64
 import json
+import math
 import re
+import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
@@ -13,6 +15,7 @@ import orjson
 
 from mnemosyne.domain.parsing import NAME_LIMIT, surrogate
 from mnemosyne.errors import InvalidRequest
+from mnemosyne.ids import derived_id
 
 NAMESPACE_CHARACTERS = 300
 DEAD_LETTER_ATTRIBUTES = "CloudPubSubDeadLetter"
@@ -49,7 +52,7 @@ class Published:
         return kept | ({FIRST_PUBLISHED: self.first_published} if self.first_published else {})
 
     def visible_request_ids(self) -> list[UUID]:
-        """The request ids that can be seen in data which is no JSON, and in the attribute: they are answered for."""
+        """The request ids that can be seen of data which cannot be read, in it and in attributes: all are answered."""
         seen = [found.decode() for found in _REQUEST_ID.findall(self.data)]
         ids: dict[UUID, None] = {}
         for one in [*seen, self.attributes.get("request_id", "")]:
@@ -57,6 +60,9 @@ class Published:
                 ids[UUID(one)] = None
             except ValueError:
                 continue
+        source, key = (storable_name(self.attributes.get(name)) for name in ("source", "key"))
+        if source and key:
+            ids[derived_id(source, key)] = None
         return list(ids)
 
 
@@ -123,7 +129,9 @@ def _first_name(*given: object) -> str:
 
 def storable_name(value: object, *, characters: int = NAME_LIMIT) -> str:
     """The text, or the number as text, where it can name something; else empty."""
-    text = str(value) if isinstance(value, int) and not isinstance(value, bool) else value
+    text = value
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        text = str(int(value)) if float(value).is_integer() else ""
     if not isinstance(text, str) or not text.strip() or len(text) > characters:
         return ""
     return "" if "\x00" in text or surrogate(text) else text
@@ -147,11 +155,16 @@ def _json(data: bytes) -> Any:
         pass
     try:
         # Takes what orjson does not: lone surrogates, bytes that are no UTF-8, NaN, a byte order mark.
-        return json.loads(data.decode("utf-8-sig", errors="surrogateescape"))
+        return json.loads(data.decode("utf-8-sig", errors="surrogateescape"), parse_int=_integer)
     except RecursionError as exc:
         raise InvalidRequest("message data must be JSON that is nested less deeply") from exc
     except ValueError as exc:
         raise InvalidRequest(f"message data must be JSON: {exc}") from exc
+
+
+def _integer(digits: str) -> int | float:
+    """The integer, or infinity where Python would refuse to read so many digits, and all around them."""
+    return int(digits) if len(digits) < sys.int_info.default_max_str_digits else math.inf
 
 
 def _kind(value: object) -> str:

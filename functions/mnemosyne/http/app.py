@@ -1,4 +1,4 @@
-"""The `mcp` function's HTTP surface: `/mcp` in both protocol eras, and `/health`."""
+"""The `mcp` function's HTTP surface: `/mcp` in both protocol eras, `/health`, and the topic's contract."""
 
 from collections.abc import Callable
 from typing import Any
@@ -12,9 +12,13 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from mnemosyne.domain.health import Check
+from mnemosyne.domain.message_schema import message_schema
 from mnemosyne.http.access import METADATA_PATH, Access
 from mnemosyne.http.edge import BODY_BYTES, MCP_PATH, McpEdge
 from mnemosyne.http.health import health_routes
+
+SCHEMA_PATH = "/schemas/message.v1.json"
+"""The contract of the topic; the copy in docs is the same."""
 
 
 def build_app(
@@ -47,6 +51,9 @@ def build_app(
     async def metadata(request: Request) -> Response:
         return access.metadata(request)
 
+    async def schema(request: Request) -> Response:
+        return JSONResponse(message_schema(), media_type="application/schema+json")
+
     app = server.streamable_http_app(
         streamable_http_path=MCP_PATH,
         stateless_http=True,
@@ -57,6 +64,7 @@ def build_app(
         ),
         custom_starlette_routes=[
             *health_routes(health),
+            Route(SCHEMA_PATH, schema, methods=["GET"]),
             Route(METADATA_PATH, metadata, methods=["GET"]),
             Route(f"{METADATA_PATH}{MCP_PATH}", metadata, methods=["GET"]),
         ],

@@ -26,8 +26,8 @@ from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest, Misconfigured, Unauthorized, Unavailable
 from mnemosyne.http.health import health_routes
 from mnemosyne.observability import EventLog, milliseconds, trace
-from mnemosyne.ports import Services
-from mnemosyne.service import ingest
+from mnemosyne.ports import SubscriberServices
+from mnemosyne.service import ingest, outcomes
 from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
 
 log = EventLog(__name__)
@@ -79,12 +79,12 @@ class Push:
         )
 
 
-Handler = Callable[[Push, Services], None]
+Handler = Callable[[Push, SubscriberServices], None]
 
 
 def build_app(
     handle: Handler,
-    services: Services,
+    services: SubscriberServices,
     *,
     threads: int,
     warm: Callable[[], None],
@@ -122,26 +122,39 @@ def build_app(
     return app
 
 
-def store(push: Push, services: Services) -> None:
+def store(push: Push, services: SubscriberServices) -> None:
     """`ingest`: store what the message carries; what can never be stored fails, or is kept as a dead letter."""
     message = push.decoded()
     lost = message.lost
     if message.namespace:
         stored = ingest.store(message, memories=services.memories, embedder=services.embedder)
         lost = "; ".join(filter(None, [lost, stored.lost]))
-    if lost:
-        ingest.keep(message.namespace, push.letter(lost), memories=services.memories)
+    _conclude(push, message, push.letter(lost) if lost else None, services)
 
 
-def bury(push: Push, services: Services) -> None:
+def bury(push: Push, services: SubscriberServices) -> None:
     """`dead_letter`: keep what could not be ingested, and record it."""
     message = push.decoded()
     count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
     letter = push.letter(message.postponed or message.lost or f"given up after {count} deliveries")
     if message.request_ids:
         ingest.bury(message.namespace, letter, message, memories=services.memories)
-    if message.lost:
+    _conclude(push, message, letter if message.lost else None, services)
+
+
+def _conclude(push: Push, message: IngestMessage, letter: DeadLetter | None, services: SubscriberServices) -> None:
+    """Keep the message where something in it is lost otherwise, and tell its publisher of every outcome."""
+    if letter:
         ingest.keep(message.namespace, letter, memories=services.memories)
+    if services.outcome_topic:
+        outcomes.announce(
+            message.namespace,
+            message.request_ids,
+            message_id=push.message.message_id,
+            letter=letter,
+            memories=services.memories,
+            topic=services.outcome_topic,
+        )
 
 
 def _only(path: str) -> str | None:
@@ -149,7 +162,7 @@ def _only(path: str) -> str | None:
     return path.removeprefix(_NAMESPACE_PATH) if path.startswith(_NAMESPACE_PATH) else None
 
 
-def _answer(handle: Handler, body: bytes, only: str | None, services: Services) -> Response:
+def _answer(handle: Handler, body: bytes, only: str | None, services: SubscriberServices) -> Response:
     try:
         push = _push(body, only)
     except InvalidRequest as exc:

@@ -8,10 +8,11 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.memory import IngestState, Origin
 from mnemosyne.domain.message import encode
-from mnemosyne.http.push import build_app, store
-from tests.fakes import FakeServices, request
+from mnemosyne.http.push import build_app, bury, store
+from mnemosyne.ids import new_id
+from tests.fakes import FakeOutcomes, FakeServices, request
 
 
 @pytest.fixture
@@ -98,3 +99,80 @@ def test_a_namespace_that_cannot_be_is_a_permanent_fault(client: TestClient, ser
     data, attributes = encode("ns", [request("a")], "")
     assert client.post("/", json=_envelope(data, {**attributes, "namespace": "a\x00"})).status_code == 204
     assert services.memories.memories == {}
+    assert [letter.message_id for letter in services.memories.dead_letters("")] == ["1"]
+
+
+def test_what_cannot_be_read_is_kept_under_its_message_id_and_counted(
+    client: TestClient, services: FakeServices
+) -> None:
+    for _ in range(2):  # redelivered, it is kept once
+        assert client.post("/", json=_envelope(b"not json", {"namespace": "ns"})).status_code == 204
+    (letter,) = services.memories.dead_letters("ns")
+    assert (letter.message_id, letter.data, letter.lost) == ("1", b"not json", True)
+    assert "message data must be JSON" in letter.cause
+    assert services.memories.stats("ns").dead_letters == 1
+
+
+def test_a_subscription_of_one_namespace_stores_there_and_nowhere_else(
+    client: TestClient, services: FakeServices
+) -> None:
+    memory = {"content": "green tea", "timestamp": "2026-05-20T12:00:00Z"}
+    for attributes in ({}, {"namespace": "a/b c"}, {"namespace": "theirs"}):
+        data = json.dumps({**memory, "title": str(attributes)}).encode()
+        assert client.post("/namespaces/a%2Fb%20c", json=_envelope(data, attributes)).status_code == 204
+    assert {namespace for namespace, _ in services.memories.requests} == {"a/b c"}
+    states = [status.state for status in services.memories.requests.values()]
+    assert sorted(states) == [IngestState.DUPLICATE, IngestState.FAILED, IngestState.STORED]
+
+
+def test_a_newer_message_is_redelivered_until_it_is_given_up(client: TestClient, services: FakeServices) -> None:
+    newer = {"schema_version": 2, "request_id": str(new_id()), "content": "x", "timestamp": "2026-05-20T12:00:00Z"}
+    body = _envelope(json.dumps(newer).encode(), {"namespace": "ns"})
+    assert client.post("/", json=body).status_code == 503
+    (status,) = services.memories.requests.values()
+    assert (status.state, status.error) == (
+        IngestState.QUEUED,
+        "schema_version 2 is newer than this reader, which knows 1",
+    )
+    with TestClient(
+        build_app(bury, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
+    ) as end:
+        assert end.post("/", json=body).status_code == 204
+    (status,) = services.memories.requests.values()
+    assert status.state is IngestState.DEAD_LETTERED
+    assert [letter.data for letter in services.memories.dead_letters("ns")] == [json.dumps(newer).encode()]
+
+
+def test_each_outcome_is_told_once_however_often_it_is_delivered(client: TestClient, services: FakeServices) -> None:
+    services.outcome_topic = FakeOutcomes()
+    good, bad = request("a", origin=Origin("crm", "4711")), {"request_id": str(new_id()), "content": ""}
+    data = json.loads(encode("ns", [good], "")[0])
+    data["memories"].append(bad)
+    for _ in range(20):
+        assert client.post("/", json=_envelope(json.dumps(data).encode(), {"namespace": "ns"})).status_code == 204
+    told = [json.loads(outcome.encode()[0]) for outcome in services.outcome_topic.told]
+    assert [(one["state"], one["key"], one["message_id"]) for one in told] == [
+        ("stored", "4711", "1"),
+        ("failed", None, "1"),
+    ]
+
+
+def test_an_outcome_that_could_not_be_told_is_told_by_the_next_delivery(
+    client: TestClient, services: FakeServices
+) -> None:
+    services.outcome_topic = FakeOutcomes()
+    services.outcome_topic.away = True
+    body = _envelope(*encode("ns", [request("a")], ""))
+    assert client.post("/", json=body).status_code == 503
+    services.outcome_topic.away = False
+    assert client.post("/", json=body).status_code == 204
+    assert [outcome.state for outcome in services.outcome_topic.told] == [IngestState.STORED]
+
+
+def test_what_has_no_request_is_told_under_its_message_id(client: TestClient, services: FakeServices) -> None:
+    services.outcome_topic = FakeOutcomes()
+    client.post("/", json=_envelope(b"not json", {"namespace": "ns"}))
+    (outcome,) = services.outcome_topic.told
+    data, attributes = outcome.encode()
+    assert attributes["ce-id"] == "1/dead_lettered"
+    assert json.loads(data)["request_id"] is None

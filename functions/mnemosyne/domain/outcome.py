@@ -1,0 +1,64 @@
+"""What a publisher is told of what it published, as a CloudEvent. Pure."""
+
+from dataclasses import dataclass
+from typing import Self
+
+import orjson
+
+from mnemosyne.domain.memory import DeadLetter, IngestState, IngestStatus
+from mnemosyne.domain.time_window import rfc3339
+
+EVENT_TYPE = "mnemosyne.ingest.outcome.v1"
+ATTRIBUTE_BYTES = 1024
+"""Of one attribute's value, at most: https://cloud.google.com/pubsub/quotas#resource_limits."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Outcome:
+    """The final state of a request; or of a message, where something in it has no request."""
+
+    namespace: str
+    message_id: str
+    """Of the delivery that the outcome was told of."""
+    status: IngestStatus | None
+    letter: DeadLetter | None = None
+
+    @classmethod
+    def of_letter(cls, namespace: str, letter: DeadLetter) -> Self:
+        """The outcome of a message that is kept whole."""
+        return cls(namespace=namespace, message_id=letter.message_id, status=None, letter=letter)
+
+    @property
+    def state(self) -> IngestState:
+        """The final state."""
+        return self.status.state if self.status else IngestState.DEAD_LETTERED
+
+    def encode(self) -> tuple[bytes, dict[str, str]]:
+        """The event in binary mode: data and attributes; told twice, it has the same `ce-id`."""
+        status, letter = self.status, self.letter
+        at = rfc3339(status.updated_at if status else letter.dead_lettered_at if letter else None)
+        origin = status.origin if status else None
+        data = {
+            "namespace": self.namespace,
+            "state": self.state.value,
+            "request_id": status.request_id if status else None,
+            "memory_id": status.memory_id if status else None,
+            "message_id": self.message_id,
+            "source": origin.source if origin else None,
+            "key": origin.key if origin else None,
+            "error": status.error if status else letter.cause if letter else None,
+            "updated_at": at,
+        }
+        attributes = {
+            "ce-specversion": "1.0",
+            "ce-id": f"{status.request_id if status else self.message_id}/{self.state}",
+            "ce-source": "//mnemosyne",
+            "ce-type": EVENT_TYPE,
+            "ce-time": at,
+            "content-type": "application/json",
+            "namespace": self.namespace,
+            "state": self.state.value,
+            "request_id": str(status.request_id) if status else None,
+        }
+        fitting = {name: one for name, one in attributes.items() if one and len(one.encode()) <= ATTRIBUTE_BYTES}
+        return orjson.dumps(data), fitting

@@ -1,0 +1,38 @@
+"""Tell publishers what became of what they published."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.outcome import Outcome
+from mnemosyne.observability import EventLog
+from mnemosyne.ports import MemoryStore, OutcomeTopic
+
+log = EventLog(__name__)
+
+
+def announce(
+    namespace: str,
+    request_ids: Sequence[UUID],
+    *,
+    message_id: str,
+    letter: DeadLetter | None = None,
+    memories: MemoryStore,
+    topic: OutcomeTopic,
+) -> None:
+    """Publish the outcome of each request that has reached one and was not told yet; and of a message kept whole.
+
+    To be called before the message is acknowledged: what goes wrong is made good by its redelivery, and no outcome is
+    left untold. Between publishing and noting it an event may be published twice, under the same id.
+    Raises Unavailable.
+    """
+    waiting = memories.unannounced(namespace, request_ids) if request_ids else []
+    told = [Outcome(namespace=namespace, message_id=message_id, status=status) for status in waiting]
+    if letter:
+        told.append(Outcome.of_letter(namespace, letter))
+    if not told:
+        return
+    topic.publish(told)
+    if waiting:
+        memories.record_announced(namespace, [status.request_id for status in waiting])
+    log.info("outcomes_announced", namespace=namespace, message_id=message_id, count=len(told))

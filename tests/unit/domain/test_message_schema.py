@@ -1,0 +1,129 @@
+"""The published contract: its schema and its reader agree, and the copy for reading is the schema."""
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+
+from mnemosyne.domain.message import decode
+from mnemosyne.domain.message_schema import message_schema
+from mnemosyne.domain.published import Published
+from mnemosyne.ids import new_id
+
+VALIDATOR = jsonschema.Draft202012Validator(message_schema())
+# Where a source is needed beside a key, the attribute is one: a schema of the data cannot say so.
+ATTRIBUTES = {"namespace": "ns", "source": "test"}
+TEXTS = ["tea", "é🜚", " ", "", "\x00", "a\x00b", "\u2003", "\ufeff", "\x1c", "\x85", "x" * 100, "x" * 101, "x" * 501]
+WHENS = [
+    "2026-05-20T12:00:00Z", "2026-05-20t12:00:00z", "2026-05-20 12:00:00+02:00", "2026-05-20T12:00:00.123456789Z",
+    "2026-05-20T12:00:00", "2026-02-29T12:00:00Z", "2024-02-29T12:00:00Z", "1900-02-29T00:00:00Z",
+    "2000-02-29T00:00:00Z", "2026-04-31T00:00:00Z", "2026-05-20T24:00:00Z", "2026-05-20T23:59:60Z",
+    "0000-01-01T00:00:00Z", "2026-05-20T12:00:00Z\n", "2026-05-20", "", "2026-05-20T12:00:00+24:00",
+    "٢٠٢٦-05-20T12:00:00Z", "20260520T120000Z",
+]  # fmt: skip
+ODD: list[Any] = [None, True, False, 0, 1, -1, 1.0, 1.5, 2**64, 2**64 - 1, -(2**63), -(2**63) - 1, 1e300, "", [], {}]
+FIELDS = ("content", "timestamp", "title", "tags", "metadata", "request_id", "source", "key")
+
+
+def _json(pick: random.Random, depth: int = 0) -> Any:
+    if depth > 3 or pick.random() < 0.6:
+        return pick.choice([*ODD, *TEXTS])
+    if pick.random() < 0.5:
+        return [_json(pick, depth + 1) for _ in range(pick.randrange(3))]
+    return {pick.choice(TEXTS): _json(pick, depth + 1) for _ in range(pick.randrange(3))}
+
+
+def _memory(pick: random.Random) -> dict[str, Any]:
+    """A memory that fits, with some of the optional fields."""
+    memory: dict[str, Any] = {"content": "tea " + str(pick.random()), "timestamp": pick.choice(WHENS[:4])}
+    optional: dict[str, Callable[[], Any]] = {
+        "title": lambda: pick.choice(["Tea", None, "é🜚"]),
+        "tags": lambda: pick.choice([None, [], ["a", "B"], ["x"] * 50]),
+        "metadata": lambda: pick.choice([None, {}, {"k": [1, 2.5, None, {"z": True}]}]),
+        "request_id": lambda: pick.choice([None, str(new_id()), new_id().hex, str(new_id()).upper()]),
+        "source": lambda: pick.choice([None, "crm", "https://crm.example/tickets"]),
+        "key": lambda: pick.choice([None, str(pick.random()), pick.randrange(10**9)]),
+        "importance": lambda: pick.choice(ODD),
+    }
+    return memory | {name: make() for name, make in optional.items() if pick.random() < 0.4}
+
+
+def _mutated(pick: random.Random, memory: dict[str, Any]) -> Any:
+    """The memory with one thing about it that may be wrong."""
+    if pick.random() < 0.05:
+        return _json(pick)
+    field = pick.choice(FIELDS)
+    changed = dict(memory)
+    if pick.random() < 0.1:
+        changed.pop(field, None)
+    elif field == "timestamp" and pick.random() < 0.8:
+        when = list(pick.choice(WHENS))
+        if when and pick.random() < 0.5:
+            when[pick.randrange(len(when))] = pick.choice("0123456789TZ:-+ .")
+        changed[field] = "".join(when)
+    elif field == "tags":
+        changed[field] = pick.choice([["x"] * 51, [pick.choice(TEXTS)], [pick.choice(ODD)], "a, b"])
+    elif field == "metadata":
+        changed[field] = {"k": _json(pick)} if pick.random() < 0.8 else _json(pick)
+    else:
+        changed[field] = pick.choice([*TEXTS, *ODD])
+    return changed
+
+
+def _body(pick: random.Random) -> Any:
+    memories: list[Any] = [_memory(pick) for _ in range(pick.choice([1, 1, 1, 2, 3]))]
+    if pick.random() < 0.6:
+        place = pick.randrange(len(memories))
+        memories[place] = _mutated(pick, memories[place])
+    said: dict[str, Any] = {}
+    if pick.random() < 0.2:
+        said["schema_version"] = pick.choice([1, "1", 1.0, None, 0, "one", 1.5, True, "01", 2])
+    if pick.random() < 0.2:
+        said["namespace"] = pick.choice(["ns", None, "", 5, " "])
+    if len(memories) == 1 and pick.random() < 0.5:
+        return {**memories[0], **said} if isinstance(memories[0], dict) else memories[0]
+    if pick.random() < 0.03:
+        several: Any = pick.choice([[], None, memories * 101, {"0": memories}])
+        return {"memories": several, **said}
+    return {"memories": memories, **said, **({"source": pick.choice(["crm", 5, ""])} if pick.random() < 0.2 else {})}
+
+
+def _stores_all(body: Any) -> bool:
+    data = json.dumps(body).encode()
+    message = decode(Published(message_id="1", data=data, attributes=ATTRIBUTES))
+    return bool(message.requests) and not (message.rejected or message.lost or message.postponed)
+
+
+def test_schema_and_reader_agree_on_ten_thousand_messages_valid_and_mutated() -> None:
+    pick = random.Random(20261122)
+    counts = {True: 0, False: 0}
+    for _ in range(10_000):
+        body = _body(pick)
+        fits = VALIDATOR.is_valid(body)
+        assert fits == _stores_all(body), (fits, body)
+        counts[fits] += 1
+    assert min(counts.values()) > 3_000, counts
+
+
+@pytest.mark.parametrize(
+    ("pattern", "text"),
+    [
+        ("timestamp", "2026-05-20T12:00:00Z"),
+        ("request_id", "0192f3a4-0000-7000-8000-000000000000"),
+    ],
+)
+def test_an_example_of_the_contract_fits_it(pattern: str, text: str) -> None:
+    assert VALIDATOR.is_valid({"content": "tea", "timestamp": "2026-05-20T12:00:00Z", pattern: text})
+
+
+def test_the_schema_is_one() -> None:
+    jsonschema.Draft202012Validator.check_schema(message_schema())
+
+
+def test_the_schema_in_docs_is_this_one() -> None:
+    shown = Path(__file__).parents[3] / "docs" / "message.v1.schema.json"
+    assert json.loads(shown.read_text()) == message_schema(), "make docs writes it anew"
