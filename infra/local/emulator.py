@@ -2,6 +2,8 @@
 
 from contextlib import suppress
 
+import httpx
+
 from mnemosyne.errors import Misconfigured
 
 PROJECT = "mnemosyne-local"
@@ -11,6 +13,21 @@ DEAD_LETTER_TOPIC = f"projects/{PROJECT}/topics/dead-letter"
 DEAD_LETTER_SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/dead-letter"
 ACK_DEADLINE_SECONDS = 60
 MAX_DELIVERY_ATTEMPTS = 20
+
+
+def is_served(host: str) -> bool:
+    """Whether the push subscription on the emulator at `host` leads to a function that lives."""
+    from google.api_core.exceptions import GoogleAPIError
+    from google.cloud import pubsub_v1
+
+    subscriber = pubsub_v1.SubscriberClient()
+    try:
+        known = subscriber.get_subscription(subscription=SUBSCRIPTION, timeout=10)
+        return httpx.get(f"{known.push_config.push_endpoint}/health", timeout=5, trust_env=False).status_code == 200
+    except (GoogleAPIError, httpx.HTTPError, httpx.InvalidURL):
+        return False
+    finally:
+        subscriber.close()
 
 
 def prepare(

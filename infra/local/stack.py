@@ -120,6 +120,9 @@ def storing(directory: DataDir) -> Iterator[Settings]:
     with ExitStack() as exits:
         server = exits.enter_context(database(directory))
         variables = environment(directory, server)
+        if _is_served(directory):
+            yield Settings.from_environment({**os.environ, **variables})
+            return
         ingest, dead_letter = _subscribers(directory, variables)
         _start((ingest, dead_letter), exits)
         _deliver(directory, ingest, dead_letter, exits)
@@ -130,6 +133,24 @@ def storing(directory: DataDir) -> Iterator[Settings]:
         exits.callback(watching.join)
         exits.callback(stopping.set)
         yield Settings.from_environment({**os.environ, **variables})
+
+
+def _is_served(directory: DataDir) -> bool:
+    """Whether a `dev` on this directory stores what the emulator delivers: its subscription is left alone then.
+
+    Raises Misconfigured where the emulator delivers to another system.
+    """
+    host = os.environ.get("PUBSUB_EMULATOR_HOST")
+    if not host or not emulator.is_served(host):
+        return False
+    lock = fasteners.InterProcessLock(directory.lock)
+    if not lock.acquire(blocking=False):
+        return True
+    lock.release()
+    raise Misconfigured(
+        f"the Pub/Sub emulator at {host} delivers to another system than {directory.path}: name that one's directory "
+        "with --data-dir, stop it, or unset PUBSUB_EMULATOR_HOST"
+    )
 
 
 def _subscribers(directory: DataDir, variables: dict[str, str]) -> tuple[FunctionProcess, FunctionProcess]:

@@ -1,0 +1,135 @@
+"""What strangers publish to the topic, each with an outcome: the emulator, `mnemosyne dev` and the command line.
+
+The messages are the ones that people tried first, by hand and by script, before the contract was written down.
+"""
+
+import json
+import subprocess
+import tempfile
+import uuid
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import uuid6
+from google.cloud import pubsub_v1
+
+from infra.local.emulator import TOPIC
+from tests.dev import COMMAND, DevServer
+from tests.waiting import wait_until
+
+WHEN = "2026-05-20T12:00:00Z"
+IN_DEFAULT = {"namespace": "default"}
+
+
+class Publisher:
+    """A stranger with google-cloud-pubsub, beside a `mnemosyne dev` on the same emulator."""
+
+    def __init__(self, dev: DevServer, emulator: str) -> None:
+        self.dev = dev
+        self.environment = {**dev.environment, "PUBSUB_EMULATOR_HOST": emulator}
+        self._client = pubsub_v1.PublisherClient()
+
+    def publish(self, data: object, **attributes: str) -> str:
+        """Publish one message; its id once the emulator has acknowledged it."""
+        raw = data if isinstance(data, bytes) else json.dumps(data).encode()
+        client: Any = self._client
+        return str(client.publish(TOPIC, raw, **attributes).result(20))
+
+    def run(self, *arguments: str) -> str:
+        """What a command prints, on the system that runs."""
+        command = [str(COMMAND), *arguments, "--data-dir", str(self.dev.directory / "data")]
+        ended = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=120, check=False)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    def rows(self, *arguments: str) -> list[dict[str, Any]]:
+        """The JSON lines that a command prints."""
+        return [json.loads(line) for line in self.run(*arguments, "--json").splitlines()]
+
+
+@pytest.fixture(scope="module")
+def publisher(emulator: str) -> Iterator[Publisher]:
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
+        server = DevServer(Path(directory))
+        server.start()
+        try:
+            yield Publisher(server, emulator)
+        finally:
+            server.close()
+
+
+def _memory(content: str, **fields: Any) -> dict[str, Any]:
+    return {"content": content, "timestamp": WHEN, **fields}
+
+
+def test_whatever_is_published_has_an_outcome_and_nothing_says_queued_for_ever(publisher: Publisher) -> None:
+    ids = {name: str(uuid.uuid4()) for name in ("neighbour", "body key", "version", "attribute", "cut")}
+    publish = publisher.publish
+    sent = {
+        "an odd neighbour": publish(
+            {"schema_version": 1, "memories": [_memory("neighbour", request_id=ids["neighbour"]), {"content": "x"}]},
+            **IN_DEFAULT,
+        ),
+        "an unknown key": publish(
+            {"schema_version": 1, "by": "etl", "memories": [_memory("body key", request_id=ids["body key"])]},
+            **IN_DEFAULT,
+        ),
+        "101 memories": publish({"memories": [_memory(f"m{n}") for n in range(101)]}, **IN_DEFAULT),
+        "an id that is none": publish({"memories": [_memory("id", request_id="ticket-17")]}, **IN_DEFAULT),
+        "an unknown version": publish(
+            _memory("version", schema_version="one", request_id=ids["version"]), **IN_DEFAULT
+        ),
+        "a bare memory": publish(_memory("bare"), **IN_DEFAULT),
+        "a bare memory that lacks its time": publish({"content": "when?"}, **IN_DEFAULT),
+        "an array": publish([_memory("array")], **IN_DEFAULT),
+        "text": publish(b"remember the milk", **IN_DEFAULT),
+        "cut short": publish(json.dumps(_memory("cut", request_id=ids["cut"])).encode()[:-1] + b"!", **IN_DEFAULT),
+        "no namespace": publish(_memory("whose?")),
+        "no namespace, and no JSON": publish(b"\xff"),
+    }
+
+    def seen() -> bool:
+        return len(publisher.rows("outcomes")) == 112 and len(_letters(publisher, "")) == 2
+
+    wait_until(seen, "every message has its outcome", seconds=60)
+    outcomes = publisher.rows("outcomes")
+    assert {row["request_id"]: row["state"] for row in outcomes if row["request_id"] in ids.values()} == {
+        ids["neighbour"]: "stored",
+        ids["body key"]: "stored",
+        ids["version"]: "failed",
+        ids["cut"]: "failed",
+    }
+    states = [row["state"] for row in outcomes]
+    assert (states.count("stored"), states.count("failed"), states.count("dead_lettered")) == (103, 6, 3)
+    assert {row["message_id"] for row in outcomes} - {None} == {sent["an array"], sent["text"], sent["cut short"]}
+    assert set(_letters(publisher, "")) == {sent["no namespace"], sent["no namespace, and no JSON"]}
+    stats = publisher.dev.call("memory_stats", {})
+    assert (stats["memories"], stats["pending"], stats["dead_letters"]) == (103, 0, 3)
+
+
+def _letters(publisher: Publisher, namespace: str) -> dict[str, dict[str, Any]]:
+    return {row["message_id"]: row for row in publisher.rows("dead-letters", "list", "--namespace", namespace)}
+
+
+def test_a_request_id_that_nobody_published_is_not_said_to_be_on_its_way(publisher: Publisher) -> None:
+    answer = publisher.dev.call("ingest_status", {"request_id": str(uuid6.uuid7())})
+    assert answer["requests"][0]["state"] == "unknown"
+
+
+def test_a_command_beside_dev_leaves_it_what_the_emulator_delivers(publisher: Publisher) -> None:
+    publisher.run("redrive", "--dry-run")
+    publisher.publish(_memory("after a command", source="test", key="after"), **IN_DEFAULT)
+    asked = ("outcomes", "--source", "test")
+    wait_until(lambda: [row["state"] for row in publisher.rows(*asked)] == ["stored"], "dev stores what comes")
+
+
+def test_a_letter_without_a_namespace_is_given_one_and_stored(publisher: Publisher) -> None:
+    message_id = publisher.publish(_memory("found an owner", source="lost", key="1"))
+    wait_until(lambda: message_id in _letters(publisher, ""), "the message is kept for the operator")
+    publisher.run("redrive", "--namespace", "", "--into", "default", "--message-id", message_id)
+    asked = ("outcomes", "--source", "lost")
+    wait_until(lambda: [row["state"] for row in publisher.rows(*asked)] == ["stored"], "it is stored")
+    assert message_id not in _letters(publisher, "")
