@@ -29,6 +29,12 @@ async def dead_letter(request: Request) -> Response:
 
 
 @functions_framework.aio.http
+async def import_object(request: Request) -> Response:
+    """Pub/Sub pushes of Cloud Storage's notifications, for the buckets' subscriptions."""
+    return bootstrap.import_object_app()
+
+
+@functions_framework.aio.http
 async def migrate(request: Request) -> Response:
     """The schema brought up to date, for the deployment."""
     return bootstrap.migrate_app()

@@ -456,6 +456,16 @@ CREATE TABLE public.memory_ratings (
     rated_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT memory_ratings_rating_check CHECK (((rating >= '-1'::integer) AND (rating <= 1)))
 );
+CREATE TABLE public.object_imports (
+    namespace text NOT NULL,
+    source text NOT NULL,
+    memories bigint DEFAULT 0 NOT NULL,
+    left_out jsonb DEFAULT '{}'::jsonb NOT NULL,
+    error text,
+    started_at timestamp with time zone DEFAULT now() NOT NULL,
+    read_at timestamp with time zone,
+    reported_at timestamp with time zone
+);
 CREATE TABLE public.schema_migrations (
     version integer NOT NULL,
     name text NOT NULL,
@@ -476,9 +486,11 @@ ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.memory_chunks
     ADD CONSTRAINT memory_chunks_pkey PRIMARY KEY (memory_id, chunk_index);
+ALTER TABLE ONLY public.object_imports
+    ADD CONSTRAINT object_imports_pkey PRIMARY KEY (namespace, source);
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
-CREATE INDEX ingest_requests_source ON public.ingest_requests USING btree (namespace, source) WHERE (source IS NOT NULL);
+CREATE INDEX ingest_requests_source ON public.ingest_requests USING btree (namespace, source, key) WHERE (source IS NOT NULL);
 CREATE INDEX ingest_requests_updated ON public.ingest_requests USING btree (namespace, updated_at, request_id);
 CREATE INDEX memories_embedding ON public.memories USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='200');
 CREATE INDEX memories_newest ON public.memories USING btree (namespace, "timestamp" DESC, id DESC);
@@ -504,6 +516,8 @@ CREATE POLICY namespace_isolation ON public.ingest_requests TO mnemosyne_runtime
 CREATE POLICY namespace_isolation ON public.memories TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
 CREATE POLICY namespace_isolation ON public.memory_chunks TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
 CREATE POLICY namespace_isolation ON public.memory_ratings TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+CREATE POLICY namespace_isolation ON public.object_imports TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+ALTER TABLE public.object_imports ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_runtime;
 REVOKE ALL ON FUNCTION public.find_api_key(p_id text) FROM PUBLIC;
@@ -520,4 +534,5 @@ GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_runtime;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;
 GRANT SELECT,INSERT ON TABLE public.memory_chunks TO mnemosyne_runtime;
 GRANT SELECT,INSERT ON TABLE public.memory_ratings TO mnemosyne_runtime;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.object_imports TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_runtime;

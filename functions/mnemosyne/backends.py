@@ -3,13 +3,14 @@
 import threading
 from collections.abc import Callable
 from datetime import UTC, datetime
+from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, OutcomeTopic
+from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, ObjectImports, ObjectStore, OutcomeTopic
 from mnemosyne.settings import Settings
 
 if TYPE_CHECKING:
@@ -67,6 +68,20 @@ class Backends:
     def outcome_topic(self) -> OutcomeTopic | None:
         """Where outcomes are told; None where the settings name no topic for them."""
         return self._outcome_topic()
+
+    @cached_property
+    def objects(self) -> ObjectStore:
+        """Buckets."""
+        from mnemosyne.adapters.cloud_storage import CloudStorage
+
+        return CloudStorage()
+
+    @cached_property
+    def imports(self) -> ObjectImports:
+        """How far objects of buckets have been read."""
+        from mnemosyne.adapters.object_imports import PostgresObjectImports
+
+        return PostgresObjectImports(self.pool)
 
     @property
     def embedder(self) -> Embedder:

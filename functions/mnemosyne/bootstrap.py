@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 STDIO_THREADS = 8
+IMPORT_THREADS = 2
 
 
 def examine_database(parts: Backends) -> "Iterator[Check]":
@@ -199,6 +200,21 @@ def dead_letter_app() -> "Hosted":
         parts = backends()
         identify = _push_identity(parts.settings)
         return build_app(bury, parts, threads=parts.settings.db_pool_size, warm=lambda: None, identify=identify)
+
+    return Hosted(build)
+
+
+@lru_cache(maxsize=1)
+def import_object_app() -> "Hosted":
+    """The `import_object` function: an object at a time takes an instance's memory, so there are few threads."""
+    from mnemosyne.http.hosting import Hosted
+
+    def build() -> Any:
+        from mnemosyne.http.push import build_app, import_object
+
+        parts = backends()
+        identify = _push_identity(parts.settings)
+        return build_app(import_object, parts, threads=IMPORT_THREADS, warm=lambda: None, identify=identify)
 
     return Hosted(build)
 

@@ -1,6 +1,6 @@
 """What the services need from the outside, as Protocols; adapters satisfy them without importing this file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -11,6 +11,7 @@ from mnemosyne.domain.memory import (
     DeadLetter,
     ExportedMemory,
     IngestRequest,
+    IngestState,
     IngestStatus,
     ListPosition,
     Memory,
@@ -21,6 +22,7 @@ from mnemosyne.domain.memory import (
     Stats,
     Unstored,
 )
+from mnemosyne.domain.object_import import ObjectImport, OpenObject, StoredObject
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
 
@@ -176,6 +178,32 @@ class MemoryStore(Protocol):
         """The namespace in figures."""
 
 
+class ObjectImports(Protocol):
+    """How far objects of buckets have been read, and what became of what was in them."""
+
+    def progress(self, namespace: str, source: str) -> ObjectImport | None:
+        """How far the object has been read; None where it has not."""
+
+    def record(self, namespace: str, progress: ObjectImport) -> None:
+        """Note how far it has been read; never less far than before."""
+
+    def ended(self, namespace: str, source: str) -> Mapping[IngestState, int]:
+        """How many of the object's memories have reached each final state."""
+
+    def outcomes(self, namespace: str, source: str, limit: int, *, beyond: str = "") -> Sequence[IngestStatus]:
+        """Final states of the object's memories by their keys, from beyond one on."""
+
+
+class ObjectStore(Protocol):
+    """Buckets, as far as importing from them needs them."""
+
+    def open(self, wanted: StoredObject) -> AbstractContextManager[OpenObject]:
+        """The object's content and what is known of it; raises NotFound, Misconfigured or Unavailable, also in use."""
+
+    def write_report(self, wanted: StoredObject, lines: Iterable[bytes]) -> bool:
+        """Write the report beside the object; whether it was not there yet. Raises Misconfigured or Unavailable."""
+
+
 class OutcomeTopic(Protocol):
     """Where publishers are told what became of what they published."""
 
@@ -223,3 +251,15 @@ class SubscriberServices(Services, Protocol):
     @property
     def outcome_topic(self) -> OutcomeTopic | None:
         """Where outcomes are told; None where they are not."""
+
+
+class ImportServices(SubscriberServices, Protocol):
+    """What the function that reads buckets needs beside."""
+
+    @property
+    def objects(self) -> ObjectStore:
+        """Where objects are."""
+
+    @property
+    def imports(self) -> ObjectImports:
+        """How far they have been read."""

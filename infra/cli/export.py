@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from infra.cli.formats import to_jsonl, to_markdown
+from infra.cli.export_formats import to_jsonl, to_markdown
 from infra.cli.target import DEFAULT_NAMESPACE, target
 from mnemosyne.domain.memory import ExportedMemory
 from mnemosyne.errors import InvalidRequest

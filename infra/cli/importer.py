@@ -9,12 +9,12 @@ from pathlib import Path
 from typing import Any, Protocol
 from uuid import UUID
 
-from infra.cli.formats import Item
 from mnemosyne.domain.chronicle import tags_of
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, MemoryChange, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import Conflict, InvalidRequest, NotFound
+from mnemosyne.formats.item import Item
 
 BATCH_BYTES = 3_000_000
 """Of JSON, so that a batch fits into a request (4 MiB) and a message (9 MB)."""

@@ -25,7 +25,7 @@ class DataDir:
             with tempfile.TemporaryFile(dir=path):
                 pass
             (path / "logs").mkdir(exist_ok=True)
-            for name in ("mcp", "ingest", "dead_letter", "delivery", "stdio"):
+            for name in ("mcp", "ingest", "dead_letter", "import_object", "delivery", "stdio"):
                 with (path / "logs" / f"{name}.log").open("a"):
                     pass
         except OSError as exc:

@@ -13,7 +13,25 @@ ALTER TABLE dead_letters ADD COLUMN lost boolean NOT NULL DEFAULT false;
 
 -- Outcomes in the order they came, and those of one source.
 CREATE INDEX ingest_requests_updated ON ingest_requests (namespace, updated_at, request_id);
-CREATE INDEX ingest_requests_source ON ingest_requests (namespace, source) WHERE source IS NOT NULL;
+CREATE INDEX ingest_requests_source ON ingest_requests (namespace, source, key) WHERE source IS NOT NULL;
+
+-- How far each object of a bucket has been read, so that whoever goes on after a crash need not begin anew.
+CREATE TABLE object_imports (
+    namespace   text NOT NULL,
+    source      text NOT NULL,  -- gs://bucket/object#generation
+    memories    bigint NOT NULL DEFAULT 0,  -- handed over so far, those that failed among them
+    left_out    jsonb NOT NULL DEFAULT '{}',  -- how many of them had a field that memories have not
+    error       text,  -- why no more of it could be read
+    started_at  timestamptz NOT NULL DEFAULT now(),
+    read_at     timestamptz,
+    reported_at timestamptz,
+    PRIMARY KEY (namespace, source)
+);
+
+ALTER TABLE object_imports ENABLE ROW LEVEL SECURITY;
+CREATE POLICY namespace_isolation ON object_imports TO mnemosyne_runtime
+    USING (namespace = current_setting('mnemosyne.namespace', true));
+GRANT SELECT, INSERT, UPDATE ON object_imports TO mnemosyne_runtime;
 
 -- As before, and: what has failed, or was given up, is tried again when it is published again; and a request under
 -- whose id another content was stored is answered as taken, for its publisher to hear of it.

@@ -12,8 +12,9 @@ PACKAGE = ROOT / "functions" / "mnemosyne"
 LEAVES = {"errors", "observability", "ids"}
 ALLOWED = {
     "domain": {"domain"},
+    "formats": {"formats", "domain"},
     "ports": {"domain"},
-    "service": {"service", "ports", "domain"},
+    "service": {"service", "formats", "ports", "domain"},
     "mcp": {"mcp", "service", "ports", "domain"},
     "http": {"http", "mcp", "service", "ports", "domain"},
     "adapters": {"adapters", "ports", "domain"},

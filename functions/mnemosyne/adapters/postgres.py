@@ -1,6 +1,6 @@
 """Memories and ingest requests in PostgreSQL with pgvector. Each statement is constant and stands in `sql`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from uuid import UUID
 
@@ -10,41 +10,33 @@ from mnemosyne.adapters import sql
 from mnemosyne.adapters.claim import PostgresClaim, claim_requests
 from mnemosyne.adapters.connections import Pool, Session
 from mnemosyne.adapters.embedding_space import read_space
+from mnemosyne.adapters.ingest_requests import PostgresRequests
 from mnemosyne.adapters.known_contents import KnownContents
 from mnemosyne.adapters.rows import (
     filter_values,
-    letter_values,
     read_hit,
     read_memory,
-    read_statuses,
     text_array,
-    unstored_json,
-    uuid_array,
     vector_text,
 )
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
-    DeadLetter,
     ExportedMemory,
     IngestRequest,
-    IngestState,
-    IngestStatus,
     ListPosition,
     Memory,
     MemoryChange,
     MemoryHead,
-    OutcomePosition,
     Rating,
     Stats,
-    Unstored,
 )
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
 from mnemosyne.errors import Conflict, NotFound, SpaceChanged
 from mnemosyne.ports import Vector
 
 
-class PostgresStore:
+class PostgresStore(PostgresRequests):
     """The MemoryStore on PostgreSQL.
 
     Every transaction first names its namespace; row-level security then confines whatever it runs.
@@ -91,87 +83,6 @@ class PostgresStore:
                 self._space = None
                 raise
         self._known.add(namespace, claim.stored_contents)
-
-    def record_attempt(self, namespace: str, waiting: Sequence[Unstored]) -> None:
-        """Note that an attempt failed for a reason that may pass."""
-        self._record(namespace, waiting, IngestState.QUEUED)
-
-    def record_failures(self, namespace: str, failed: Sequence[Unstored]) -> None:
-        """Note that the requests can never be stored; a request already in a final state keeps it."""
-        self._record(namespace, failed, IngestState.FAILED)
-
-    def _record(self, namespace: str, requests: Sequence[Unstored], state: IngestState) -> None:
-        with self._transaction(namespace) as session:
-            session.run(sql.RECORD_UNSTORED, namespace=namespace, requests=unstored_json(requests), state=state.value)
-
-    def keep(self, namespace: str, letter: DeadLetter) -> bool:
-        """Keep a message as a dead letter, whatever its requests; whether it was not kept before."""
-        with self._transaction(namespace) as session:
-            return bool(session.run(sql.KEEP, namespace=namespace, cause=letter.cause, **letter_values(letter)))
-
-    def bury(self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored]) -> bool:
-        """Keep a message that was given up and record it; whether any of its requests was still waiting."""
-        with self._transaction(namespace) as session:
-            rows = session.run(sql.BURY, namespace=namespace, requests=unstored_json(given_up), **letter_values(letter))
-        return bool(rows)
-
-    def dead_letters(self, namespace: str) -> Sequence[DeadLetter]:
-        """The messages given up, oldest first."""
-        with self._transaction(namespace) as session:
-            rows = session.run(sql.DEAD_LETTERS, namespace=namespace)
-        return [
-            DeadLetter(
-                message_id=row[0],
-                data=row[1],
-                attributes=row[2],
-                cause=row[3],
-                dead_lettered_at=row[4],
-                lost=row[5],
-            )
-            for row in rows
-        ]
-
-    def revive(self, namespace: str, request_ids: Sequence[UUID]) -> None:
-        """Let requests that were given up wait again."""
-        with self._transaction(namespace) as session:
-            session.run(sql.REVIVE, namespace=namespace, request_ids=uuid_array(request_ids))
-
-    def forget(self, namespace: str, message_id: str) -> None:
-        """Drop a dead letter that has been put back."""
-        with self._transaction(namespace) as session:
-            session.run(sql.FORGET, namespace=namespace, message_id=message_id)
-
-    def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
-        """What is known of each request; those not yet seen are absent."""
-        with self._transaction(namespace) as session:
-            rows = session.run(sql.STATUSES, namespace=namespace, request_ids=uuid_array(request_ids))
-        return read_statuses(rows)
-
-    def outcomes(
-        self, namespace: str, limit: int, *, beyond: OutcomePosition, source: str | None = None
-    ) -> Sequence[IngestStatus]:
-        """Requests in a final state in the order they reached it, from beyond a position on."""
-        with self._transaction(namespace) as session:
-            rows = session.run(
-                sql.OUTCOMES,
-                namespace=namespace,
-                source=source,
-                beyond=beyond.updated_at,
-                beyond_id=beyond.request_id,
-                limit=limit,
-            )
-        return list(read_statuses(rows).values())
-
-    def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
-        """Those of the requests that are in a final state of which their publisher has not been told."""
-        with self._transaction(namespace) as session:
-            rows = session.run(sql.UNANNOUNCED, namespace=namespace, request_ids=uuid_array(request_ids))
-        return list(read_statuses(rows).values())
-
-    def record_announced(self, namespace: str, request_ids: Sequence[UUID]) -> None:
-        """Note that the publisher has been told of the requests' states."""
-        with self._transaction(namespace) as session:
-            session.run(sql.RECORD_ANNOUNCED, namespace=namespace, request_ids=uuid_array(request_ids))
 
     def search(
         self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float

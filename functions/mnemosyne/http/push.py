@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import Any
+from typing import Any, TypeVar
 
 import anyio
 import anyio.to_thread
@@ -21,13 +21,14 @@ from starlette.routing import Route
 
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import IngestMessage, decode
+from mnemosyne.domain.object_import import StoredObject
 from mnemosyne.domain.parsing import parse
 from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest, Misconfigured, Unauthorized, Unavailable
 from mnemosyne.http.health import health_routes
 from mnemosyne.observability import EventLog, milliseconds, trace
-from mnemosyne.ports import SubscriberServices
-from mnemosyne.service import ingest, outcomes
+from mnemosyne.ports import ImportServices, SubscriberServices
+from mnemosyne.service import ingest, object_import, outcomes
 from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
 
 log = EventLog(__name__)
@@ -79,12 +80,13 @@ class Push:
         )
 
 
-Handler = Callable[[Push, SubscriberServices], None]
+ServicesT = TypeVar("ServicesT")
+Handler = Callable[[Push, ServicesT], None]
 
 
 def build_app(
-    handle: Handler,
-    services: SubscriberServices,
+    handle: Handler[ServicesT],
+    services: ServicesT,
     *,
     threads: int,
     warm: Callable[[], None],
@@ -136,10 +138,30 @@ def bury(push: Push, services: SubscriberServices) -> None:
     """`dead_letter`: keep what could not be ingested, and record it."""
     message = push.decoded()
     count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
+    if "eventType" in push.message.attributes:
+        why = f"the object of this notification could not be imported in {count} deliveries"
+        ingest.keep(push.only or "", push.letter(why), memories=services.memories)
+        return
     letter = push.letter(message.postponed or message.lost or f"given up after {count} deliveries")
     if message.request_ids:
         ingest.bury(message.namespace, letter, message, memories=services.memories)
     _conclude(push, message, letter if message.lost else None, services)
+
+
+def import_object(push: Push, services: ImportServices) -> None:
+    """`import_object`: read the object of a bucket that the notification tells of, on behalf of the bucket's namespace.
+
+    What is no notification, or comes by a subscription of no namespace, is kept as a dead letter.
+    """
+    try:
+        wanted = StoredObject.of(push.message.attributes)
+        if push.only is None:
+            raise InvalidRequest("a bucket's subscription must push to /namespaces/NAMESPACE, for its namespace")
+    except InvalidRequest as exc:
+        ingest.keep(push.only or "", push.letter(str(exc)), memories=services.memories)
+        return
+    if wanted:
+        object_import.import_object(push.only, wanted, services)
 
 
 def _conclude(push: Push, message: IngestMessage, letter: DeadLetter | None, services: SubscriberServices) -> None:
@@ -162,7 +184,7 @@ def _only(path: str) -> str | None:
     return path.removeprefix(_NAMESPACE_PATH) if path.startswith(_NAMESPACE_PATH) else None
 
 
-def _answer(handle: Handler, body: bytes, only: str | None, services: SubscriberServices) -> Response:
+def _answer(handle: Handler[ServicesT], body: bytes, only: str | None, services: ServicesT) -> Response:
     try:
         push = _push(body, only)
     except InvalidRequest as exc:

@@ -8,8 +8,8 @@ from typing import Any
 
 from infra.cli import importer
 from infra.cli.destinations import OverPubSub
-from infra.cli.formats import Item
 from mnemosyne.backends import Backends
+from mnemosyne.formats.item import Item
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.integration.faults.conftest import Cloud
 from tests.waiting import wait_until

@@ -1,6 +1,8 @@
 """Files in and out: what each format means, and that nothing changes on the way round."""
 
+import gzip
 import json
+import os
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -10,12 +12,15 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infra.cli.formats import Item, guess, read, to_jsonl, to_markdown
+from infra.cli import formats
+from infra.cli.export_formats import to_jsonl, to_markdown
+from infra.cli.formats import guess, read
 from mnemosyne.domain.chronicle import unite_tags
 from mnemosyne.domain.memory import ExportedMemory, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats.item import Item
 from mnemosyne.ids import new_id
 
 CHRONICLE = "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nTITLE: Example\nTAGS: a, b\nBODY: …\n[[[CHRONICLE_END]]]"
@@ -103,10 +108,10 @@ def test_a_chronicle_is_taken_verbatim_at_its_time(tmp_path: Path) -> None:
 def test_a_folder_of_markdown_is_read_file_by_file(tmp_path: Path) -> None:
     (tmp_path / "sub").mkdir()
     (tmp_path / "a.md").write_text("---\ndate: 2026-05-20\ntags: [x]\ntitle: T\n---\nBody\n")
-    (tmp_path / "sub" / "b.md").write_text("no front matter")
+    (tmp_path / "sub" / "b.md").write_text("---\njust text\n---\n")
     good, bad = _read(tmp_path, "markdown")
     assert good.arguments == {"content": "Body\n", "timestamp": "2026-05-20T00:00:00Z", "title": "T", "tags": ["x"]}
-    assert bad.problem.startswith("no front matter")
+    assert bad.problem.startswith("its front matter must have names and values")
 
 
 def test_an_mcp_memory_service_export_keeps_tags_type_and_time(tmp_path: Path) -> None:
@@ -211,3 +216,106 @@ def test_one_line_that_is_not_utf_8_is_one_failure(tmp_path: Path) -> None:
     assert bad.arguments is None
     assert bad.problem.startswith("not JSON: 'utf-8' codec")
     assert good.arguments == {"content": "good"}
+
+
+def test_a_note_without_a_time_is_from_when_its_file_was(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Just a thought.")
+    (tmp_path / "b.md").write_text("---\ntags: home, garden\n---\nBuy seeds.")
+    for name in ("a.md", "b.md"):
+        os.utime(tmp_path / name, (1_770_000_000, 1_770_000_000))
+    first, second = _read(tmp_path, "markdown")
+    assert first.arguments == {"content": "Just a thought.", "timestamp": "2026-02-02T02:40:00Z"}
+    assert second.arguments and second.arguments["tags"] == ["home", "garden"]
+    assert second.arguments["timestamp"] == "2026-02-02T02:40:00Z"
+
+
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [
+        ("2026-05-20T14:30:00+02:00", "2026-05-20T12:30:00Z"),
+        ("2026-05-20T14:30:00", "2026-05-20T14:30:00Z"),
+        ("2026-05-20", "2026-05-20T00:00:00Z"),
+        ("2026-05-20 14:30:00 UTC", "2026-05-20T14:30:00Z"),
+        ("2026-05-20 14:30:00.5 UTC", "2026-05-20T14:30:00.500000Z"),
+    ],
+)
+def test_a_time_without_an_offset_is_utc_in_every_format(tmp_path: Path, written: str, read_as: str) -> None:
+    texts = {
+        "x.jsonl": json.dumps({"content": "c", "timestamp": written}),
+        "x.md": f"---\ntimestamp: '{written}'\n---\nc",
+        "x.txt": CHRONICLE.replace("2026-05-20", written),
+        "x.json": json.dumps([{"content": "c", "created_at": written}]),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        (item,) = _read(tmp_path / name, guess(tmp_path / name))
+        assert item.arguments and item.arguments["timestamp"] == read_as, name
+
+
+def test_what_has_no_place_in_a_memory_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"content": "c", "timestamp": "2026-05-20", "importance": 7, "tag": "x"}\n')
+    (tmp_path / "x.md").write_text("---\ndate: 2026-05-20\nmood: fine\n---\nc")
+    (tmp_path / "x.json").write_text('[{"content": "c", "created_at": 1, "embedding": [1]}]')
+    left_out = {path.name: _read(path, guess(path))[0].left_out for path in tmp_path.iterdir()}
+    assert left_out == {"x.jsonl": ("importance", "tag"), "x.md": ("mood",), "x.json": ("embedding",)}
+
+
+@pytest.mark.parametrize("name", ["x.jsonl.gz", "x.txt.gz", "x.md.gz"])
+def test_packed_files_are_read_as_what_they_hold(tmp_path: Path, name: str) -> None:
+    text = {
+        "jsonl": '{"content": "c", "timestamp": "2026-05-20"}',
+        "txt": CHRONICLE,
+        "md": "---\ndate: 2026-05-20\n---\nc",
+    }
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text[name.split(".")[1]].encode()))
+    (item,) = _read(path, guess(path))
+    assert item.arguments and item.arguments["timestamp"] == "2026-05-20T00:00:00Z"
+
+
+def test_a_packed_file_that_is_cut_short_is_an_error_after_what_could_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    lines = b"".join(b'{"content": "%d", "timestamp": "2026-05-20"}\n' % n for n in range(100_000))
+    path.write_bytes(gzip.compress(lines)[:-1000])
+    items = read(path, "jsonl")
+    assert next(items).arguments == {"content": "0", "timestamp": "2026-05-20T00:00:00Z"}
+    with pytest.raises(InvalidRequest, match="is no whole gzip file"):
+        list(items)
+
+
+def test_a_line_without_an_end_is_one_failure_and_is_not_held(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"x" * 5_000_000 + b'\n{"content": "c", "timestamp": "2026-05-20"}\n')
+    long, good = _read(path, "jsonl")
+    assert (long.problem, long.line) == ("a line must have at most 2,000,000 bytes", 1)
+    assert (good.arguments is not None, good.line) == (True, 2)
+
+
+def test_a_chronicle_that_is_not_utf_8_is_refused_alone(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(CHRONICLE.encode().replace(b"Example", b"\xff") + b"\n" + CHRONICLE.encode())
+    bad, good = _read(path, "chronicle")
+    assert bad.arguments and good.arguments
+    with pytest.raises(InvalidRequest, match="valid Unicode"):
+        parse(MemoryInput, bad.arguments)
+    parse(MemoryInput, good.arguments)
+
+
+def test_a_large_export_of_mcp_memory_service_is_read_memory_by_memory() -> None:
+    class Endless:
+        """An array that goes on for as long as it is read."""
+
+        ahead = b""
+
+        def seek(self, offset: int) -> None:
+            self.ahead = b'{"memories": [{"content": "0", "created_at": 1}'
+
+        def read(self, size: int) -> bytes:
+            while len(self.ahead) < size:
+                self.ahead += b', {"content": "more", "created_at": 1}'
+            answer, self.ahead = self.ahead[:size], self.ahead[size:]
+            return answer
+
+    endless: Any = Endless()
+    items = formats._mcp_memory_service(endless, "x.json")
+    assert [next(items).line for _ in range(1000)] == list(range(1, 1001))

@@ -7,12 +7,12 @@ from uuid import UUID
 
 import pytest
 
-from infra.cli.formats import Item
 from infra.cli.importer import After, Destination, Journal, Summary
 from infra.cli.importer import run as run_one
 from mnemosyne.domain.memory import IngestState, MemoryChange, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.errors import Conflict
+from mnemosyne.formats.item import Item
 from mnemosyne.ids import new_id
 
 

@@ -1,0 +1,104 @@
+"""Objects in Cloud Storage, with google-cloud-storage."""
+
+import io
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from functools import cached_property
+from typing import Any, TypeVar
+
+from mnemosyne.domain.object_import import OpenObject, StoredObject
+from mnemosyne.errors import Misconfigured, NotFound, Unavailable
+
+READ_BYTES = 4 * 1024 * 1024
+WRITE_BYTES = 1024 * 1024
+"""A multiple of 256 KiB, as resumable uploads ask for."""
+_NEW = 0
+"""The generation that says: only where there is none."""
+
+ResultT = TypeVar("ResultT")
+
+
+class CloudStorage:
+    """The ObjectStore on Cloud Storage; the client honours STORAGE_EMULATOR_HOST itself."""
+
+    @cached_property
+    def _client(self) -> Any:
+        from google.cloud import storage  # half a second: only where buckets are read
+
+        return storage.Client()
+
+    @contextmanager
+    def open(self, wanted: StoredObject) -> Iterator[OpenObject]:
+        """The object's content, as it is stored; raises NotFound, Misconfigured or Unavailable, also in use."""
+        blob = self._client.bucket(wanted.bucket).blob(wanted.name, generation=wanted.generation)
+        _translated(wanted, blob.reload)
+        # Raw: unpacked on the way, a packed object cannot be read in ranges, and its reader loses its place:
+        # https://github.com/googleapis/python-storage/issues/607.
+        reader = blob.open("rb", raw_download=True, chunk_size=READ_BYTES)
+        with io.BufferedReader(_Reader(reader, wanted), READ_BYTES) as stream:
+            packed = blob.content_encoding == "gzip"
+            yield OpenObject(stream=stream, size=blob.size, packed=packed, modified=blob.time_created)
+
+    def write_report(self, wanted: StoredObject, lines: Iterable[bytes]) -> bool:
+        """Write the report beside the object; whether it was not there yet. Raises Misconfigured or Unavailable."""
+        blob = self._client.bucket(wanted.bucket).blob(wanted.report)
+        if _translated(wanted, blob.exists):
+            return False
+
+        def write() -> bool:
+            from google.cloud.storage.exceptions import InvalidResponse
+
+            # In binary: left by an error, a writer of text would finish the object with what it has.
+            report = blob.open(
+                "wb", chunk_size=WRITE_BYTES, content_type="application/x-ndjson", if_generation_match=_NEW
+            )
+            try:
+                for line in lines:
+                    report.write(line)
+                report.close()
+            except BaseException as exc:
+                report.terminate()  # else it tries for two minutes more to finish, when it is collected
+                if isinstance(exc, InvalidResponse) and exc.response.status_code == 412:
+                    return False  # another delivery was faster
+                raise
+            return True
+
+        return _translated(wanted, write)
+
+
+class _Reader(io.RawIOBase):
+    """A blob's reader whose errors are ours."""
+
+    def __init__(self, reader: Any, wanted: StoredObject) -> None:
+        super().__init__()
+        self._reader = reader
+        self._wanted = wanted
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data: bytes = _translated(self._wanted, lambda: self._reader.read(len(buffer)))
+        buffer[: len(data)] = data
+        return len(data)
+
+
+def _translated(wanted: StoredObject, call: Callable[[], ResultT]) -> ResultT:
+    """What the call returns; the library's errors become ours."""
+    import requests
+    from google.api_core import exceptions
+    from google.auth.exceptions import GoogleAuthError
+    from google.cloud.storage.exceptions import InvalidResponse
+
+    try:
+        return call()
+    except exceptions.NotFound as exc:
+        raise NotFound(f"{wanted.source} is there no more: it was deleted, or another was written over it") from exc
+    except (exceptions.Forbidden, exceptions.Unauthorized) as exc:
+        raise Misconfigured(f"{wanted.source} may not be read, or its report not be written: {exc.message}") from exc
+    except InvalidResponse as exc:
+        if exc.response.status_code in (401, 403):
+            raise Misconfigured(f"the report of {wanted.source} may not be written: {exc}") from exc
+        raise Unavailable(f"Cloud Storage: {exc}") from exc
+    except (exceptions.GoogleAPIError, GoogleAuthError, requests.RequestException, ConnectionError) as exc:
+        raise Unavailable(f"Cloud Storage does not answer ({type(exc).__name__})") from exc

@@ -1,0 +1,100 @@
+"""What became of ingest requests, and messages kept as dead letters, in PostgreSQL."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from uuid import UUID
+
+from mnemosyne.adapters import sql
+from mnemosyne.adapters.connections import Session
+from mnemosyne.adapters.rows import letter_values, read_statuses, unstored_json, uuid_array
+from mnemosyne.domain.memory import DeadLetter, IngestState, IngestStatus, OutcomePosition, Unstored
+
+
+class PostgresRequests:
+    """The part of a MemoryStore on PostgreSQL that keeps ingest requests."""
+
+    @abstractmethod
+    def _transaction(self, namespace: str) -> AbstractContextManager[Session]:
+        """A transaction that has named its namespace."""
+
+    def record_attempt(self, namespace: str, waiting: Sequence[Unstored]) -> None:
+        """Note that an attempt failed for a reason that may pass."""
+        self._record(namespace, waiting, IngestState.QUEUED)
+
+    def record_failures(self, namespace: str, failed: Sequence[Unstored]) -> None:
+        """Note that the requests can never be stored; a request already in a final state keeps it."""
+        self._record(namespace, failed, IngestState.FAILED)
+
+    def _record(self, namespace: str, requests: Sequence[Unstored], state: IngestState) -> None:
+        with self._transaction(namespace) as session:
+            session.run(sql.RECORD_UNSTORED, namespace=namespace, requests=unstored_json(requests), state=state.value)
+
+    def keep(self, namespace: str, letter: DeadLetter) -> bool:
+        """Keep a message as a dead letter, whatever its requests; whether it was not kept before."""
+        with self._transaction(namespace) as session:
+            return bool(session.run(sql.KEEP, namespace=namespace, cause=letter.cause, **letter_values(letter)))
+
+    def bury(self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored]) -> bool:
+        """Keep a message that was given up and record it; whether any of its requests was still waiting."""
+        with self._transaction(namespace) as session:
+            rows = session.run(sql.BURY, namespace=namespace, requests=unstored_json(given_up), **letter_values(letter))
+        return bool(rows)
+
+    def dead_letters(self, namespace: str) -> Sequence[DeadLetter]:
+        """The messages given up, oldest first."""
+        with self._transaction(namespace) as session:
+            rows = session.run(sql.DEAD_LETTERS, namespace=namespace)
+        return [
+            DeadLetter(
+                message_id=row[0],
+                data=row[1],
+                attributes=row[2],
+                cause=row[3],
+                dead_lettered_at=row[4],
+                lost=row[5],
+            )
+            for row in rows
+        ]
+
+    def revive(self, namespace: str, request_ids: Sequence[UUID]) -> None:
+        """Let requests that were given up wait again."""
+        with self._transaction(namespace) as session:
+            session.run(sql.REVIVE, namespace=namespace, request_ids=uuid_array(request_ids))
+
+    def forget(self, namespace: str, message_id: str) -> None:
+        """Drop a dead letter that has been put back."""
+        with self._transaction(namespace) as session:
+            session.run(sql.FORGET, namespace=namespace, message_id=message_id)
+
+    def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
+        """What is known of each request; those not yet seen are absent."""
+        with self._transaction(namespace) as session:
+            rows = session.run(sql.STATUSES, namespace=namespace, request_ids=uuid_array(request_ids))
+        return read_statuses(rows)
+
+    def outcomes(
+        self, namespace: str, limit: int, *, beyond: OutcomePosition, source: str | None = None
+    ) -> Sequence[IngestStatus]:
+        """Requests in a final state in the order they reached it, from beyond a position on."""
+        with self._transaction(namespace) as session:
+            rows = session.run(
+                sql.OUTCOMES,
+                namespace=namespace,
+                source=source,
+                beyond=beyond.updated_at,
+                beyond_id=beyond.request_id,
+                limit=limit,
+            )
+        return list(read_statuses(rows).values())
+
+    def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
+        """Those of the requests that are in a final state of which their publisher has not been told."""
+        with self._transaction(namespace) as session:
+            rows = session.run(sql.UNANNOUNCED, namespace=namespace, request_ids=uuid_array(request_ids))
+        return list(read_statuses(rows).values())
+
+    def record_announced(self, namespace: str, request_ids: Sequence[UUID]) -> None:
+        """Note that the publisher has been told of the requests' states."""
+        with self._transaction(namespace) as session:
+            session.run(sql.RECORD_ANNOUNCED, namespace=namespace, request_ids=uuid_array(request_ids))

@@ -1,0 +1,82 @@
+"""An object of a bucket that is imported: which one, how far it is read, and its report. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import BinaryIO, Self
+
+from mnemosyne.errors import InvalidRequest
+
+OBJECT_BYTES = 1024**3
+"""Of an object, packed or not, at most."""
+REPORT_SUFFIX = ".mnemosyne-report.jsonl"
+_KEY_DIGITS = 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class StoredObject:
+    """One generation of one object: what is written over it is another."""
+
+    bucket: str
+    name: str
+    generation: int
+
+    @classmethod
+    def of(cls, attributes: Mapping[str, str]) -> Self | None:
+        """The object that a notification tells of; None where it tells of no new content, or of a report of ours.
+
+        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest where it is none.
+        """
+        named = [attributes.get(name, "") for name in ("eventType", "bucketId", "objectId", "objectGeneration")]
+        event, bucket, name, generation = named
+        if not (event and bucket and name and generation.isascii() and generation.isdigit()):
+            raise InvalidRequest(
+                "the message must be a Cloud Storage notification, with the attributes eventType, bucketId, objectId "
+                f"and objectGeneration, got {', '.join(sorted(attributes)) or 'none'}"
+            )
+        if event != "OBJECT_FINALIZE" or name.endswith(REPORT_SUFFIX):
+            return None
+        return cls(bucket=bucket, name=name, generation=int(generation))
+
+    @property
+    def source(self) -> str:
+        """What its memories' keys are unique in."""
+        return f"gs://{self.bucket}/{self.name}#{self.generation}"
+
+    @property
+    def report(self) -> str:
+        """The name of its report: another for each generation, so that none is written over."""
+        return f"{self.name}.{self.generation}{REPORT_SUFFIX}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class OpenObject:
+    """An object's content, as it is stored, and what is known of it."""
+
+    stream: BinaryIO
+    size: int
+    packed: bool
+    modified: datetime | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectImport:
+    """How far an object has been read."""
+
+    source: str
+    memories: int = 0
+    left_out: Mapping[str, int] = field(default_factory=dict)
+    """How many of the memories had a field of that name, which memories have not."""
+    error: str | None = None
+    is_read: bool = False
+    is_reported: bool = False
+
+
+def key_of(line: int, place: int) -> str:
+    """The key of the memory that begins on a line, the `place`th to do so: keys sort as lines do."""
+    return f"{line:0{_KEY_DIGITS}}" + (f".{place}" if place > 1 else "")
+
+
+def line_of(key: str) -> int:
+    """The line that a key names."""
+    return int(key.partition(".")[0])

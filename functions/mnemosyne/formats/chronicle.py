@@ -1,0 +1,49 @@
+"""Chronicles: blocks of `TS:`, `TITLE:`, `TAGS:` and `BODY:` lines between two marks, in any text."""
+
+import io
+import re
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from mnemosyne.formats.item import ITEM_BYTES, Item, timestamp
+
+START, END = "[[[CHRONICLE_START]]]", "[[[CHRONICLE_END]]]"
+_MARKS = re.compile(f"({re.escape(START)}|{re.escape(END)})")
+_TS_LINE = re.compile(r"^[ \t]*TS:(.*)$", re.MULTILINE)
+
+
+def read(stream: BinaryIO, name: str) -> Iterator[Item]:
+    """One item per chronicle, verbatim; what stands between them is passed over."""
+    # Bytes that are no UTF-8 become lone surrogates, which the rules of input refuse in the memory they stand in.
+    text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
+    block: list[str] = []
+    size = began = number = 0
+    while line := text.readline(ITEM_BYTES):
+        number += 1
+        for part in _MARKS.split(line):
+            if part == START:
+                if block:
+                    yield _unended(name, began)
+                block, size, began = [part], len(part), number
+            elif block:
+                size += len(part)
+                if size <= ITEM_BYTES:
+                    block.append(part)
+                if part == END:
+                    yield _item("".join(block), f"{name}:{began}", began, size)
+                    block = []
+    if block:
+        yield _unended(name, began)
+
+
+def _unended(name: str, line: int) -> Item:
+    return Item(f"{name}:{line}", None, f"the chronicle has no {END}", line=line)
+
+
+def _item(text: str, source: str, line: int, size: int) -> Item:
+    when = _TS_LINE.search(text)
+    if size > ITEM_BYTES:
+        return Item(source, None, f"a chronicle must have at most {ITEM_BYTES:,} characters", line=line)
+    if when is None:
+        return Item(source, None, "the chronicle has no TS: line", line=line)
+    return Item(source, {"content": text, "timestamp": timestamp(when[1].strip())}, line=line)

@@ -1,0 +1,75 @@
+"""One memory as it was read, and the rules that all formats share."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time
+from typing import Any
+
+FIELDS = ("content", "timestamp", "title", "tags", "metadata")
+OURS = ("id", "content_hash", "created_at", "superseded_by_hash")
+"""What an export of ours says beside the fields: made anew where it is imported, or restored in another way."""
+ITEM_BYTES = 2_000_000
+"""Of one line or one chronicle, at most: the largest memory takes less, however its characters are escaped."""
+
+
+@dataclass(frozen=True)
+class Item:
+    """One memory read: the arguments of `ingest_memory`, or why there are none; and where it stood."""
+
+    source: str
+    arguments: Mapping[str, Any] | None
+    problem: str = ""
+    superseded_by_hash: str | None = None
+    exact_tags: tuple[str, ...] | None = None
+    """Of an export of ours: all its tags, whatever others its text names."""
+    line: int = 1
+    left_out: tuple[str, ...] = ()
+    """Fields that it had and no memory has."""
+
+
+def item_of(
+    source: str, line: int, fields: Mapping[str, Any], arguments: Mapping[str, Any], known: Iterable[str]
+) -> Item:
+    """The memory with what an export of ours says beside it; `known` are the fields that the format has a use for."""
+    successor, tags = fields.get("superseded_by_hash"), fields.get("tags")
+    if successor is not None and not isinstance(successor, str):
+        return Item(source, None, "superseded_by_hash must be a string", line=line)
+    exact = "content_hash" in fields and isinstance(tags, list)
+    return Item(
+        source,
+        arguments,
+        superseded_by_hash=successor,
+        exact_tags=tuple(map(str, tags)) if exact and tags is not None else None,
+        line=line,
+        left_out=tuple(sorted({str(name)[:100] for name in fields} - {*known, *OURS})),
+    )
+
+
+def timestamp(value: object) -> object:
+    """RFC 3339 of what formats write for it: a date is its midnight, seconds count since 1970, no offset is UTC.
+
+    What is none of these is left for the rules of input to refuse.
+    """
+    try:
+        moment = _moment(value)
+        return moment.astimezone(UTC).isoformat().replace("+00:00", "Z") if moment else value
+    except (ValueError, OverflowError, OSError):
+        return value
+
+
+def _moment(value: object) -> datetime | None:
+    if isinstance(value, str):
+        # BigQuery exports `2026-05-20 14:30:00.5 UTC`: https://github.com/googleapis/google-cloud-php/issues/3422.
+        value = datetime.fromisoformat(value.strip().removesuffix(" UTC"))
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        value = datetime.fromtimestamp(value, UTC)
+    if isinstance(value, date) and not isinstance(value, datetime):
+        value = datetime.combine(value, time.min)
+    if isinstance(value, datetime):
+        return value if value.tzinfo else value.replace(tzinfo=UTC)
+    return None
+
+
+def tags_of(value: object) -> object:
+    """Tags as a list: one string is several, separated by commas."""
+    return [tag.strip() for tag in value.split(",") if tag.strip()] if isinstance(value, str) else value

@@ -1,0 +1,46 @@
+"""Markdown: one memory a file, with front matter or without."""
+
+import re
+from datetime import date, datetime
+from typing import BinaryIO
+
+from mnemosyne.formats.item import FIELDS, ITEM_BYTES, Item, item_of, tags_of, timestamp
+
+_FRONT_MATTER = re.compile(r"---\r?\n(.*?)\r?\n---\r?\n", re.DOTALL)
+_TIMES = ("timestamp", "date", "created")
+
+
+def read(stream: BinaryIO, name: str, modified: datetime | None) -> Item:
+    """The note; where it does not say when it was written, it is from when its file was."""
+    data = stream.read(ITEM_BYTES + 1)
+    if len(data) > ITEM_BYTES:
+        return Item(name, None, f"a note must have at most {ITEM_BYTES:,} bytes")
+    import yaml  # only where there is front matter to read
+
+    try:
+        text = data.decode("utf-8-sig")
+        match = _FRONT_MATTER.match(text)
+        front = _json(yaml.safe_load(match[1])) if match else {}
+    except (ValueError, RecursionError, yaml.YAMLError) as exc:
+        return Item(name, None, f"it cannot be read: {exc}")
+    if front is None:
+        front = {}
+    if not isinstance(front, dict):
+        return Item(name, None, "its front matter must have names and values, such as timestamp: 2026-05-20")
+    when = next((front[one] for one in _TIMES if front.get(one)), modified)
+    if when is None:
+        return Item(name, None, "no time: begin the file with ---, timestamp: …, ---")
+    arguments = {"content": text[match.end() :] if match else text, "timestamp": timestamp(when)}
+    arguments |= {one: front[one] for one in ("title", "tags", "metadata") if front.get(one) is not None}
+    if "tags" in arguments:
+        arguments["tags"] = tags_of(arguments["tags"])
+    return item_of(name, 1, front, arguments, (*FIELDS, *_TIMES))
+
+
+def _json(value: object) -> object:
+    """What YAML has read, in JSON's terms: a date is the text it was written as."""
+    if isinstance(value, dict):
+        return {str(name): _json(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_json(one) for one in value]
+    return value.isoformat() if isinstance(value, date) else value

@@ -1,0 +1,106 @@
+"""google-cloud-storage against the JSON API's awkward behaviour: what is read is whole, what is written is whole."""
+
+import gzip
+import random
+from collections.abc import Iterator
+
+import pytest
+
+from mnemosyne.adapters import cloud_storage
+from mnemosyne.adapters.cloud_storage import CloudStorage
+from mnemosyne.domain.object_import import StoredObject
+from mnemosyne.errors import NotFound, Unavailable
+from tests.fakes_wire.cloud_storage import CloudStorage as Storage
+
+DATA = random.Random(1).randbytes(1_000_000)
+
+
+@pytest.fixture
+def storage(monkeypatch: pytest.MonkeyPatch) -> Iterator[Storage]:
+    monkeypatch.setattr(cloud_storage, "READ_BYTES", 256 * 1024)
+    monkeypatch.setattr(cloud_storage, "WRITE_BYTES", 256 * 1024)
+    with Storage().serving() as serving:
+        monkeypatch.setenv("STORAGE_EMULATOR_HOST", serving.url)
+        monkeypatch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
+        yield serving
+
+
+def _put(storage: Storage, data: bytes, name: str = "a b/é#1.jsonl", encoding: str = "") -> StoredObject:
+    blob = storage.put("bucket", name, data, encoding=encoding)
+    return StoredObject(bucket="bucket", name=name, generation=blob.generation)
+
+
+def _read(wanted: StoredObject) -> bytes:
+    with CloudStorage().open(wanted) as opened:
+        return opened.stream.read()
+
+
+@pytest.mark.parametrize("data", [b"", b"x", DATA[: 256 * 1024], DATA], ids=["empty", "small", "a chunk", "large"])
+def test_an_object_is_read_whole_and_in_ranges(storage: Storage, data: bytes) -> None:
+    wanted = _put(storage, data)
+    with CloudStorage().open(wanted) as opened:
+        assert opened.size == len(data)
+        assert opened.modified and opened.modified.year == 2026
+    assert _read(wanted) == data
+
+
+def test_a_connection_that_is_cut_halfway_costs_no_byte(storage: Storage) -> None:
+    wanted = _put(storage, DATA)
+    reads = iter(range(1000))
+    storage.fault = lambda request: "drop" if "alt=media" in request and next(reads) % 3 == 0 else ""
+    assert _read(wanted) == DATA
+
+
+def test_an_object_packed_on_the_way_is_read_as_it_is_stored(storage: Storage) -> None:
+    packed = gzip.compress(DATA)
+    wanted = _put(storage, packed, encoding="gzip")
+    with CloudStorage().open(wanted) as opened:
+        assert opened.packed
+        assert gzip.GzipFile(fileobj=opened.stream).read() == DATA
+
+
+def test_an_object_that_another_was_written_over_is_not_found(storage: Storage) -> None:
+    wanted = _put(storage, DATA)
+    _put(storage, b"newer")
+    with pytest.raises(NotFound, match="is there no more"):
+        _read(wanted)
+
+
+def test_an_object_that_another_is_written_over_meanwhile_is_not_mixed_with_it(storage: Storage) -> None:
+    wanted = _put(storage, DATA)
+    with CloudStorage().open(wanted) as opened:
+        assert opened.stream.read(1000) == DATA[:1000]
+        _put(storage, DATA[::-1])
+        with pytest.raises(NotFound):
+            opened.stream.read()
+
+
+def test_a_report_is_written_beside_the_object_once(storage: Storage) -> None:
+    wanted = _put(storage, b"x")
+    lines = [b"line %d\n" % number for number in range(100_000)]
+    assert CloudStorage().write_report(wanted, lines) is True
+    assert CloudStorage().write_report(wanted, [b"another"]) is False
+    assert storage.objects["bucket", wanted.report].data == b"".join(lines)
+
+
+def test_of_two_reports_at_once_one_is_written(storage: Storage) -> None:
+    wanted = _put(storage, b"x")
+
+    def lines() -> Iterator[bytes]:
+        yield b"mine"
+        storage.put("bucket", wanted.report, b"theirs")
+
+    assert CloudStorage().write_report(wanted, lines()) is False
+    assert storage.objects["bucket", wanted.report].data == b"theirs"
+
+
+def test_a_report_that_fails_on_the_way_leaves_nothing(storage: Storage) -> None:
+    wanted = _put(storage, b"x")
+
+    def lines() -> Iterator[bytes]:
+        yield b"y" * 300_000
+        raise Unavailable("the database is away")
+
+    with pytest.raises(Unavailable):
+        CloudStorage().write_report(wanted, lines())
+    assert ("bucket", wanted.report) not in storage.objects
