@@ -44,6 +44,7 @@ DEPLOYED = {
     "mcp": Limits(concurrency=40, timeout_seconds=120, max_instances=5),
     "ingest": Limits(concurrency=8, timeout_seconds=120, max_instances=5),
     "dead_letter": Limits(concurrency=4, timeout_seconds=120, max_instances=1),
+    "import_object": Limits(concurrency=2, timeout_seconds=600, max_instances=2),
     "migrate": Limits(concurrency=1, timeout_seconds=3600, max_instances=1),
 }
 """The deployment's defaults; a test holds them to the plan."""

@@ -5,12 +5,13 @@ import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import httpx
 import pytest
-from google.api_core.exceptions import NotFound
-from google.cloud.pubsub_v1 import SubscriberClient
+from google.api_core.exceptions import AlreadyExists, NotFound
+from google.cloud.pubsub_v1 import PublisherClient, SubscriberClient
 
 from infra.local import emulator as local_emulator
 from infra.local import postgres
@@ -24,10 +25,12 @@ from mnemosyne.settings import Settings
 from tests.cloud_run.identity import Google
 from tests.cloud_run.pubsub import PUSH_ACCOUNT, Push
 from tests.cloud_run.service import Deployment, Service, deterministic_url
+from tests.fakes_wire.cloud_storage import CloudStorage
 from tests.fakes_wire.gemini import GeminiServer
 from tests.waiting import wait_until
 
 USER = "ada@example.com"
+OBJECTS = f"projects/{local_emulator.PROJECT}/topics/objects"
 SPACE = EmbeddingSpace("gemini-embedding-001", 64)
 
 
@@ -52,14 +55,18 @@ class Cloud:
         }
         self._exits = ExitStack()
         self._google = self._exits.enter_context(Google().serving())
-        self._ingest, dead_letter = (self._pushed_to(target) for target in ("ingest", "dead_letter"))
+        self.storage = self._exits.enter_context(CloudStorage(self._notify).serving())
+        self.environment |= {"STORAGE_EMULATOR_HOST": self.storage.url}
+        self._ingest, dead_letter, self.reader = (
+            self._pushed_to(target) for target in ("ingest", "dead_letter", "import_object")
+        )
         access = {
             "MNEMOSYNE_AUTH_MODE": "iam",
             "MNEMOSYNE_ALLOWED_HOSTS": deterministic_url("mcp").removeprefix("https://"),
         }
         self._mcp = self._service("mcp", access, USER)
-        self.push, self._dead_letters = (
-            self._exits.enter_context(Push(service).serving()) for service in (self._ingest, dead_letter)
+        self.push, self._dead_letters, self._objects = (
+            self._exits.enter_context(Push(service).serving()) for service in (self._ingest, dead_letter, self.reader)
         )
         self._emulator = emulator
         self.system = Backends(Settings.from_environment(self.environment))
@@ -87,6 +94,29 @@ class Cloud:
             max_delivery_attempts=max_delivery_attempts,
             ack_deadline_seconds=10,
         )
+
+    def watch_bucket(self) -> None:
+        """Notifications of Cloud Storage lead to the reader from now on, for the test's namespace."""
+        name = f"projects/{local_emulator.PROJECT}/subscriptions/objects"
+        with suppress(AlreadyExists), PublisherClient() as publisher:
+            publisher.create_topic(name=OBJECTS)
+        with SubscriberClient() as client:
+            with suppress(NotFound):
+                client.delete_subscription(subscription=name)
+            client.create_subscription(
+                request={
+                    "name": name,
+                    "topic": OBJECTS,
+                    "push_config": {"push_endpoint": f"{self._objects.url}/namespaces/{self.namespace}"},
+                    "ack_deadline_seconds": 600,
+                    "retry_policy": {"minimum_backoff": {"seconds": 1}, "maximum_backoff": {"seconds": 2}},
+                }
+            )
+
+    def _notify(self, data: bytes, attributes: dict[str, str]) -> None:
+        client: Any = PublisherClient()
+        with client:
+            client.publish(OBJECTS, data, **attributes).result(20)
 
     def reset(self) -> None:
         """Nothing broken, and a subscription and a namespace of the test's own: late redeliveries are another's."""
@@ -116,6 +146,10 @@ class Cloud:
 
     def start_postgres(self) -> None:
         postgres.restart(self.postgres, self._directory)
+
+    def restart_postgres(self) -> None:
+        self.stop_postgres()
+        self.start_postgres()
 
     def statuses(self, request_ids: Sequence[UUID]) -> dict[UUID, IngestStatus]:
         found: dict[UUID, IngestStatus] = {}

@@ -49,15 +49,11 @@ def test_ten_thousand_memories_are_stored_once_each_while_everything_fails(cloud
         # The client itself repeats a 500; a wrong number of vectors sends the message back to the topic.
         return error(500, "boom") if failed_calls % 2 else (200, {"embeddings": []})
 
-    def restart_postgres() -> None:
-        cloud.stop_postgres()
-        cloud.start_postgres()
-
     plan: list[tuple[int, Callable[[], None]]] = [
         (500, cloud.kill_ingest),
-        (2_000, restart_postgres),
+        (2_000, cloud.restart_postgres),
         (3_500, cloud.kill_ingest),
-        (5_000, restart_postgres),
+        (5_000, cloud.restart_postgres),
         (7_000, cloud.kill_ingest),
     ]
 

@@ -1,0 +1,89 @@
+"""From a bucket: notifications, the reader, the topic, `ingest`; each line one outcome, whatever fails."""
+
+import gzip
+import json
+from collections import Counter
+from typing import Any
+
+from tests.integration.faults.conftest import Cloud
+from tests.waiting import wait_until
+
+BUCKET = "memories"
+SECONDS = 150
+
+
+def _line(content: str, **fields: Any) -> str:
+    return json.dumps({"content": content, "timestamp": "2026-05-20T12:00:00Z", **fields})
+
+
+def _reports(cloud: Cloud, name: str) -> list[list[dict[str, Any]]]:
+    """The reports that lie beside the object, as JSON."""
+    found = [one for key, one in cloud.storage.objects.items() if key[1].startswith(f"{name}.") and "report" in key[1]]
+    return [[json.loads(line) for line in one.data.splitlines()] for one in found]
+
+
+def _report(cloud: Cloud, name: str, count: int = 1) -> list[dict[str, Any]]:
+    """The newest of so many reports, once it is there."""
+    wait_until(lambda: len(_reports(cloud, name)) == count, f"report {count} of {name} is there", seconds=SECONDS)
+    return _reports(cloud, name)[-1]
+
+
+def test_each_line_has_one_outcome_while_everything_fails(cloud: Cloud) -> None:
+    cloud.watch_bucket()
+    lines = [_line(f"memory {n}") for n in range(3_000)]
+    lines[10] = "not JSON"
+    lines[1_500] = _line("")
+    lines[2_000] = _line("memory 1")
+    reads = iter(range(100_000))
+    cloud.storage.fault = lambda request: "drop" if "alt=media" in request and next(reads) == 0 else ""
+    cloud.storage.put(BUCKET, "many.jsonl.gz", gzip.compress("\n".join(lines).encode()))
+    for count, fault in (
+        (300, cloud.kill_ingest),
+        (900, cloud.restart_postgres),
+        (1_500, cloud.kill_ingest),
+        (1_800, cloud.reader.crash_instance),
+    ):
+        wait_until(lambda count=count: cloud.count() >= count, f"{count} are stored", seconds=SECONDS)  # type: ignore[misc]
+        assert cloud.count() < 2_997, "this fault came too late to be one"
+        fault()
+    summary, *outcomes = _report(cloud, "many.jsonl.gz")
+    assert summary["memories"] == 3_000
+    assert [one["line"] for one in outcomes] == list(range(1, 3_001))
+    assert Counter(one["state"] for one in outcomes) == {"stored": 2_997, "duplicate": 1, "failed": 2}
+    assert {one["line"]: one["error"] for one in outcomes if one["state"] == "failed"} == {
+        11: "not JSON: Expecting value: line 1 column 1 (char 0)",
+        1_501: "content must have at least 1 characters, got 0",
+    }
+    assert cloud.count() == 2_997
+
+
+def test_what_is_written_over_stores_what_is_new_and_reports_each_generation(cloud: Cloud) -> None:
+    cloud.watch_bucket()
+    cloud.storage.put(BUCKET, "notes.jsonl", _line("one").encode() + b"\n" + _line("two").encode())
+    first, *_ = _report(cloud, "notes.jsonl")
+    cloud.storage.put(BUCKET, "notes.jsonl", _line("two").encode() + b"\n" + _line("three").encode())
+    second, *_ = _report(cloud, "notes.jsonl", 2)
+    assert (first["stored"], second["stored"], second["duplicate"]) == (2, 1, 1)
+    assert cloud.count() == 3
+
+
+def test_notes_and_chronicles_are_read_and_what_has_no_place_is_told(cloud: Cloud) -> None:
+    cloud.watch_bucket()
+    cloud.storage.put(BUCKET, "a note.md", b"---\ntags: home\nmood: fine\n---\nBuy seeds.")
+    chronicle = "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nBODY: tea\n[[[CHRONICLE_END]]]\n"
+    cloud.storage.put(BUCKET, "log.txt", ("preamble\n" + chronicle * 2).encode())
+    note, *_ = _report(cloud, "a note.md")
+    log, *outcomes = _report(cloud, "log.txt")
+    assert (note["stored"], note["left_out"]) == (1, {"mood": 1})
+    assert (log["stored"], log["duplicate"]) == (1, 1)
+    assert [one["line"] for one in outcomes] == [2, 6]
+
+
+def test_what_cannot_be_imported_is_reported_and_not_tried_for_ever(cloud: Cloud) -> None:
+    cloud.watch_bucket()
+    cloud.storage.put(BUCKET, "picture.png", b"\x89PNG")
+    cloud.storage.put(BUCKET, "cut.jsonl.gz", gzip.compress((_line("kept") + "\n").encode() * 5_000)[:-100])
+    assert _report(cloud, "picture.png")[0]["error"].startswith("picture.png must end in .jsonl")
+    summary, *outcomes = _report(cloud, "cut.jsonl.gz")
+    assert "is no whole gzip file" in summary["error"]
+    assert summary["memories"] == len(outcomes)
