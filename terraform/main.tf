@@ -5,6 +5,7 @@ module "mnemosyne" {
   auth_mode              = var.auth_mode
   availability_type      = var.availability_type
   billing_account        = var.billing_account
+  buckets                = var.buckets
   budget                 = var.budget
   database_instance_name = var.database_instance_name
   deletion_protection    = var.deletion_protection
@@ -29,11 +30,13 @@ module "mnemosyne" {
   oidc_issuer            = var.oidc_issuer
   oidc_namespace_claim   = var.oidc_namespace_claim
   otlp_endpoint          = var.otlp_endpoint
+  outcomes               = var.outcomes
   owner_password_version = var.owner_password_version
   pool_size              = var.pool_size
   postgres_version       = var.postgres_version
   project                = var.project
   psc                    = var.psc
+  publishers             = var.publishers
   python_runtime         = var.python_runtime
   rate_limit_per_minute  = var.rate_limit_per_minute
   region                 = var.region

@@ -9,8 +9,18 @@ output "domain_address" {
 }
 
 output "topic" {
-  description = "Where bulk importers publish."
+  description = "Where mcp publishes, and importers that may write to any namespace."
   value       = module.mnemosyne.topic
+}
+
+output "publisher_topics" {
+  description = "Where each of publishers publishes."
+  value       = module.mnemosyne.publisher_topics
+}
+
+output "outcome_topic" {
+  description = "Where outcomes are told; null without outcomes."
+  value       = module.mnemosyne.outcome_topic
 }
 
 output "database" {

@@ -24,6 +24,16 @@ variable "billing_account" {
   default     = ""
 }
 
+variable "buckets" {
+  description = "Buckets of this project whose new objects are imported, by a name of yours for each: the bucket, the namespace their memories go to, and what the names of those objects begin with. The report of each is written beside it."
+  type = map(object({
+    bucket    = string
+    namespace = string
+    prefix    = optional(string, "")
+  }))
+  default = {}
+}
+
 variable "budget" {
   description = "Monthly budget in the billing account's currency; mails are sent at half, nine tenths and all of it."
   type        = number
@@ -179,6 +189,12 @@ variable "otlp_endpoint" {
   default     = ""
 }
 
+variable "outcomes" {
+  description = "Whether what becomes of each memory is published, to a topic of its own."
+  type        = bool
+  default     = false
+}
+
 variable "owner_password_version" {
   description = "Raise it to have a new password for the schema's owner."
   type        = number
@@ -214,6 +230,15 @@ variable "psc" {
   description = "Whether the database is reached over Private Service Connect instead of private services access. Fixed with the first apply."
   type        = bool
   default     = false
+}
+
+variable "publishers" {
+  description = "Who may publish memories without an agent, by a name of yours for each: the one namespace that they go to, and the accounts (serviceAccount:…, group:…). Each has a topic of its own."
+  type = map(object({
+    namespace = string
+    members   = list(string)
+  }))
+  default = {}
 }
 
 variable "python_runtime" {

@@ -1,5 +1,6 @@
 """The real terraform binary against the provider's real schema and rules, offline."""
 
+import json
 import shutil
 import subprocess
 import sys
@@ -22,6 +23,14 @@ def tfcheck(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str
     return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
 
 
+EVERYTHING = {
+    "outcomes": True,
+    "publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}},
+    "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
+}
+"""With every function, and every grant."""
+
+
 class Plan:
     """What terraform would make of an empty project, and the archive it has built for that."""
 
@@ -32,7 +41,8 @@ class Plan:
 
 @pytest.fixture(scope="package")
 def plan() -> Iterator[Plan]:
-    done = tfcheck(TERRAFORM, "plan", "--keep", "-v", "--", "-var", "project=my-project", "-no-color")
+    chosen = [f"-var={name}={json.dumps(value)}" for name, value in EVERYTHING.items()]
+    done = tfcheck(TERRAFORM, "plan", "--keep", "-v", "--", "-var=project=my-project", *chosen, "-no-color")
     assert done.returncode == 0, done.stdout + done.stderr
     scratch = next(line for line in done.stdout.splitlines() if line.startswith("scratch copy: "))
     copy = Path(scratch.removeprefix("scratch copy: "))

@@ -46,7 +46,9 @@ def test_a_misspelt_attribute_is_noticed(tmp_path: Path, file: str, attribute: s
 
 
 def test_the_functions_are_given_exactly_the_settings_that_are_read() -> None:
-    text = "".join((TERRAFORM / name).read_text() for name in ("settings.tf", "functions.tf", "migrate.tf"))
+    text = "".join(
+        (TERRAFORM / name).read_text() for name in ("settings.tf", "functions.tf", "migrate.tf", "buckets.tf")
+    )
     given = set(re.findall(r"\b((?:MNEMOSYNE|GOOGLE|OTEL)_[A-Z_]+)\b\s*=", text)) | set(
         re.findall(r'key\s*=\s*"([A-Z_]+)"', text)
     )
@@ -56,12 +58,20 @@ def test_the_functions_are_given_exactly_the_settings_that_are_read() -> None:
 
 
 def test_the_settings_of_each_function_are_valid_together(plan: Plan) -> None:
-    for function in ("mcp", "ingest", "dead_letter", "migrate"):
+    for function in ("mcp", "ingest", "dead_letter", "import_object", "migrate"):
         environment = _environment(plan, function)
         settings = Settings.from_environment(environment)
         assert settings.embedding_dimension == 768
-        if function in ("ingest", "dead_letter"):
+        if function in ("ingest", "dead_letter", "import_object"):
             assert settings.push_audience.endswith(f"{function.replace('_', '-')}-123456789012.europe-west1.run.app")
+
+
+def _block(plan: Plan, function: str) -> str:
+    """What the plan says of a function."""
+    address = rf"google_cloudfunctions2_function\.{function}(?:\[0\])?"
+    found = re.search(rf"# {address} will be created(.*?)\n      }}\n", plan.text, re.DOTALL)
+    assert found, function
+    return found[1]
 
 
 def _environment(plan: Plan, function: str) -> dict[str, str]:
@@ -69,22 +79,25 @@ def _environment(plan: Plan, function: str) -> dict[str, str]:
     made_up = {
         "MNEMOSYNE_INSTANCE_CONNECTION_NAME": "my-project:europe-west1:m",
         "MNEMOSYNE_TOPIC": "projects/my-project/topics/t",
+        "MNEMOSYNE_OUTCOME_TOPIC": "projects/my-project/topics/o",
         "MNEMOSYNE_DB_USER": "u@my-project.iam.gserviceaccount.com",
         "MNEMOSYNE_DB_PASSWORD": "secret",
         "MNEMOSYNE_PUSH_SERVICE_ACCOUNT": "push@my-project.iam.gserviceaccount.com",
         "MNEMOSYNE_RUNTIME_USERS": "a,b",
     }
     block = re.search(
-        rf"# google_cloudfunctions2_function\.{function} will be created(.*?)\n      }}\n", plan.text, re.DOTALL
+        rf"# google_cloudfunctions2_function\.{function}(?:\[0\])? will be created(.*?)\n      }}\n",
+        plan.text,
+        re.DOTALL,
     )
     assert block, function
-    variables = re.search(r"environment_variables\s*=\s*\{(.*?)\}", block[1].split("service_config")[1], re.DOTALL)
+    variables = re.search(r"environment_variables\s*=\s*\{(.*?)\}", block.split("service_config")[1], re.DOTALL)
     assert variables, function
     found = dict(re.findall(r'\+ "?([A-Z_]+)"?\s*=\s*(.+)', variables[1]))
     environment = {}
     for name, value in found.items():
         environment[name] = made_up[name] if "known after apply" in value else value.strip().strip('"')
-    if '"MNEMOSYNE_DB_PASSWORD"' in block[1]:
+    if '"MNEMOSYNE_DB_PASSWORD"' in block:
         environment["MNEMOSYNE_DB_PASSWORD"] = made_up["MNEMOSYNE_DB_PASSWORD"]
     return environment
 
@@ -134,8 +147,8 @@ def test_the_page_of_variables_is_made_of_the_variables() -> None:
 
 
 def test_no_function_that_serves_is_touched_before_the_migration_has_succeeded() -> None:
-    text = (TERRAFORM / "functions.tf").read_text()
-    for function in ("mcp", "ingest", "dead_letter"):
+    text = (TERRAFORM / "functions.tf").read_text() + (TERRAFORM / "buckets.tf").read_text()
+    for function in ("mcp", "ingest", "dead_letter", "import_object"):
         block = text.split(f'resource "google_cloudfunctions2_function" "{function}"')[1].split("\nresource ")[0]
         assert "terraform_data.migrated" in block.split("depends_on")[1]
     migrated = (
@@ -164,10 +177,12 @@ def test_make_asks_which_project(target: str) -> None:
 def test_the_front_end_of_the_tests_has_the_limits_of_the_deployment(plan: Plan) -> None:
     for target, limits in DEPLOYED.items():
         block = re.search(
-            rf"# google_cloudfunctions2_function\.{target} will be created(.*?)\n      }}\n", plan.text, re.DOTALL
+            rf"# google_cloudfunctions2_function\.{target}(?:\[0\])? will be created(.*?)\n      }}\n",
+            plan.text,
+            re.DOTALL,
         )
         assert block, target
-        planned = dict(re.findall(r"\+ (max_instance\w+|timeout_seconds)\s+= (\d+)", block[1]))
+        planned = dict(re.findall(r"\+ (max_instance\w+|timeout_seconds)\s+= (\d+)", block))
         assert limits == Limits(
             concurrency=int(planned["max_instance_request_concurrency"]),
             timeout_seconds=int(planned["timeout_seconds"]),

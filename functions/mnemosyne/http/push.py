@@ -161,7 +161,7 @@ def import_object(push: Push, services: ImportServices) -> None:
         ingest.keep(push.only or "", push.letter(str(exc)), memories=services.memories)
         return
     if wanted:
-        object_import.import_object(push.only, wanted, services)
+        object_import.import_object(push.only, wanted, services, message_id=push.message.message_id)
 
 
 def _conclude(push: Push, message: IngestMessage, letter: DeadLetter | None, services: SubscriberServices) -> None:

@@ -23,6 +23,7 @@ from mnemosyne.formats.reading import GZIP, format_of, read
 from mnemosyne.ids import derived_id
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import ImportServices
+from mnemosyne.service import ingest, outcomes
 
 log = EventLog(__name__)
 
@@ -40,6 +41,7 @@ def import_object(
     wanted: StoredObject,
     services: ImportServices,
     *,
+    message_id: str,
     budget: float = BUDGET_SECONDS,
     pause: Callable[[float], object] = time.sleep,
 ) -> None:
@@ -53,7 +55,7 @@ def import_object(
     if progress.is_reported:
         return
     if not progress.is_read:
-        progress = _Reading(namespace, wanted, services, progress, deadline).finish()
+        progress = _Reading(namespace, wanted, services, progress, deadline, message_id).finish()
     _wait(namespace, progress, services, deadline, pause)
     services.objects.write_report(wanted, _report(namespace, progress, services))
     services.imports.record(namespace, replace(progress, is_reported=True))
@@ -69,6 +71,7 @@ class _Reading:
     services: ImportServices
     progress: ObjectImport
     deadline: float
+    message_id: str
     batch: list[IngestRequest] = field(default_factory=list)
     failed: list[Unstored] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
@@ -126,10 +129,22 @@ class _Reading:
         if len(self.batch) + len(self.failed) >= BATCH_LIMIT:
             self._hand_over()
 
+    def _fail(self) -> None:
+        """Record what can never be stored, and tell of it: it never reaches `ingest`."""
+        ingest.reject(self.namespace, self.failed, memories=self.services.memories)
+        if self.services.outcome_topic:
+            outcomes.announce(
+                self.namespace,
+                [one.request_id for one in self.failed],
+                message_id=self.message_id,
+                memories=self.services.memories,
+                topic=self.services.outcome_topic,
+            )
+
     def _hand_over(self) -> None:
         """Hand over what was taken, and note it from time to time."""
         if self.failed:
-            self.services.memories.record_failures(self.namespace, self.failed)
+            self._fail()
         if self.batch:
             self.services.queue.publish(self.namespace, self.batch)
         count = len(self.batch) + len(self.failed)

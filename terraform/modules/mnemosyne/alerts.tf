@@ -20,12 +20,21 @@ locals {
     }
     oldest_unacked = {
       title     = "Memories wait longer than ten minutes"
-      filter    = "metric.type = \"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type = \"pubsub_subscription\" AND resource.labels.subscription_id = \"${google_pubsub_subscription.ingest.name}\""
+      filter    = "metric.type = \"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type = \"pubsub_subscription\" AND resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-(ingest|publisher-[a-z0-9-]+)\")"
       aligner   = "ALIGN_MAX"
       reducer   = "REDUCE_MAX"
       threshold = 600
       duration  = "300s"
       advice    = "Look for push_postponed in the log of ingest: database_unreachable and embedding_throttled are the usual causes. Nothing is lost; it is stored once they pass."
+    }
+    objects_unread = {
+      title     = "An object of a bucket is not imported after a day"
+      filter    = "metric.type = \"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type = \"pubsub_subscription\" AND resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-bucket-[a-z0-9-]+\")"
+      aligner   = "ALIGN_MAX"
+      reducer   = "REDUCE_MAX"
+      threshold = 86400
+      duration  = "300s"
+      advice    = "push_postponed in the log of import-object says how far it is, misconfigured what it may not read or write. ingest stores what it has handed over: look at oldest_unacked too."
     }
     push_errors = {
       title     = "Deliveries to ingest fail"

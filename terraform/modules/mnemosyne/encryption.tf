@@ -13,7 +13,7 @@ locals {
 
 # Asking for it makes it, where it is not there yet.
 data "google_storage_project_service_account" "this" {
-  count      = var.kms_key == null ? 0 : 1
+  count      = var.kms_key == null && length(var.buckets) == 0 ? 0 : 1
   depends_on = [time_sleep.services]
 }
 

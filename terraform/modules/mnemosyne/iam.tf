@@ -1,5 +1,5 @@
 resource "google_service_account" "functions" {
-  for_each     = toset(["mcp", "ingest", "dead-letter", "migrate"])
+  for_each     = toset(concat(["mcp", "ingest", "dead-letter", "migrate"], local.import_object))
   account_id   = "${var.name}-${each.key}"
   display_name = "Mnemosyne: runs ${each.key}"
   depends_on   = [time_sleep.services]
@@ -34,6 +34,10 @@ locals {
     "dead-letter instanceUser"     = { account = "dead-letter", role = "roles/cloudsql.instanceUser" }
     "migrate cloudsql.client"      = { account = "migrate", role = "roles/cloudsql.client" }
   }
+  import_object_roles = length(local.import_object) == 0 ? {} : {
+    "import-object cloudsql.client"       = { account = "import-object", role = "roles/cloudsql.client" }
+    "import-object cloudsql.instanceUser" = { account = "import-object", role = "roles/cloudsql.instanceUser" }
+  }
   vertex_roles = var.gemini_api_key_secret != "" ? {} : {
     "mcp aiplatform.user"    = { account = "mcp", role = "roles/aiplatform.user" }
     "ingest aiplatform.user" = { account = "ingest", role = "roles/aiplatform.user" }
@@ -41,7 +45,7 @@ locals {
 }
 
 resource "google_project_iam_member" "functions" {
-  for_each = merge(local.project_roles, local.vertex_roles)
+  for_each = merge(local.project_roles, local.vertex_roles, local.import_object_roles)
   project  = var.project
   role     = each.value.role
   member   = google_service_account.functions[each.value.account].member

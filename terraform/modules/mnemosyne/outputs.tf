@@ -9,8 +9,18 @@ output "domain_address" {
 }
 
 output "topic" {
-  description = "Where bulk importers publish."
+  description = "Where mcp publishes, and importers that may write to any namespace."
   value       = google_pubsub_topic.ingest.id
+}
+
+output "publisher_topics" {
+  description = "Where each of publishers publishes."
+  value       = { for name in keys(var.publishers) : name => google_pubsub_topic.entry["publisher-${name}"].id }
+}
+
+output "outcome_topic" {
+  description = "Where outcomes are told; null without outcomes."
+  value       = one(google_pubsub_topic.outcomes[*].id)
 }
 
 output "database" {

@@ -18,6 +18,7 @@ resource "google_project_service" "this" {
     "workflows.googleapis.com",
     "workflowexecutions.googleapis.com",
     ],
+    length(var.buckets) == 0 ? [] : ["storage.googleapis.com"],
     var.billing_account == "" ? [] : ["billingbudgets.googleapis.com"],
     var.iap ? ["iap.googleapis.com"] : [],
     var.psc ? ["dns.googleapis.com"] : [],
@@ -63,7 +64,7 @@ locals {
 
   # Known before the functions are: Cloud Run serves each at this address too.
   urls = {
-    for name in ["mcp", "ingest", "dead-letter"] :
+    for name in ["mcp", "ingest", "dead-letter", "import-object"] :
     name => "https://${var.name}-${name}-${data.google_project.this.number}.${var.region}.run.app"
   }
 }

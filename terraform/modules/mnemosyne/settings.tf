@@ -33,19 +33,26 @@ locals {
     MNEMOSYNE_OIDC_NAMESPACE_CLAIM = var.oidc_namespace_claim
   })
   push_settings = {
-    for name in ["ingest", "dead-letter"] : name => {
+    for name in ["ingest", "dead-letter", "import-object"] : name => {
       MNEMOSYNE_PUSH_ISSUER          = "https://accounts.google.com"
       MNEMOSYNE_PUSH_AUDIENCE        = local.urls[name]
       MNEMOSYNE_PUSH_SERVICE_ACCOUNT = google_service_account.push.email
     }
   }
-  ingest_settings = merge(local.common, local.vertex, local.own_identity, local.push_settings["ingest"], {
+  outcome_settings = var.outcomes ? { MNEMOSYNE_OUTCOME_TOPIC = google_pubsub_topic.outcomes[0].id } : {}
+  ingest_settings = merge(local.common, local.vertex, local.own_identity, local.push_settings["ingest"], local.outcome_settings, {
     MNEMOSYNE_DB_USER      = google_service_account.functions["ingest"].email
     MNEMOSYNE_DB_POOL_SIZE = tostring(var.pool_size.ingest)
   })
-  dead_letter_settings = merge(local.common, local.own_identity, local.push_settings["dead-letter"], {
+  dead_letter_settings = merge(local.common, local.own_identity, local.push_settings["dead-letter"], local.outcome_settings, {
     MNEMOSYNE_DB_USER      = google_service_account.functions["dead-letter"].email
     MNEMOSYNE_DB_POOL_SIZE = tostring(var.pool_size.dead_letter)
+  })
+  import_object_settings = length(local.import_object) == 0 ? {} : merge(local.common, local.own_identity, local.push_settings["import-object"], local.outcome_settings, {
+    MNEMOSYNE_DB_USER      = google_service_account.functions["import-object"].email
+    MNEMOSYNE_DB_POOL_SIZE = tostring(local.import_object_connections)
+    # The client would ask for the bucket's own description, which it may not see.
+    DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA = "true"
   })
   migrate_settings = merge(local.common, {
     MNEMOSYNE_DB_IAM_AUTH   = "false"

@@ -1,6 +1,7 @@
 """The real parts around ingestion, each of which can be made to fail: emulator, PostgreSQL, functions, embedder."""
 
 import itertools
+import json
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, suppress
@@ -30,6 +31,7 @@ from tests.fakes_wire.gemini import GeminiServer
 from tests.waiting import wait_until
 
 USER = "ada@example.com"
+OUTCOMES = f"projects/{local_emulator.PROJECT}/topics/outcomes"
 OBJECTS = f"projects/{local_emulator.PROJECT}/topics/objects"
 SPACE = EmbeddingSpace("gemini-embedding-001", 64)
 
@@ -49,6 +51,7 @@ class Cloud:
             "MNEMOSYNE_TOPIC": local_emulator.TOPIC,
             "MNEMOSYNE_EMBEDDER": "gemini",
             "MNEMOSYNE_EMBEDDING_DIMENSION": str(SPACE.dimension),
+            "MNEMOSYNE_OUTCOME_TOPIC": OUTCOMES,
             "PUBSUB_EMULATOR_HOST": emulator,
             "GEMINI_API_KEY": "key",
             "GOOGLE_GEMINI_BASE_URL": gemini.url,
@@ -97,30 +100,65 @@ class Cloud:
 
     def watch_bucket(self) -> None:
         """Notifications of Cloud Storage lead to the reader from now on, for the test's namespace."""
-        name = f"projects/{local_emulator.PROJECT}/subscriptions/objects"
+        self._entry(OBJECTS, f"{self._objects.url}/namespaces/{self.namespace}", deadline=600)
+
+    def admit_publisher(self) -> str:
+        """A topic whose publishers can write to the test's namespace and to no other, as Terraform makes it."""
+        topic = f"projects/{local_emulator.PROJECT}/topics/publisher"
+        dead_letters = f"{topic}-dead-letter"
+        self._entry(dead_letters, f"{self._dead_letters.url}/namespaces/{self.namespace}", deadline=10)
+        policy = {"dead_letter_topic": dead_letters, "max_delivery_attempts": 5}
+        self._entry(topic, f"{self.push.url}/namespaces/{self.namespace}", deadline=10, dead_letter_policy=policy)
+        return topic
+
+    def _entry(self, topic: str, url: str, *, deadline: int, **policy: Any) -> None:
         with suppress(AlreadyExists), PublisherClient() as publisher:
-            publisher.create_topic(name=OBJECTS)
+            publisher.create_topic(name=topic)
+        name = topic.replace("/topics/", "/subscriptions/")
         with SubscriberClient() as client:
             with suppress(NotFound):
                 client.delete_subscription(subscription=name)
-            client.create_subscription(
-                request={
-                    "name": name,
-                    "topic": OBJECTS,
-                    "push_config": {"push_endpoint": f"{self._objects.url}/namespaces/{self.namespace}"},
-                    "ack_deadline_seconds": 600,
-                    "retry_policy": {"minimum_backoff": {"seconds": 1}, "maximum_backoff": {"seconds": 2}},
-                }
-            )
+            request = {
+                "name": name,
+                "topic": topic,
+                "ack_deadline_seconds": deadline,
+                "retry_policy": {"minimum_backoff": {"seconds": 1}, "maximum_backoff": {"seconds": 2}},
+                **({"push_config": {"push_endpoint": url}} if url else {}),
+                **policy,
+            }
+            client.create_subscription(request=request)
 
-    def _notify(self, data: bytes, attributes: dict[str, str]) -> None:
+    def told(self, count: int) -> list[dict[str, Any]]:
+        """The outcome events of the test's namespace, each id once, as soon as there are so many."""
+        name, found = OUTCOMES.replace("/topics/", "/subscriptions/"), {}
+
+        def enough() -> bool:
+            with SubscriberClient() as client:
+                answer = client.pull(subscription=name, max_messages=1000, timeout=10)
+                for one in answer.received_messages:
+                    event = json.loads(one.message.data)
+                    if event["namespace"] == self.namespace:
+                        found[one.message.attributes["ce-id"]] = event
+                if acknowledged := [one.ack_id for one in answer.received_messages]:
+                    client.acknowledge(subscription=name, ack_ids=acknowledged)
+            return len(found) >= count
+
+        wait_until(enough, f"{count} outcomes are told", seconds=90)
+        return list(found.values())
+
+    def publish(self, topic: str, data: bytes, **attributes: str) -> str:
+        """Publish a message as a stranger does; its id."""
         client: Any = PublisherClient()
         with client:
-            client.publish(OBJECTS, data, **attributes).result(20)
+            return str(client.publish(topic, data, **attributes).result(20))
+
+    def _notify(self, data: bytes, attributes: dict[str, str]) -> None:
+        self.publish(OBJECTS, data, **attributes)
 
     def reset(self) -> None:
         """Nothing broken, and a subscription and a namespace of the test's own: late redeliveries are another's."""
         self.namespace = f"test-{next(self._numbers)}"
+        self._entry(OUTCOMES, "", deadline=60)
         self.subscribe(max_delivery_attempts=20)
         self.gemini.fault = None
         self.gemini.calls = self.gemini.texts = 0

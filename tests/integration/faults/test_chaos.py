@@ -69,3 +69,6 @@ def test_ten_thousand_memories_are_stored_once_each_while_everything_fails(cloud
     assert summary.states == {"stored": COUNT}, summary.failures[:3]
     assert final == COUNT == cloud.count()
     assert failed_calls >= 5
+    told = cloud.told(COUNT)
+    assert len({event["request_id"] for event in told}) == len(told) == COUNT
+    assert {event["state"] for event in told} == {"stored"}

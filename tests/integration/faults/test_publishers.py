@@ -1,0 +1,64 @@
+"""Publishers that cannot write elsewhere, and what they are told: topics and subscriptions as Terraform makes them."""
+
+import json
+from typing import Any
+
+from tests.fakes_wire.gemini import error
+from tests.integration.faults.conftest import Cloud
+from tests.waiting import wait_until
+
+
+def _memory(content: str, **fields: Any) -> bytes:
+    return json.dumps({"content": content, "timestamp": "2026-05-20T12:00:00Z", **fields}).encode()
+
+
+def test_a_publisher_writes_to_its_namespace_and_a_message_that_names_another_is_refused_and_told(
+    cloud: Cloud,
+) -> None:
+    topic = cloud.admit_publisher()
+    cloud.publish(topic, _memory("mine", source="crm", key="1"))
+    cloud.publish(topic, _memory("mine too", source="crm", key="2"), namespace=cloud.namespace)
+    cloud.publish(topic, _memory("theirs", source="crm", key="3"), namespace="victim")
+    cloud.publish(topic, _memory("theirs", source="crm", key="4", namespace="victim"))
+    event = {"specversion": "1.0", "type": "t", "source": "crm", "id": "5", "namespace": "victim"}
+    cloud.publish(topic, json.dumps({**event, "data": json.loads(_memory("theirs"))}).encode())
+    told = {event["key"]: event for event in cloud.told(5)}
+    assert {key: one["state"] for key, one in told.items()} == {
+        "1": "stored", "2": "stored", "3": "failed", "4": "failed", "5": "failed",
+    }  # fmt: skip
+    refused = f"namespace must be '{cloud.namespace}', this publisher's, got 'victim'"
+    assert {told[key]["error"] for key in "345"} == {refused}
+    victim = cloud.system.memories.stats("victim")
+    assert (victim.memories, victim.pending, victim.dead_letters) == (0, 0, 0)
+
+
+def test_what_a_publisher_s_message_is_given_up_for_stays_in_its_namespace_and_is_told(cloud: Cloud) -> None:
+    topic = cloud.admit_publisher()
+    cloud.gemini.fault = lambda server: error(500, "boom")
+    message_id = cloud.publish(topic, _memory("poison", source="crm", key="1"))
+    (event,) = cloud.told(1)
+    assert (event["state"], event["key"]) == ("dead_lettered", "1")
+    assert "answered 500: boom" in event["error"]
+    assert event["message_id"] != message_id  # forwarded, it has another: its name is what stays
+    (letter,) = cloud.system.memories.dead_letters(cloud.namespace)
+    assert letter.data == _memory("poison", source="crm", key="1")
+
+
+def test_a_replay_stores_once_and_is_told_once(cloud: Cloud) -> None:
+    topic = cloud.admit_publisher()
+    for _ in range(5):
+        cloud.publish(topic, _memory("again", source="crm", key="1"))
+    cloud.publish(topic, _memory("last", source="crm", key="2"))
+    wait_until(lambda: cloud.count() == 2, "both are stored")
+    assert sorted(event["key"] for event in cloud.told(2)) == ["1", "2"]
+
+
+def test_another_content_under_a_key_that_is_taken_is_kept_and_told(cloud: Cloud) -> None:
+    topic = cloud.admit_publisher()
+    cloud.publish(topic, _memory("first", source="crm", key="1"))
+    cloud.told(1)
+    message_id = cloud.publish(topic, _memory("second", source="crm", key="1"))
+    (event,) = cloud.told(1)
+    assert (event["state"], event["request_id"], event["message_id"]) == ("dead_lettered", None, message_id)
+    assert "has stored another content before" in event["error"]
+    assert cloud.count() == 1
