@@ -236,6 +236,9 @@ class Service:
 def http_server(answer: Callable[[str, str, Headers, bytes], Answer]) -> ThreadingHTTPServer:
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
+        # Head and body in one segment: where the body of a refusal comes by itself, the Pub/Sub emulator may leave it
+        # unread, and that message with it for good.
+        wbufsize = -1
 
         def setup(self) -> None:
             super().setup()

@@ -176,12 +176,7 @@ def test_make_asks_which_project(target: str) -> None:
 
 def test_the_front_end_of_the_tests_has_the_limits_of_the_deployment(plan: Plan) -> None:
     for target, limits in DEPLOYED.items():
-        block = re.search(
-            rf"# google_cloudfunctions2_function\.{target}(?:\[0\])? will be created(.*?)\n      }}\n",
-            plan.text,
-            re.DOTALL,
-        )
-        assert block, target
+        block = _block(plan, target)
         planned = dict(re.findall(r"\+ (max_instance\w+|timeout_seconds)\s+= (\d+)", block))
         assert limits == Limits(
             concurrency=int(planned["max_instance_request_concurrency"]),
