@@ -3,6 +3,7 @@
 import json
 import sys
 import time
+from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,8 +11,11 @@ from pathlib import Path
 import click
 
 from infra.cli import destinations, formats, importer
+from infra.cli.journal import Journal
 from infra.cli.target import DEFAULT_NAMESPACE, target
 from mnemosyne.errors import InvalidRequest
+
+RATE_SECONDS = 5.0
 
 
 @click.command(name="import")
@@ -34,49 +38,32 @@ def import_(
     """Ingest memories from FILES and follow each to its outcome. Interrupted, it goes on where it was."""
     formats_of = {path: format_ or formats.guess(path) for path in files}
     counts = {path: _count(path, of) for path, of in formats_of.items()}  # all of them, before anything is sent
-    totals: dict[str, int] = {"stored": 0, "duplicate": 0, "failed": 0}
-    after, journals, last = importer.After(), [], importer.Summary()
+    totals: Counter[str] = Counter({"stored": 0, "duplicate": 0, "failed": 0})
+    has_failures = False
     with _destination(via, url, namespace, data_dir) as destination:
-        summaries = {}
+        journals = {path: Journal(path.parent / path.name, destination.name) for path in formats_of}
         for path, of in formats_of.items():
-            journals.append(importer.Journal(_beside(path), destination.name))
-            summaries[path] = _import(path, of, counts[path], destination, journals[-1], after)
-        after.apply(destination, last)
-        summaries[files[-1]].failures += last.failures
-        for journal in journals:
+            _import(path, of, counts[path], destination, journals[path])
+        importer.apply_later(list(journals.values()), destination)
+        for path, journal in journals.items():
+            totals.update(journal.totals().states)
+            has_failures |= _report(path, journal)
             journal.finish()
-    for path, summary in summaries.items():
-        _report(path, summary)
-        for state, count in summary.states.items():
-            totals[state] = totals.get(state, 0) + count
     if as_json:
         click.echo(json.dumps(totals))
     else:
         click.echo(", ".join(f"{count} {state}" for state, count in totals.items()) + ".")
-    if any(summary.failures for summary in summaries.values()):
+    if has_failures:
         sys.exit(1)
 
 
-def _beside(path: Path) -> Path:
-    """The path that files beside the source are named after."""
-    return path.parent / path.name
-
-
-def _import(
-    path: Path,
-    format_: str,
-    total: int,
-    destination: importer.Destination,
-    journal: importer.Journal,
-    after: importer.After,
-) -> importer.Summary:
+def _import(path: Path, format_: str, total: int, destination: importer.Destination, journal: Journal) -> None:
     if journal.resumed:
         click.echo(
             f"Going on where a run before was interrupted, after {journal.resumed} batches. To begin anew, delete "
             f"{journal.path}",
             err=True,
         )
-    started = time.monotonic()
     with click.progressbar(
         length=total,
         label=path.name,
@@ -86,21 +73,40 @@ def _import(
         file=sys.stderr,
         hidden=not sys.stderr.isatty(),
     ) as bar:
+        last, counted, rate = time.monotonic(), 0, ""
 
         def progress(count: int) -> None:
-            bar.update(count, f"{(bar.pos + count) / (time.monotonic() - started):.0f}/s")
+            nonlocal last, counted, rate
+            counted += count
+            now = time.monotonic()
+            if now - last >= RATE_SECONDS or not rate:
+                rate, last, counted = f"{counted / max(now - last, 0.001):,.0f}/s", now, 0
+            bar.update(count, rate)
 
-        return importer.run(formats.read(path, format_), destination, journal, progress, after)
+        try:
+            importer.run(formats.read(path, format_), destination, journal, progress)
+        except BaseException:
+            journal.close()
+            raise
 
 
-def _report(path: Path, summary: importer.Summary) -> None:
-    """Write the failures beside the source, or take away those of a run before."""
-    failures = Path(f"{_beside(path)}.failures.jsonl")
-    if not summary.failures:
-        failures.unlink(missing_ok=True)
-        return
-    failures.write_text("".join(json.dumps(one, ensure_ascii=False) + "\n" for one in summary.failures))
-    click.echo(f"{len(summary.failures)} failures with their causes: {failures}", err=True)
+def _report(path: Path, journal: Journal) -> bool:
+    """Write the failures beside the source, or take away those of a run before; whether there are any."""
+    failures = Path(f"{path.parent / path.name}.failures.jsonl")
+    count = 0
+    with failures.open("w", encoding="utf-8") as file:
+        for source, error in journal.failures():
+            file.write(json.dumps({"source": source, "error": error}, ensure_ascii=False) + "\n")
+            count += 1
+    if count:
+        click.echo(f"{count} failures with their causes: {failures}", err=True)
+    else:
+        failures.unlink()
+    left_out = journal.totals().left_out
+    if left_out:
+        named = ", ".join(f"{name} ({count:,} memories)" for name, count in sorted(left_out.items()))
+        click.echo(f"{path.name}: left out, because memories have no such fields: {named}", err=True)
+    return count > 0
 
 
 def _count(path: Path, format_: str) -> int:

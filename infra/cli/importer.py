@@ -1,14 +1,13 @@
 """Bulk ingest: publish in batches, follow every request to its outcome, and go on where it was interrupted."""
 
 import hashlib
-import json
-from collections import Counter
+from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import Any, Protocol
+from typing import Protocol
 from uuid import UUID
 
+from infra.cli.journal import Journal, Later, Settled
 from mnemosyne.domain.chronicle import tags_of
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, MemoryChange, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
@@ -18,7 +17,7 @@ from mnemosyne.formats.item import Item
 
 BATCH_BYTES = 3_000_000
 """Of JSON, so that a batch fits into a request (4 MiB) and a message (9 MB)."""
-WINDOW = 20
+WINDOW = 40
 """Batches under way at a time: enough to keep the subscriber busy, few enough that the bar does not run ahead."""
 
 
@@ -46,140 +45,93 @@ class Destination(Protocol):
 
 
 @dataclass
-class Summary:
-    """What became of everything that was read."""
+class _Batch:
+    """Memories of one message, with those beside them that cannot be sent, until each has its outcome."""
 
+    number: int
+    items: list[tuple[Item, MemoryInput]] = field(default_factory=list)
+    failures: list[tuple[str, str]] = field(default_factory=list)
+    size: int = 0
+    request_ids: list[UUID] = field(default_factory=list)
+    open: set[UUID] = field(default_factory=set)
     states: Counter[str] = field(default_factory=Counter)
-    failures: list[dict[str, Any]] = field(default_factory=list)
-
-    def fail(self, source: str, error: str) -> None:
-        """Note a memory that is not stored, and why."""
-        self.states["failed"] += 1
-        self.note(source, error)
-
-    def note(self, source: str, error: str) -> None:
-        """Note what is not as the source has it."""
-        self.failures.append({"source": source, "error": error})
-
-
-class Journal:
-    """Which batches have been published, in a file beside the source, so that a later run need not do it again.
-
-    A journal belongs to one source and one destination: what one system was sent, another one lacks.
-    """
-
-    def __init__(self, source: Path, destination: str) -> None:
-        self.path = (
-            source.parent / f"{source.name}.{hashlib.sha256(destination.encode()).hexdigest()[:8]}.import-journal"
-        )
-        text = self.path.read_text() if self.path.exists() else ""
-        whole = text[: text.rfind("\n") + 1]
-        if whole != text:  # the last line was being written when the run before ended
-            self.path.write_text(whole)
-        records = [json.loads(line) for line in whole.splitlines()]
-        self._known = {record["batch"]: [UUID(one) for one in record["request_ids"]] for record in records}
+    stored: list[tuple[str, UUID, bool]] = field(default_factory=list)
 
     @property
-    def resumed(self) -> int:
-        """How many batches a run before has published."""
-        return len(self._known)
+    def contents(self) -> str:
+        """What tells it from another in its place."""
+        hashes = "".join(content_hash(memory.content) for _, memory in self.items)
+        return hashlib.sha256(f"{hashes} {self.failures}".encode(errors="replace")).hexdigest()
 
-    def published(self, batch: str) -> list[UUID] | None:
-        """The request ids under which a batch was published before."""
-        return self._known.get(batch)
+    @property
+    def memories(self) -> list[MemoryInput]:
+        """What is sent."""
+        return [memory for _, memory in self.items]
 
-    def record(self, batch: str, request_ids: Sequence[UUID]) -> None:
-        """Note that a batch is published."""
-        with self.path.open("a") as file:
-            file.write(json.dumps({"batch": batch, "request_ids": [str(one) for one in request_ids]}) + "\n")
+    @property
+    def later(self) -> list[Later]:
+        """What is to be said of its memories once all are stored."""
+        return [later for item, memory in self.items if (later := _later(item, memory))]
 
-    def finish(self) -> None:
-        """Everything has an outcome: the next import of the same file begins anew."""
-        self.path.unlink(missing_ok=True)
-
-
-@dataclass
-class _Batch:
-    items: list[tuple[Item, MemoryInput]]
-    request_ids: list[UUID]
-    open: set[UUID]
+    @property
+    def left_out(self) -> Counter[str]:
+        """How many of its memories had a field that memories have not."""
+        return Counter(name for item, _ in self.items for name in item.left_out)
 
 
-@dataclass
-class After:
-    """What is said of memories once all are stored, because an ingest cannot say it; for all files of one import."""
-
-    stored: dict[str, tuple[UUID, IngestState]] = field(default_factory=dict)
-    """By content hash: the memory, and whether it is new."""
-    successors: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """By content hash: where it was read, and the content hash of what replaces it."""
-    tags: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
-    """By content hash: where it was read, and its tags where those that its text names are not among them."""
-
-    def note(self, item: Item, memory: MemoryInput) -> None:
-        """Note what an item says of a memory to come."""
-        key = content_hash(memory.content)
-        if item.superseded_by_hash:
-            self.successors[key] = item.source, item.superseded_by_hash
-        if item.exact_tags is not None and set(tags_of(memory.content)) - set(item.exact_tags):
-            self.tags[key] = item.source, item.exact_tags
-
-    def apply(self, destination: Destination, summary: Summary) -> None:
-        """Say it; what is refused, or cannot be said, goes to the summary's failures."""
-        for source, memory_id, change in self._changes(summary):
-            try:
-                destination.change(memory_id, change)
-            except (InvalidRequest, NotFound, Conflict) as exc:
-                summary.note(source, f"stored, but not all of it: {exc}")
-
-    def _changes(self, summary: Summary) -> Iterator[tuple[str, UUID, MemoryChange]]:
-        for key, (source, tags) in self.tags.items():
-            memory_id, state = self.stored.get(key, (None, None))
-            if memory_id and state is IngestState.STORED:
-                yield source, memory_id, MemoryChange(tags=tags)
-        for key, (source, successor) in self.successors.items():
-            if key in self.stored and successor in self.stored:
-                yield source, self.stored[key][0], MemoryChange(superseded_by=self.stored[successor][0])
-            elif key in self.stored:
-                summary.note(source, "stored, but what supersedes it is not in these files: update_memory says so")
+def _later(item: Item, memory: MemoryInput) -> Later | None:
+    tags = item.exact_tags
+    if tags is not None and not set(tags_of(memory.content)) - set(tags):
+        tags = None
+    if not item.superseded_by_hash and tags is None:
+        return None
+    return Later(content_hash(memory.content), item.source, item.superseded_by_hash, tags)
 
 
-def run(
-    items: Iterable[Item], destination: Destination, journal: Journal, progress: Callable[[int], None], after: After
-) -> Summary:
-    """Send every item and follow it to its outcome; `progress` hears how many more are final.
+def run(items: Iterable[Item], destination: Destination, journal: Journal, progress: Callable[[int], None]) -> None:
+    """Send every item and follow it to its outcome, in the journal; `progress` hears how many more are final.
 
-    `after` is to be applied, and the journal to be finished, once all files have been run.
+    What the journal has settled is read past. `apply_later` is to be called, and the journals to be finished, once all
+    files have been run.
     """
-    summary = Summary()
-    under_way: list[_Batch] = []
+    under_way: deque[_Batch] = deque()
 
     def settle(down_to: int) -> None:
         while len(under_way) > down_to:
-            for batch in under_way:
-                progress(_follow(batch, destination, summary, after))
-            under_way[:] = [batch for batch in under_way if batch.open]
+            for batch in list(under_way):
+                count = _follow(batch, destination)
+                progress(count)
+                if not batch.open:
+                    journal.settle(batch.number, Settled(batch.states, batch.failures, batch.stored))
+                    under_way.remove(batch)
+                if not count:  # they end about in their order: what is behind this one is further off
+                    break
             if len(under_way) > down_to:
                 destination.pause()
 
-    for number, batch in enumerate(_batches(items, summary, after, progress)):
-        contents = hashlib.sha256("".join(content_hash(one.content) for _, one in batch).encode())
-        key = f"{number} {contents.hexdigest()}"
-        request_ids = journal.published(key)
-        if request_ids is None:
-            request_ids = destination.send([one for _, one in batch])
-            journal.record(key, request_ids)
+    for batch in _batches(items):
+        known = journal.published(batch.number, batch.contents)
+        if known and known.is_settled:
+            progress(len(batch.items) + len(batch.failures))
+            continue
+        if known:
+            batch.request_ids = known.request_ids
+            if batch.items:
+                destination.resend(batch.memories, batch.request_ids)
         else:
-            destination.resend([one for _, one in batch], request_ids)
-        under_way.append(_Batch(batch, request_ids, set(request_ids)))
+            batch.request_ids = destination.send(batch.memories) if batch.items else []
+            journal.record(batch.number, batch.contents, batch.request_ids, batch.left_out, batch.later)
+        batch.open = set(batch.request_ids)
+        batch.states["failed"] += len(batch.failures)
+        progress(len(batch.failures))
+        under_way.append(batch)
         settle(WINDOW)
     settle(0)
-    return summary
 
 
-def _follow(batch: _Batch, destination: Destination, summary: Summary, after: After) -> int:
+def _follow(batch: _Batch, destination: Destination) -> int:
     """How many of the batch's requests have reached their outcome since it was last asked."""
-    outcomes = destination.outcomes(sorted(batch.open))
+    outcomes = destination.outcomes(sorted(batch.open)) if batch.open else {}
     count = 0
     for (item, memory), request_id in zip(batch.items, batch.request_ids, strict=True):
         state, memory_id, error = outcomes.get(request_id, (IngestState.QUEUED, None, None))
@@ -188,34 +140,61 @@ def _follow(batch: _Batch, destination: Destination, summary: Summary, after: Af
         batch.open.discard(request_id)
         count += 1
         if memory_id is not None:
-            after.stored.setdefault(content_hash(memory.content), (memory_id, state))
-            summary.states[state] += 1
+            batch.stored.append((content_hash(memory.content), memory_id, state is IngestState.STORED))
+            batch.states[state] += 1
         else:
-            summary.fail(item.source, error or state)
+            batch.states["failed"] += 1
+            batch.failures.append((item.source, error or state))
     return count
 
 
-def _batches(
-    items: Iterable[Item], summary: Summary, after: After, progress: Callable[[int], None]
-) -> Iterator[list[tuple[Item, MemoryInput]]]:
-    """The items that can be sent, in batches that one message takes; the others are failures at once."""
-    batch: list[tuple[Item, MemoryInput]] = []
-    size = 0
+def _batches(items: Iterable[Item]) -> Iterator[_Batch]:
+    """The items in batches that one message takes, beside those that cannot be sent."""
+    batch = _Batch(0)
     for item in items:
         try:
             if item.arguments is None:
                 raise InvalidRequest(item.problem)
             memory = parse(MemoryInput, item.arguments, of="a memory")
         except InvalidRequest as exc:
-            summary.fail(item.source, str(exc))
-            progress(1)
-            continue
-        after.note(item, memory)
-        weight = len(memory.model_dump_json().encode())
-        if batch and (len(batch) == BATCH_LIMIT or size + weight > BATCH_BYTES):
+            batch.failures.append((item.source, str(exc)))
+            weight = 0
+        else:
+            weight = len(memory.model_dump_json().encode())
+            if batch.items and batch.size + weight > BATCH_BYTES:
+                yield batch
+                batch = _Batch(batch.number + 1)
+            batch.items.append((item, memory))
+            batch.size += weight
+        if len(batch.items) + len(batch.failures) >= BATCH_LIMIT:
             yield batch
-            batch, size = [], 0
-        batch.append((item, memory))
-        size += weight
-    if batch:
+            batch = _Batch(batch.number + 1)
+    if batch.items or batch.failures:
         yield batch
+
+
+def apply_later(journals: Sequence[Journal], destination: Destination) -> None:
+    """Say of the stored memories what an ingest cannot; what is refused, or cannot be said, becomes a failure."""
+
+    def stored(content: str) -> tuple[UUID, bool] | None:
+        return next((found for one in journals if (found := one.stored(content))), None)
+
+    for journal in journals:
+        for one in list(journal.later()):
+            found = stored(one.content)
+            if found is None:
+                continue
+            memory_id, is_new = found
+            changes = [MemoryChange(tags=one.tags)] if one.tags is not None and is_new else []
+            if one.successor:
+                if successor := stored(one.successor):
+                    changes.append(MemoryChange(superseded_by=successor[0]))
+                else:
+                    journal.fail(
+                        one.source, "stored, but what supersedes it is not in these files: update_memory says so"
+                    )
+            for change in changes:
+                try:
+                    destination.change(memory_id, change)
+                except (InvalidRequest, NotFound, Conflict) as exc:
+                    journal.fail(one.source, f"stored, but not all of it: {exc}")

@@ -85,12 +85,7 @@ def _environment(plan: Plan, function: str) -> dict[str, str]:
         "MNEMOSYNE_PUSH_SERVICE_ACCOUNT": "push@my-project.iam.gserviceaccount.com",
         "MNEMOSYNE_RUNTIME_USERS": "a,b",
     }
-    block = re.search(
-        rf"# google_cloudfunctions2_function\.{function}(?:\[0\])? will be created(.*?)\n      }}\n",
-        plan.text,
-        re.DOTALL,
-    )
-    assert block, function
+    block = _block(plan, function)
     variables = re.search(r"environment_variables\s*=\s*\{(.*?)\}", block.split("service_config")[1], re.DOTALL)
     assert variables, function
     found = dict(re.findall(r'\+ "?([A-Z_]+)"?\s*=\s*(.+)', variables[1]))

@@ -8,6 +8,7 @@ from typing import Any
 
 from infra.cli import importer
 from infra.cli.destinations import OverPubSub
+from infra.cli.journal import Journal
 from mnemosyne.backends import Backends
 from mnemosyne.formats.item import Item
 from tests.fakes_wire.gemini import GeminiServer, error
@@ -60,13 +61,13 @@ def test_ten_thousand_memories_are_stored_once_each_while_everything_fails(cloud
     cloud.gemini.fault = fails_one_call_in_twenty
     with ThreadPoolExecutor(1) as pool:
         destination = Hurried(cloud.system, cloud.namespace)
-        journal = importer.Journal(tmp_path / "source", destination.name)
-        importing = pool.submit(importer.run, items, destination, journal, progress, importer.After())
+        journal = Journal(tmp_path / "source", destination.name)
+        importing = pool.submit(importer.run, items, destination, journal, progress)
         for count, fault in plan:
             wait_until(lambda count=count: final >= count, f"{count} are final", seconds=SECONDS)  # type: ignore[misc]
             fault()
-        summary = importing.result(timeout=SECONDS)
-    assert summary.states == {"stored": COUNT}, summary.failures[:3]
+        importing.result(timeout=SECONDS)
+    assert +journal.totals().states == {"stored": COUNT}, list(journal.failures())[:3]
     assert final == COUNT == cloud.count()
     assert failed_calls >= 5
     told = cloud.told(COUNT)

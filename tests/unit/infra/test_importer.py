@@ -1,17 +1,21 @@
 """Bulk import: every item ends counted once, and an interrupted run goes on without sending twice."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from infra.cli.importer import After, Destination, Journal, Summary
+from infra.cli.importer import Destination, apply_later
 from infra.cli.importer import run as run_one
+from infra.cli.journal import Journal
 from mnemosyne.domain.memory import IngestState, MemoryChange, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.errors import Conflict
+from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.formats.item import Item
 from mnemosyne.ids import new_id
 
@@ -65,13 +69,34 @@ class FakeDestination:
             self.requests |= {i: memory.content for i, memory in zip(request_ids, memories, strict=True)}
 
 
-def run(items: list[Item], destination: Destination, journal: Journal, progress: Callable[[int], None]) -> Summary:
+@dataclass
+class Ended:
+    """What an import says in the end."""
+
+    states: Counter[str]
+    failures: list[tuple[str, str]]
+    left_out: Counter[str]
+
+
+def _end(journals: list[Journal], destination: Destination) -> Ended:
+    apply_later(journals, destination)
+    ended = Ended(Counter(), [], Counter())
+    for journal in journals:
+        ended.states.update({state: count for state, count in journal.totals().states.items() if count})
+        ended.left_out.update(journal.totals().left_out)
+        ended.failures += journal.failures()
+        journal.finish()
+    return ended
+
+
+def run(items: list[Item], destination: Destination, journal: Journal, progress: Callable[[int], None]) -> Ended:
     """An import of one file."""
-    after = After()
-    summary = run_one(items, destination, journal, progress, after)
-    after.apply(destination, summary)
-    journal.finish()
-    return summary
+    try:
+        run_one(items, destination, journal, progress)
+    except KeyboardInterrupt:
+        journal.close()
+        raise
+    return _end([journal], destination)
 
 
 def _items(*contents: str) -> list[Item]:
@@ -84,10 +109,7 @@ def test_every_item_is_counted_once_and_the_bar_ends_full(tmp_path: Path) -> Non
     summary = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), steps.append)
     assert summary.states == {"stored": 250, "duplicate": 1, "failed": 2}
     assert sum(steps) == len(items)
-    assert summary.failures == [
-        {"source": "f:x", "error": "not JSON"},
-        {"source": "f:251", "error": "the model refuses it"},
-    ]
+    assert summary.failures == [("f:x", "not JSON"), ("f:251", "the model refuses it")]
 
 
 def test_an_item_that_breaks_the_rules_is_a_failure_and_is_not_sent(tmp_path: Path) -> None:
@@ -95,7 +117,7 @@ def test_an_item_that_breaks_the_rules_is_a_failure_and_is_not_sent(tmp_path: Pa
     bad = Item("f:1", {"content": "x", "timestamp": "yesterday"})
     summary = run([bad, *_items("good")], destination, Journal(tmp_path / "j", "here"), lambda count: None)
     assert destination.sent == ["good"]
-    assert "timestamp must be RFC 3339" in summary.failures[0]["error"]
+    assert "timestamp must be RFC 3339" in summary.failures[0][1]
 
 
 def test_an_interrupted_import_goes_on_without_sending_again(tmp_path: Path) -> None:
@@ -126,7 +148,7 @@ def test_a_supersession_that_is_refused_is_told_and_the_others_are_restored(tmp_
     circle = Item(circle.source, circle.arguments, superseded_by_hash=content_hash("circle"))
     old = Item(old.source, old.arguments, superseded_by_hash=content_hash("new"))
     summary = run([circle, old, new], destination, Journal(tmp_path / "j", "here"), lambda count: None)
-    assert summary.failures == [{"source": circle.source, "error": "stored, but not all of it: a circle"}]
+    assert summary.failures == [(circle.source, "stored, but not all of it: a circle")]
     assert summary.states == {"stored": 3}
     assert [memory_id for memory_id, _ in destination.changes] == [destination.memories["old"]]
 
@@ -147,15 +169,70 @@ def test_what_one_destination_was_sent_another_one_is_sent_too(tmp_path: Path) -
     assert len(there.sent) == summary.states["stored"] == 3_000
 
 
-def test_a_line_that_was_being_written_when_the_run_ended_is_sent_again(tmp_path: Path) -> None:
-    journal = Journal(tmp_path / "j", "here")
-    journal.record("one", [new_id()])
-    journal.record("two", [new_id()])
-    journal.path.write_text(journal.path.read_text()[:-20])
-    resumed = Journal(tmp_path / "j", "here")
-    assert (resumed.resumed, resumed.published("two")) == (1, None)
-    resumed.record("two", [new_id()])
-    assert Journal(tmp_path / "j", "here").resumed == 2
+def test_what_is_settled_is_neither_sent_nor_asked_after_again(tmp_path: Path) -> None:
+    items = _items(*(f"memory {n}" for n in range(20_000)), "poison")
+    first = FakeDestination(dies_after=15_000)
+    with pytest.raises(KeyboardInterrupt):
+        run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
+    second = FakeDestination()
+    second.requests = dict(first.requests)
+    asked: list[int] = []
+    second.outcomes = lambda ids: asked.append(len(ids)) or FakeDestination.outcomes(second, ids)  # type: ignore
+    steps: list[int] = []
+    summary = run(items, second, Journal(tmp_path / "j", "here"), steps.append)
+    assert summary.states == {"stored": 20_000, "failed": 1}
+    assert summary.failures == [("f:20000", "the model refuses it")]
+    assert sum(steps) == 20_001
+    assert sum(asked) < 25_000, "what was settled before is not asked after"
+
+
+def test_a_source_that_has_changed_is_sent_where_it_has(tmp_path: Path) -> None:
+    before = _items(*(f"memory {n}" for n in range(6_000)))
+    with pytest.raises(KeyboardInterrupt):
+        run(before, FakeDestination(dies_after=5_500), Journal(tmp_path / "j", "here"), lambda count: None)
+    changed = [*before[:50], *_items("another"), *before[51:]]
+    destination = FakeDestination()
+    destination.requests = {}
+    summary = run(changed, destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert "another" in destination.sent
+    assert summary.states["stored"] == 6_000
+
+
+def test_a_journal_that_is_none_says_what_to_do(tmp_path: Path) -> None:
+    before = Journal(tmp_path / "j", "here")
+    before.finish()
+    before.path.write_bytes(b"an older version's text" * 100)
+    with pytest.raises(InvalidRequest, match="delete it to begin anew"):
+        Journal(tmp_path / "j", "here")
+
+
+def test_nothing_of_an_import_grows_with_it(tmp_path: Path) -> None:
+    class Forgetful(FakeDestination):
+        """Stores at once and keeps nothing."""
+
+        def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
+            return [new_id() for _ in memories]
+
+        def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, tuple[IngestState, UUID | None, str | None]]:
+            return {one: (IngestState.STORED, one, None) for one in request_ids}
+
+    def items(count: int) -> Iterator[Item]:
+        for n in range(count):
+            arguments = {"content": f"memory {n} " * 20, "timestamp": "2026-05-20T12:00:00Z"}
+            yield Item(f"f:{n}", arguments, superseded_by_hash="0" * 64, left_out=("x",))
+
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        journal = Journal(tmp_path / f"{count}", "here")
+        run_one(items(count), Forgetful(), journal, lambda count: None)
+        assert journal.totals().states["stored"] == count
+        journal.close()
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(2_000)
+    assert peak(20_000) < 1.5 * peak(5_000)
 
 
 def test_equal_batches_are_counted_each_for_itself_after_an_interruption(tmp_path: Path) -> None:
@@ -198,13 +275,31 @@ def test_what_a_destination_made_anew_has_lost_is_sent_again_under_the_same_ids(
 
 
 def test_supersession_reaches_across_files_and_what_is_missing_is_told(tmp_path: Path) -> None:
-    destination, after = FakeDestination(), After()
+    destination = FakeDestination()
     old, new, lone = _items("old", "new", "lone")
     old = Item(old.source, old.arguments, superseded_by_hash=content_hash("new"))
     lone = Item(lone.source, lone.arguments, superseded_by_hash=content_hash("elsewhere"))
-    for name, items in (("1", [old, lone]), ("2", [new])):
-        run_one(items, destination, Journal(tmp_path / name, "here"), lambda count: None, after)
-    summary = Summary()
-    after.apply(destination, summary)
+    journals = [Journal(tmp_path / name, "here") for name in ("1", "2")]
+    for journal, items in zip(journals, ([old, lone], [new]), strict=True):
+        run_one(items, destination, journal, lambda count: None)
+    ended = _end(journals, destination)
     assert [change for _, change in destination.changes] == [MemoryChange(superseded_by=destination.memories["new"])]
-    assert [one["source"] for one in summary.failures] == [lone.source]
+    assert [source for source, _ in ended.failures] == [lone.source]
+
+
+def test_what_a_run_before_has_stored_is_superseded_by_what_this_one_stores(tmp_path: Path) -> None:
+    items = [*_items("old"), *_items(*(f"memory {n}" for n in range(6_000))), *_items("new")]
+    items[0] = Item("f:0", items[0].arguments, superseded_by_hash=content_hash("new"))
+    first = FakeDestination(dies_after=5_000)
+    with pytest.raises(KeyboardInterrupt):
+        run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
+    second = FakeDestination()
+    second.requests, second.memories = dict(first.requests), dict(first.memories)
+    run(items, second, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert second.changes == [(first.memories["old"], MemoryChange(superseded_by=second.memories["new"]))]
+
+
+def test_fields_that_have_no_place_are_counted(tmp_path: Path) -> None:
+    items = [Item(one.source, one.arguments, left_out=("importance",)) for one in _items("a", "b")]
+    ended = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), lambda count: None)
+    assert ended.left_out == {"importance": 2}
