@@ -64,8 +64,8 @@ def store(collection: Collection, memories: PostgresStore, embedder: OfflineEmbe
             for _, (text, timestamp) in batch
         )
         message = IngestMessage(collection.name, requests)
-        outcomes = ingest.store(message, memories=memories, embedder=embedder)
-        names |= {str(outcome.memory_id): name for (name, _), outcome in zip(batch, outcomes, strict=True)}
+        outcomes = ingest.store(message, memories=memories, embedder=embedder).outcomes
+        names |= {str(outcomes[one.request_id].memory_id): name for (name, _), one in zip(batch, requests, strict=True)}
     return names
 
 

@@ -2,10 +2,8 @@
 
 import json
 import os
-import shutil
 import subprocess
 import sys
-import venv
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +11,7 @@ import pytest
 
 from mnemosyne.mcp.tools import TOOLS
 from tests.dev import DevServer
+from tests.packages import environment
 
 HERE = Path(__file__).parent
 NAMES = {tool.name for tool in TOOLS}
@@ -45,7 +44,7 @@ def test_the_python_client_2(dev: DevServer, mode: str) -> None:
 
 @pytest.mark.parametrize("packages", [("mcp==1.26.0",), ("mcp==1.9.4", "pydantic==2.11.7")], ids=" ".join)
 def test_the_python_client_1(dev: DevServer, packages: tuple[str, ...]) -> None:
-    python = _environment(packages)
+    python = environment(HERE / ".clients" / packages[0], *packages)
     _check(_run(python, HERE / "drive.py", dev.url, "1.x", json.dumps(OTHERS)))
 
 
@@ -63,17 +62,3 @@ def test_the_inspector_lists_and_calls(dev: DevServer, javascript: str) -> None:
         *inspector, "tools/call", "--tool-name", "retrieve_memories", "--tool-arg", "query=inspector", path=javascript
     )
     assert "the inspector was here" in called
-
-
-def _environment(packages: tuple[str, ...]) -> Path:
-    """The Python of an environment with those packages, made once."""
-    directory = HERE / ".clients" / packages[0]
-    python = directory / "bin" / "python"
-    if not (directory / "made").exists():
-        shutil.rmtree(directory, ignore_errors=True)
-        venv.create(directory, with_pip=True)
-        install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", *packages]
-        if subprocess.run(install, capture_output=True, check=False).returncode:
-            pytest.skip(f"NOT TESTED: {packages[0]} cannot be installed here")
-        (directory / "made").touch()
-    return python

@@ -1,0 +1,153 @@
+"""As a data engineer would, with docs/ingestion.md alone: its script, its commands, its statements, its pipeline."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import sqlglot
+from sqlglot import expressions
+
+from infra.local.emulator import PROJECT, TOPIC
+from mnemosyne.domain.message import PublishedMemory
+from tests.packages import environment
+from tests.publisher import Publisher, publishing
+from tests.waiting import wait_until
+
+DOCS = Path(__file__).parents[2] / "docs"
+EXAMPLES = DOCS / "examples"
+COUNT = int(os.environ.get("PUBLISHED_MESSAGES", "1000"))
+"""10,000 take a minute and more: PUBLISHED_MESSAGES=10000."""
+BEAM = ("apache-beam==2.77.0", "google-cloud-pubsub==2.44.0")
+
+
+@pytest.fixture(scope="module")
+def publisher(emulator: str) -> Iterator[Publisher]:
+    with publishing(emulator) as one:
+        yield one
+
+
+def _line(number: int) -> str:
+    """The nth line of the file: most are good, every tenth is odd in one way or another."""
+    memory: dict[str, Any] = {"content": f"row {number}", "timestamp": "2026-05-20T12:00:00Z"}
+    match number % 100:
+        case 10:
+            return json.dumps(memory)[:-5]
+        case 20:
+            return "no JSON at all"
+        case 30:
+            return json.dumps({**memory, "content": f"row {number - 1}"})
+        case 40:
+            return json.dumps({**memory, "namespace": "theirs"})
+        case 50:
+            return json.dumps({**memory, "timestamp": "yesterday"})
+        case 60:
+            return json.dumps([memory])
+    return json.dumps(memory)
+
+
+def test_every_message_of_the_ten_lines_is_named_with_what_became_of_it(publisher: Publisher, tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text("".join(_line(n) + "\n" for n in range(1, COUNT + 1)))
+    (tmp_path / "keys").write_text("".join(f"{n}\n" for n in range(1, COUNT + 1)))
+    command = [sys.executable, str(EXAMPLES / "publish.py"), TOPIC, "default", "rows.jsonl"]
+    for _ in range(2):  # twice: what has a name is stored once
+        done = subprocess.run(
+            command, cwd=tmp_path, env=publisher.environment, capture_output=True, text=True, timeout=120, check=False
+        )
+        assert done.stdout == f"{COUNT} messages taken\n", done.stderr
+    asked = ("outcomes", "--source", "rows.jsonl", "--keys", str(tmp_path / "keys"))
+    rows: list[dict[str, Any]] = []
+
+    def ended() -> bool:
+        rows[:] = publisher.rows(*asked)
+        return all(row["state"] != "unknown" for row in rows)
+
+    wait_until(ended, "every message has its outcome", seconds=COUNT / 20 + 60)
+    hundreds = COUNT // 100
+    assert [row["key"] for row in rows] == [str(n) for n in range(1, COUNT + 1)]
+    assert Counter(row["state"] for row in rows) == {
+        "stored": 94 * hundreds,
+        "duplicate": hundreds,
+        "failed": 5 * hundreds,
+    }
+    reasons = {int(row["key"]) % 100: row["error"] for row in rows if row["state"] == "failed"}
+    assert re.match("message data must be JSON", reasons[10])
+    assert re.match("message data must be JSON", reasons[20])
+    assert reasons[40] == "namespace is 'default' and 'theirs' at once"
+    assert "timestamp must be RFC 3339" in reasons[50]
+    assert reasons[60].endswith("got an array")
+    assert publisher.dev.call("memory_stats", {})["memories"] == 94 * hundreds
+
+
+def test_the_page_shows_the_script_that_is_tested() -> None:
+    (shown,) = re.findall(r"```python\n(.*?)```", (DOCS / "ingestion.md").read_text(), re.DOTALL)
+    assert (EXAMPLES / "publish.py").read_text().endswith(shown)
+
+
+def test_gcloud_publishes_as_the_page_says(publisher: Publisher, tmp_path: Path) -> None:
+    if shutil.which("gcloud") is None:
+        pytest.skip("NOT TESTED: gcloud is not installed")
+    (command,) = re.findall(
+        r"^    (gcloud pubsub .*?)\n\n", (DOCS / "ingestion.md").read_text(), re.MULTILINE | re.DOTALL
+    )
+    # To the emulator's topic, which is that of every namespace.
+    command = command.replace("mnemosyne-publisher-crm", "ingest").replace("key=1", "key=1,namespace=default")
+    where = {
+        "CLOUDSDK_CONFIG": str(tmp_path),
+        "CLOUDSDK_CORE_PROJECT": PROJECT,
+        "CLOUDSDK_API_ENDPOINT_OVERRIDES_PUBSUB": f"http://{publisher.environment['PUBSUB_EMULATOR_HOST']}/",
+        "CLOUDSDK_AUTH_DISABLE_CREDENTIALS": "true",
+        "CLOUDSDK_CORE_DISABLE_PROMPTS": "1",
+    }
+    done = subprocess.run(
+        ["bash", "-c", command], env={**os.environ, **where}, capture_output=True, text=True, timeout=120, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    asked = ("outcomes", "--source", "by-hand")
+    wait_until(lambda: [row["state"] for row in publisher.rows(*asked)] == ["stored"], "it is stored")
+
+
+def test_the_beam_pipeline_publishes_the_contract_s_messages_and_run_twice_stores_once(
+    publisher: Publisher, tmp_path: Path
+) -> None:
+    python = environment(Path(__file__).parent / ".beam", *BEAM)
+    tickets = [
+        {"id": n, "text": f"ticket {n}", "created_at": "2026-05-20T12:00:00Z" if n else "when?"} for n in range(250)
+    ]
+    (tmp_path / "tickets.jsonl").write_text("\n".join(map(json.dumps, tickets)))
+    arguments = (EXAMPLES / "beam_publish.py", TOPIC, "default", tmp_path / "tickets.jsonl")
+    command = [str(python), *map(str, arguments)]
+    for _ in range(2):
+        done = subprocess.run(
+            command, env=publisher.environment, capture_output=True, text=True, timeout=300, check=False
+        )
+        assert done.returncode == 0, done.stderr[-2000:]
+    asked = ("outcomes", "--source", "https://crm.example.com/tickets")
+    wait_until(lambda: len(publisher.rows(*asked)) == 250, "every row has its outcome", seconds=60)
+    assert Counter(row["state"] for row in publisher.rows(*asked)) == {"stored": 249, "failed": 1}
+
+
+@pytest.mark.parametrize("name", ["bigquery_continuous.sql", "bigquery_bucket.sql"])
+def test_the_statements_for_bigquery_are_valid_and_make_what_the_contract_asks_for(name: str) -> None:
+    text = (EXAMPLES / name).read_text()
+    query = re.search(r"AS \(\n(  SELECT.*)\n\);", text, re.DOTALL)
+    assert query
+    parsed = sqlglot.parse_one(
+        query[1].replace("APPENDS(TABLE `crm.tickets`", "APPENDS(`crm.tickets`"), read="bigquery"
+    )
+    made = {
+        field.alias_or_name
+        for struct in parsed.find_all(expressions.Struct)
+        for field in struct.expressions
+        if struct.find_ancestor(expressions.Struct) is None
+    }
+    selected = set(parsed.named_selects)
+    columns = made if selected == {"message"} else selected
+    assert {"content", "timestamp"} <= columns <= set(PublishedMemory.model_fields)

@@ -1,0 +1,24 @@
+"""Python environments with packages that do not go together with ours, made once."""
+
+import shutil
+import subprocess
+import venv
+from pathlib import Path
+
+import fasteners
+import pytest
+
+
+def environment(directory: Path, *packages: str) -> Path:
+    """The Python of an environment with those packages; skips loudly where they cannot be installed."""
+    python = directory / "bin" / "python"
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with fasteners.InterProcessLock(directory.parent / f".{directory.name}.lock"):
+        if not (directory / "made").exists():
+            shutil.rmtree(directory, ignore_errors=True)
+            venv.create(directory, with_pip=True)
+            install: list[str | Path] = [python, "-m", "pip", "install", "--quiet", *packages]
+            if subprocess.run(install, capture_output=True, check=False).returncode:
+                pytest.skip(f"NOT TESTED: {packages[0]} cannot be installed here")
+            (directory / "made").touch()
+    return python

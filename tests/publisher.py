@@ -1,0 +1,54 @@
+"""A stranger who publishes to the topic beside a `mnemosyne dev` on the Pub/Sub emulator."""
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from google.cloud import pubsub_v1
+
+from infra.local.emulator import TOPIC
+from tests.dev import COMMAND, DevServer
+
+
+class Publisher:
+    """A stranger with google-cloud-pubsub, beside a `mnemosyne dev` on the same emulator."""
+
+    def __init__(self, dev: DevServer, emulator: str) -> None:
+        self.dev = dev
+        self.environment = {**dev.environment, "PUBSUB_EMULATOR_HOST": emulator}
+        self._client = pubsub_v1.PublisherClient()
+
+    def publish(self, data: object, **attributes: str) -> str:
+        """Publish one message; its id once the emulator has acknowledged it."""
+        raw = data if isinstance(data, bytes) else json.dumps(data).encode()
+        client: Any = self._client
+        return str(client.publish(TOPIC, raw, **attributes).result(20))
+
+    def run(self, *arguments: str) -> str:
+        """What a command prints, on the system that runs."""
+        command = [str(COMMAND), *arguments, "--data-dir", str(self.dev.directory / "data")]
+        ended = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=120, check=False)
+        assert ended.returncode == 0, ended.stderr
+        return ended.stdout
+
+    def rows(self, *arguments: str) -> list[dict[str, Any]]:
+        """The JSON lines that a command prints."""
+        return [json.loads(line) for line in self.run(*arguments, "--json").splitlines()]
+
+
+@contextmanager
+def publishing(emulator: str) -> Iterator[Publisher]:
+    """A publisher, and the system that stores what it publishes."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
+        server = DevServer(Path(directory))
+        server.start()
+        try:
+            yield Publisher(server, emulator)
+        finally:
+            server.close()
