@@ -26,7 +26,7 @@ from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.ids import issue_request_id
 
 RESULTS = Path(__file__).parent / "results"
-WORDS = "tea coffee garden river project deploy budget meeting review bicycle mountain database index query".split()
+WORDS = ["tea", "coffee", "garden", "river", "project", "budget", "meeting", "review", "mountain", "index", "query"]
 
 
 def main() -> None:
@@ -37,15 +37,17 @@ def main() -> None:
     options = parser.parse_args()
     os.environ.pop("PUBSUB_EMULATOR_HOST", None)
     ratios = []
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as home:
-        with stack.storing(DataDir.at(home)) as settings:
-            system = Backends(settings)
-            _ingest(system, _contents("warm", 300))
-            for number in range(options.rounds):
-                alone = _ingest(system, _contents(f"alone {number}", options.memories))
-                imported = _import(system, _contents(f"imported {number}", options.memories), Path(home))
-                ratios.append(imported / alone)
-                print(f"round {number + 1}: ingest {alone:,.0f}/s, import {imported:,.0f}/s, ratio {ratios[-1]:.2f}")
+    with (
+        tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as home,
+        stack.storing(DataDir.at(home)) as settings,
+    ):
+        system = Backends(settings)
+        _ingest(system, _contents("warm", 300))
+        for number in range(options.rounds):
+            alone = _ingest(system, _contents(f"alone {number}", options.memories))
+            imported = _import(system, _contents(f"imported {number}", options.memories), Path(home))
+            ratios.append(imported / alone)
+            print(f"round {number + 1}: ingest {alone:,.0f}/s, import {imported:,.0f}/s, ratio {ratios[-1]:.2f}")
     print(f"import makes {statistics.median(ratios):.2f} of ingest's own rate ({min(ratios):.2f} to {max(ratios):.2f})")
     RESULTS.mkdir(exist_ok=True)
     (RESULTS / "bulk_import.json").write_text(json.dumps({"ratios": ratios}, indent=2))

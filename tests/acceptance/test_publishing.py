@@ -139,7 +139,7 @@ def test_the_statements_for_bigquery_are_valid_and_make_what_the_contract_asks_f
     text = (EXAMPLES / name).read_text()
     query = re.search(r"AS \(\n(  SELECT.*)\n\);", text, re.DOTALL)
     assert query
-    parsed = sqlglot.parse_one(
+    parsed: Any = sqlglot.parse_one(
         query[1].replace("APPENDS(TABLE `crm.tickets`", "APPENDS(`crm.tickets`"), read="bigquery"
     )
     made = {
