@@ -1,5 +1,6 @@
 """Small stand-ins for the ports, for tests of pure logic. The contract suite holds them to what the real ones do."""
 
+import hashlib
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -220,8 +221,14 @@ class FakeStore:
             )
 
     def keep(self, namespace: str, letter: DeadLetter) -> bool:
-        kept = replace(letter, lost=True)
-        return self.letters.setdefault((namespace, letter.message_id), kept) is kept
+        kept = replace(self._named(namespace, letter), lost=True)
+        return self.letters.setdefault((namespace, kept.message_id), kept) is kept
+
+    def _named(self, namespace: str, letter: DeadLetter) -> DeadLetter:
+        other = self.letters.get((namespace, letter.message_id))
+        if other is None or other.data == letter.data:
+            return letter
+        return replace(letter, message_id=f"{letter.message_id}.{hashlib.sha256(letter.data).hexdigest()[:16]}")
 
     def bury(self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored]) -> bool:
         waiting = [one for one in given_up if self._waits(namespace, one.request_id)]
@@ -238,6 +245,7 @@ class FakeStore:
             )
             letter = replace(letter, cause=error)
         if waiting:
+            letter = self._named(namespace, letter)
             self.letters.setdefault((namespace, letter.message_id), letter)
         return bool(waiting)
 

@@ -29,12 +29,17 @@ class Publisher:
         client: Any = self._client
         return str(client.publish(TOPIC, raw, **attributes).result(20))
 
-    def run(self, *arguments: str) -> str:
-        """What a command prints, on the system that runs."""
+    def start(self, *arguments: str) -> "subprocess.Popen[bytes]":
+        """Start a command on the system that runs."""
         command = [str(COMMAND), *arguments, "--data-dir", str(self.dev.directory / "data")]
-        ended = subprocess.run(command, env=self.environment, capture_output=True, text=True, timeout=120, check=False)
-        assert ended.returncode == 0, ended.stderr
-        return ended.stdout
+        return subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+
+    def run(self, *arguments: str) -> str:
+        """What a command prints that succeeds."""
+        ended = self.start(*arguments)
+        printed, said = ended.communicate(timeout=120)
+        assert ended.returncode == 0, said.decode()
+        return printed.decode()
 
     def rows(self, *arguments: str) -> list[dict[str, Any]]:
         """The JSON lines that a command prints."""

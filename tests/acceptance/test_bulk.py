@@ -1,7 +1,11 @@
 """Importers, exports, batches and dead letters on a running system."""
 
 import json
+import os
+import pty
+import re
 import subprocess
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -113,3 +117,24 @@ def test_what_was_changed_after_the_ingest_arrives_elsewhere_as_it_was_left(own_
     exported, again = (json.loads(path.read_text()) for path in (first, second))
     assert again["tags"] == exported["tags"] == ["gamma"]
     assert again["title"] == exported["title"] == "U"
+
+
+def test_an_import_on_a_terminal_shows_how_far_it_is_how_fast_and_how_long_it_still_takes(
+    dev: DevServer, tmp_path: Path
+) -> None:
+    source = tmp_path / "memories.jsonl"
+    rows = [{"content": f"shown {n}", "timestamp": "2026-05-20", "mood": "fine"} for n in range(300)]
+    source.write_text("\n".join(map(json.dumps, rows)))
+    terminal, other_end = pty.openpty()
+    command = [str(COMMAND), "import", str(source), "--data-dir", str(dev.directory / "data")]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=other_end) as importing:
+        os.close(other_end)
+        shown = b""
+        with suppress(OSError):  # what a terminal reads once nobody writes to it
+            while more := os.read(terminal, 10_000):
+                shown += more
+        assert importing.wait(60) == 0
+    os.close(terminal)
+    assert re.search(rb"300/300 .*?[\d,]+/s", shown), shown
+    assert re.search(rb"\d\d:\d\d:\d\d", shown), shown
+    assert b"left out, because memories have no such fields: mood (300 memories)" in shown

@@ -386,6 +386,15 @@ def test_a_message_is_kept_once_whatever_its_requests(memories: MemoryStore) -> 
     assert memories.dead_letters("ns") == []
 
 
+def test_another_message_under_the_same_id_is_kept_beside_it(memories: MemoryStore) -> None:
+    for data in (b"one", b"two", b"two"):
+        memories.keep("ns", replace(_letter("7"), data=data))
+    memories.bury("ns", replace(_letter("7"), data=b"three"), [_unstored(request("a"), "given up")])
+    letters = memories.dead_letters("ns")
+    assert sorted(letter.data for letter in letters) == [b"one", b"three", b"two"]
+    assert len({letter.message_id for letter in letters}) == 3
+
+
 def test_what_was_given_up_or_failed_is_stored_when_it_comes_again(memories: MemoryStore) -> None:
     failed, given_up = request("a"), request("b")
     memories.record_failures("ns", [_unstored(failed, "no good")])

@@ -4,8 +4,10 @@ The messages are the ones that people tried first, by hand and by script, before
 """
 
 import json
+import signal
 import uuid
 from collections.abc import Iterator
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +16,7 @@ import uuid6
 from tests.publisher import Publisher, publishing
 from tests.waiting import wait_until
 
+ROOT = Path(__file__).parents[2]
 WHEN = "2026-05-20T12:00:00Z"
 IN_DEFAULT = {"namespace": "default"}
 
@@ -96,3 +99,33 @@ def test_a_letter_without_a_namespace_is_given_one_and_stored(publisher: Publish
     asked = ("outcomes", "--source", "lost")
     wait_until(lambda: [row["state"] for row in publisher.rows(*asked)] == ["stored"], "it is stored")
     assert message_id not in _letters(publisher, "")
+
+
+def test_the_contract_is_served_as_it_is_documented(publisher: Publisher) -> None:
+    served = publisher.dev.client.get(publisher.dev.url.replace("/mcp", "/schemas/message.v1.json"))
+    assert served.headers["content-type"] == "application/schema+json"
+    assert served.json() == json.loads((ROOT / "docs" / "message.v1.schema.json").read_text())
+
+
+def test_a_dead_letter_is_shown_byte_for_byte_and_dropped(publisher: Publisher) -> None:
+    message_id = publisher.publish(b"\x00\xff not JSON", **IN_DEFAULT)
+    wait_until(lambda: message_id in _letters(publisher, "default"), "the message is kept")
+    assert _letters(publisher, "default")[message_id]["bytes"] == 11
+    shown = publisher.start("dead-letters", "show", message_id)
+    assert shown.communicate(timeout=60)[0] == b"\x00\xff not JSON"
+    publisher.run("dead-letters", "drop", message_id)
+    assert message_id not in _letters(publisher, "default")
+    assert publisher.start("dead-letters", "drop", message_id).wait(60) == 1
+
+
+def test_outcomes_are_followed_as_they_come_each_once(publisher: Publisher) -> None:
+    following = publisher.start("outcomes", "--source", "followed", "--follow", "--json")
+    assert following.stdout
+    lines = []
+    for number in range(3):
+        publisher.publish(_memory(f"followed {number}", source="followed", key=number), **IN_DEFAULT)
+        lines.append(json.loads(following.stdout.readline()))
+    following.send_signal(signal.SIGINT)
+    rest, said = following.communicate(timeout=60)
+    assert [(line["key"], line["state"]) for line in lines] == [(str(n), "stored") for n in range(3)]
+    assert (rest, said.strip()) == (b"", b"3 outcomes: 3 stored.")

@@ -80,10 +80,16 @@ SET state = EXCLUDED.state, attempts = i.attempts + 1, error = EXCLUDED.error,
 WHERE i.state = 'queued'
 """
 
+# Message ids are unique within a topic, and there may be several: another message under the same id is kept beside it.
 KEEP: Final = """
 INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
-VALUES (CAST(:namespace AS text), CAST(:message_id AS text), CAST(:data AS bytea), CAST(:attributes AS jsonb),
-    CAST(:cause AS text), true)
+SELECT CAST(:namespace AS text),
+    CASE WHEN EXISTS (
+        SELECT FROM dead_letters
+        WHERE namespace = :namespace AND message_id = :message_id AND data <> CAST(:data AS bytea)
+    ) THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
+    ELSE CAST(:message_id AS text) END,
+    CAST(:data AS bytea), CAST(:attributes AS jsonb), CAST(:cause AS text), true
 ON CONFLICT (namespace, message_id) DO NOTHING
 RETURNING message_id
 """
@@ -101,8 +107,13 @@ WITH recorded AS (
     RETURNING error
 )
 INSERT INTO dead_letters (namespace, message_id, data, attributes, cause)
-SELECT CAST(:namespace AS text), CAST(:message_id AS text), CAST(:data AS bytea), CAST(:attributes AS jsonb),
-       (SELECT min(error) FROM recorded)
+SELECT CAST(:namespace AS text),
+    CASE WHEN EXISTS (
+        SELECT FROM dead_letters
+        WHERE namespace = :namespace AND message_id = :message_id AND data <> CAST(:data AS bytea)
+    ) THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
+    ELSE CAST(:message_id AS text) END,
+    CAST(:data AS bytea), CAST(:attributes AS jsonb), (SELECT min(error) FROM recorded)
 WHERE EXISTS (SELECT FROM recorded)
 ON CONFLICT (namespace, message_id) DO NOTHING
 RETURNING message_id

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import BinaryIO, Self
 
+from mnemosyne.domain.published import storable_name
 from mnemosyne.errors import InvalidRequest
 
 OBJECT_BYTES = 1024**3
@@ -29,7 +30,7 @@ class StoredObject:
         """
         named = [attributes.get(name, "") for name in ("eventType", "bucketId", "objectId", "objectGeneration")]
         event, bucket, name, generation = named
-        if not (event and bucket and name and generation.isascii() and generation.isdigit()):
+        if not (event and bucket and storable_name(name) and generation.isascii() and generation.isdigit()):
             raise InvalidRequest(
                 "the message must be a Cloud Storage notification, with the attributes eventType, bucketId, objectId "
                 f"and objectGeneration, got {', '.join(sorted(attributes)) or 'none'}"

@@ -21,8 +21,8 @@ from mnemosyne.errors import InvalidRequest
 
 METADATA_BYTES = 65_536
 METADATA_DEPTH = 20
-NAME_LIMIT = 500
-"""Characters of a source or a key, at most."""
+NAME_LIMIT = 1500
+"""Characters of a source or a key, at most: an object of a bucket has a name of up to 1,024 bytes."""
 
 _SHOWN = 80
 # What UUID() takes beside these, such as underscores and digits of other scripts, nobody means.

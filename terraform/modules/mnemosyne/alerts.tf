@@ -10,13 +10,13 @@ locals {
   # Alerts on one figure: above the threshold for as long as said.
   alerts = {
     dead_letters = {
-      title     = "Memories were given up"
+      title     = "Messages were given up, or nobody could read them"
       filter    = "metric.type = \"logging.googleapis.com/user/${var.name}/dead_lettered\" AND ${local.of_run}"
       aligner   = "ALIGN_DELTA"
       reducer   = "REDUCE_SUM"
       threshold = 0
       duration  = "0s"
-      advice    = "Their cause stands in the log (event dead_lettered) and in ingest_status. Mend it, then: mnemosyne redrive --dry-run, mnemosyne redrive."
+      advice    = "mnemosyne dead-letters list names the causes: of the namespace that the log line says (event dead_lettered), --namespace \"\" where it says none. Mend them, then: mnemosyne redrive --dry-run, mnemosyne redrive."
     }
     oldest_unacked = {
       title     = "Memories wait longer than ten minutes"

@@ -115,7 +115,7 @@ def test_request_ids_in_what_is_no_json_are_answered_for() -> None:
         {"content": "x", "timestamp": WHEN, "request_id": "ticket-17"},
         {"content": "x", "timestamp": WHEN, "request_id": 17},
         {"content": "x", "timestamp": WHEN, "key": "4711"},
-        {"content": "x", "timestamp": WHEN, "source": "crm", "key": "k" * 501},
+        {"content": "x", "timestamp": WHEN, "source": "crm", "key": "k" * 1501},
         "just text",
         None,
         17,

@@ -17,7 +17,22 @@ from mnemosyne.ids import new_id
 VALIDATOR = jsonschema.Draft202012Validator(message_schema())
 # Where a source is needed beside a key, the attribute is one: a schema of the data cannot say so.
 ATTRIBUTES = {"namespace": "ns", "source": "test"}
-TEXTS = ["tea", "é🜚", " ", "", "\x00", "a\x00b", "\u2003", "\ufeff", "\x1c", "\x85", "x" * 100, "x" * 101, "x" * 501]
+TEXTS = [
+    "tea",
+    "é🜚",
+    " ",
+    "",
+    "\x00",
+    "a\x00b",
+    "\u2003",
+    "\ufeff",
+    "\x1c",
+    "\x85",
+    "x" * 100,
+    "x" * 101,
+    "x" * 501,
+    "x" * 1501,
+]
 WHENS = [
     "2026-05-20T12:00:00Z", "2026-05-20t12:00:00z", "2026-05-20 12:00:00+02:00", "2026-05-20T12:00:00.123456789Z",
     "2026-05-20T12:00:00", "2026-02-29T12:00:00Z", "2024-02-29T12:00:00Z", "1900-02-29T00:00:00Z",
