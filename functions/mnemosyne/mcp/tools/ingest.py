@@ -146,7 +146,7 @@ INGEST_STATUS = Tool(
         "in a second; `error` says why an attempt failed), `stored` (done: `memory_id`), `duplicate` (the same "
         "content was there already: `memory_id` is it), `failed` (can never be stored: `error` says why), "
         "`dead_lettered` (given up after repeated faults: the operator can redrive it), `unknown` (no such "
-        "request was accepted here, or not within 7 days; what others publish to the topic is known once it arrives)."
+        "request was accepted here within 7 days)."
     ),
     arguments=StatusArguments,
     result=Statuses,
