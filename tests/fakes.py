@@ -120,8 +120,7 @@ class FakeClaim:
                 continue
             if known and known.state in (IngestState.STORED, IngestState.DUPLICATE):
                 self.settled[request.request_id] = known
-                stored = store.memories.get(known.memory_id) if known.memory_id else None
-                if stored and stored[1].content_hash != request.content_hash:
+                if store.contents.get((namespace, request.request_id)) != request.content_hash:
                     self.taken.append(request.request_id)
             elif (found := store.by_hash(namespace, request.content_hash)) is not None:
                 successor = found.superseded_by
@@ -135,6 +134,7 @@ class FakeClaim:
     ) -> IngestStatus:
         key = (self._namespace, request.request_id)
         self._store.announced.discard(key)
+        self._store.contents[key] = request.content_hash
         attempts = self._store.requests[key].attempts if key in self._store.requests else 0
         status = IngestStatus(
             request_id=request.request_id,
@@ -179,6 +179,7 @@ class FakeStore:
         self.requests: dict[tuple[str, UUID], IngestStatus] = {}
         self.locked: set[tuple[str, str]] = set()
         self.announced: set[tuple[str, UUID]] = set()
+        self.contents: dict[tuple[str, UUID], str] = {}
         self.letters: dict[tuple[str, str], DeadLetter] = {}
         self.space = FAKE_SPACE
 
@@ -209,8 +210,10 @@ class FakeStore:
     def _record(self, namespace: str, requests: Sequence[Unstored], state: IngestState) -> None:
         for one in requests:
             known = self.requests.get((namespace, one.request_id))
-            if known and known.state is not IngestState.QUEUED:
+            again = known and known.state is IngestState.FAILED and state is IngestState.QUEUED
+            if known and known.state is not IngestState.QUEUED and not again:
                 continue
+            self.announced.discard((namespace, one.request_id))
             self.requests[namespace, one.request_id] = IngestStatus(
                 request_id=one.request_id,
                 state=state,
@@ -230,11 +233,21 @@ class FakeStore:
             return letter
         return replace(letter, message_id=f"{letter.message_id}.{hashlib.sha256(letter.data).hexdigest()[:16]}")
 
-    def bury(self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored]) -> bool:
-        waiting = [one for one in given_up if self._waits(namespace, one.request_id)]
-        for one in waiting:
+    def bury(
+        self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored], *, contents: Mapping[UUID, str]
+    ) -> DeadLetter | None:
+        others, waiting = [], []
+        for one in given_up:
             known = self.requests.get((namespace, one.request_id))
+            if known and known.state in (IngestState.STORED, IngestState.DUPLICATE):
+                stored = self.contents.get((namespace, one.request_id))
+                others += [one] if contents.get(one.request_id, stored) != stored else []
+                continue
+            waiting.append(one)
             error = (known.error if known else None) or one.error
+            if known and known.state is IngestState.DEAD_LETTERED:
+                continue
+            self.announced.discard((namespace, one.request_id))
             self.requests[namespace, one.request_id] = IngestStatus(
                 request_id=one.request_id,
                 state=IngestState.DEAD_LETTERED,
@@ -244,17 +257,21 @@ class FakeStore:
                 origin=one.origin,
             )
             letter = replace(letter, cause=error)
-        if waiting:
-            letter = self._named(namespace, letter)
-            self.letters.setdefault((namespace, letter.message_id), letter)
-        return bool(waiting)
+        kept = (one.data for (n, _), one in self.letters.items() if n == namespace)
+        if not (waiting or others) or letter.data in kept:
+            return None
+        letter = replace(self._named(namespace, letter), lost=bool(others))
+        self.letters[namespace, letter.message_id] = letter
+        return letter
 
-    def _waits(self, namespace: str, request_id: UUID) -> bool:
-        known = self.requests.get((namespace, request_id))
-        return known is None or known.state is IngestState.QUEUED
+    def dead_letters(self, namespace: str, limit: int, *, beyond: DeadLetter | None = None) -> Sequence[DeadLetter]:
+        found = [letter for (n, _), letter in self.letters.items() if n == namespace]
+        found.sort(key=_letter_key)
+        return [one for one in found if beyond is None or _letter_key(one) > _letter_key(beyond)][:limit]
 
-    def dead_letters(self, namespace: str) -> Sequence[DeadLetter]:
-        return [letter for (n, _), letter in self.letters.items() if n == namespace]
+    def lost_letters(self, namespace: str, since: datetime) -> Sequence[DeadLetter]:
+        letters = self.dead_letters(namespace, 1_000_000)
+        return [replace(one, data=b"") for one in letters if one.lost and one.dead_lettered_at >= since]
 
     def revive(self, namespace: str, request_ids: Sequence[UUID]) -> None:
         for request_id in request_ids:
@@ -292,8 +309,9 @@ class FakeStore:
             if one.state is not IngestState.QUEUED and (namespace, one.request_id) not in self.announced
         ]
 
-    def record_announced(self, namespace: str, request_ids: Sequence[UUID]) -> None:
-        self.announced |= {(namespace, one) for one in request_ids}
+    def record_announced(self, namespace: str, told: Sequence[IngestStatus]) -> None:
+        current = (one for one in told if self.requests.get((namespace, one.request_id)) == one)
+        self.announced |= {(namespace, one.request_id) for one in current}
 
     def search(
         self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float
@@ -420,6 +438,10 @@ class FakeStore:
 
 def _source(status: IngestStatus) -> str | None:
     return status.origin.source if status.origin else None
+
+
+def _letter_key(letter: DeadLetter) -> tuple[datetime, str]:
+    return letter.dead_lettered_at, letter.message_id
 
 
 def _outcome_key(status: IngestStatus) -> tuple[datetime, UUID]:

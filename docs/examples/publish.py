@@ -1,6 +1,7 @@
 """Publish the lines of a JSONL file, each under its line number: python publish.py TOPIC NAMESPACE FILE."""
 
 import sys
+from collections import deque
 
 from google.cloud.pubsub_v1 import PublisherClient
 from google.cloud.pubsub_v1.types import BatchSettings, LimitExceededBehavior, PublisherOptions, PublishFlowControl
@@ -9,7 +10,10 @@ topic, namespace, file = sys.argv[1:]
 flow = PublishFlowControl(message_limit=1000, limit_exceeded_behavior=LimitExceededBehavior.BLOCK)
 options = PublisherOptions(enable_message_ordering=False, flow_control=flow)
 publisher = PublisherClient(BatchSettings(max_messages=500, max_latency=0.05), options)
+under_way = deque()
 with open(file, "rb") as lines:
-    about = {"namespace": namespace, "source": file}
-    sent = [publisher.publish(topic, line, key=str(number), **about) for number, line in enumerate(lines, 1)]
-print(f"{len([one.result() for one in sent])} messages taken")  # result() raises where one was not
+    for number, line in enumerate(lines, 1):
+        under_way.append(publisher.publish(topic, line, namespace=namespace, source=file, key=str(number)))
+        while len(under_way) > 2000:
+            under_way.popleft().result()  # raises where Pub/Sub has not taken it
+print(f"{number} messages taken, the last as {[one.result() for one in under_way][-1]}")

@@ -116,11 +116,19 @@ class MemoryStore(Protocol):
     def keep(self, namespace: str, letter: DeadLetter) -> bool:
         """Keep a message as a dead letter, whatever its requests; whether it was not kept before."""
 
-    def bury(self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored]) -> bool:
-        """Keep a message that was given up and record it; whether any of its requests was still waiting."""
+    def bury(
+        self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored], *, contents: Mapping[UUID, str]
+    ) -> DeadLetter | None:
+        """Keep a message that was given up and record it; as it is kept, None where it is not, or was before.
 
-    def dead_letters(self, namespace: str) -> Sequence[DeadLetter]:
-        """The messages given up, oldest first."""
+        It is not where each of its requests has been stored with the content hash that it has here.
+        """
+
+    def dead_letters(self, namespace: str, limit: int, *, beyond: DeadLetter | None = None) -> Sequence[DeadLetter]:
+        """Messages that are kept, oldest first, from beyond one on."""
+
+    def lost_letters(self, namespace: str, since: datetime) -> Sequence[DeadLetter]:
+        """Messages kept since then of which something has no other outcome, oldest first and without their data."""
 
     def revive(self, namespace: str, request_ids: Sequence[UUID]) -> None:
         """Let requests that were given up wait again."""
@@ -139,8 +147,8 @@ class MemoryStore(Protocol):
     def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
         """Those of the requests that are in a final state of which their publisher has not been told."""
 
-    def record_announced(self, namespace: str, request_ids: Sequence[UUID]) -> None:
-        """Note that the publisher has been told of the requests' states."""
+    def record_announced(self, namespace: str, told: Sequence[IngestStatus]) -> None:
+        """Note that the publisher has been told of these states, where they are still the requests'."""
 
     @property
     def space(self) -> EmbeddingSpace:

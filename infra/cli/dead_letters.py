@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from infra.cli.letters import letters
 from infra.cli.target import DEFAULT_NAMESPACE, target
 from mnemosyne import bootstrap
 from mnemosyne.domain.memory import DeadLetter
@@ -33,8 +34,9 @@ def dead_letters() -> None:
 def list_(namespace: str, as_json: bool, data_dir: str | None) -> None:
     """One line each: message id, when, memories that can be named, cause."""
     with target(data_dir) as system:
-        letters = system.memories.dead_letters(namespace)
-        for letter in letters:
+        count = 0
+        for letter in letters(system.memories, namespace):
+            count += 1
             shown = _shown(letter, namespace)
             click.echo(
                 json.dumps(shown, ensure_ascii=False)
@@ -43,7 +45,7 @@ def list_(namespace: str, as_json: bool, data_dir: str | None) -> None:
                 f"memories  {letter.cause}"
             )
     if not as_json:
-        click.echo(f"{len(letters)} dead letters.", err=True)
+        click.echo(f"{count} dead letters.", err=True)
 
 
 @dead_letters.command()
@@ -53,7 +55,7 @@ def list_(namespace: str, as_json: bool, data_dir: str | None) -> None:
 def show(message_id: str, namespace: str, data_dir: str | None) -> None:
     """Write one message's data, byte for byte, to standard output; what is known of it to standard error."""
     with target(data_dir) as system:
-        letter = next((one for one in system.memories.dead_letters(namespace) if one.message_id == message_id), None)
+        letter = next((one for one in letters(system.memories, namespace) if one.message_id == message_id), None)
     if letter is None:
         raise NotFound(f"no dead letter of namespace {namespace!r} has the message id {message_id}")
     click.echo(json.dumps(_shown(letter, namespace), ensure_ascii=False, indent=2), err=True)
@@ -67,7 +69,7 @@ def show(message_id: str, namespace: str, data_dir: str | None) -> None:
 def drop(message_id: str, namespace: str, data_dir: str | None) -> None:
     """Forget one message for good. Outcomes of its requests stay."""
     with target(data_dir) as system:
-        if all(one.message_id != message_id for one in system.memories.dead_letters(namespace)):
+        if all(one.message_id != message_id for one in letters(system.memories, namespace)):
             raise NotFound(f"no dead letter of namespace {namespace!r} has the message id {message_id}")
         system.memories.forget(namespace, message_id)
     click.echo(f"Dropped {message_id}.")

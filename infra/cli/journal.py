@@ -23,7 +23,9 @@ CREATE TABLE IF NOT EXISTS batches (
 );
 CREATE TABLE IF NOT EXISTS failures (batch INTEGER NOT NULL, source TEXT NOT NULL, error TEXT NOT NULL);
 CREATE TABLE IF NOT EXISTS stored (content TEXT PRIMARY KEY, memory_id BLOB NOT NULL, is_new INTEGER NOT NULL);
-CREATE TABLE IF NOT EXISTS later (content TEXT NOT NULL, source TEXT NOT NULL, successor TEXT, tags TEXT);
+CREATE TABLE IF NOT EXISTS later (
+    batch INTEGER NOT NULL, content TEXT NOT NULL, source TEXT NOT NULL, successor TEXT, tags TEXT
+);
 """
 
 
@@ -108,10 +110,13 @@ class Journal:
                 "INSERT OR REPLACE INTO batches (number, contents, request_ids, left_out) VALUES (?, ?, ?, ?)",
                 (number, contents, ids, json.dumps(dict(left_out))),
             )
+            # What a run before noted of a batch that was another then.
+            database.execute("DELETE FROM failures WHERE batch = ?", (number,))
+            database.execute("DELETE FROM later WHERE batch = ?", (number,))
             database.executemany(
-                "INSERT INTO later (content, source, successor, tags) VALUES (?, ?, ?, ?)",
+                "INSERT INTO later (batch, content, source, successor, tags) VALUES (?, ?, ?, ?, ?)",
                 [
-                    (one.content, one.source, one.successor, None if one.tags is None else json.dumps(one.tags))
+                    (number, one.content, one.source, one.successor, None if one.tags is None else json.dumps(one.tags))
                     for one in later
                 ],
             )

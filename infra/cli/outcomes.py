@@ -88,8 +88,8 @@ def _ended(system: Backends, namespace: str, source: str | None, beyond: Outcome
 
 
 def _lost(system: Backends, namespace: str, source: str | None, start: datetime) -> Iterator[Row]:
-    for letter in system.memories.dead_letters(namespace):
-        if letter.lost and letter.dead_lettered_at >= start and source in (None, letter.attributes.get("source")):
+    for letter in system.memories.lost_letters(namespace, start):
+        if source in (None, letter.attributes.get("source")):
             yield {
                 "updated_at": rfc3339(letter.dead_lettered_at),
                 "state": "dead_lettered",

@@ -6,9 +6,11 @@ from datetime import UTC, datetime, timedelta
 import click
 
 from infra.cli.durations import duration
+from infra.cli.letters import letters
 from infra.cli.target import DEFAULT_NAMESPACE, target
 from mnemosyne import bootstrap
 from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.errors import InvalidRequest
 
 
 @click.command()
@@ -40,24 +42,26 @@ def redrive(
         raise click.UsageError(
             'with --namespace "" say --into NAMESPACE: messages that name none must become somebody\'s'
         )
+    shown = []
     with target(data_dir) as system:
-        chosen = [
-            letter
-            for letter in system.memories.dead_letters(namespace)
-            if _is_chosen(letter, younger_than, older_than, cause) and message_id in (None, letter.message_id)
-        ]
-        for letter in chosen:
-            request_ids = bootstrap.carried(into or namespace, letter)
-            if not dry_run:
-                bootstrap.redrive(namespace, letter, system, into=into)
+        for letter in letters(system.memories, namespace):
+            if not _is_chosen(letter, younger_than, older_than, cause) or message_id not in (None, letter.message_id):
+                continue
+            count = len(bootstrap.carried(into or namespace, letter))
+            try:
+                if not dry_run:
+                    bootstrap.redrive(namespace, letter, system, into=into)
+            except InvalidRequest as exc:
+                click.echo(str(exc), err=True)
+                continue
+            shown.append({"message_id": letter.message_id, "cause": letter.cause})
             if not as_json:
                 when = f"{letter.dead_lettered_at:%Y-%m-%d %H:%M}"
-                click.echo(f"{letter.message_id}  {when}  {len(request_ids)} memories  {letter.cause}")
+                click.echo(f"{letter.message_id}  {when}  {count} memories  {letter.cause}")
     if as_json:
-        shown = [{"message_id": letter.message_id, "cause": letter.cause} for letter in chosen]
         click.echo(json.dumps({"redriven": [] if dry_run else shown, "would_redrive": shown if dry_run else []}))
     else:
-        click.echo(f"{len(chosen)} dead letters {'would be' if dry_run else 'were'} put back.")
+        click.echo(f"{len(shown)} dead letters {'would be' if dry_run else 'were'} put back.")
 
 
 def _is_chosen(

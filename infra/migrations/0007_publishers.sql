@@ -5,6 +5,8 @@ ALTER TABLE ingest_requests
     ADD COLUMN source text,
     ADD COLUMN key text,
     ADD COLUMN announced_at timestamptz,
+    -- Of what was stored, and outlives it: another content under the same id is told from a redelivery.
+    ADD COLUMN content_hash bytea,
     -- A request's transaction begins before its text is embedded: its beginning says little of when others see it.
     ALTER COLUMN updated_at SET DEFAULT clock_timestamp();
 
@@ -13,7 +15,8 @@ ALTER TABLE dead_letters ADD COLUMN lost boolean NOT NULL DEFAULT false;
 
 -- Outcomes in the order they came, and those of one source.
 CREATE INDEX ingest_requests_updated ON ingest_requests (namespace, updated_at, request_id);
-CREATE INDEX ingest_requests_source ON ingest_requests (namespace, source, key) WHERE source IS NOT NULL;
+-- The source's digest, for an index's entry has 2,704 bytes at most.
+CREATE INDEX ingest_requests_source ON ingest_requests (namespace, md5(source), key) WHERE source IS NOT NULL;
 
 -- How far each object of a bucket has been read, so that whoever goes on after a crash need not begin anew.
 CREATE TABLE object_imports (
@@ -67,7 +70,7 @@ BEGIN
         FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, source text, key text)
         WHERE r.content_hash <> ALL (busy)
     ), final AS (
-        SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error
+        SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, encode(i.content_hash, 'hex') AS content_hash
         FROM ingest_requests i
         WHERE i.namespace = p_namespace AND i.request_id = ANY (ARRAY(SELECT request_id FROM request))
             AND i.state IN ('stored', 'duplicate')
@@ -75,8 +78,8 @@ BEGIN
         SELECT request.request_id
         FROM request
         JOIN final USING (request_id)
-        JOIN memories m ON m.id = final.memory_id
-        WHERE m.namespace = p_namespace AND m.content_hash <> request.content_hash
+        LEFT JOIN memories m ON m.id = final.memory_id AND m.namespace = p_namespace  -- of requests before this version
+        WHERE coalesce(final.content_hash, m.content_hash) <> request.content_hash
     ), seen AS (
         SELECT m.id, m.content_hash, m.superseded_by
         FROM memories m
@@ -90,8 +93,11 @@ BEGIN
             SELECT id FROM seen WHERE pg_try_advisory_xact_lock(hashtextextended(CAST(id AS text), 1))
         ))
     ), recorded AS (
-        INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, error, source, key)
-        SELECT DISTINCT ON (request.request_id) request.request_id, p_namespace, 'duplicate', seen.id, 1,
+        INSERT INTO ingest_requests AS i (
+            request_id, namespace, state, memory_id, content_hash, attempts, error, source, key
+        )
+        SELECT DISTINCT ON (request.request_id) request.request_id, p_namespace, 'duplicate', seen.id,
+               decode(seen.content_hash, 'hex'), 1,
                'the memory is superseded by ' || seen.superseded_by || ', so searches leave it out: '
                    || 'update_memory with superseded_by "none" brings it back',
                request.source, request.key
@@ -99,13 +105,13 @@ BEGIN
         JOIN seen USING (content_hash)
         WHERE request.request_id NOT IN (SELECT request_id FROM final)
         ON CONFLICT (namespace, request_id) DO UPDATE
-        SET state = 'duplicate', memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
-            error = EXCLUDED.error, source = EXCLUDED.source, key = EXCLUDED.key,
+        SET state = 'duplicate', memory_id = EXCLUDED.memory_id, content_hash = EXCLUDED.content_hash,
+            attempts = i.attempts + 1, error = EXCLUDED.error, source = EXCLUDED.source, key = EXCLUDED.key,
             updated_at = clock_timestamp(), announced_at = NULL
         WHERE i.state IN ('queued', 'failed', 'dead_lettered')
         RETURNING request_id, state, memory_id, attempts, error
     ), settled AS (
-        SELECT * FROM final UNION ALL SELECT * FROM recorded
+        SELECT request_id, state, memory_id, attempts, error FROM final UNION ALL SELECT * FROM recorded
     )
     SELECT jsonb_build_object(
         -- A stored content whose request is not settled: another delivery has given it an outcome since we looked.

@@ -1,5 +1,6 @@
 """What every MemoryStore does: the fake that unit tests lean on, and PostgreSQL."""
 
+import random
 import threading
 from collections.abc import Sequence
 from contextlib import suppress
@@ -22,6 +23,7 @@ from mnemosyne.domain.memory import (
     OutcomePosition,
     Unstored,
 )
+from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import new_id
@@ -301,7 +303,7 @@ def test_stats_count_one_namespace(memories: MemoryStore) -> None:
     _stored(memories, "b", tags=("x",), timestamp=NOW + timedelta(days=1))
     _stored(memories, "c", namespace="other")
     memories.record_attempt("ns", [_unstored(request("w"), "waiting")])
-    memories.bury("ns", _letter("1"), [_unstored(request("g"), "given up")])
+    memories.bury("ns", _letter("1"), [_unstored(request("g"), "given up")], contents={})
     memories.keep("ns", _letter("2"))
     stats = memories.stats("ns")
     assert (stats.memories, stats.pending, stats.dead_lettered, stats.dead_letters) == (2, 1, 1, 2)
@@ -368,37 +370,95 @@ def test_a_dead_letter_is_kept_whole_and_redriven_once(memories: MemoryStore) ->
     waiting = request("a")
     memories.record_attempt("ns", [_unstored(waiting, "why")])
     letter = _letter("1")
-    assert memories.bury("ns", letter, [_unstored(waiting, "given up")]) is True
-    assert memories.bury("ns", letter, [_unstored(waiting, "given up")]) is False
-    (kept,) = memories.dead_letters("ns")
+    assert memories.bury("ns", letter, [_unstored(waiting, "given up")], contents={})
+    assert memories.bury("ns", letter, [_unstored(waiting, "given up")], contents={}) is None
+    (kept,) = memories.dead_letters("ns", 100)
     assert (kept.data, kept.attributes, kept.cause) == (b"\x00\xff{", {"k": "é"}, "why")
-    assert memories.dead_letters("other") == []
+    assert memories.dead_letters("other", 100) == []
     assert memories.statuses("ns", [waiting.request_id])[waiting.request_id].state is IngestState.DEAD_LETTERED
     memories.revive("ns", [waiting.request_id])
     memories.forget("ns", "1")
-    assert memories.dead_letters("ns") == []
+    assert memories.dead_letters("ns", 100) == []
     assert _store(memories, waiting)[waiting.request_id].state is IngestState.STORED
 
 
 def test_a_message_is_kept_once_whatever_its_requests(memories: MemoryStore) -> None:
     assert [memories.keep("", _letter("7")) for _ in range(2)] == [True, False]
-    assert [letter.message_id for letter in memories.dead_letters("")] == ["7"]
-    assert memories.dead_letters("ns") == []
+    assert [letter.message_id for letter in memories.dead_letters("", 100)] == ["7"]
+    assert memories.dead_letters("ns", 100) == []
 
 
 def test_another_message_under_the_same_id_is_kept_beside_it(memories: MemoryStore) -> None:
     for data in (b"one", b"two", b"two"):
         memories.keep("ns", replace(_letter("7"), data=data))
-    memories.bury("ns", replace(_letter("7"), data=b"three"), [_unstored(request("a"), "given up")])
-    letters = memories.dead_letters("ns")
+    memories.bury("ns", replace(_letter("7"), data=b"three"), [_unstored(request("a"), "given up")], contents={})
+    letters = memories.dead_letters("ns", 100)
     assert sorted(letter.data for letter in letters) == [b"one", b"three", b"two"]
     assert len({letter.message_id for letter in letters}) == 3
+
+
+def test_a_message_is_kept_unless_each_request_is_stored_with_the_content_it_has_there(memories: MemoryStore) -> None:
+    stored, failed = request("a"), request("b")
+    _store(memories, stored)
+    memories.record_failures("ns", [_unstored(failed, "no good")])
+
+    def buried(number: int, one: IngestRequest) -> DeadLetter | None:
+        letter = replace(_letter(str(number)), data=str(number).encode())
+        contents = {one.request_id: one.content_hash}
+        return memories.bury("ns", letter, [_unstored(one, "given up")], contents=contents)
+
+    assert buried(1, stored) is None
+    other = buried(2, replace(stored, content="another"))
+    assert other and other.lost
+    mended = buried(3, failed)
+    assert mended and not mended.lost
+    assert memories.statuses("ns", [failed.request_id])[failed.request_id].state is IngestState.DEAD_LETTERED
+    assert buried(4, failed), "given up again with another content, it is kept again"
+    assert buried(4, failed) is None
+    assert [letter.message_id for letter in memories.lost_letters("ns", NOW - timedelta(days=1))] == ["2"]
+
+
+def test_what_has_failed_waits_again_once_it_is_mended_and_what_was_given_up_does_not(memories: MemoryStore) -> None:
+    failed, given_up = request("a"), request("b")
+    memories.record_failures("ns", [_unstored(failed, "no good")])
+    memories.bury("ns", _letter("1"), [_unstored(given_up, "given up")], contents={})
+    memories.record_attempt("ns", [_unstored(one, "away") for one in (failed, given_up)])
+    states = {key: one.state for key, one in memories.statuses("ns", [failed.request_id, given_up.request_id]).items()}
+    assert states == {failed.request_id: IngestState.QUEUED, given_up.request_id: IngestState.DEAD_LETTERED}
+
+
+def test_another_content_is_told_from_a_redelivery_after_the_memory_is_deleted(memories: MemoryStore) -> None:
+    first = request("a")
+    memory_id = _store(memories, first)[first.request_id].memory_id
+    assert memory_id
+    memories.delete("ns", memory_id)
+    with memories.claim("ns", [replace(first, content="b")]) as claim:
+        assert list(claim.taken) == [first.request_id]
+    with memories.claim("ns", [first]) as claim:
+        assert (list(claim.taken), list(claim.new)) == ([], [])
+
+
+def test_a_state_that_was_told_is_not_taken_for_the_one_after_it(memories: MemoryStore) -> None:
+    mended = request("a")
+    memories.record_failures("ns", [_unstored(mended, "no good")])
+    told = memories.unannounced("ns", [mended.request_id])
+    _store(memories, mended)
+    memories.record_announced("ns", told)
+    assert [one.state for one in memories.unannounced("ns", [mended.request_id])] == [IngestState.STORED]
+
+
+def test_names_as_long_as_they_may_be_are_kept(memories: MemoryStore) -> None:
+    pick = random.Random(1)
+    source, key = ("".join(chr(pick.randrange(0x4E00, 0x9FFF)) for _ in range(n)) for n in (SOURCE_LIMIT, KEY_LIMIT))
+    named = replace(request("a"), origin=Origin(source, key))
+    status = _store(memories, named, namespace="".join(chr(pick.randrange(0x4E00, 0x9FFF)) for _ in range(300)))
+    assert status[named.request_id].state is IngestState.STORED
 
 
 def test_what_was_given_up_or_failed_is_stored_when_it_comes_again(memories: MemoryStore) -> None:
     failed, given_up = request("a"), request("b")
     memories.record_failures("ns", [_unstored(failed, "no good")])
-    memories.bury("ns", _letter("1"), [_unstored(given_up, "given up")])
+    memories.bury("ns", _letter("1"), [_unstored(given_up, "given up")], contents={})
     states = {one.request_id: one.state for one in _store(memories, failed, given_up).values()}
     assert states == {failed.request_id: IngestState.STORED, given_up.request_id: IngestState.STORED}
 
@@ -426,7 +486,7 @@ def test_every_outcome_keeps_what_its_publisher_calls_it(memories: MemoryStore, 
         case "queued":
             memories.record_attempt("ns", [_unstored(named, "away")])
         case "dead_lettered":
-            memories.bury("ns", _letter("1"), [_unstored(named, "given up")])
+            memories.bury("ns", _letter("1"), [_unstored(named, "given up")], contents={})
     status = memories.statuses("ns", [named.request_id])[named.request_id]
     assert (status.state, status.origin) == (state, Origin("crm/tickets", "4711"))
 
@@ -455,7 +515,7 @@ def test_an_outcome_is_unannounced_until_it_is_noted_and_anew_when_it_changes(me
     memories.record_attempt("ns", [_unstored(waiting, "away")])
     both = [mended.request_id, waiting.request_id]
     assert [one.state for one in memories.unannounced("ns", both)] == [IngestState.FAILED]
-    memories.record_announced("ns", both)
+    memories.record_announced("ns", memories.unannounced("ns", both))
     assert memories.unannounced("ns", both) == []
     _store(memories, mended, waiting)
     assert {one.state for one in memories.unannounced("ns", both)} == {IngestState.STORED}

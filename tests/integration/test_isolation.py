@@ -39,7 +39,7 @@ class Two:
         (self.bob,) = self._store("bob", request("green tea"))
         store.rate("ada", self.ada, 1, "useful")
         letter = DeadLetter(message_id="1", data=b"x", attributes={}, cause="c", dead_lettered_at=NOW)
-        store.bury("ada", letter, [Unstored(request_id=new_id(), error="c")])
+        store.bury("ada", letter, [Unstored(request_id=new_id(), error="c")], contents={})
 
     def _store(self, namespace: str, *requests: Any) -> list[UUID]:
         message = IngestMessage(namespace, tuple(requests))

@@ -108,6 +108,7 @@ class PostgresClaim:
                 "request_id": request.request_id,
                 "memory_id": ids[request.content_hash],
                 "state": (IngestState.STORED if request.request_id in firsts else IngestState.DUPLICATE).value,
+                "content_hash": request.content_hash,
                 **rows.origin_values(request.origin),
             }
             for request in self.new

@@ -3,11 +3,12 @@
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
+from datetime import datetime
 from uuid import UUID
 
 from mnemosyne.adapters import sql
 from mnemosyne.adapters.connections import Session
-from mnemosyne.adapters.rows import letter_values, read_statuses, unstored_json, uuid_array
+from mnemosyne.adapters.rows import letter_values, read_letters, read_statuses, told_json, unstored_json, uuid_array
 from mnemosyne.domain.memory import DeadLetter, IngestState, IngestStatus, OutcomePosition, Unstored
 
 
@@ -35,27 +36,31 @@ class PostgresRequests:
         with self._transaction(namespace) as session:
             return bool(session.run(sql.KEEP, namespace=namespace, cause=letter.cause, **letter_values(letter)))
 
-    def bury(self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored]) -> bool:
-        """Keep a message that was given up and record it; whether any of its requests was still waiting."""
+    def bury(
+        self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored], *, contents: Mapping[UUID, str]
+    ) -> DeadLetter | None:
+        """Keep a message that was given up and record it; as it is kept, None where it is not, or was before."""
         with self._transaction(namespace) as session:
-            rows = session.run(sql.BURY, namespace=namespace, requests=unstored_json(given_up), **letter_values(letter))
-        return bool(rows)
+            requests = unstored_json(given_up, contents)
+            rows = session.run(sql.BURY, namespace=namespace, requests=requests, **letter_values(letter))
+        return next(iter(read_letters(rows)), None)
 
-    def dead_letters(self, namespace: str) -> Sequence[DeadLetter]:
-        """The messages given up, oldest first."""
+    def dead_letters(self, namespace: str, limit: int, *, beyond: DeadLetter | None = None) -> Sequence[DeadLetter]:
+        """Messages that are kept, oldest first, from beyond one on."""
         with self._transaction(namespace) as session:
-            rows = session.run(sql.DEAD_LETTERS, namespace=namespace)
-        return [
-            DeadLetter(
-                message_id=row[0],
-                data=row[1],
-                attributes=row[2],
-                cause=row[3],
-                dead_lettered_at=row[4],
-                lost=row[5],
+            rows = session.run(
+                sql.DEAD_LETTERS,
+                namespace=namespace,
+                limit=limit,
+                beyond=beyond.dead_lettered_at if beyond else None,
+                beyond_id=beyond.message_id if beyond else None,
             )
-            for row in rows
-        ]
+        return read_letters(rows)
+
+    def lost_letters(self, namespace: str, since: datetime) -> Sequence[DeadLetter]:
+        """Messages kept since then of which something has no other outcome, oldest first and without their data."""
+        with self._transaction(namespace) as session:
+            return read_letters(session.run(sql.LOST_LETTERS, namespace=namespace, since=since))
 
     def revive(self, namespace: str, request_ids: Sequence[UUID]) -> None:
         """Let requests that were given up wait again."""
@@ -94,7 +99,7 @@ class PostgresRequests:
             rows = session.run(sql.UNANNOUNCED, namespace=namespace, request_ids=uuid_array(request_ids))
         return list(read_statuses(rows).values())
 
-    def record_announced(self, namespace: str, request_ids: Sequence[UUID]) -> None:
-        """Note that the publisher has been told of the requests' states."""
+    def record_announced(self, namespace: str, told: Sequence[IngestStatus]) -> None:
+        """Note that the publisher has been told of these states, where they are still the requests'."""
         with self._transaction(namespace) as session:
-            session.run(sql.RECORD_ANNOUNCED, namespace=namespace, request_ids=uuid_array(request_ids))
+            session.run(sql.RECORD_ANNOUNCED, namespace=namespace, told=told_json(told))

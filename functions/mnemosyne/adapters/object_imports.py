@@ -31,7 +31,8 @@ WHERE i.memories <= EXCLUDED.memories AND (i.read_at IS NULL OR EXCLUDED.read_at
 ENDED: Final = """
 SELECT state, count(*)
 FROM ingest_requests
-WHERE namespace = :namespace AND source = CAST(:source AS text) AND state <> 'queued'
+WHERE namespace = :namespace AND md5(source) = md5(CAST(:source AS text)) AND source = CAST(:source AS text)
+    AND state <> 'queued'
 GROUP BY state
 ORDER BY state
 """
@@ -39,7 +40,8 @@ ORDER BY state
 OUTCOMES_OF: Final = """
 SELECT request_id, state, memory_id, attempts, error, updated_at, source, key
 FROM ingest_requests
-WHERE namespace = :namespace AND source = CAST(:source AS text) AND key > CAST(:beyond AS text) AND state <> 'queued'
+WHERE namespace = :namespace AND md5(source) = md5(CAST(:source AS text)) AND source = CAST(:source AS text)
+    AND key > CAST(:beyond AS text) AND state <> 'queued'
 ORDER BY key
 LIMIT CAST(:limit AS integer)
 """

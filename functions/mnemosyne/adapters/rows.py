@@ -43,11 +43,42 @@ def requests_json(requests: Sequence[IngestRequest]) -> str:
     ).decode()
 
 
-def unstored_json(requests: Sequence[Unstored]) -> str:
-    """Requests without a memory, as JSON."""
+def unstored_json(requests: Sequence[Unstored], contents: Mapping[UUID, str] | None = None) -> str:
+    """Requests without a memory, as JSON; with the content hashes that are known of them."""
+    known = contents or {}
     return orjson.dumps(
-        [{"request_id": one.request_id, "error": one.error, **origin_values(one.origin)} for one in requests]
+        [
+            {
+                "request_id": one.request_id,
+                "error": one.error,
+                "content_hash": known.get(one.request_id),
+                **origin_values(one.origin),
+            }
+            for one in requests
+        ]
     ).decode()
+
+
+def told_json(told: Sequence[IngestStatus]) -> str:
+    """States that a publisher was told of, as JSON."""
+    return orjson.dumps(
+        [{"request_id": one.request_id, "state": one.state.value, "updated_at": one.updated_at} for one in told]
+    ).decode()
+
+
+def read_letters(rows: Sequence[Row]) -> list[DeadLetter]:
+    """Dead letters from rows of `DEAD_LETTERS` or `LOST_LETTERS`."""
+    return [
+        DeadLetter(
+            message_id=row[0],
+            data=row[1],
+            attributes=row[2],
+            cause=row[3],
+            dead_lettered_at=row[4],
+            lost=row[5],
+        )
+        for row in rows
+    ]
 
 
 def origin_values(origin: Origin | None) -> dict[str, str]:

@@ -47,14 +47,15 @@ WITH space AS (
     JOIN space ON space.model = CAST(:model AS text) AND space.dimension = CAST(:dimension AS integer)
     RETURNING id
 ), recorded AS (
-    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, source, key)
-    SELECT DISTINCT ON (request.request_id)
-        request.request_id, :namespace, request.state, stored.id, 1, request.source, request.key
+    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, content_hash, attempts, source, key)
+    SELECT DISTINCT ON (request.request_id) request.request_id, :namespace, request.state, stored.id,
+        decode(request.content_hash, 'hex'), 1, request.source, request.key
     FROM jsonb_to_recordset(CAST(:requests AS jsonb))
-        AS request (request_id uuid, memory_id uuid, state text, source text, key text)
+        AS request (request_id uuid, memory_id uuid, content_hash text, state text, source text, key text)
     JOIN stored ON stored.id = request.memory_id
     ON CONFLICT (namespace, request_id) DO UPDATE
-    SET state = EXCLUDED.state, memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1, error = NULL,
+    SET state = EXCLUDED.state, memory_id = EXCLUDED.memory_id, content_hash = EXCLUDED.content_hash,
+        attempts = i.attempts + 1, error = NULL,
         source = EXCLUDED.source, key = EXCLUDED.key, updated_at = clock_timestamp(), announced_at = NULL
     RETURNING request_id, state, memory_id, attempts, error
 )
@@ -75,9 +76,10 @@ SELECT DISTINCT ON (request.request_id)
     request.request_id, CAST(:namespace AS text), CAST(:state AS text), 1, request.error, request.source, request.key
 FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, error text, source text, key text)
 ON CONFLICT (namespace, request_id) DO UPDATE
-SET state = EXCLUDED.state, attempts = i.attempts + 1, error = EXCLUDED.error,
+SET state = EXCLUDED.state, attempts = i.attempts + 1, error = EXCLUDED.error, announced_at = NULL,
     source = coalesce(EXCLUDED.source, i.source), key = coalesce(EXCLUDED.key, i.key), updated_at = clock_timestamp()
-WHERE i.state = 'queued'
+-- What has failed waits again once it is mended. What was given up does not: a late delivery must not undo that.
+WHERE i.state = 'queued' OR (i.state = 'failed' AND EXCLUDED.state = 'queued')
 """
 
 # Message ids are unique within a topic, and there may be several: another message under the same id is kept beside it.
@@ -94,35 +96,55 @@ ON CONFLICT (namespace, message_id) DO NOTHING
 RETURNING message_id
 """
 
-# The last attempt's error says more than the fact of having been given up.
+# The last attempt's error says more than the fact of having been given up. The message is kept unless each of its
+# requests is stored with the content it has here, or it is kept already: it may be given up more than once.
 BURY: Final = """
-WITH recorded AS (
+WITH request AS (
+    SELECT r.request_id, r.error, decode(r.content_hash, 'hex') AS content_hash, r.source, r.key
+    FROM jsonb_to_recordset(CAST(:requests AS jsonb))
+        AS r (request_id uuid, error text, content_hash text, source text, key text)
+), stored AS (
+    SELECT i.request_id, coalesce(i.content_hash = request.content_hash, true) AS is_same
+    FROM ingest_requests i
+    JOIN request USING (request_id)
+    WHERE i.namespace = :namespace AND i.state IN ('stored', 'duplicate')
+), recorded AS (
     INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error, source, key)
-    SELECT DISTINCT ON (request.request_id)
-        request.request_id, CAST(:namespace AS text), 'dead_lettered', 0, request.error, request.source, request.key
-    FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, error text, source text, key text)
+    SELECT DISTINCT ON (request_id) request_id, CAST(:namespace AS text), 'dead_lettered', 0, error, source, key
+    FROM request
     ON CONFLICT (namespace, request_id) DO UPDATE
-    SET state = 'dead_lettered', error = coalesce(i.error, EXCLUDED.error), updated_at = clock_timestamp()
-    WHERE i.state = 'queued'
+    SET state = 'dead_lettered', error = coalesce(i.error, EXCLUDED.error), updated_at = clock_timestamp(),
+        announced_at = NULL
+    WHERE i.state IN ('queued', 'failed')
     RETURNING error
 )
-INSERT INTO dead_letters (namespace, message_id, data, attributes, cause)
+INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
 SELECT CAST(:namespace AS text),
-    CASE WHEN EXISTS (
-        SELECT FROM dead_letters
-        WHERE namespace = :namespace AND message_id = :message_id AND data <> CAST(:data AS bytea)
-    ) THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
-    ELSE CAST(:message_id AS text) END,
-    CAST(:data AS bytea), CAST(:attributes AS jsonb), (SELECT min(error) FROM recorded)
-WHERE EXISTS (SELECT FROM recorded)
+    CASE WHEN EXISTS (SELECT FROM dead_letters WHERE namespace = :namespace AND message_id = :message_id)
+        THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
+        ELSE CAST(:message_id AS text) END,
+    CAST(:data AS bytea), CAST(:attributes AS jsonb),
+    coalesce((SELECT min(error) FROM recorded), (SELECT min(error) FROM request)),
+    EXISTS (SELECT FROM stored WHERE NOT is_same)
+WHERE EXISTS (SELECT FROM request WHERE request_id NOT IN (SELECT request_id FROM stored WHERE is_same))
+    AND NOT EXISTS (SELECT FROM dead_letters WHERE namespace = :namespace AND data = CAST(:data AS bytea))
 ON CONFLICT (namespace, message_id) DO NOTHING
-RETURNING message_id
+RETURNING message_id, data, attributes, cause, dead_lettered_at, lost
 """
 
 DEAD_LETTERS: Final = """
 SELECT message_id, data, attributes, cause, dead_lettered_at, lost
 FROM dead_letters
-WHERE namespace = :namespace
+WHERE namespace = :namespace AND (CAST(:beyond_id AS text) IS NULL
+    OR (dead_lettered_at, message_id) > (CAST(:beyond AS timestamptz), CAST(:beyond_id AS text)))
+ORDER BY dead_lettered_at, message_id
+LIMIT CAST(:limit AS integer)
+"""
+
+LOST_LETTERS: Final = """
+SELECT message_id, CAST('' AS bytea), attributes, cause, dead_lettered_at, lost
+FROM dead_letters
+WHERE namespace = :namespace AND lost AND dead_lettered_at >= CAST(:since AS timestamptz)
 ORDER BY dead_lettered_at, message_id
 """
 
@@ -162,10 +184,13 @@ WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
     AND announced_at IS NULL
 """
 
+# Not what has become of a request since it was told.
 RECORD_ANNOUNCED: Final = """
-UPDATE ingest_requests
+UPDATE ingest_requests i
 SET announced_at = now()
-WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state <> 'queued'
+FROM jsonb_to_recordset(CAST(:told AS jsonb)) AS told (request_id uuid, state text, updated_at timestamptz)
+WHERE i.namespace = :namespace AND i.request_id = told.request_id AND i.state = told.state
+    AND i.updated_at = told.updated_at
 """
 
 # Confined by its first argument: see the migration for why it does not lean on row-level security.

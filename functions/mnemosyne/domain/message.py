@@ -4,7 +4,7 @@
 """
 
 import hashlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Annotated, Any
 from uuid import UUID
@@ -13,8 +13,23 @@ import orjson
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, Origin, Unstored
-from mnemosyne.domain.parsing import Content, Id, Input, Instant, JsonObject, Name, Tags, Title, parse, uuid
-from mnemosyne.domain.published import NAMESPACE_CHARACTERS, Published, Unwrapped, storable_name, unwrap
+from mnemosyne.domain.parsing import (
+    KEY_LIMIT,
+    SOURCE_LIMIT,
+    Content,
+    Id,
+    Input,
+    Instant,
+    JsonObject,
+    Key,
+    Source,
+    Tags,
+    Title,
+    parse,
+    shown,
+    uuid,
+)
+from mnemosyne.domain.published import Published, Unwrapped, storable_name, unwrap
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import derived_id
 
@@ -28,7 +43,7 @@ _TRANSPORT = "//pubsub.googleapis.com/"
 
 def _numbered(value: object) -> object:
     """A key as text: warehouses number their rows."""
-    return storable_name(value) or value if isinstance(value, int | float) else value
+    return storable_name(value, characters=KEY_LIMIT) or value if isinstance(value, int | float) else value
 
 
 class PublishedMemory(Input):
@@ -45,11 +60,11 @@ class PublishedMemory(Input):
         Id | None, Field(description="The request's id, under which its outcome is told; otherwise derived.")
     ] = None
     source: Annotated[
-        Name | None,
+        Source | None,
         Field(description="What the key is unique in, best a URI; otherwise the message's source."),
     ] = None
     key: Annotated[
-        Name | None,
+        Key | None,
         BeforeValidator(_numbered, json_schema_input_type=str | int | None),
         Field(
             description="What the source calls this memory. The request's id is then uuid5(uuid5(NAMESPACE_URL, "
@@ -77,10 +92,16 @@ class IngestMessage:
         """Every request the message carries."""
         return [*(request.request_id for request in self.requests), *(one.request_id for one in self.rejected)]
 
-    def unstored(self, error: str) -> list[Unstored]:
-        """Every request the message carries, as one that this error has left without a memory."""
-        waiting = [Unstored(request_id=one.request_id, error=error, origin=one.origin) for one in self.requests]
-        return [*waiting, *self.rejected]
+    @property
+    def contents(self) -> dict[UUID, str]:
+        """The content hash of each request that may yet be stored."""
+        return {request.request_id: request.content_hash for request in self.requests}
+
+    def waiting(self, error: str) -> list[Unstored]:
+        """The requests that may yet be stored, as ones that this error has left without a memory."""
+        if self.postponed:
+            return list(self.rejected)
+        return [Unstored(request_id=one.request_id, error=error, origin=one.origin) for one in self.requests]
 
 
 def encode(namespace: str, requests: Sequence[IngestRequest], traceparent: str) -> tuple[bytes, dict[str, str]]:
@@ -114,34 +135,38 @@ def decode(message: Published, *, only: str | None = None) -> IngestMessage:
     `only` is the one namespace that its publisher may write to. Never raises: what cannot be read is said in the
     answer, with every request id that can be seen.
     """
-    try:
-        unwrapped = unwrap(message)
-        items = _items(unwrapped.body)
-    except InvalidRequest as exc:
-        namespace = only or storable_name(message.attributes.get("namespace"), characters=NAMESPACE_CHARACTERS)
-        seen = message.visible_request_ids() if namespace else []
-        rejected = tuple(Unstored(request_id=one, error=str(exc)) for one in seen)
-        return IngestMessage(namespace, (), rejected, lost=str(exc))
+    unwrapped = unwrap(message)
     namespace, wrong = unwrapped.destination(only)
+    items, unreadable = _items(unwrapped)
     if not namespace:
-        return IngestMessage("", (), lost=wrong)
+        return IngestMessage("", (), lost="; ".join(filter(None, [wrong, unreadable])))
+    if unreadable:
+        return IngestMessage(namespace, (), _visible(message, unwrapped, unreadable), lost=unreadable)
     version = _version(unwrapped.version)
     if version < SCHEMA_VERSION:
-        wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {unwrapped.version!r:.40}"
+        wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {shown(unwrapped.version)}"
     named = [_named(item, index, unwrapped, message) for index, item in enumerate(items)]
     if wrong:
         named = [replace(one, problem=wrong) for one in named]
-    requests, rejected, lost = _judged(named)
-    if version > SCHEMA_VERSION:
+    elif version > SCHEMA_VERSION:
         newer = f"schema_version {version} is newer than this reader, which knows {SCHEMA_VERSION}"
         waiting = (Unstored(request_id=one.request_id, error=newer, origin=one.origin) for one in named)
         return IngestMessage(namespace, (), tuple(waiting), postponed=newer)
+    requests, rejected, lost = _judged(named)
     return IngestMessage(namespace, requests, rejected, lost=lost)
+
+
+def _visible(message: Published, unwrapped: Unwrapped, why: str) -> tuple[Unstored, ...]:
+    """The requests that can be seen of a message that cannot be read, each failed for that reason."""
+    seen = [Unstored(request_id=one, error=why) for one in message.visible_request_ids]
+    if origin := unwrapped.origin:
+        seen.append(Unstored(request_id=derived_id(origin.source, origin.key), error=why, origin=origin))
+    return tuple({one.request_id: one for one in seen}.values())
 
 
 def _version(given: object) -> int:
     """The schema's version, of which none named is the first; 0 where it is no number."""
-    number = storable_name(SCHEMA_VERSION if given is None else given)
+    number = storable_name(SCHEMA_VERSION if given is None else given, characters=20)
     return int(number) if number.isascii() and number.isdigit() and number == str(int(number)) else 0
 
 
@@ -155,18 +180,21 @@ class _Named:
     problem: str
 
 
-def _items(body: Mapping[str, Any]) -> list[Any]:
-    """The memories of a batch, or the one that the body is."""
+def _items(unwrapped: Unwrapped) -> tuple[list[Any], str]:
+    """The memories of a batch, or the one that the body is; or why there are none."""
+    body = unwrapped.body
+    if unwrapped.problem:
+        return [], unwrapped.problem
     if "memories" not in body:
-        if "content" not in body:
-            raise InvalidRequest("message data must be a memory with content and timestamp, or have memories")
-        return [body]
+        if not body.keys() & PublishedMemory.model_fields.keys():
+            return [], "message data must be a memory with content and timestamp, or have memories"
+        return [body], ""
     items = body["memories"]
     if not isinstance(items, list) or not items:
-        raise InvalidRequest("memories must be an array with at least 1 items")
+        return [], "memories must be an array with at least 1 items"
     if len(items) > ANSWERED:
-        raise InvalidRequest(f"memories must have at most {BATCH_LIMIT} items, got {len(items):,}")
-    return items
+        return [], f"memories must have at most {BATCH_LIMIT} items, got {len(items):,}"
+    return items, ""
 
 
 def _named(item: Any, index: int, unwrapped: Unwrapped, message: Published) -> _Named:
@@ -175,7 +203,8 @@ def _named(item: Any, index: int, unwrapped: Unwrapped, message: Published) -> _
     problem = "" if isinstance(item, dict) else f"memories[{index}] must be an object"
     if index >= BATCH_LIMIT:
         problem = f"memories must have at most {BATCH_LIMIT} items, and this is number {index + 1:,}"
-    source, key = storable_name(fields.get("source")) or unwrapped.source, storable_name(fields.get("key"))
+    source = storable_name(fields.get("source"), characters=SOURCE_LIMIT) or unwrapped.source
+    key = storable_name(fields.get("key"), characters=KEY_LIMIT)
     origin = Origin(source, key) if source and key else None
     if fields.get("request_id") is not None:
         try:

@@ -4,7 +4,7 @@ from typing import Any
 
 from mnemosyne.domain.memory import BATCH_LIMIT
 from mnemosyne.domain.message import SCHEMA_VERSION, PublishedMemory
-from mnemosyne.domain.parsing import METADATA_BYTES, METADATA_DEPTH, NAME_LIMIT
+from mnemosyne.domain.parsing import KEY_LIMIT, METADATA_BYTES, METADATA_DEPTH
 from mnemosyne.domain.published import NAMESPACE_CHARACTERS
 
 # What Python takes for white space: the classes of regular expressions differ between languages.
@@ -34,6 +34,7 @@ _JSON_OBJECT = {
     "propertyNames": {"pattern": _NO_NUL},
     "additionalProperties": {"$ref": "#/$defs/JsonValue"},
 }
+_INTEGER = {"minimum": -(2**63), "maximum": 2**64 - 1}
 # What the types' own rules say that pydantic does not put into a schema.
 _RULES: dict[str, dict[str, Any]] = {
     "content": {"pattern": _FILLED},
@@ -46,7 +47,7 @@ _RULES: dict[str, dict[str, Any]] = {
     },
     "request_id": {"pattern": _UUID},
     "source": {"pattern": _FILLED},
-    "key": {"pattern": _FILLED, "minLength": 1, "maxLength": NAME_LIMIT},
+    "key": {"pattern": _FILLED, "minLength": 1, "maxLength": KEY_LIMIT},
 }
 
 
@@ -113,6 +114,7 @@ def _field(name: str, field: dict[str, Any]) -> dict[str, Any]:
     of_value = {key: value for key, value in rules.items() if key != "description"}
     if "$ref" in of_value:
         chosen = {}
+    others = [one | _INTEGER if one == {"type": "integer"} else one for one in others]
     return {"anyOf": [chosen | of_value, *others], **description}
 
 

@@ -5,12 +5,15 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import BinaryIO, Self
 
+from mnemosyne.domain.parsing import SOURCE_LIMIT
 from mnemosyne.domain.published import storable_name
 from mnemosyne.errors import InvalidRequest
 
 OBJECT_BYTES = 1024**3
 """Of an object, packed or not, at most."""
 REPORT_SUFFIX = ".mnemosyne-report.jsonl"
+OBJECT_NOTIFICATION = "object_notification"
+"""The attribute of a dead letter that tells of an object, and carries no memory."""
 _KEY_DIGITS = 10
 
 
@@ -30,7 +33,13 @@ class StoredObject:
         """
         named = [attributes.get(name, "") for name in ("eventType", "bucketId", "objectId", "objectGeneration")]
         event, bucket, name, generation = named
-        if not (event and bucket and storable_name(name) and generation.isascii() and generation.isdigit()):
+        if not (
+            event
+            and bucket
+            and storable_name(name, characters=SOURCE_LIMIT)
+            and generation.isascii()
+            and generation.isdigit()
+        ):
             raise InvalidRequest(
                 "the message must be a Cloud Storage notification, with the attributes eventType, bucketId, objectId "
                 f"and objectGeneration, got {', '.join(sorted(attributes)) or 'none'}"

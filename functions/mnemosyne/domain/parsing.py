@@ -21,8 +21,10 @@ from mnemosyne.errors import InvalidRequest
 
 METADATA_BYTES = 65_536
 METADATA_DEPTH = 20
-NAME_LIMIT = 1500
-"""Characters of a source or a key, at most: an object of a bucket has a name of up to 1,024 bytes."""
+SOURCE_LIMIT = 1500
+"""Characters of a source, at most: an object of a bucket has a name of up to 1,024 bytes."""
+KEY_LIMIT = 300
+"""Characters of a key, at most: an index holds it beside a namespace, in 2,704 bytes."""
 
 _SHOWN = 80
 # What UUID() takes beside these, such as underscores and digits of other scripts, nobody means.
@@ -76,7 +78,7 @@ def _check_json(value: object, depth: int) -> None:
     elif isinstance(value, Mapping):
         for key, item in value.items():
             if not isinstance(key, str):
-                raise ValueError(f"must have strings as its keys, got {_show(key)}")
+                raise ValueError(f"must have strings as its keys, got {shown(key)}")
             storable(key)
             _check_json(item, depth + 1)
     elif isinstance(value, list):
@@ -88,14 +90,14 @@ def _check_json(value: object, depth: int) -> None:
         # A float of that size has no fraction and comes back as an integer, or was one before it was read.
         raise ValueError("must hold numbers of at most 64 bits; send a larger one as a string")
     elif value is not None and not isinstance(value, int | float):
-        raise ValueError(f"must hold what JSON has, got {_show(value)}")
+        raise ValueError(f"must hold what JSON has, got {shown(value)}")
 
 
 def uuid(value: object) -> object:
     """The UUID that a string spells; anything but a string as it is, for the type to judge."""
     if isinstance(value, str):
         if not _UUID.fullmatch(value):
-            raise ValueError(f"must be a UUID such as 0192f3a4-…, got {_show(value)}")
+            raise ValueError(f"must be a UUID such as 0192f3a4-…, got {shown(value)}")
         return UUID(value)
     return value
 
@@ -118,7 +120,10 @@ Content = Annotated[
 Title = Annotated[
     str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
 ]
-Name = Annotated[str, Field(min_length=1, max_length=NAME_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)]
+Source = Annotated[
+    str, Field(min_length=1, max_length=SOURCE_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
+]
+Key = Annotated[str, Field(min_length=1, max_length=KEY_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)]
 Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), AfterValidator(_no_empty_tag)]
 Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_storable_json)]
@@ -165,11 +170,11 @@ def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
             unit = "characters" if isinstance(given, str) else "items"
             return f"{name} must have {_at(context)} {unit}, got {len(given):,}"
         case "greater_than_equal" | "less_than_equal":
-            return f"{name} must be {_range(model, error['loc'], context)}, got {_show(given)}"
+            return f"{name} must be {_range(model, error['loc'], context)}, got {shown(given)}"
         case "enum" | "literal_error":
-            return f"{name} must be one of {context['expected']}, got {_show(given)}"
+            return f"{name} must be one of {context['expected']}, got {shown(given)}"
     wanted = _WANTED.get(kind)
-    return f"{name or 'arguments'} must be {wanted}, got {_show(given)}" if wanted else f"{name}: {error['msg']}"
+    return f"{name or 'arguments'} must be {wanted}, got {shown(given)}" if wanted else f"{name}: {error['msg']}"
 
 
 _WANTED = {
@@ -212,9 +217,10 @@ def _range(model: type[BaseModel], location: tuple[int | str, ...], context: Map
     return f"at least {bounds['ge']}" if "ge" in bounds else f"at most {bounds['le']}"
 
 
-def _show(value: object) -> str:
+def shown(value: object) -> str:
+    """The value as an error shows it: as JSON and cut short, whatever it is."""
     try:
-        shown = json.dumps(value, ensure_ascii=True, default=str)
+        text = json.dumps(value, ensure_ascii=True, default=str)
     except (TypeError, ValueError, RecursionError):
-        shown = type(value).__name__
-    return shown if len(shown) <= _SHOWN else shown[:_SHOWN] + "…"
+        text = type(value).__name__
+    return text if len(text) <= _SHOWN else text[:_SHOWN] + "…"

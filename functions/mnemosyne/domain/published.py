@@ -13,9 +13,9 @@ from uuid import UUID
 
 import orjson
 
-from mnemosyne.domain.parsing import NAME_LIMIT, surrogate
+from mnemosyne.domain.memory import Origin
+from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, shown, surrogate
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.ids import derived_id
 
 NAMESPACE_CHARACTERS = 300
 DEAD_LETTER_ATTRIBUTES = "CloudPubSubDeadLetter"
@@ -47,12 +47,14 @@ class Published:
 
     @property
     def kept_attributes(self) -> dict[str, str]:
-        """The attributes under which it can be published again and is still the same message."""
+        """The attributes under which it can be kept, and published again, and is still the same message."""
         kept = {k: v for k, v in self.attributes.items() if not k.startswith(DEAD_LETTER_ATTRIBUTES)}
-        return kept | ({FIRST_PUBLISHED: self.first_published} if self.first_published else {})
+        kept |= {FIRST_PUBLISHED: self.first_published} if self.first_published else {}
+        return {name.replace("\x00", "\ufffd"): value.replace("\x00", "\ufffd") for name, value in kept.items()}
 
+    @property
     def visible_request_ids(self) -> list[UUID]:
-        """The request ids that can be seen of data which cannot be read, in it and in attributes: all are answered."""
+        """The request ids that can be seen of data which cannot be read, in it and in the attribute."""
         seen = [found.decode() for found in _REQUEST_ID.findall(self.data)]
         ids: dict[UUID, None] = {}
         for one in [*seen, self.attributes.get("request_id", "")]:
@@ -60,9 +62,6 @@ class Published:
                 ids[UUID(one)] = None
             except ValueError:
                 continue
-        source, key = (storable_name(self.attributes.get(name)) for name in ("source", "key"))
-        if source and key:
-            ids[derived_id(source, key)] = None
         return list(ids)
 
 
@@ -71,11 +70,18 @@ class Unwrapped:
     """A message's body, and what is said of it beside: in attributes, in the body, in a CloudEvent's context."""
 
     body: Mapping[str, Any]
+    problem: str
+    """Why there is no body."""
     namespaces: tuple[object, ...]
     """As they were said, the attribute's first."""
     version: object
     source: str
     key: str
+
+    @property
+    def origin(self) -> Origin | None:
+        """What the publisher calls the message as a whole."""
+        return Origin(self.source, self.key) if self.source and self.key else None
 
     def destination(self, only: str | None) -> tuple[str, str]:
         """The namespace, empty where none can be told; and what is wrong with what was said of it.
@@ -84,13 +90,14 @@ class Unwrapped:
         """
         foreign = [one for one in self.namespaces if one != (only or self.namespaces[0])]
         if only:
-            return only, f"namespace must be {only!r}, this publisher's, got {foreign[0]!r:.80}" if foreign else ""
+            wrong = f"namespace must be {shown(only)}, this publisher's, got {shown(foreign[0])}" if foreign else ""
+            return only, wrong
         if not self.namespaces:
             return "", "attribute namespace is required"
         namespace = storable_name(self.namespaces[0], characters=NAMESPACE_CHARACTERS)
         if not namespace:
-            return "", f"namespace cannot be {self.namespaces[0]!r:.80}"
-        return namespace, f"namespace is {namespace!r} and {foreign[0]!r:.80} at once" if foreign else ""
+            return "", f"namespace cannot be {shown(self.namespaces[0])}"
+        return namespace, f"namespace is {shown(namespace)} and {shown(foreign[0])} at once" if foreign else ""
 
 
 def unwrap(message: Published) -> Unwrapped:
@@ -98,40 +105,48 @@ def unwrap(message: Published) -> Unwrapped:
 
     On Pub/Sub the context attributes of binary mode are message attributes that begin with `ce-`:
     https://github.com/googleapis/google-cloudevents/blob/main/docs/spec/pubsub.md.
-    Raises InvalidRequest where there is no such object.
+    What is no such object has a problem instead of a body.
     """
-    body, attributes = _json(message.data), message.attributes
+    attributes = message.attributes
     event: Mapping[str, Any] = {}
     if "ce-specversion" in attributes:
         event = {name.removeprefix("ce-"): value for name, value in attributes.items() if name.startswith("ce-")}
-    elif isinstance(body, dict) and "specversion" in body:
-        event, body = body, _event_data(body)
-    if not isinstance(body, dict):
-        raise InvalidRequest(f"message data must be a JSON object, a memory or its memories, got {_kind(body)}")
+    problem = ""
+    try:
+        body = _json(message.data)
+        if isinstance(body, dict) and "specversion" in body:
+            event = body
+            body = _event_data(event)
+        if not isinstance(body, dict):
+            problem = f"message data must be a JSON object, a memory or its memories, got {_kind(body)}"
+    except InvalidRequest as exc:
+        problem = str(exc)
+    if problem or not isinstance(body, dict):
+        body = {}
     beside = body if "memories" in body else {}  # of a memory by itself they are the memory's own
     versions = (attributes.get("schema_version"), body.get("schema_version"))
+    said = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
     return Unwrapped(
         body=body,
-        namespaces=tuple(
-            one
-            for one in (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
-            if one is not None
-        ),
+        problem=problem,
+        namespaces=tuple(one for one in said if one is not None),
         version=next((one for one in versions if one is not None), None),
-        source=_first_name(attributes.get("source"), beside.get("source"), event.get("source")),
-        key=_first_name(attributes.get("key"), beside.get("key"), event.get("id")),
+        source=_first(SOURCE_LIMIT, attributes.get("source"), beside.get("source"), event.get("source")),
+        key=_first(KEY_LIMIT, attributes.get("key"), beside.get("key"), event.get("id")),
     )
 
 
-def _first_name(*given: object) -> str:
-    return next((name for one in given if (name := storable_name(one))), "")
+def _first(characters: int, *given: object) -> str:
+    return next((name for one in given if (name := storable_name(one, characters=characters))), "")
 
 
-def storable_name(value: object, *, characters: int = NAME_LIMIT) -> str:
-    """The text, or the number as text, where it can name something; else empty."""
+def storable_name(value: object, *, characters: int) -> str:
+    """The text, or the whole number as text, where it can name something; else empty."""
     text = value
-    if isinstance(value, int | float) and not isinstance(value, bool):
-        text = str(int(value)) if float(value).is_integer() else ""
+    if isinstance(value, float):  # beyond that it is not the number that was written
+        text = str(int(value)) if abs(value) <= 2**53 and value.is_integer() else ""
+    elif isinstance(value, int) and not isinstance(value, bool):
+        text = str(value) if -(2**63) <= value < 2**64 else ""
     if not isinstance(text, str) or not text.strip() or len(text) > characters:
         return ""
     return "" if "\x00" in text or surrogate(text) else text

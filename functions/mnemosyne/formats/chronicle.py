@@ -3,6 +3,7 @@
 import io
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import BinaryIO
 
 from mnemosyne.formats.item import ITEM_BYTES, Item, timestamp
@@ -17,7 +18,7 @@ def read(stream: BinaryIO, name: str) -> Iterator[Item]:
     # Bytes that are no UTF-8 become lone surrogates, which the rules of input refuse in the memory they stand in.
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
     block: list[str] = []
-    size = began = number = 0
+    size = began = number = last = place = 0
     while line := text.readline(ITEM_BYTES):
         number += 1
         for part in _MARKS.split(line):
@@ -30,7 +31,8 @@ def read(stream: BinaryIO, name: str) -> Iterator[Item]:
                 if size <= ITEM_BYTES:
                     block.append(part)
                 if part == END:
-                    yield _item("".join(block), f"{name}:{began}", began, size)
+                    place, last = (place + 1 if began == last else 1), began
+                    yield replace(_item("".join(block), f"{name}:{began}", began, size), place=place)
                     block = []
     if block:
         yield _unended(name, began)

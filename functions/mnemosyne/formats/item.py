@@ -23,6 +23,8 @@ class Item:
     exact_tags: tuple[str, ...] | None = None
     """Of an export of ours: all its tags, whatever others its text names."""
     line: int = 1
+    place: int = 1
+    """Which of those it is that begin on its line."""
     left_out: tuple[str, ...] = ()
     """Fields that it had and no memory has."""
 
@@ -41,8 +43,13 @@ def item_of(
         superseded_by_hash=successor,
         exact_tags=tuple(map(str, tags)) if exact and tags is not None else None,
         line=line,
-        left_out=tuple(sorted({str(name)[:100] for name in fields} - {*known, *OURS})),
+        left_out=tuple(sorted(_printable(name) for name in {*map(str, fields)} - {*known, *OURS})),
     )
+
+
+def _printable(name: str) -> str:
+    """The name as anything can keep it."""
+    return name[:100].encode(errors="replace").decode().replace("\x00", "?")
 
 
 def timestamp(value: object) -> object:

@@ -7,15 +7,19 @@ from typing import BinaryIO
 from mnemosyne.formats.item import FIELDS, ITEM_BYTES, Item, item_of, tags_of, timestamp
 
 
-def read(stream: BinaryIO, name: str) -> Iterator[Item]:
-    """One item per line that is not blank; no line is held beyond its limit."""
+def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
+    """One item per line that is not blank, after as many as are to be skipped; no line is held beyond its limit."""
     number = 0
     while line := stream.readline(ITEM_BYTES):
         number += 1
         source = f"{name}:{number}"
-        if len(line) == ITEM_BYTES and not line.endswith(b"\n"):
+        is_long = len(line) == ITEM_BYTES and not line.endswith(b"\n")
+        if is_long:
             while (rest := stream.readline(ITEM_BYTES)) and not rest.endswith(b"\n"):
                 pass
+        if skip and (is_long or line.strip()):
+            skip -= 1
+        elif is_long:
             yield Item(source, None, f"a line must have at most {ITEM_BYTES:,} bytes", line=number)
         elif line.strip():
             yield _item(line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line, source, number)

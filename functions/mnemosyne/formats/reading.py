@@ -1,11 +1,13 @@
 """Choose the format by the name, unpack gzip, and read."""
 
 import gzip
+import io
 import zlib
 from collections.abc import Iterator
 from datetime import datetime
+from itertools import islice
 from pathlib import PurePosixPath
-from typing import BinaryIO, cast
+from typing import Any, BinaryIO, cast
 
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import chronicle, jsonl, markdown
@@ -21,6 +23,8 @@ _SUFFIXES = {
     ".chronicle": "chronicle",
 }
 GZIP = ".gz"
+UNPACKED_BYTES = 8 * 1024**3
+"""Of a packed file, at most: eight times the largest object."""
 
 
 def format_of(name: str) -> str | None:
@@ -29,21 +33,49 @@ def format_of(name: str) -> str | None:
 
 
 def read(
-    stream: BinaryIO, name: str, format_: str, *, modified: datetime | None = None, packed: bool | None = None
+    stream: BinaryIO,
+    name: str,
+    format_: str,
+    *,
+    modified: datetime | None = None,
+    packed: bool | None = None,
+    skip: int = 0,
 ) -> Iterator[Item]:
-    """Every memory of the stream, in order, while none is held for longer; `packed` where the name does not say.
+    """Every memory of the stream but the first `skip`, in order, while none is held for longer.
 
-    Raises InvalidRequest where the reading must stop: what is packed is damaged.
+    `packed` where the name does not say. Raises InvalidRequest where the reading must stop: what is packed is damaged,
+    or holds more than UNPACKED_BYTES.
     """
     if name.endswith(GZIP) if packed is None else packed:
-        stream = cast(BinaryIO, gzip.GzipFile(fileobj=stream))
+        stream = cast(BinaryIO, io.BufferedReader(_Unpacked(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
     try:
         match format_:
             case "jsonl":
-                yield from jsonl.read(stream, name)
+                yield from jsonl.read(stream, name, skip=skip)
             case "chronicle":
-                yield from chronicle.read(stream, name)
-            case "markdown":
+                yield from islice(chronicle.read(stream, name), skip, None)
+            case "markdown" if not skip:
                 yield markdown.read(stream, name, modified)
     except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
         raise InvalidRequest(f"{name} is no whole gzip file: {exc}") from exc
+
+
+class _Unpacked(io.RawIOBase):
+    """What a gzip stream holds, up to a limit: a small one may hold without end."""
+
+    def __init__(self, stream: BinaryIO, name: str) -> None:
+        super().__init__()
+        self._file = gzip.GzipFile(fileobj=stream)
+        self._name = name
+        self._count = 0
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._file.read1(len(buffer))
+        self._count += len(data)
+        if self._count > UNPACKED_BYTES:
+            raise InvalidRequest(f"{self._name} must hold at most {UNPACKED_BYTES:,} bytes unpacked: split it")
+        buffer[: len(data)] = data
+        return len(data)

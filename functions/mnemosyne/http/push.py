@@ -4,6 +4,7 @@ Statuses are Pub/Sub's language: 204 means done with this message for good, anyt
 """
 
 import base64
+import re
 import time
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -21,7 +22,7 @@ from starlette.routing import Route
 
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import IngestMessage, decode
-from mnemosyne.domain.object_import import StoredObject
+from mnemosyne.domain.object_import import OBJECT_NOTIFICATION, StoredObject
 from mnemosyne.domain.parsing import parse
 from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest, Misconfigured, Unauthorized, Unavailable
@@ -34,7 +35,7 @@ from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
 log = EventLog(__name__)
 
 RETRY_AFTER_SECONDS = "10"
-_NAMESPACE_PATH = "/namespaces/"
+_ENDPOINT = re.compile(r"/(namespaces|objects)/(.*)", re.DOTALL)
 
 
 class _Message(BaseModel):
@@ -62,8 +63,10 @@ class Push:
 
     message: Published
     attempt: int
-    only: str | None
+    only: str | None = None
     """The namespace that the subscription is for: its publisher may write to no other."""
+    of_bucket: bool = False
+    """Whether the subscription is a bucket's, so that the message tells of an object."""
 
     def decoded(self) -> IngestMessage:
         """What the message asks for."""
@@ -74,7 +77,7 @@ class Push:
         return DeadLetter(
             message_id=self.message.message_id,
             data=self.message.data,
-            attributes=self.message.kept_attributes,
+            attributes=self.message.kept_attributes | ({OBJECT_NOTIFICATION: "true"} if self.of_bucket else {}),
             cause=cause,
             dead_lettered_at=datetime.now(UTC),
         )
@@ -116,8 +119,8 @@ def build_app(
             return JSONResponse({"error": str(exc)}, status_code=401)
         except Unavailable as exc:
             return _retry(503, str(exc))
-        body, only = await request.body(), _only(request.url.path)
-        return await anyio.to_thread.run_sync(_answer, handle, body, only, services, limiter=limiter)
+        body = await request.body()
+        return await anyio.to_thread.run_sync(_answer, handle, body, request.url.path, services, limiter=limiter)
 
     app = Starlette(routes=[*health_routes(), Route("/{path:path}", push, methods=["POST"])])
     warm()
@@ -135,17 +138,30 @@ def store(push: Push, services: SubscriberServices) -> None:
 
 
 def bury(push: Push, services: SubscriberServices) -> None:
-    """`dead_letter`: keep what could not be ingested, and record it."""
-    message = push.decoded()
+    """`dead_letter`: keep what could not be ingested, and record it.
+
+    Whatever is wrong with a message, or with how it is read, it is kept: nobody comes after this.
+    """
+    try:
+        _bury(push, services)
+    except (Unavailable, Misconfigured):
+        raise
+    except Exception as exc:
+        log.exception("push_crashed", message_id=push.message.message_id)
+        letter = push.letter(f"a fault of our own while it was given up: {type(exc).__name__}")
+        ingest.keep(push.only or "", letter, memories=services.memories)
+
+
+def _bury(push: Push, services: SubscriberServices) -> None:
     count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
-    if "eventType" in push.message.attributes:
+    if push.of_bucket:
         why = f"the object of this notification could not be imported in {count} deliveries"
         ingest.keep(push.only or "", push.letter(why), memories=services.memories)
         return
+    message = push.decoded()
     letter = push.letter(message.postponed or message.lost or f"given up after {count} deliveries")
-    if message.request_ids:
-        ingest.bury(message.namespace, letter, message, memories=services.memories)
-    _conclude(push, message, letter if message.lost else None, services)
+    kept = ingest.bury(message.namespace, letter, message, memories=services.memories) if message.request_ids else None
+    _conclude(push, message, letter if message.lost or (kept and kept.lost) else None, services)
 
 
 def import_object(push: Push, services: ImportServices) -> None:
@@ -155,8 +171,8 @@ def import_object(push: Push, services: ImportServices) -> None:
     """
     try:
         wanted = StoredObject.of(push.message.attributes)
-        if push.only is None:
-            raise InvalidRequest("a bucket's subscription must push to /namespaces/NAMESPACE, for its namespace")
+        if push.only is None or not push.of_bucket:
+            raise InvalidRequest("a bucket's subscription must push to /objects/NAMESPACE")
     except InvalidRequest as exc:
         ingest.keep(push.only or "", push.letter(str(exc)), memories=services.memories)
         return
@@ -179,14 +195,9 @@ def _conclude(push: Push, message: IngestMessage, letter: DeadLetter | None, ser
         )
 
 
-def _only(path: str) -> str | None:
-    """The namespace of a subscription whose endpoint is `/namespaces/NAMESPACE`; Terraform's `publishers` have such."""
-    return path.removeprefix(_NAMESPACE_PATH) if path.startswith(_NAMESPACE_PATH) else None
-
-
-def _answer(handle: Handler[ServicesT], body: bytes, only: str | None, services: ServicesT) -> Response:
+def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: ServicesT) -> Response:
     try:
-        push = _push(body, only)
+        push = _push(body, path)
     except InvalidRequest as exc:
         # Not a message at all: nobody to record it for, and sending it again cannot help.
         log.error("push_malformed", error=str(exc))
@@ -217,8 +228,14 @@ def _retry(status: int, error: str) -> Response:
     return JSONResponse({"error": error}, status_code=status, headers={"Retry-After": RETRY_AFTER_SECONDS})
 
 
-def _push(body: bytes, only: str | None) -> Push:
-    """A raw push, or a CloudEvent in binary (same body) or structured mode."""
+def _push(body: bytes, path: str) -> Push:
+    """A raw push, or a CloudEvent in binary (same body) or structured mode.
+
+    The endpoint says whose messages these are: `/namespaces/NAMESPACE` a publisher's, `/objects/NAMESPACE` a bucket's.
+    """
+    endpoint = _ENDPOINT.fullmatch(path)
+    if endpoint and not endpoint[2].strip():
+        raise InvalidRequest(f"the endpoint must name a namespace, got {path}")
     try:
         posted: Any = orjson.loads(body)
     except orjson.JSONDecodeError as exc:
@@ -234,4 +251,6 @@ def _push(body: bytes, only: str | None) -> Push:
     published = Published(
         message_id=message.message_id, data=data, attributes=message.attributes, publish_time=message.publish_time
     )
-    return Push(published, envelope.delivery_attempt, only)
+    if endpoint is None:
+        return Push(published, envelope.delivery_attempt)
+    return Push(published, envelope.delivery_attempt, endpoint[2], of_bucket=endpoint[1] == "objects")

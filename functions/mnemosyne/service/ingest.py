@@ -10,6 +10,7 @@ from uuid import UUID
 from mnemosyne.domain.chunking import chunks
 from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, IngestStatus, Unstored
 from mnemosyne.domain.message import IngestMessage, decode
+from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import issued_at
@@ -135,7 +136,7 @@ def _embeddings(namespace: str, requests: Sequence[IngestRequest], embedder: Emb
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:
     """Let the status show why it is still queued; where the database itself is away there is nowhere to."""
     try:
-        memories.record_attempt(message.namespace, message.unstored(error))
+        memories.record_attempt(message.namespace, message.waiting(error))
     except Unavailable:
         log.warning(
             "ingest_attempt_unrecorded",
@@ -164,10 +165,18 @@ def keep(namespace: str, letter: DeadLetter, *, memories: MemoryStore) -> None:
         log.error("dead_lettered", namespace=namespace, message_id=letter.message_id)
 
 
-def bury(namespace: str, letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> None:
-    """Keep a message that was given up, so that it can be redriven, and record its requests as dead-lettered."""
-    if memories.bury(namespace, letter, message.unstored(letter.cause)):
-        log.error("dead_lettered", namespace=namespace, message_id=letter.message_id)
+def bury(namespace: str, letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> DeadLetter | None:
+    """Keep a message that was given up, so that it can be redriven, and record its requests as dead-lettered.
+
+    Those that can never be stored fail. It is not kept where each of the others is stored, with the same content.
+    Answers the letter as it is kept.
+    """
+    if not message.postponed:
+        reject(namespace, message.rejected, memories=memories)
+    kept = memories.bury(namespace, letter, message.waiting(letter.cause), contents=message.contents)
+    if kept:
+        log.error("dead_lettered", namespace=namespace, message_id=kept.message_id)
+    return kept
 
 
 def carried(namespace: str, letter: DeadLetter) -> list[UUID]:
@@ -184,6 +193,11 @@ def redrive(
     Its requests wait again before it is published, and it is forgotten after: a crash in between leaves it to be
     redriven once more, which stores nothing twice.
     """
+    if OBJECT_NOTIFICATION in letter.attributes:
+        raise InvalidRequest(
+            f"the dead letter {letter.message_id} tells of an object of a bucket: mend the cause, then copy the object "
+            "onto itself, which tells of it anew, and drop the letter"
+        )
     target = into or namespace
     request_ids = carried(target, letter)
     memories.revive(target, request_ids)

@@ -33,6 +33,7 @@ BATCH_BYTES = 3_000_000
 RECORD_SECONDS = 2.0
 """How often it is noted how far the object is read; what a crash undoes is handed over again under the same ids."""
 POLL_SECONDS = 1.0
+LEFT_OUT_NAMES = 100
 PAGE = 1000
 
 
@@ -99,21 +100,13 @@ class _Reading:
         if opened.size > OBJECT_BYTES:
             raise InvalidRequest(f"{name} must have at most {OBJECT_BYTES:,} bytes, got {opened.size:,}: split it")
         packed = opened.packed or name.endswith(GZIP)
-        items = read(opened.stream, name, format_, modified=opened.modified, packed=packed)
         known = self.progress.memories
-        last, place = 0, 1
-        for number, item in enumerate(items, 1):
-            place = place + 1 if item.line == last else 1
-            last = item.line
-            if number > known:
-                self._take(item, key_of(item.line, place))
+        for item in read(opened.stream, name, format_, modified=opened.modified, packed=packed, skip=known):
+            self._take(item, key_of(item.line, item.place))
 
     def _take(self, item: Item, key: str) -> None:
         origin = Origin(self.wanted.source, key)
         request_id = derived_id(origin.source, origin.key)
-        self.left_out.update(item.left_out)
-        if item.superseded_by_hash:
-            self.left_out["superseded_by_hash"] += 1
         try:
             if item.arguments is None:
                 raise InvalidRequest(item.problem)
@@ -126,8 +119,16 @@ class _Reading:
                 self._hand_over()
             self.batch.append(replace(memory.request(request_id), origin=origin))
             self.size += weight
+        self._note_left_out([*item.left_out, *(["superseded_by_hash"] if item.superseded_by_hash else [])])
         if len(self.batch) + len(self.failed) >= BATCH_LIMIT:
             self._hand_over()
+
+    def _note_left_out(self, names: Sequence[str]) -> None:
+        """Count fields that memories have not; names without end are counted as one."""
+        for name in names:
+            is_known = name in self.left_out or name in self.progress.left_out
+            room = len(self.left_out) + len(self.progress.left_out) < LEFT_OUT_NAMES
+            self.left_out[name if is_known or room else "…"] += 1
 
     def _fail(self) -> None:
         """Record what can never be stored, and tell of it: it never reaches `ingest`."""

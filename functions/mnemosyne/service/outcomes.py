@@ -34,5 +34,5 @@ def announce(
         return
     topic.publish(told)
     if waiting:
-        memories.record_announced(namespace, [status.request_id for status in waiting])
+        memories.record_announced(namespace, waiting)
     log.info("outcomes_announced", namespace=namespace, message_id=message_id, count=len(told))

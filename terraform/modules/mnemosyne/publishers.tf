@@ -6,6 +6,7 @@ locals {
     { for name, one in var.publishers : "publisher-${name}" => {
       namespace       = one.namespace
       function        = "ingest"
+      path            = "namespaces"
       ack_deadline    = local.ingest_timeout + 30
       attempts        = var.max_delivery_attempts
       minimum_backoff = "5s"
@@ -14,6 +15,7 @@ locals {
     { for name, one in var.buckets : "bucket-${name}" => {
       namespace       = one.namespace
       function        = "import-object"
+      path            = "objects"
       ack_deadline    = 600
       attempts        = 100
       minimum_backoff = "10s"
@@ -54,7 +56,7 @@ resource "google_pubsub_subscription" "entry" {
   labels                     = local.labels
 
   push_config {
-    push_endpoint = "${local.urls[each.value.function]}/namespaces/${each.value.namespace}"
+    push_endpoint = "${local.urls[each.value.function]}/${each.value.path}/${each.value.namespace}"
 
     oidc_token {
       service_account_email = google_service_account.push.email
@@ -88,7 +90,7 @@ resource "google_pubsub_subscription" "entry_dead_letter" {
   labels                     = local.labels
 
   push_config {
-    push_endpoint = "${local.urls["dead-letter"]}/namespaces/${each.value.namespace}"
+    push_endpoint = "${local.urls["dead-letter"]}/${each.value.path}/${each.value.namespace}"
 
     oidc_token {
       service_account_email = google_service_account.push.email

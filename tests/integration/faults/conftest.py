@@ -100,7 +100,7 @@ class Cloud:
 
     def watch_bucket(self) -> None:
         """Notifications of Cloud Storage lead to the reader from now on, for the test's namespace."""
-        self._entry(OBJECTS, f"{self._objects.url}/namespaces/{self.namespace}", deadline=600)
+        self._entry(OBJECTS, f"{self._objects.url}/objects/{self.namespace}", deadline=600)
 
     def admit_publisher(self) -> str:
         """A topic whose publishers can write to the test's namespace and to no other, as Terraform makes it."""

@@ -73,10 +73,10 @@ def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriv
     assert outcomes[poison].state is IngestState.DEAD_LETTERED
     assert "answered 500: chokes on it" in (outcomes[poison].error or "")
     cloud.gemini.fault = None
-    (letter,) = cloud.system.memories.dead_letters(cloud.namespace)
+    (letter,) = cloud.system.memories.dead_letters(cloud.namespace, 100)
     ingest.redrive(cloud.namespace, letter, memories=cloud.system.memories, queue=cloud.system.queue)
     wait_until(lambda: cloud.statuses([poison])[poison].state is IngestState.STORED, "the redriven memory is stored")
-    assert cloud.system.memories.dead_letters(cloud.namespace) == []
+    assert cloud.system.memories.dead_letters(cloud.namespace, 100) == []
 
 
 def test_with_the_database_down_memories_are_accepted_and_stored_once_it_is_back(cloud: Cloud) -> None:

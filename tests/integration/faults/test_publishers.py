@@ -26,7 +26,7 @@ def test_a_publisher_writes_to_its_namespace_and_a_message_that_names_another_is
     assert {key: one["state"] for key, one in told.items()} == {
         "1": "stored", "2": "stored", "3": "failed", "4": "failed", "5": "failed",
     }  # fmt: skip
-    refused = f"namespace must be '{cloud.namespace}', this publisher's, got 'victim'"
+    refused = f'namespace must be "{cloud.namespace}", this publisher\'s, got "victim"'
     assert {told[key]["error"] for key in "345"} == {refused}
     victim = cloud.system.memories.stats("victim")
     assert (victim.memories, victim.pending, victim.dead_letters) == (0, 0, 0)
@@ -40,7 +40,7 @@ def test_what_a_publisher_s_message_is_given_up_for_stays_in_its_namespace_and_i
     assert (event["state"], event["key"]) == ("dead_lettered", "1")
     assert "answered 500: boom" in event["error"]
     assert event["message_id"] != message_id  # forwarded, it has another: its name is what stays
-    (letter,) = cloud.system.memories.dead_letters(cloud.namespace)
+    (letter,) = cloud.system.memories.dead_letters(cloud.namespace, 100)
     assert letter.data == _memory("poison", source="crm", key="1")
 
 

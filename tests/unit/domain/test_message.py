@@ -19,6 +19,10 @@ from mnemosyne.ids import new_id
 from tests.fakes import request
 
 WHEN = "2026-05-20T12:00:00Z"
+FIELD_NAMES = st.sampled_from(
+    ["content", "timestamp", "title", "tags", "metadata", "request_id", "source", "key", "memories", "namespace",
+     "schema_version", "specversion", "data", "data_base64", "id", "ce-specversion", "ce-source", "ce-id"]
+)  # fmt: skip
 GOOD = {"content": "green tea", "timestamp": WHEN}
 IN_NS = {"namespace": "ns"}
 
@@ -241,14 +245,14 @@ def test_a_publisher_of_one_namespace_cannot_name_another() -> None:
     ):
         read = decode(message, only="mine")
         assert (read.namespace, read.requests) == ("mine", ())
-        assert _errors(read) == ["namespace must be 'mine', this publisher's, got 'theirs'"]
+        assert _errors(read) == ['namespace must be "mine", this publisher\'s, got "theirs"']
     assert len(decode(_message(GOOD, {}), only="mine").requests) == 1
     assert len(decode(_message(GOOD, {"namespace": "mine"}), only="mine").requests) == 1
 
 
 def test_two_namespaces_at_once_are_refused_under_the_attribute_s() -> None:
     message = _read({**GOOD, "namespace": "another"})
-    assert (message.namespace, _errors(message)) == ("ns", ["namespace is 'ns' and 'another' at once"])
+    assert (message.namespace, _errors(message)) == ("ns", ['namespace is "ns" and "another" at once'])
 
 
 @pytest.mark.parametrize("version", [1, "1", 1.0, None])
@@ -291,6 +295,67 @@ def test_a_bad_memory_under_the_id_of_a_good_one_is_told_too() -> None:
         message = _read({"memories": memories})
         assert (len(message.requests), message.rejected) == (1, ())
         assert "has the request_id" in message.lost
+
+
+def _nested(depth: int) -> str:
+    return "[" * depth + "]" * depth
+
+
+@pytest.mark.parametrize(
+    "value", ["9" * 309, "9" * 5000, "-" + "9" * 400, "1e999", "NaN", _nested(900), '{"a":' * 500 + "1" + "}" * 500]
+)
+@pytest.mark.parametrize(
+    "field", ["key", "source", "schema_version", "namespace", "request_id", "content", "tags", "metadata", "memories"]
+)
+def test_no_value_of_any_field_is_more_than_an_error(field: str, value: str) -> None:
+    fields = {name: json.dumps(one) for name, one in {**GOOD, "source": "s", "key": "k"}.items()} | {field: value}
+    data = "{" + ",".join(f'"{name}": {one}' for name, one in fields.items()) + "}"
+    for attributes in (IN_NS, {}):
+        message = _read(data.encode(), attributes)
+        assert message.requests or message.rejected or message.lost
+
+
+ANY_JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text() | st.just(10**400) | st.just("ns"),
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(st.text() | FIELD_NAMES, inner, max_size=5),
+    max_leaves=12,
+)
+
+
+@given(
+    st.dictionaries(FIELD_NAMES | st.text(), ANY_JSON, max_size=8),
+    st.dictionaries(FIELD_NAMES, st.text()),
+    st.booleans(),
+)
+def test_whatever_is_published_is_answered_for(body: dict[str, Any], attributes: dict[str, str], bound: bool) -> None:
+    message = decode(_message(json.dumps(body).encode(), attributes), only="mine" if bound else None)
+    assert message.requests or message.rejected or message.lost
+    assert not bound or message.namespace == "mine"
+
+
+def test_keys_that_are_no_whole_numbers_of_64_bits_are_refused_and_not_rounded() -> None:
+    for number in (2**64 + 1, -(2**63) - 1, 1e300, 1.5):
+        message = _read({**GOOD, "source": "s", "key": number})
+        assert (message.requests, len(message.rejected)) == ((), 1)
+    (read,) = _read({**GOOD, "source": "s", "key": 2**64 - 1}).requests
+    assert read.origin == Origin("s", "18446744073709551615")
+
+
+@pytest.mark.parametrize(
+    ("data", "attributes"),
+    [
+        ({"timestamp": WHEN, "source": "s", "key": "k"}, IN_NS),
+        ({"memories": [], "source": "s", "key": "k"}, IN_NS),
+        (b"no JSON", {**IN_NS, "source": "s", "key": "k"}),
+        (b"no JSON", {**IN_NS, "ce-specversion": "1.0", "ce-source": "s", "ce-id": "k"}),
+        ({"specversion": "1.0", "source": "s", "id": "k", "data": "no JSON"}, IN_NS),
+    ],
+)
+def test_what_has_a_name_fails_under_it_however_little_can_be_read(data: object, attributes: dict[str, str]) -> None:
+    message = _read(data, attributes)
+    assert [(one.origin, one.request_id) for one in message.rejected] == [
+        (Origin("s", "k"), uuid5(uuid5(NAMESPACE_URL, "s"), "k"))
+    ]
 
 
 LINES = st.sampled_from(["TITLE:", "TAGS:", "  TITLE: x" * 80, "a,b, ,c", "é" * 60, " ", "\t", "\n", "body"])

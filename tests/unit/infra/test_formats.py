@@ -20,6 +20,7 @@ from mnemosyne.domain.memory import ExportedMemory, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats import reading
 from mnemosyne.formats.item import Item
 from mnemosyne.ids import new_id
 
@@ -198,7 +199,18 @@ def test_line_breaks_that_only_yaml_knows_survive_a_markdown_file(tmp_path: Path
 
 @pytest.mark.parametrize(
     "front",
-    [b"timestamp: 2026-13-45", b"timestamp: 2026-05-20\nmetadata: &a {a: *a}", b"timestamp: 2026-05-20\ntitle: \xff"],
+    [
+        b"timestamp: 2026-13-45",
+        b"timestamp: 2026-05-20\nmetadata: &a {a: *a}",
+        b"timestamp: 2026-05-20\ntitle: \xff",
+        b"timestamp: 2026-05-20\na: !!bool xx",
+        b"timestamp: 2026-05-20\na: !!int ''",
+        b"timestamp: 2026-05-20\na: !!timestamp xx",
+        b"timestamp: 2026-05-20\n"
+        + b"\n".join(
+            b"a%d: &a%d [%s]" % (n, n, b",".join([b"*a%d" % (n - 1)] * 10 if n else [b"x"])) for n in range(9)
+        ),
+    ],
 )
 def test_one_bad_file_does_not_fail_its_directory(tmp_path: Path, front: bytes) -> None:
     (tmp_path / "a.md").write_bytes(b"---\n" + front + b"\n---\nbad")
@@ -319,3 +331,27 @@ def test_a_large_export_of_mcp_memory_service_is_read_memory_by_memory() -> None
     endless: Any = Endless()
     items = formats._mcp_memory_service(endless, "x.json")
     assert [next(items).line for _ in range(1000)] == list(range(1, 1001))
+
+
+def test_names_of_fields_that_nothing_can_keep_are_still_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"content": "c", "timestamp": "2026-05-20", "\\ud800": 1, "a\\u0000": 2}\n')
+    assert _read(path, "jsonl")[0].left_out == ("?", "a?")
+
+
+def test_a_packed_file_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemosyne.formats.reading.UNPACKED_BYTES", 10_000_000)
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress(b" " * 50_000_000))
+    with pytest.raises(InvalidRequest, match="must hold at most 10,000,000 bytes unpacked"):
+        _read(path, "jsonl")
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.txt"])
+def test_what_was_read_before_is_skipped(tmp_path: Path, name: str) -> None:
+    text = {"x.jsonl": '{"content": "c", "timestamp": "2026-05-20"}\n\n', "x.txt": CHRONICLE * 2 + "\n"}
+    (tmp_path / name).write_text(text[name] * 4)
+    whole = _read(tmp_path / name, guess(tmp_path / name))
+    with (tmp_path / name).open("rb") as stream:
+        rest = list(reading.read(stream, str(tmp_path / name), guess(tmp_path / name), skip=3))
+    assert rest == whole[3:]

@@ -187,7 +187,7 @@ def test_what_was_given_up_is_recorded_with_its_last_error_and_kept() -> None:
     assert statuses[waiting.request_id].state is IngestState.DEAD_LETTERED
     assert statuses[waiting.request_id].error == "the embedder is away"
     assert statuses[stored.request_id].state is IngestState.STORED
-    assert [letter.cause for letter in services.memories.dead_letters("ns")] == ["the embedder is away"]
+    assert [letter.cause for letter in services.memories.dead_letters("ns", 100)] == ["the embedder is away"]
 
 
 def test_a_dead_letter_whose_requests_all_ended_otherwise_is_not_kept() -> None:
@@ -195,16 +195,16 @@ def test_a_dead_letter_whose_requests_all_ended_otherwise_is_not_kept() -> None:
     stored = request("b")
     _store(services, stored)
     _bury(services, stored)
-    assert services.memories.dead_letters("ns") == []
+    assert services.memories.dead_letters("ns", 100) == []
 
 
 def test_a_redriven_request_is_stored_and_its_letter_forgotten() -> None:
     services = FakeServices()
     waiting = request("a")
     _bury(services, waiting)
-    (letter,) = services.memories.dead_letters("ns")
+    (letter,) = services.memories.dead_letters("ns", 100)
     ingest.redrive("ns", letter, memories=services.memories, queue=services.queue)
-    assert services.memories.dead_letters("ns") == []
+    assert services.memories.dead_letters("ns", 100) == []
     ((_, (republished,)),) = services.queue.published
     assert _store(services, republished) == [IngestState.STORED]
 
@@ -214,10 +214,10 @@ def test_a_redrive_that_cannot_be_published_keeps_the_letter() -> None:
     waiting = request("a")
     _bury(services, waiting)
     services.queue.away = True
-    (letter,) = services.memories.dead_letters("ns")
+    (letter,) = services.memories.dead_letters("ns", 100)
     with pytest.raises(Unavailable):
         ingest.redrive("ns", letter, memories=services.memories, queue=services.queue)
-    assert len(services.memories.dead_letters("ns")) == 1
+    assert len(services.memories.dead_letters("ns", 100)) == 1
 
 
 def test_what_was_given_up_is_stored_when_it_is_published_again() -> None:

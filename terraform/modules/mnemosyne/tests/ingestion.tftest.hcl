@@ -67,7 +67,7 @@ run "a_bucket_tells_of_its_objects_and_its_reader_may_read_and_report_and_nothin
   }
   assert {
     condition = alltrue([
-      endswith(google_pubsub_subscription.entry["bucket-exports"].push_config[0].push_endpoint, "run.app/namespaces/archive"),
+      endswith(google_pubsub_subscription.entry["bucket-exports"].push_config[0].push_endpoint, "run.app/objects/archive"),
       google_pubsub_subscription.entry["bucket-exports"].ack_deadline_seconds == 600,
       google_pubsub_subscription.entry["bucket-exports"].dead_letter_policy[0].max_delivery_attempts == 100,
     ])
