@@ -111,7 +111,8 @@ def encode(namespace: str, requests: Sequence[IngestRequest], traceparent: str) 
             "request_id": request.request_id,
             "content": request.content,
             "timestamp": request.timestamp,
-            "title": request.title,
+            # A title taken from control characters alone is blank, which no given one may be; it is taken again.
+            "title": request.title if request.title.strip() else None,
             "tags": request.tags,
             "metadata": request.metadata,
         }

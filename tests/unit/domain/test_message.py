@@ -6,7 +6,7 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from mnemosyne.domain.memory import IngestRequest, Origin
@@ -301,9 +301,10 @@ def _nested(depth: int) -> str:
     return "[" * depth + "]" * depth
 
 
-@pytest.mark.parametrize(
-    "value", ["9" * 309, "9" * 5000, "-" + "9" * 400, "1e999", "NaN", _nested(900), '{"a":' * 500 + "1" + "}" * 500]
-)
+HUGE = ["9" * 309, "9" * 5000, "-" + "9" * 400, "1e999", "NaN", _nested(900), '{"a":' * 500 + "1" + "}" * 500]
+
+
+@pytest.mark.parametrize("value", HUGE, ids=lambda value: value[:9])
 @pytest.mark.parametrize(
     "field", ["key", "source", "schema_version", "namespace", "request_id", "content", "tags", "metadata", "memories"]
 )
@@ -361,6 +362,7 @@ def test_what_has_a_name_fails_under_it_however_little_can_be_read(data: object,
 LINES = st.sampled_from(["TITLE:", "TAGS:", "  TITLE: x" * 80, "a,b, ,c", "é" * 60, " ", "\t", "\n", "body"])
 
 
+@example("\x1b", [])
 @given(
     st.lists(LINES | st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00")), min_size=1).map(
         "\n".join
