@@ -127,3 +127,27 @@ run "a_namespace_that_no_path_can_say_is_refused" {
 
   expect_failures = [var.publishers, var.buckets]
 }
+
+run "names_and_prefixes_that_would_collide_are_refused" {
+  command = plan
+
+  variables {
+    publishers = { crm-dead-letter = { namespace = "support", members = [] } }
+    buckets = {
+      all  = { bucket = "acme-exports", namespace = "archive" }
+      some = { bucket = "acme-exports", namespace = "support", prefix = "memories/" }
+    }
+  }
+
+  expect_failures = [var.publishers, var.buckets]
+}
+
+run "a_namespace_that_a_path_would_lose_is_refused" {
+  command = plan
+
+  variables {
+    publishers = { crm = { namespace = "..", members = [] } }
+  }
+
+  expect_failures = [var.publishers]
+}
