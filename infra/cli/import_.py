@@ -79,7 +79,7 @@ def _import(path: Path, format_: str, total: int, destination: importer.Destinat
             nonlocal last, counted, rate
             counted += count
             now = time.monotonic()
-            if now - last >= RATE_SECONDS or not rate:
+            if counted and (now - last >= RATE_SECONDS or not rate):
                 rate, last, counted = f"{counted / max(now - last, 0.001):,.0f}/s", now, 0
             bar.update(count, rate)
 

@@ -69,8 +69,9 @@ def outcomes(
                     sys.stdout.flush()
         except KeyboardInterrupt:
             pass
-    total = ", ".join(f"{count:,} {state}" for state, count in sorted(counts.items()))
-    click.echo(f"{counts.total():,} outcomes{': ' if total else ''}{total}.", err=True)
+        finally:
+            total = ", ".join(f"{count:,} {state}" for state, count in sorted(counts.items()))
+            click.echo(f"{counts.total():,} outcomes{': ' if total else ''}{total}.", err=True)
 
 
 def _line(row: Row) -> str:

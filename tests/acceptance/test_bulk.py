@@ -123,7 +123,7 @@ def test_an_import_on_a_terminal_shows_how_far_it_is_how_fast_and_how_long_it_st
     dev: DevServer, tmp_path: Path
 ) -> None:
     source = tmp_path / "memories.jsonl"
-    rows = [{"content": f"shown {n}", "timestamp": "2026-05-20", "mood": "fine"} for n in range(300)]
+    rows = [{"content": f"shown {n}", "timestamp": "2026-05-20", "mood": "fine"} for n in range(3_000)]
     source.write_text("\n".join(map(json.dumps, rows)))
     terminal, other_end = pty.openpty()
     command = [str(COMMAND), "import", str(source), "--data-dir", str(dev.directory / "data")]
@@ -135,6 +135,6 @@ def test_an_import_on_a_terminal_shows_how_far_it_is_how_fast_and_how_long_it_st
                 shown += more
         assert importing.wait(60) == 0
     os.close(terminal)
-    assert re.search(rb"300/300 .*?[\d,]+/s", shown), shown
+    assert re.search(rb"3000/3000 .*?[1-9][\d,]*/s", shown), shown
     assert re.search(rb"\d\d:\d\d:\d\d", shown), shown
-    assert b"left out, because memories have no such fields: mood (300 memories)" in shown
+    assert b"left out, because memories have no such fields: mood (3,000 memories)" in shown
