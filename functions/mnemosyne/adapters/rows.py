@@ -51,7 +51,7 @@ def unstored_json(requests: Sequence[Unstored], contents: Mapping[UUID, str] | N
             {
                 "request_id": one.request_id,
                 "error": one.error,
-                "content_hash": known.get(one.request_id),
+                "hash": known.get(one.request_id),
                 **origin_values(one.origin),
             }
             for one in requests

@@ -72,8 +72,7 @@ FROM jsonb_to_recordset(CAST(:chunks AS jsonb)) AS c (memory_id uuid, chunk_inde
 
 RECORD_UNSTORED: Final = """
 INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error, source, key)
-SELECT DISTINCT ON (request.request_id)
-    request.request_id, CAST(:namespace AS text), CAST(:state AS text), 1, request.error, request.source, request.key
+SELECT DISTINCT ON (request_id) request_id, CAST(:namespace AS text), CAST(:state AS text), 1, error, source, key
 FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, error text, source text, key text)
 ON CONFLICT (namespace, request_id) DO UPDATE
 SET state = EXCLUDED.state, attempts = i.attempts + 1, error = EXCLUDED.error, announced_at = NULL,
@@ -86,8 +85,7 @@ WHERE i.state = 'queued' OR (i.state = 'failed' AND EXCLUDED.state = 'queued')
 KEEP: Final = """
 INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
 SELECT CAST(:namespace AS text),
-    CASE WHEN EXISTS (
-        SELECT FROM dead_letters
+    CASE WHEN EXISTS (SELECT FROM dead_letters
         WHERE namespace = :namespace AND message_id = :message_id AND data <> CAST(:data AS bytea)
     ) THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
     ELSE CAST(:message_id AS text) END,
@@ -96,13 +94,12 @@ ON CONFLICT (namespace, message_id) DO NOTHING
 RETURNING message_id
 """
 
-# The last attempt's error says more than the fact of having been given up. The message is kept unless each of its
-# requests is stored with the content it has here, or it is kept already: it may be given up more than once.
+# The last attempt's error says most. The message is kept unless each request is stored with the content it has here.
 BURY: Final = """
 WITH request AS (
-    SELECT r.request_id, r.error, decode(r.content_hash, 'hex') AS content_hash, r.source, r.key
+    SELECT request_id, error, decode(hash, 'hex') AS content_hash, source, key
     FROM jsonb_to_recordset(CAST(:requests AS jsonb))
-        AS r (request_id uuid, error text, content_hash text, source text, key text)
+        AS r (request_id uuid, error text, hash text, source text, key text)
 ), stored AS (
     SELECT i.request_id, coalesce(i.content_hash = request.content_hash, true) AS is_same
     FROM ingest_requests i
@@ -133,8 +130,7 @@ RETURNING message_id, data, attributes, cause, dead_lettered_at, lost
 """
 
 DEAD_LETTERS: Final = """
-SELECT message_id, data, attributes, cause, dead_lettered_at, lost
-FROM dead_letters
+SELECT message_id, data, attributes, cause, dead_lettered_at, lost FROM dead_letters
 WHERE namespace = :namespace AND (CAST(:beyond_id AS text) IS NULL
     OR (dead_lettered_at, message_id) > (CAST(:beyond AS timestamptz), CAST(:beyond_id AS text)))
 ORDER BY dead_lettered_at, message_id

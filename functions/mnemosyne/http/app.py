@@ -51,9 +51,6 @@ def build_app(
     async def metadata(request: Request) -> Response:
         return access.metadata(request)
 
-    async def schema(request: Request) -> Response:
-        return JSONResponse(message_schema(), media_type="application/schema+json")
-
     app = server.streamable_http_app(
         streamable_http_path=MCP_PATH,
         stateless_http=True,
@@ -72,3 +69,8 @@ def build_app(
     app.add_middleware(McpEdge, access=access)
     warm()
     return app
+
+
+async def schema(request: Request) -> Response:
+    """The contract of the topic."""
+    return JSONResponse(message_schema(), media_type="application/schema+json")
