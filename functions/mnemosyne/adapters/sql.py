@@ -90,7 +90,7 @@ SELECT CAST(:namespace AS text),
     ) THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
     ELSE CAST(:message_id AS text) END,
     CAST(:data AS bytea), CAST(:attributes AS jsonb), CAST(:cause AS text), true
-ON CONFLICT (namespace, message_id) DO NOTHING
+ON CONFLICT (namespace, message_id) DO UPDATE SET lost = true WHERE NOT dead_letters.lost
 RETURNING message_id
 """
 
@@ -124,7 +124,8 @@ SELECT CAST(:namespace AS text),
     coalesce((SELECT min(error) FROM recorded), (SELECT min(error) FROM request)),
     EXISTS (SELECT FROM stored WHERE NOT is_same)
 WHERE EXISTS (SELECT FROM request WHERE request_id NOT IN (SELECT request_id FROM stored WHERE is_same))
-    AND NOT EXISTS (SELECT FROM dead_letters WHERE namespace = :namespace AND data = CAST(:data AS bytea))
+    AND NOT EXISTS (SELECT FROM dead_letters
+        WHERE namespace = :namespace AND data = CAST(:data AS bytea) AND attributes = CAST(:attributes AS jsonb))
 ON CONFLICT (namespace, message_id) DO NOTHING
 RETURNING message_id, data, attributes, cause, dead_lettered_at, lost
 """
@@ -138,8 +139,7 @@ LIMIT CAST(:limit AS integer)
 """
 
 LOST_LETTERS: Final = """
-SELECT message_id, CAST('' AS bytea), attributes, cause, dead_lettered_at, lost
-FROM dead_letters
+SELECT message_id, CAST('' AS bytea), attributes, cause, dead_lettered_at, lost FROM dead_letters
 WHERE namespace = :namespace AND lost AND dead_lettered_at >= CAST(:since AS timestamptz)
 ORDER BY dead_lettered_at, message_id
 """
