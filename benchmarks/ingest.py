@@ -32,7 +32,7 @@ from infra.local import functions, postgres, stack  # noqa: E402
 from infra.local.data_dir import DataDir  # noqa: E402
 from infra.local.delivery import Delivery  # noqa: E402
 from infra.local.functions import FunctionProcess  # noqa: E402
-from mnemosyne.adapters import copy_binary, rows, sql  # noqa: E402
+from mnemosyne.adapters import copy_binary, ingest_sql, rows, sql  # noqa: E402
 from mnemosyne.adapters.connections import Pool, Session, opener  # noqa: E402
 from mnemosyne.adapters.local_queue import LocalQueue  # noqa: E402
 from mnemosyne.adapters.offline import SPACE as OFFLINE  # noqa: E402
@@ -160,15 +160,15 @@ async def _asyncpg_copy(connection: Any, batch: Sequence[Row]) -> None:
 
 
 def _warm(session: Session) -> None:
-    session.script(sql.CREATE_INCOMING)
+    session.script(ingest_sql.CREATE_INCOMING)
 
 
 def _upsert(session: Session, made: Sequence[Row]) -> None:
     for batch in batches(made):
         with session.transaction():
             session.run(sql.ENTER_NAMESPACE, namespace=NAMESPACE)
-            session.copy(sql.COPY_INCOMING, copy_binary.memories((new_id(), *row) for row in batch))
-            session.run(sql.STORE, namespace=NAMESPACE, model="bench", dimension=SPACE.dimension, requests="[]")
+            session.copy(ingest_sql.COPY_INCOMING, copy_binary.memories((new_id(), *row) for row in batch))
+            session.run(ingest_sql.STORE, namespace=NAMESPACE, model="bench", dimension=SPACE.dimension, requests="[]")
 
 
 def _touch(session: Session, made: Sequence[Row]) -> None:
@@ -183,7 +183,7 @@ def _claim(store: PostgresStore, made: Sequence[Row]) -> None:
         by_id = {request.request_id: vector for request, vector in batch}
         with store.claim(NAMESPACE, [request for request, _ in batch]) as claim:
             if claim.new:
-                claim.store([[by_id[request.request_id]] for request in claim.new], "bench")
+                claim.store(claim.new, [[by_id[request.request_id]] for request in claim.new], "bench")
 
 
 def bare(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, workers: int) -> float:

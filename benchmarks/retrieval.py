@@ -90,13 +90,10 @@ def run(
     pool = Pool(opener(server.url(postgres.RUNTIME_USER)), 1)
     memories = PostgresStore(pool, SPACE)
     names = store(collection, memories, embedder)
-    owner = opener(server.url(postgres.OWNER))()
-    owner.script("ANALYZE memories")
-    owner.close()
 
     def searcher(mode: SearchMode, *, words_only: bool = False, weight: float = embedder.lexical_weight) -> Search:
         def search(question: str) -> Sequence[str]:
-            vector = None if words_only else embedder.embed_query(question)
+            vector = None if words_only else embedder.for_namespace(collection.name).embed_query(question)
             query = SearchQuery(query=question, mode=mode, limit=10)
             hits = memories.search(collection.name, query, vector, model=embedder.model, lexical_weight=weight).hits
             return [names[str(hit.id)] for hit in hits]

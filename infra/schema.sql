@@ -2,6 +2,13 @@
 
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
+CREATE TYPE public.memory_filters AS (
+	after timestamp with time zone,
+	before timestamp with time zone,
+	any_tags text[],
+	all_tags text[],
+	include_superseded boolean
+);
 CREATE FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
@@ -82,6 +89,81 @@ BEGIN
     RETURN answer;
 END
 $$;
+CREATE FUNCTION public.claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    answer jsonb := claim_requests(p_namespace, p_requests, p_to_store);
+BEGIN
+    IF p_to_store THEN
+        answer := answer || jsonb_build_object('quota', (SELECT to_jsonb(u) FROM usage_and_quota() AS u));
+    END IF;
+    RETURN answer;
+END
+$$;
+CREATE TABLE public.namespace_usage (
+    namespace text NOT NULL,
+    shard integer NOT NULL,
+    memories bigint DEFAULT 0 NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL,
+    day date NOT NULL,
+    texts bigint DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='50');
+CREATE FUNCTION public.count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) RETURNS void
+    LANGUAGE sql
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ INSERT INTO public.namespace_usage AS u (namespace, shard, memories, bytes, day, texts)
+   VALUES (count_usage.p_namespace, (pg_backend_pid() % 64), count_usage.p_memories, count_usage.p_bytes, ((now() AT TIME ZONE 'UTC'::text))::date, count_usage.p_texts) ON CONFLICT(namespace, shard) DO UPDATE SET memories = (u.memories + excluded.memories), bytes = (u.bytes + excluded.bytes), day = excluded.day, texts = (
+         CASE
+             WHEN (u.day = excluded.day) THEN u.texts
+             ELSE (0)::bigint
+         END + excluded.texts);
+END;
+CREATE FUNCTION public.count_chunks(p_texts bigint) RETURNS void
+    LANGUAGE sql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT public.count_usage(current_setting('mnemosyne.namespace'::text), (0)::bigint, (0)::bigint, GREATEST(p_texts, (0)::bigint)) AS count_usage;
+END;
+CREATE FUNCTION public.count_deleted() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM count_usage(one.namespace, -one.memories, -one.bytes, 0), refresh_words(one.namespace)
+    FROM (
+        SELECT namespace, count(*) AS memories, CAST(sum(memory_bytes(content, title, tags, metadata)) AS bigint) AS bytes
+        FROM deleted GROUP BY namespace
+    ) AS one;
+    RETURN NULL;
+END
+$$;
+CREATE FUNCTION public.count_stored() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM count_usage(one.namespace, one.memories, one.bytes, one.memories), refresh_words(one.namespace)
+    FROM (
+        SELECT namespace, count(*) AS memories, CAST(sum(memory_bytes(content, title, tags, metadata)) AS bigint) AS bytes
+        FROM stored GROUP BY namespace
+    ) AS one;
+    RETURN NULL;
+END
+$$;
+CREATE FUNCTION public.count_updated() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM count_usage(NEW.namespace, 0, memory_bytes(NEW.content, NEW.title, NEW.tags, NEW.metadata)
+        - memory_bytes(OLD.content, OLD.title, OLD.tags, OLD.metadata), 0);
+    RETURN NULL;
+END
+$$;
 CREATE TABLE public.api_keys (
     id text NOT NULL,
     name text NOT NULL,
@@ -124,6 +206,21 @@ BEGIN
     END IF;
 END
 $$;
+CREATE FUNCTION public.list_memories(p_namespace text, p_filters public.memory_filters, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) RETURNS TABLE(id uuid, "timestamp" timestamp with time zone, title text, tags text[], superseded_by uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM require_own(p_namespace);
+    RETURN QUERY
+    SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by
+    FROM memories m
+    WHERE m.namespace = p_namespace AND passes(m, p_filters)
+        AND (p_beyond_id IS NULL OR (m."timestamp", m.id) < (p_beyond_timestamp, p_beyond_id))
+    ORDER BY m."timestamp" DESC, m.id DESC
+    LIMIT p_limit;
+END
+$$;
 CREATE FUNCTION public.list_memories(p_namespace text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) RETURNS TABLE(id uuid, "timestamp" timestamp with time zone, title text, tags text[], superseded_by uuid)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -143,9 +240,278 @@ BEGIN
     LIMIT p_limit;
 END
 $$;
+CREATE FUNCTION public.memory_bytes(content text, title text, tags text[], metadata jsonb) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (((octet_length(content) + octet_length(title)) + octet_length(array_to_string(tags, ''::text))) + octet_length((metadata)::text));
 CREATE FUNCTION public.memory_quality(rating_count integer, rating_sum integer, fetches bigint) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN LEAST(1.0, (((1.0 + (((rating_sum + rating_count))::numeric / 2.0)) / (2.0 + (rating_count)::numeric)) + (0.2 * LEAST(1.0, (ln((1.0 + (fetches)::numeric)) / ln(101.0))))));
+CREATE TABLE public.memories (
+    id uuid NOT NULL,
+    namespace text NOT NULL,
+    "timestamp" timestamp with time zone NOT NULL,
+    content text NOT NULL,
+    title text NOT NULL,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    tag_keys text[] DEFAULT '{}'::text[] NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    content_hash text NOT NULL,
+    embedding_model text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    embedding public.halfvec(768) NOT NULL,
+    superseded_by uuid,
+    rating_count integer DEFAULT 0 NOT NULL,
+    rating_sum integer DEFAULT 0 NOT NULL,
+    fetches bigint DEFAULT 0 NOT NULL,
+    search_text tsvector GENERATED ALWAYS AS (to_tsvector('english'::regconfig,
+CASE
+    WHEN (POSITION((title) IN (translate(content, '	
+'::text, '   '::text))) > 0) THEN content
+    ELSE ((title || ' '::text) || content)
+END)) STORED NOT NULL,
+    CONSTRAINT memories_check CHECK (((array_position(tags, NULL::text) IS NULL) AND (array_position(tag_keys, NULL::text) IS NULL))),
+    CONSTRAINT memories_content_hash_check CHECK (((octet_length(content_hash) = 64) AND (ltrim(content_hash, '0123456789abcdef'::text) = ''::text)))
+)
+WITH (fillfactor='66', toast_tuple_target='2688', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE PLAIN;
+ALTER TABLE ONLY public.memories ALTER COLUMN search_text SET STATISTICS 200;
+CREATE FUNCTION public.passes(m public.memories, f public.memory_filters) RETURNS boolean
+    LANGUAGE sql STABLE
+    RETURN ((((f).after IS NULL) OR ((m)."timestamp" >= (f).after)) AND (((f).before IS NULL) OR ((m)."timestamp" < (f).before)) AND (((f).any_tags IS NULL) OR ((m).tag_keys && (f).any_tags)) AND (((f).all_tags IS NULL) OR ((m).tag_keys @> (f).all_tags)) AND ((f).include_superseded OR ((m).superseded_by IS NULL)));
+CREATE FUNCTION public.refresh_words(p_namespace text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    sample CONSTANT integer := 3000;
+    kept CONSTANT integer := 5000;
+    now_ bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
+    before bigint := (SELECT w.memories FROM namespace_words w WHERE w.namespace = p_namespace);
+BEGIN
+    IF abs(now_ - before) < greatest(1, before / 10)
+        OR NOT pg_try_advisory_xact_lock(hashtextextended('words ' || p_namespace, 0))
+    THEN
+        RETURN;
+    END IF;
+    WITH sampled AS MATERIALIZED (
+        SELECT m.search_text FROM memories m WHERE m.namespace = p_namespace
+        ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
+    ), counted AS (
+        SELECT lexeme, count(*) AS n FROM sampled, unnest(tsvector_to_array(sampled.search_text)) AS lexeme
+        GROUP BY lexeme ORDER BY n DESC, lexeme LIMIT kept
+    ), size AS (
+        SELECT count(*) AS n FROM sampled
+    )
+    INSERT INTO namespace_words AS w (namespace, memories, sampled, words, shares)
+    SELECT p_namespace, now_, size.n, array(SELECT lexeme FROM counted ORDER BY n DESC, lexeme),
+        array(SELECT CAST(c.n AS real) / size.n FROM counted c ORDER BY c.n DESC, c.lexeme)
+    FROM size
+    ON CONFLICT (namespace) DO UPDATE
+    SET memories = EXCLUDED.memories, sampled = EXCLUDED.sampled, words = EXCLUDED.words, shares = EXCLUDED.shares;
+END
+$$;
+CREATE FUNCTION public.require_own(p_namespace text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    IF p_namespace IS DISTINCT FROM nullif(current_setting('mnemosyne.namespace', true), '') THEN
+        RAISE insufficient_privilege USING MESSAGE = 'this session is not for that namespace';
+    END IF;
+END
+$$;
+CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    -- Up to this many, comparing every vector is as fast as walking the index, and exact.
+    exact_up_to CONSTANT integer := 10000;
+    -- Words so common that together they would match more than this only add to the score of what others found.
+    lexical_rows CONSTANT integer := 5000;
+    candidates integer := greatest(3 * p_limit, 100);
+    vector_ halfvec := CAST(p_vector AS halfvec);
+    estimated bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
+    passing bigint;
+    strategy text;
+    terms tsquery[];
+    shares double precision[];
+    weights double precision[];
+    generating tsquery;
+    walked_ids uuid[];
+    walked_distances double precision[];
+    chunk_ids uuid[];
+    chunk_distances double precision[];
+    chunk_memories integer;
+    chunk_limit integer;
+    near_ids uuid[] := '{}';
+    near double precision[] := '{}';
+    word_ids uuid[] := '{}';
+    words double precision[] := '{}';
+    hits json;
+    considered integer;
+BEGIN
+    PERFORM require_own(p_namespace);
+    -- Holds off a move to another space until this search has ended.
+    LOCK TABLE memories IN ACCESS SHARE MODE;
+    IF p_vector IS NOT NULL AND (p_model, vector_dims(vector_)) IS DISTINCT FROM (
+        SELECT ROW (s.model, a.atttypmod) FROM embedding_space s, pg_attribute a
+        WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
+    ) THEN
+        RETURN NULL;
+    END IF;
+    -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
+    IF estimated > exact_up_to AND vector_ IS NOT NULL THEN
+        SELECT count(*) INTO passing FROM (
+            SELECT FROM memories m WHERE m.namespace = p_namespace AND passes(m, p_filters) LIMIT exact_up_to + 1
+        ) AS some_;
+        estimated := CASE WHEN passing > exact_up_to THEN estimated ELSE passing END;
+    END IF;
+    IF p_query IS NULL OR p_mode = 'exact' THEN
+        strategy := CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END;
+        SELECT array_agg(found.id), array_agg(1.0) INTO near_ids, near FROM (
+            SELECT m.id FROM memories m
+            WHERE m.namespace = p_namespace AND passes(m, p_filters)
+                AND (p_query IS NULL OR m.content ILIKE '%' || replace(replace(replace(
+                    p_query, '\', '\\'), '%', '\%'), '_', '\_') || '%')
+            ORDER BY m."timestamp" DESC, m.id DESC
+            LIMIT CASE WHEN p_quality_weight > 0 THEN candidates ELSE p_limit END
+        ) AS found;
+    END IF;
+    IF p_query IS NOT NULL AND p_mode <> 'exact' AND vector_ IS NOT NULL THEN
+        IF estimated > exact_up_to THEN
+            -- The index is walked until enough of what it yields passes the filters.
+            strategy := 'hnsw';
+            SELECT array_agg(walked.id), array_agg(walked.distance) INTO walked_ids, walked_distances FROM (
+                SELECT m.id, m.embedding <=> vector_ AS distance FROM memories m
+                WHERE m.namespace = p_namespace AND passes(m, p_filters)
+                ORDER BY m.embedding <=> vector_
+                LIMIT candidates
+            ) AS walked;
+            -- The chunks of one long memory may be nearer than all others': walk on until enough memories are met.
+            chunk_limit := candidates;
+            LOOP
+                SELECT array_agg(walked.memory_id), array_agg(walked.distance), count(DISTINCT walked.memory_id)
+                INTO chunk_ids, chunk_distances, chunk_memories FROM (
+                    SELECT c.memory_id, c.embedding <=> vector_ AS distance FROM memory_chunks c
+                    WHERE c.namespace = p_namespace
+                        AND EXISTS (SELECT FROM memories m WHERE m.id = c.memory_id AND passes(m, p_filters))
+                    ORDER BY c.embedding <=> vector_
+                    LIMIT chunk_limit
+                ) AS walked;
+                EXIT WHEN chunk_memories >= p_limit OR coalesce(cardinality(chunk_ids), 0) < chunk_limit
+                    OR chunk_limit >= 64 * candidates;
+                chunk_limit := 4 * chunk_limit;
+            END LOOP;
+            SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO near_ids, near FROM (
+                SELECT both_.id, min(both_.distance) AS distance
+                FROM (
+                    SELECT * FROM unnest(walked_ids, walked_distances)
+                    UNION ALL
+                    SELECT * FROM unnest(chunk_ids, chunk_distances)
+                ) AS both_ (id, distance)
+                GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
+            ) AS found;
+        END IF;
+        -- A walk that ends early has spent itself on the memories of others, which lie nearer.
+        IF estimated <= exact_up_to OR coalesce(cardinality(walked_ids), 0) < candidates THEN
+            -- `+ 0` keeps the index out of it: every vector that passes the filters is compared.
+            strategy := 'exact';
+            SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO near_ids, near FROM (
+                SELECT both_.id, min(both_.distance) AS distance FROM (
+                    SELECT m.id, (m.embedding <=> vector_) + 0 AS distance FROM memories m
+                    WHERE m.namespace = p_namespace AND passes(m, p_filters)
+                    UNION ALL
+                    SELECT m.id, (c.embedding <=> vector_) + 0 AS distance
+                    FROM memory_chunks c JOIN memories m ON m.id = c.memory_id
+                    WHERE m.namespace = p_namespace AND c.namespace = p_namespace AND passes(m, p_filters)
+                ) AS both_
+                GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
+            ) AS found;
+        END IF;
+    END IF;
+    IF p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND vector_ IS NULL)) THEN
+        strategy := concat_ws('+', strategy, 'fulltext');
+        SELECT array_agg(t.term), array_agg(t.share), array_agg(t.weight) INTO terms, shares, weights
+        FROM search_terms(p_namespace, p_query) AS t;
+        SELECT CAST(string_agg(CAST(t.term AS text), ' | ') AS tsquery) INTO generating FROM (
+            SELECT s.term, sum(s.share) OVER (ORDER BY s.share, s.term) - s.share AS rarer_share
+            FROM unnest(terms, shares) AS s (term, share)
+        ) AS t
+        WHERE t.rarer_share * estimated <= lexical_rows;
+        SELECT array_agg(found.id), array_agg(found.rank) INTO word_ids, words FROM (
+            SELECT m.id, (
+                SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1)) FROM unnest(terms, weights) AS t (term, weight)
+            ) AS rank
+            FROM memories m
+            WHERE m.namespace = p_namespace AND m.search_text @@ generating AND passes(m, p_filters)
+            ORDER BY rank DESC, m.id
+            LIMIT candidates
+        ) AS found;
+    END IF;
+    -- Score-normalised convex fusion over the union of both lists (Bruch, Gai, Ingber 2023), then quality. A list
+    -- that is not asked for has weight 0, and alone a list keeps its own scores.
+    WITH listed AS (
+        SELECT coalesce(n.id, w.id) AS id, n.score AS near, w.score AS words
+        FROM unnest(near_ids, near) AS n (id, score)
+        FULL JOIN unnest(word_ids, words) AS w (id, score) ON w.id = n.id
+    ), completed AS (
+        SELECT listed.id, m."timestamp", memory_quality(m.rating_count, m.rating_sum, m.fetches) AS quality,
+               coalesce(listed.near, greatest(1.0 - (m.embedding <=> vector_), 1.0 - (
+                   SELECT min(c.embedding <=> vector_) FROM memory_chunks c WHERE c.memory_id = listed.id
+               ))) AS near,
+               coalesce(listed.words, (
+                   SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1))
+                   FROM unnest(terms, weights) AS t (term, weight)
+               ), 0) AS words
+        FROM listed JOIN memories m ON m.id = listed.id
+    ), bounds AS (
+        SELECT min(c.near) AS near_min, nullif(max(c.near) - min(c.near), 0) AS near_span,
+               min(c.words) AS words_min, nullif(max(c.words) - min(c.words), 0) AS words_span
+        FROM completed c
+    ), fused AS (
+        SELECT c.id, c."timestamp", c.quality, c.near, CASE
+            WHEN p_query IS NULL THEN 0.0
+            WHEN strategy LIKE '%+fulltext' THEN
+                (1 - p_lexical_weight) * coalesce((c.near - b.near_min) / b.near_span, 1.0)
+                + p_lexical_weight * coalesce((c.words - b.words_min) / b.words_span, CASE WHEN c.words > 0 THEN 1.0 ELSE 0.0 END)
+            WHEN strategy = 'fulltext' THEN coalesce(c.words / (b.words_min + b.words_span), 1.0)
+            ELSE least(1.0, greatest(0.0, c.near))
+        END AS relevance
+        FROM completed c, bounds b
+    ), scored AS (
+        SELECT f.*, (1 - p_quality_weight) * f.relevance + p_quality_weight * f.quality AS score, count(*) OVER () AS n
+        FROM fused f
+        -- Opposite meanings are all of relevance 0: nearness orders them still.
+        ORDER BY score DESC, f.near DESC NULLS LAST, f."timestamp" DESC, f.id DESC
+        LIMIT p_limit
+    ), measured AS (
+        SELECT m.id, char_length(m.content) AS content_length,
+            char_length(m.content) + char_length(CAST(m.metadata AS text)) AS length
+        FROM scored s JOIN memories m ON m.id = s.id
+    ), shared AS (
+        SELECT d.length, (p_characters - (sum(d.length) OVER shorter - d.length))
+            / (count(*) OVER () - row_number() OVER shorter + 1) AS each_
+        FROM measured d WINDOW shorter AS (ORDER BY d.length, d.id ROWS UNBOUNDED PRECEDING)
+    ), allowed AS (
+        -- The share of the first that does not fit is that of all longer ones too.
+        SELECT (SELECT s.each_ FROM shared s WHERE s.length > s.each_ ORDER BY s.length LIMIT 1) AS each_
+    )
+    SELECT json_agg(json_build_object(
+        'id', m.id, 'timestamp', m."timestamp", 'title', m.title, 'tags', m.tags,
+        'content', CASE WHEN d.length > a.each_ THEN left(m.content, CAST(greatest(0, a.each_ - CASE
+            WHEN d.length - d.content_length <= a.each_ / 2 THEN d.length - d.content_length ELSE 0
+            END) AS integer)) ELSE m.content END,
+        'metadata', CASE WHEN d.length > a.each_ AND d.length - d.content_length > a.each_ / 2 THEN NULL ELSE m.metadata END,
+        'length', d.content_length,
+        'superseded_by', m.superseded_by, 'quality', s.quality,
+        'relevance', CASE WHEN p_query IS NOT NULL THEN s.relevance END, 'score', s.score
+    ) ORDER BY s.score DESC, s.near DESC NULLS LAST, s."timestamp" DESC, s.id DESC), max(s.n)
+    INTO hits, considered
+    FROM scored s JOIN memories m ON m.id = s.id JOIN measured d ON d.id = s.id CROSS JOIN allowed a;
+    RETURN json_build_object('strategy', strategy, 'considered', coalesce(considered, 0), 'hits', coalesce(hits, '[]'));
+END
+$$;
 CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -379,6 +745,67 @@ CREATE FUNCTION public.search_terms(p_query text) RETURNS TABLE(term tsquery, sh
    ORDER BY weighed.share, weighed.term
   LIMIT 30;
 END;
+CREATE TABLE public.namespace_words (
+    namespace text NOT NULL,
+    memories bigint NOT NULL,
+    sampled integer NOT NULL,
+    words text[] NOT NULL,
+    shares real[] NOT NULL
+);
+CREATE FUNCTION public.search_terms(p_namespace text, p_query text) RETURNS TABLE(term tsquery, share double precision, weight double precision)
+    LANGUAGE sql STABLE
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ WITH own AS MATERIALIZED (
+          SELECT namespace_words.words,
+             namespace_words.shares,
+             namespace_words.sampled
+            FROM public.namespace_words
+           WHERE (namespace_words.namespace = search_terms.p_namespace)
+         ), asked AS MATERIALIZED (
+          SELECT query.lexeme
+            FROM unnest(to_tsvector('english'::regconfig, search_terms.p_query)) query(lexeme, positions, weights)
+         ), weighed AS (
+          SELECT (((''''::text || replace(replace(asked.lexeme, '\'::text, '\\'::text), ''''::text, ''''''::text)) || ''''::text))::tsquery AS term,
+             COALESCE((( SELECT own.shares[array_position(own.words, asked.lexeme)] AS shares
+                    FROM own))::double precision, (( SELECT (0.5 / (GREATEST(own.sampled, 1))::numeric)
+                    FROM own))::double precision, (0.001)::double precision) AS share
+            FROM asked
+         )
+  SELECT weighed.term,
+     weighed.share,
+     sqrt(ln(((1.0)::double precision + ((1.0)::double precision / GREATEST(weighed.share, (0.00001)::double precision))))) AS sqrt
+    FROM weighed
+   ORDER BY weighed.share, weighed.term
+  LIMIT 30;
+END;
+CREATE TABLE public.quotas (
+    namespace text NOT NULL,
+    memories bigint,
+    bytes bigint,
+    texts_a_day bigint,
+    CONSTRAINT quotas_bytes_check CHECK ((bytes >= 0)),
+    CONSTRAINT quotas_memories_check CHECK ((memories >= 0)),
+    CONSTRAINT quotas_texts_a_day_check CHECK ((texts_a_day >= 0))
+);
+CREATE FUNCTION public.usage_and_quota() RETURNS TABLE(memories bigint, bytes bigint, texts_today bigint, memories_limit bigint, bytes_limit bigint, texts_limit bigint)
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT used.memories,
+     used.bytes,
+     used.texts,
+     COALESCE(own.memories, everybody.memories) AS "coalesce",
+     COALESCE(own.bytes, everybody.bytes) AS "coalesce",
+     COALESCE(own.texts_a_day, everybody.texts_a_day) AS "coalesce"
+    FROM ((( SELECT (COALESCE(sum(u.memories), (0)::numeric))::bigint AS memories,
+             (COALESCE(sum(u.bytes), (0)::numeric))::bigint AS bytes,
+             (COALESCE(sum(u.texts) FILTER (WHERE (u.day = ((now() AT TIME ZONE 'UTC'::text))::date)), (0)::numeric))::bigint AS texts
+            FROM public.namespace_usage u
+           WHERE (u.namespace = current_setting('mnemosyne.namespace'::text, true))) used
+      LEFT JOIN public.quotas own ON ((own.namespace = current_setting('mnemosyne.namespace'::text, true))))
+      LEFT JOIN public.quotas everybody ON ((everybody.namespace = ''::text)));
+END;
 CREATE TABLE public.dead_letters (
     namespace text NOT NULL,
     message_id text NOT NULL,
@@ -413,36 +840,6 @@ CREATE TABLE public.ingest_requests (
     CONSTRAINT ingest_requests_state_check CHECK ((state = ANY (ARRAY['queued'::text, 'stored'::text, 'duplicate'::text, 'failed'::text, 'dead_lettered'::text])))
 )
 WITH (fillfactor='70');
-CREATE TABLE public.memories (
-    id uuid NOT NULL,
-    namespace text NOT NULL,
-    "timestamp" timestamp with time zone NOT NULL,
-    content text NOT NULL,
-    title text NOT NULL,
-    tags text[] DEFAULT '{}'::text[] NOT NULL,
-    tag_keys text[] DEFAULT '{}'::text[] NOT NULL,
-    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    content_hash text NOT NULL,
-    embedding_model text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
-    embedding public.halfvec(768) NOT NULL,
-    superseded_by uuid,
-    rating_count integer DEFAULT 0 NOT NULL,
-    rating_sum integer DEFAULT 0 NOT NULL,
-    fetches bigint DEFAULT 0 NOT NULL,
-    search_text tsvector GENERATED ALWAYS AS (to_tsvector('english'::regconfig,
-CASE
-    WHEN (POSITION((title) IN (translate(content, '	
-'::text, '   '::text))) > 0) THEN content
-    ELSE ((title || ' '::text) || content)
-END)) STORED NOT NULL,
-    CONSTRAINT memories_check CHECK (((array_position(tags, NULL::text) IS NULL) AND (array_position(tag_keys, NULL::text) IS NULL))),
-    CONSTRAINT memories_content_hash_check CHECK (((octet_length(content_hash) = 64) AND (ltrim(content_hash, '0123456789abcdef'::text) = ''::text)))
-)
-WITH (fillfactor='66', toast_tuple_target='2688', autovacuum_analyze_scale_factor='0.05');
-ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE PLAIN;
-ALTER TABLE ONLY public.memories ALTER COLUMN search_text SET STATISTICS 200;
 CREATE TABLE public.memory_chunks (
     memory_id uuid NOT NULL,
     chunk_index integer NOT NULL,
@@ -490,8 +887,14 @@ ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.memory_chunks
     ADD CONSTRAINT memory_chunks_pkey PRIMARY KEY (memory_id, chunk_index);
+ALTER TABLE ONLY public.namespace_usage
+    ADD CONSTRAINT namespace_usage_pkey PRIMARY KEY (namespace, shard);
+ALTER TABLE ONLY public.namespace_words
+    ADD CONSTRAINT namespace_words_pkey PRIMARY KEY (namespace);
 ALTER TABLE ONLY public.object_imports
     ADD CONSTRAINT object_imports_pkey PRIMARY KEY (namespace, source);
+ALTER TABLE ONLY public.quotas
+    ADD CONSTRAINT quotas_pkey PRIMARY KEY (namespace);
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 CREATE INDEX ingest_requests_source ON public.ingest_requests USING btree (namespace, md5(source), key) WHERE (source IS NOT NULL);
@@ -503,6 +906,9 @@ CREATE INDEX memories_superseded ON public.memories USING btree (superseded_by) 
 CREATE INDEX memories_tags ON public.memories USING gin (tag_keys);
 CREATE INDEX memory_chunks_embedding ON public.memory_chunks USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='200');
 CREATE INDEX memory_ratings_memory ON public.memory_ratings USING btree (memory_id);
+CREATE TRIGGER count_deleted AFTER DELETE ON public.memories REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION public.count_deleted();
+CREATE TRIGGER count_stored AFTER INSERT ON public.memories REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION public.count_stored();
+CREATE TRIGGER count_updated AFTER UPDATE OF title, tags, metadata ON public.memories FOR EACH ROW EXECUTE FUNCTION public.count_updated();
 ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_superseded_by_fkey FOREIGN KEY (superseded_by) REFERENCES public.memories(id) ON DELETE SET NULL;
 ALTER TABLE ONLY public.memory_chunks
@@ -515,29 +921,104 @@ ALTER TABLE public.ingest_requests ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memory_chunks ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memory_ratings ENABLE ROW LEVEL SECURITY;
-CREATE POLICY namespace_isolation ON public.dead_letters TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
-CREATE POLICY namespace_isolation ON public.ingest_requests TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
-CREATE POLICY namespace_isolation ON public.memories TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
-CREATE POLICY namespace_isolation ON public.memory_chunks TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
-CREATE POLICY namespace_isolation ON public.memory_ratings TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
-CREATE POLICY namespace_isolation ON public.object_imports TO mnemosyne_runtime USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+CREATE POLICY namespace_isolation ON public.dead_letters TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+CREATE POLICY namespace_isolation ON public.ingest_requests TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+CREATE POLICY namespace_isolation ON public.memories TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+CREATE POLICY namespace_isolation ON public.memory_chunks TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+CREATE POLICY namespace_isolation ON public.memory_ratings TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+CREATE POLICY namespace_isolation ON public.namespace_usage TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+CREATE POLICY namespace_isolation ON public.object_imports TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
+CREATE POLICY namespace_isolation ON public.quotas TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object USING ((namespace = ANY (ARRAY[''::text, current_setting('mnemosyne.namespace'::text, true)])));
+ALTER TABLE public.namespace_usage ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.namespace_words ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.object_imports ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.quotas ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_ingest;
+REVOKE ALL ON FUNCTION public.claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_ingest;
+GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_runtime;
+GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_mcp;
+GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_ingest;
+REVOKE ALL ON FUNCTION public.count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.count_chunks(p_texts bigint) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.count_chunks(p_texts bigint) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.count_chunks(p_texts bigint) TO mnemosyne_ingest;
+REVOKE ALL ON FUNCTION public.count_deleted() FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.count_stored() FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.count_updated() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.find_api_key(p_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.fit_rows_to_pages(p_dimension integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.list_memories(p_namespace text, p_filters public.memory_filters, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters public.memory_filters, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters public.memory_filters, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.list_memories(p_namespace text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) TO mnemosyne_runtime;
+REVOKE ALL ON FUNCTION public.memory_bytes(content text, title text, tags text[], metadata jsonb) FROM PUBLIC;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;
+GRANT SELECT,DELETE ON TABLE public.memories TO mnemosyne_mcp;
+GRANT INSERT ON TABLE public.memories TO mnemosyne_ingest;
+GRANT SELECT(id) ON TABLE public.memories TO mnemosyne_ingest;
+GRANT SELECT(namespace) ON TABLE public.memories TO mnemosyne_ingest;
+GRANT UPDATE(title) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT UPDATE(tags) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT UPDATE(tag_keys) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT UPDATE(metadata) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT SELECT(content_hash) ON TABLE public.memories TO mnemosyne_ingest;
+GRANT SELECT(last_seen_at),UPDATE(last_seen_at) ON TABLE public.memories TO mnemosyne_ingest;
+GRANT UPDATE(superseded_by) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT SELECT(superseded_by) ON TABLE public.memories TO mnemosyne_ingest;
+GRANT UPDATE(rating_count) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT UPDATE(rating_sum) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT UPDATE(fetches) ON TABLE public.memories TO mnemosyne_mcp;
+REVOKE ALL ON FUNCTION public.passes(m public.memories, f public.memory_filters) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.refresh_words(p_namespace text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.require_own(p_namespace text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) TO mnemosyne_runtime;
 REVOKE ALL ON FUNCTION public.search_terms(p_query text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.search_terms(p_namespace text, p_query text) FROM PUBLIC;
+GRANT SELECT ON TABLE public.quotas TO mnemosyne_runtime;
+GRANT SELECT ON TABLE public.quotas TO mnemosyne_mcp;
+GRANT SELECT ON TABLE public.quotas TO mnemosyne_ingest;
+REVOKE ALL ON FUNCTION public.usage_and_quota() FROM PUBLIC;
+GRANT ALL ON FUNCTION public.usage_and_quota() TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.usage_and_quota() TO mnemosyne_mcp;
+GRANT ALL ON FUNCTION public.usage_and_quota() TO mnemosyne_ingest;
 GRANT SELECT,INSERT,DELETE ON TABLE public.dead_letters TO mnemosyne_runtime;
+GRANT SELECT ON TABLE public.dead_letters TO mnemosyne_mcp;
+GRANT SELECT,INSERT ON TABLE public.dead_letters TO mnemosyne_ingest;
+GRANT SELECT,INSERT ON TABLE public.dead_letters TO mnemosyne_dead_letter;
+GRANT SELECT,INSERT ON TABLE public.dead_letters TO mnemosyne_import_object;
 GRANT UPDATE(lost) ON TABLE public.dead_letters TO mnemosyne_runtime;
+GRANT UPDATE(lost) ON TABLE public.dead_letters TO mnemosyne_ingest;
+GRANT UPDATE(lost) ON TABLE public.dead_letters TO mnemosyne_dead_letter;
+GRANT UPDATE(lost) ON TABLE public.dead_letters TO mnemosyne_import_object;
 GRANT SELECT ON TABLE public.embedding_space TO mnemosyne_runtime;
+GRANT SELECT ON TABLE public.embedding_space TO mnemosyne_mcp;
+GRANT SELECT ON TABLE public.embedding_space TO mnemosyne_ingest;
+GRANT SELECT ON TABLE public.embedding_space TO mnemosyne_dead_letter;
+GRANT SELECT ON TABLE public.embedding_space TO mnemosyne_import_object;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_runtime;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;
+GRANT SELECT ON TABLE public.ingest_requests TO mnemosyne_mcp;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_ingest;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_dead_letter;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_import_object;
 GRANT SELECT,INSERT ON TABLE public.memory_chunks TO mnemosyne_runtime;
+GRANT INSERT ON TABLE public.memory_chunks TO mnemosyne_ingest;
 GRANT SELECT,INSERT ON TABLE public.memory_ratings TO mnemosyne_runtime;
+GRANT SELECT,INSERT ON TABLE public.memory_ratings TO mnemosyne_mcp;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.object_imports TO mnemosyne_runtime;
+GRANT SELECT,INSERT,UPDATE ON TABLE public.object_imports TO mnemosyne_import_object;
 GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_runtime;
+GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_mcp;
+GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_ingest;
+GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_dead_letter;
+GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_import_object;

@@ -1,6 +1,7 @@
 """Small stand-ins for the ports, for tests of pure logic. The contract suite holds them to what the real ones do."""
 
 import hashlib
+import json
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -31,6 +32,7 @@ from mnemosyne.domain.memory import (
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.published import Published
+from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound, SpaceChanged, Unavailable
 from mnemosyne.ids import new_id
@@ -51,6 +53,9 @@ class FakeEmbedder:
     def __init__(self) -> None:
         self.embedded: list[str] = []
         self.away = False
+
+    def for_namespace(self, namespace: str) -> "FakeEmbedder":
+        return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         if self.away:
@@ -148,9 +153,15 @@ class FakeClaim:
         self._store.requests[key] = status
         return status
 
-    def store(self, embeddings: Sequence[Sequence[Vector]], model: str) -> Mapping[UUID, IngestStatus]:
+    @property
+    def quota(self) -> Quota:
+        return self._store.quota(self._namespace)
+
+    def store(
+        self, fitting: Sequence[IngestRequest], embeddings: Sequence[Sequence[Vector]], model: str
+    ) -> Mapping[UUID, IngestStatus]:
         outcomes = {}
-        for request, vectors in zip(self.new, embeddings, strict=True):
+        for request, vectors in zip(fitting, embeddings, strict=True):
             found = self._store.by_hash(self._namespace, request.content_hash)
             state = IngestState.DUPLICATE if found else IngestState.STORED
             memory = found or Memory(
@@ -182,6 +193,7 @@ class FakeStore:
         self.contents: dict[tuple[str, UUID], str] = {}
         self.letters: dict[tuple[str, str], DeadLetter] = {}
         self.space = FAKE_SPACE
+        self.limits = Quota()
 
     def by_hash(self, namespace: str, content_hash: str) -> Memory | None:
         found = (m for n, m, _ in self.memories.values() if (n, m.content_hash) == (namespace, content_hash))
@@ -334,11 +346,19 @@ class FakeStore:
             score = (1 - query.quality_weight) * (relevance or 0.0) + query.quality_weight * m.quality
             hits.append(_hit(m, relevance, score))
         hits.sort(key=lambda hit: (hit.score, hit.timestamp, hit.id), reverse=True)
-        return Ranking(hits=hits[: query.limit], strategy="exact", estimated=len(hits), considered=len(hits))
+        return Ranking(hits=_cut(hits[: query.limit], query.characters), strategy="exact", considered=len(hits))
 
-    def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
+    def fetch(self, namespace: str, memory_id: UUID, *, counted: bool = True) -> Memory | None:
         memory = self._get(namespace, memory_id)
-        return self._count(memory, fetches=1) if memory else None
+        return self._count(memory, fetches=1) if memory and counted else memory
+
+    def quota(self, namespace: str) -> Quota:
+        mine = [m for n, m, _ in self.memories.values() if n == namespace]
+        sizes = (len(m.content.encode()) + len(m.title.encode()) for m in mine)
+        return replace(self.limits, memories=len(mine), bytes=sum(sizes), texts_today=len(mine))
+
+    def known_quota(self, namespace: str) -> Quota | None:
+        return self.quota(namespace)
 
     def _get(self, namespace: str, memory_id: UUID) -> Memory | None:
         found = self.memories.get(memory_id)
@@ -417,6 +437,7 @@ class FakeStore:
         states = [status.state for (n, _), status in self.requests.items() if n == namespace]
         tags = Counter(tag_key(tag) for m in mine for tag in m.tags)
         return Stats(
+            quota=self.quota(namespace),
             memories=len(mine),
             tags=dict(tags.most_common(20)),
             pending=states.count(IngestState.QUEUED),
@@ -436,6 +457,27 @@ class FakeStore:
                 self._keep(replace(m, superseded_by=memory.superseded_by))
         del self.memories[memory_id]
         return memory.title
+
+
+def _cut(hits: Sequence[Hit], budget: int | None) -> list[Hit]:
+    """The longest cut until all fit: each as long as the others that do not fit."""
+    lengths = [len(hit.content) + len(json.dumps(dict(hit.metadata))) for hit in hits]
+    if budget is None or sum(lengths) <= budget:
+        return list(hits)
+    left, each = budget, 0
+    for place, length in enumerate(sorted(lengths)):
+        each = left // (len(hits) - place)
+        if length > each:
+            break
+        left -= length
+    cut = []
+    for hit, length in zip(hits, lengths, strict=True):
+        beside = length - len(hit.content)
+        keep = beside <= each // 2
+        text = hit.content[: each - (beside if keep else 0)]
+        shorter = replace(hit, content=text, metadata=hit.metadata if keep else {}, truncated=True)
+        cut.append(shorter if length > each else hit)
+    return cut
 
 
 def _source(status: IngestStatus) -> str | None:

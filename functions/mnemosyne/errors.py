@@ -3,6 +3,7 @@
     MnemosyneError
     ├── InvalidRequest   the caller can mend it: names the argument, the value, the allowed values
     ├── NotFound         the thing named by id is not in the caller's namespace
+    ├── OverQuota        the namespace has no room: says which limit, and when or how there is room again
     ├── Conflict         the request contradicts the present state
     ├── Unauthorized     who you are or what you may do
     ├── Unavailable      a part we depend on is away; nothing was changed, try again
@@ -24,6 +25,10 @@ class InvalidRequest(MnemosyneError):
 
 class NotFound(MnemosyneError):
     """Raised when an id names nothing in the caller's namespace."""
+
+
+class OverQuota(MnemosyneError):
+    """Raised when a namespace has used up what it may hold or have embedded; nothing was done."""
 
 
 class Conflict(MnemosyneError):

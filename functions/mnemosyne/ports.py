@@ -24,6 +24,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.object_import import ObjectImport, OpenObject, StoredObject
 from mnemosyne.domain.outcome import Outcome
+from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
 
 if TYPE_CHECKING:  # 60 ms of a cold start, and only the embedders compute
@@ -54,6 +55,9 @@ class Embedder(Protocol):
     @property
     def lexical_weight(self) -> float:
         """How much words count against its meaning in a hybrid search, in [0, 1]; measured, not guessed."""
+
+    def for_namespace(self, namespace: str) -> "Embedder":
+        """The embedder for texts of that namespace: what it has learnt of others' texts must not show there."""
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """One vector per text, in order, as documents to be found; raises Unavailable or InvalidRequest."""
@@ -94,8 +98,14 @@ class Claim(Protocol):
     def taken(self) -> Sequence[UUID]:
         """Requests under whose id another content was stored before."""
 
-    def store(self, embeddings: Sequence[Sequence[Vector]], model: str) -> Mapping[UUID, IngestStatus]:
-        """Store the new requests' memories, each with one vector per chunk, and record the outcomes.
+    @property
+    def quota(self) -> Quota:
+        """What the namespace holds and may hold, where something is new."""
+
+    def store(
+        self, fitting: Sequence[IngestRequest], embeddings: Sequence[Sequence[Vector]], model: str
+    ) -> Mapping[UUID, IngestStatus]:
+        """Store the memories of some of the new requests, each with one vector per chunk, and record the outcomes.
 
         Raises SpaceChanged where the memories have moved to another space than that model's.
         """
@@ -162,8 +172,8 @@ class MemoryStore(Protocol):
         Raises SpaceChanged where the memories have moved to another.
         """
 
-    def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
-        """One memory, whole; counted, since what is read is worth more."""
+    def fetch(self, namespace: str, memory_id: UUID, *, counted: bool = True) -> Memory | None:
+        """One memory, whole; counted as read or not: what is read is worth more."""
 
     def list(
         self, namespace: str, filters: Filters, limit: int, *, beyond: ListPosition | None = None
@@ -184,6 +194,12 @@ class MemoryStore(Protocol):
 
     def stats(self, namespace: str) -> Stats:
         """The namespace in figures."""
+
+    def quota(self, namespace: str) -> Quota:
+        """What the namespace holds, and what it may hold."""
+
+    def known_quota(self, namespace: str) -> Quota | None:
+        """What is known of it without waiting for the database; None where nothing is."""
 
 
 class ObjectImports(Protocol):

@@ -11,6 +11,7 @@ from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 from mnemosyne.errors import Misconfigured
 
 PREFIX = "MNEMOSYNE_"
+FUNCTIONS = ("mcp", "ingest", "dead_letter", "import_object")
 DIMENSIONS = {"offline": 256, "gemini": 768}
 _SECRETS = ("database_url", "db_password")
 _INSTANCE = re.compile(r"[a-z0-9.-]+(:[a-z0-9.-]+)?:[a-z0-9-]+:[a-z0-9-]+")
@@ -43,7 +44,7 @@ class Settings(BaseModel):
         ge=1, le=3072, description="fixed when the schema is created; if not set: 768, for the offline embedder 256"
     )
     offline_statistics: str = Field(
-        "", description="file in which the offline embedder counts token frequencies; empty: it does not"
+        "", description="directory in which the offline embedder counts token frequencies; empty: it does not"
     )
     auth_mode: Literal["api_key", "oidc", "iam", "none"] = Field("api_key", description="how callers show who they are")
     oidc_issuer: str = Field("", description="the issuer whose tokens are taken, with AUTH_MODE=oidc")
@@ -53,7 +54,9 @@ class Settings(BaseModel):
     push_issuer: str = Field("https://accounts.google.com", description="who signs the subscription's pushes")
     push_audience: str = Field("", description="the audience of the push subscription's token")
     push_service_account: str = Field("", description="the e-mail of the account the subscription pushes as")
-    runtime_users: tuple[str, ...] = Field((), description="comma-separated database users that migrate lets in")
+    runtime_users: tuple[str, ...] = Field(
+        (), description="comma-separated database users that migrate lets in, as FUNCTION=USER"
+    )
     k_service: str = Field("", description="set by Cloud Run")
     allowed_hosts: tuple[str, ...] = Field(
         tuple(_LOOPBACK_HOSTS.split(",")),
@@ -91,8 +94,12 @@ def variable(name: str) -> str:
 
 def _value(name: str, value: str) -> object:
     if name in ("allowed_hosts", "allowed_origins", "runtime_users"):
-        return tuple(one.strip() for one in value.split(",") if one.strip())
+        return _listed(value)
     return value
+
+
+def _listed(value: str) -> tuple[str, ...]:
+    return tuple(one.strip() for one in value.split(",") if one.strip())
 
 
 def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
@@ -124,6 +131,9 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
     collector = given.get("otel_exporter_otlp_endpoint", "")
     if collector and not collector.startswith(("http://", "https://")):
         yield f"OTEL_EXPORTER_OTLP_ENDPOINT must start with http:// or https://, got {collector!r}"
+    for admitted in _listed(given.get("runtime_users", "")):
+        if "=" in admitted and admitted.partition("=")[0] not in FUNCTIONS:
+            yield f"MNEMOSYNE_RUNTIME_USERS must name one of {', '.join(FUNCTIONS)} before =, got {admitted!r}"
     yield from _auth_problems(given)
     yield from _embedding_problems(given)
 

@@ -47,8 +47,8 @@ class DataDir:
 
     @property
     def statistics(self) -> Path:
-        """The offline embedder's token counts."""
-        return self.path / "token-counts.bin"
+        """The offline embedder's token counts, a file for each namespace."""
+        return self.path / "token-counts"
 
     @property
     def lock(self) -> Path:

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, LiteralString
 from urllib.parse import quote
 
 import platformdirs
@@ -33,6 +33,14 @@ VERSION = 16
 OWNER = "postgres"
 DATABASE = "mnemosyne"
 RUNTIME_USER = "mnemosyne"
+# As deployed, each function has a login of its own; commands beside them have one that may do what all of them may.
+_LOGINS: dict[str, LiteralString] = {
+    RUNTIME_USER: "CREATE ROLE mnemosyne LOGIN IN ROLE mnemosyne_runtime",
+    "mcp": "CREATE ROLE mcp LOGIN IN ROLE mnemosyne_mcp",
+    "ingest": "CREATE ROLE ingest LOGIN IN ROLE mnemosyne_ingest",
+    "dead_letter": "CREATE ROLE dead_letter LOGIN IN ROLE mnemosyne_dead_letter",
+    "import_object": "CREATE ROLE import_object LOGIN IN ROLE mnemosyne_import_object",
+}
 LEAVE_SECONDS = 10.0
 _PLAIN_PATH = re.compile(r"[\w/.%+@-]+")
 
@@ -132,7 +140,7 @@ def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
     session = opener(postgres.url(OWNER), socket_timeout=None)()
     try:
         migrations.migrate(session, bootstrap.migrations(), space=space)
-        _make_login(session)
+        _make_logins(session)
     finally:
         session.close()
 
@@ -146,9 +154,11 @@ def space(postgres: EmbeddedPostgres) -> EmbeddingSpace:
         session.close()
 
 
-def _make_login(session: Session) -> None:
-    if not session.run("SELECT 1 FROM pg_roles WHERE rolname = :name", name=RUNTIME_USER):
-        session.script("CREATE ROLE mnemosyne LOGIN IN ROLE mnemosyne_runtime")
+def _make_logins(session: Session) -> None:
+    there = {row[0] for row in session.run("SELECT rolname FROM pg_roles")}
+    for name, statement in _LOGINS.items():
+        if name not in there:
+            session.script(statement)
 
 
 def _configure(cluster: Path) -> None:

@@ -14,8 +14,9 @@ from infra.local.data_dir import DataDir
 from infra.local.delivery import Delivery
 from infra.local.functions import FunctionProcess
 from mnemosyne.adapters.local_queue import LocalQueue
-from mnemosyne.adapters.offline import SPACE
+from mnemosyne.adapters.offline import SPACE, counts_file
 from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.principal import LOCAL
 from mnemosyne.errors import Misconfigured
 from mnemosyne.settings import Settings
 
@@ -67,8 +68,17 @@ def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
     """The settings of the embedder that makes vectors of that space."""
     dimension = {"MNEMOSYNE_EMBEDDING_DIMENSION": str(space.dimension)}
     if space == SPACE:
+        _adopt_counts(directory)
         return dimension | {"MNEMOSYNE_EMBEDDER": "offline", "MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
     return dimension | {"MNEMOSYNE_EMBEDDER": "gemini", "MNEMOSYNE_EMBEDDING_MODEL": space.model}
+
+
+def _adopt_counts(directory: DataDir) -> None:
+    """Let the one file of an earlier version's counts be the default namespace's: there was seldom another."""
+    before, own = directory.path / "token-counts.bin", counts_file(directory.statistics, LOCAL.namespace)
+    if before.exists() and not own.exists():
+        own.parent.mkdir(mode=0o700, exist_ok=True)
+        before.rename(own)
 
 
 @contextmanager
@@ -106,8 +116,10 @@ def running(
         _lock(directory, exits)
         server = exits.enter_context(database(directory, wanted))
         settings = environment(directory, server, auth_mode=auth_mode, host=host)
-        mcp = FunctionProcess("mcp", host=host, port=port, environment=settings, directory=directory)
-        ingest, dead_letter = _subscribers(directory, settings)
+        mcp = FunctionProcess(
+            "mcp", host=host, port=port, environment=settings | login("mcp", server), directory=directory
+        )
+        ingest, dead_letter = _subscribers(directory, settings, server)
         started = (mcp, ingest, dead_letter)
         _start(started, exits)
         _deliver(directory, ingest, dead_letter, exits)
@@ -123,7 +135,7 @@ def storing(directory: DataDir) -> Iterator[Settings]:
         if _is_served(directory):
             yield Settings.from_environment({**os.environ, **variables})
             return
-        ingest, dead_letter = _subscribers(directory, variables)
+        ingest, dead_letter = _subscribers(directory, variables, server)
         _start((ingest, dead_letter), exits)
         _deliver(directory, ingest, dead_letter, exits)
         stopping = threading.Event()
@@ -153,10 +165,17 @@ def _is_served(directory: DataDir) -> bool:
     )
 
 
-def _subscribers(directory: DataDir, variables: dict[str, str]) -> tuple[FunctionProcess, FunctionProcess]:
+def login(function: str, database: postgres.EmbeddedPostgres) -> dict[str, str]:
+    """The setting with which a function logs in as itself, with the rights it has and no others."""
+    return {"MNEMOSYNE_DATABASE_URL": database.url(function)}
+
+
+def _subscribers(
+    directory: DataDir, variables: dict[str, str], database: postgres.EmbeddedPostgres
+) -> tuple[FunctionProcess, FunctionProcess]:
     def process(target: str) -> FunctionProcess:
-        port = functions.free_port()
-        return FunctionProcess(target, host=LOOPBACK, port=port, environment=variables, directory=directory)
+        port, settings = functions.free_port(), variables | login(target, database)
+        return FunctionProcess(target, host=LOOPBACK, port=port, environment=settings, directory=directory)
 
     return process("ingest"), process("dead_letter")
 

@@ -40,7 +40,7 @@ def test_text_of_unknown_signs_has_a_vector_too() -> None:
 
 
 def test_words_that_stand_in_every_memory_count_for_less(tmp_path: Path) -> None:
-    counted = OfflineEmbedder(tmp_path / "counts.bin")
+    counted = OfflineEmbedder(tmp_path).for_namespace("ns")
     counted.embed_documents([f"Caroline said something about {word}" for word in ("tea", "cars", "paint") * 40])
     plain, query = OfflineEmbedder(), "Caroline paint"
     (paint,) = plain.embed_documents(["paint"])
@@ -48,8 +48,14 @@ def test_words_that_stand_in_every_memory_count_for_less(tmp_path: Path) -> None
 
 
 def test_counts_are_shared_between_processes_through_the_file(tmp_path: Path) -> None:
-    path = tmp_path / "counts.bin"
-    reader = OfflineEmbedder(path)
+    reader = OfflineEmbedder(tmp_path).for_namespace("ns")
     before = reader.embed_query("Caroline paint")
-    OfflineEmbedder(path).embed_documents(["Caroline"] * 500)
+    OfflineEmbedder(tmp_path).for_namespace("ns").embed_documents(["Caroline"] * 500)
     assert not np.array_equal(reader.embed_query("Caroline paint"), before)
+
+
+def test_what_others_store_changes_nothing_for_a_namespace(tmp_path: Path) -> None:
+    embedder = OfflineEmbedder(tmp_path)
+    before = embedder.for_namespace("ada").embed_query("Caroline paint")
+    embedder.for_namespace("bob").embed_documents(["Caroline"] * 500)
+    assert np.array_equal(embedder.for_namespace("ada").embed_query("Caroline paint"), before)

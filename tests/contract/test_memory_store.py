@@ -45,7 +45,7 @@ def _store(memories: MemoryStore, *requests: IngestRequest, namespace: str = "ns
     with memories.claim(namespace, requests) as claim:
         outcomes = dict(claim.settled)
         if claim.new:
-            outcomes |= claim.store([_embedded(r.content) for r in claim.new], EMBEDDER.model)
+            outcomes |= claim.store(claim.new, [_embedded(r.content) for r in claim.new], EMBEDDER.model)
     return outcomes
 
 
@@ -122,7 +122,7 @@ def test_a_settled_request_keeps_its_outcome_after_a_delete(memories: MemoryStor
 def test_nothing_is_kept_of_a_claim_that_ends_in_an_error(memories: MemoryStore) -> None:
     made = request("a")
     with pytest.raises(RuntimeError, match="crash"), memories.claim("ns", [made]) as claim:
-        claim.store([_embedded("a")], "fake")
+        claim.store(claim.new, [_embedded("a")], "fake")
         raise RuntimeError("crash")
     assert memories.list("ns", Filters(), 10) == []
     assert memories.statuses("ns", [made.request_id]) == {}
@@ -133,7 +133,7 @@ def test_content_under_claim_is_busy_for_others_and_free_afterwards(memories: Me
     with memories.claim("ns", [first]) as claim, memories.claim("ns", [second, request("b")]) as other:
         assert [r.request_id for r in other.busy] == [second.request_id]
         assert [r.content for r in other.new] == ["b"]
-        claim.store([_embedded("a")], "fake")
+        claim.store(claim.new, [_embedded("a")], "fake")
     assert _store(memories, second)[second.request_id].state is IngestState.DUPLICATE
 
 

@@ -8,7 +8,7 @@ import pg8000.exceptions
 import pytest
 
 from infra.local import postgres
-from mnemosyne.adapters import rows, sql
+from mnemosyne.adapters import ingest_sql, rows
 from mnemosyne.adapters.connections import Pool, Session, opener
 from mnemosyne.adapters.postgres import PostgresStore
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
@@ -25,7 +25,9 @@ def _deliver(store: PostgresStore, *requests: IngestRequest) -> Mapping[UUID, In
     with store.claim("ns", requests) as claim:
         if not claim.new:
             return claim.settled
-        stored = claim.store([FakeEmbedder().embed_documents([r.content]) for r in claim.new], FAKE_SPACE.model)
+        stored = claim.store(
+            claim.new, [FakeEmbedder().embed_documents([r.content]) for r in claim.new], FAKE_SPACE.model
+        )
         return {**claim.settled, **stored}
 
 
@@ -43,7 +45,7 @@ def test_deliveries_that_share_contents_do_not_wait_for_each_other_s_rows(store:
     _deliver(store, request("a"), request("b"))
     theirs = rows.requests_json([request("a"), request("b")])
     with pool.session() as other, other.transaction():
-        other.run(sql.CLAIM, namespace="ns", requests=theirs, to_store=False)
+        other.run(ingest_sql.CLAIM, namespace="ns", requests=theirs, to_store=False)
         outcomes = _deliver(store, request("b"), request("a"))
     assert {one.state for one in outcomes.values()} == {IngestState.DUPLICATE}
 

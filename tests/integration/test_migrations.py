@@ -91,7 +91,7 @@ def test_the_runtime_role_owns_nothing_and_cannot_bypass_row_level_security(pool
 
 def test_a_query_that_forgets_the_namespace_sees_nothing(pool: Pool, store: PostgresStore) -> None:
     with store.claim("ns", [request("a")]) as claim:
-        claim.store([FakeEmbedder().embed_documents(["a"])], "fake")
+        claim.store(claim.new, [FakeEmbedder().embed_documents(["a"])], "fake")
     assert len(store.list("ns", Filters(), 10)) == 1
     with pool.session() as session:
         assert session.run("SELECT count(*) FROM memories") == [[0]]
@@ -120,7 +120,7 @@ def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
         again = request(content)
         with store.claim("ns", [again]) as claim:
             if claim.new:
-                claim.store([embedder.embed_documents([content])], CLOUD_SPACE.model)
+                claim.store(claim.new, [embedder.embed_documents([content])], CLOUD_SPACE.model)
     counts = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'memories'"
     try:
         wait_until(lambda: owner.run(counts) == [[16, 16]], "the server has counted 16 updates, all of them HOT")

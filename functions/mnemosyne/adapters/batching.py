@@ -38,6 +38,11 @@ class MicroBatchingEmbedder:
         self.chunk_characters = embedder.chunk_characters
         self.lexical_weight = embedder.lexical_weight
 
+    def for_namespace(self, namespace: str) -> Embedder:
+        """Itself, where the embedder learns nothing of the texts; else the namespace's own, which waits for nobody."""
+        own = self._embedder.for_namespace(namespace)
+        return self if own is self._embedder else own
+
     def embed_query(self, text: str) -> Vector:
         """The vector to search with; nobody waits for company."""
         return self._embedder.embed_query(text)

@@ -8,10 +8,11 @@ from uuid import UUID
 
 import orjson
 
-from mnemosyne.adapters import copy_binary, rows, sql
+from mnemosyne.adapters import copy_binary, ingest_sql, rows
 from mnemosyne.adapters.connections import Session
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import SpaceChanged
 from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
@@ -35,7 +36,7 @@ def claim_requests(
         with ExitStack() as attempt:
             attempt.enter_context(session.transaction())
             more = _settle(session, namespace, rest, to_store=True)
-            found = _Found(found.settled | more.settled, more.busy, found.taken | more.taken)
+            found = _Found(found.settled | more.settled, more.busy, found.taken | more.taken, more.quota)
             claim = PostgresClaim(session, namespace, requests, found)
             if not (more.settled and claim.new):
                 transaction.push(attempt.pop_all())
@@ -53,21 +54,28 @@ class _Found:
     """The contents that another delivery has locked."""
     taken: frozenset[UUID] = frozenset()
     """Those under whose id another content was stored."""
+    quota: Quota = field(default_factory=Quota)
+    """What the namespace holds and may hold; known where something may be stored."""
 
 
 def _prepare(session: Session) -> None:
     """Make the session's table for incoming memories: outside of transactions, which would take it with them."""
     if not session.has_incoming:
-        session.script(sql.CREATE_INCOMING)
+        session.script(ingest_sql.CREATE_INCOMING)
         session.has_incoming = True
 
 
 def _settle(session: Session, namespace: str, requests: Sequence[IngestRequest], *, to_store: bool) -> _Found:
     """What need not be stored, and what cannot; with `to_store` the other contents are this transaction's alone."""
-    ((answer,),) = session.run(sql.CLAIM, namespace=namespace, requests=rows.requests_json(requests), to_store=to_store)
+    ((answer,),) = session.run(
+        ingest_sql.CLAIM, namespace=namespace, requests=rows.requests_json(requests), to_store=to_store
+    )
     found = orjson.loads(answer)
     return _Found(
-        rows.read_outcomes(found["settled"]), frozenset(found["busy"]), frozenset(map(UUID, found.get("taken", ())))
+        rows.read_outcomes(found["settled"]),
+        frozenset(found["busy"]),
+        frozenset(map(UUID, found.get("taken", ()))),
+        Quota(**found.get("quota", {})),
     )
 
 
@@ -79,6 +87,7 @@ class PostgresClaim:
         self._session = session
         self._namespace = namespace
         self.settled = dict(settled)
+        self.quota = found.quota
         self.taken = [request.request_id for request in requests if request.request_id in found.taken]
         unsettled = [request for request in requests if request.request_id not in settled]
         self.busy = [request for request in unsettled if request.content_hash in held]
@@ -92,13 +101,15 @@ class PostgresClaim:
         }
         """The contents that are stored once this transaction has ended well."""
 
-    def store(self, embeddings: Sequence[Sequence[Vector]], model: str) -> Mapping[UUID, IngestStatus]:
-        """Store the new requests' memories and record the outcomes.
+    def store(
+        self, fitting: Sequence[IngestRequest], embeddings: Sequence[Sequence[Vector]], model: str
+    ) -> Mapping[UUID, IngestStatus]:
+        """Store the memories of those of the new requests that there is room for, and record the outcomes.
 
         Where several requests carry the same content, the first is stored and the others are its duplicates.
         """
         first: dict[str, tuple[UUID, IngestRequest, Sequence[Vector]]] = {}
-        for request, vectors in zip(self.new, embeddings, strict=True):
+        for request, vectors in zip(fitting, embeddings, strict=True):
             if request.content_hash not in first:
                 first[request.content_hash] = (new_id(), request, vectors)
         ids = {content: memory_id for content, (memory_id, _, _) in first.items()}
@@ -111,7 +122,7 @@ class PostgresClaim:
                 "content_hash": request.content_hash,
                 **rows.origin_values(request.origin),
             }
-            for request in self.new
+            for request in fitting
         ]
         recorded = self._insert(list(first.values()), requests, EmbeddingSpace(model, len(embeddings[0][0])))
         self.stored_contents |= first.keys()
@@ -125,9 +136,9 @@ class PostgresClaim:
     ) -> Sequence[Mapping[str, Any]]:
         """Insert memories and their requests' outcomes, and return the latter as recorded."""
         data = copy_binary.memories((memory_id, request, vectors[0]) for memory_id, request, vectors in incoming)
-        self._session.copy(sql.COPY_INCOMING, data)
+        self._session.copy(ingest_sql.COPY_INCOMING, data)
         ((answer,),) = self._session.run(
-            sql.STORE,
+            ingest_sql.STORE,
             namespace=self._namespace,
             model=space.model,
             dimension=space.dimension,
@@ -143,6 +154,6 @@ class PostgresClaim:
             for index, vector in enumerate(vectors[1:], 1)
         ]
         if chunks:
-            self._session.run(sql.INSERT_CHUNKS, namespace=self._namespace, chunks=orjson.dumps(chunks).decode())
+            self._session.run(ingest_sql.INSERT_CHUNKS, namespace=self._namespace, chunks=orjson.dumps(chunks).decode())
         recorded: Sequence[Mapping[str, Any]] = stored["recorded"]
         return recorded

@@ -47,6 +47,10 @@ class GeminiEmbedder:
         self._one_by_one = False
         self._prefixes = model.startswith(MODELS_WITH_PREFIXES)
 
+    def for_namespace(self, namespace: str) -> "GeminiEmbedder":
+        """Itself: it learns nothing of what it embeds."""
+        return self
+
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """One vector per text, in order; raises Unavailable, or InvalidRequest where the model refuses a text."""
         asked = [f"title: none | text: {text}" for text in texts] if self._prefixes else list(texts)

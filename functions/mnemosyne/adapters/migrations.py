@@ -77,25 +77,41 @@ def status(session: Session, migrations: Sequence[Migration]) -> list[Migration]
     return result
 
 
+# Who has been given its function's role by an earlier deployment uses nothing but that by now.
 _ADMIT = """
 DO $$
+DECLARE
+    role text := current_setting('mnemosyne.admitted_as');
+    admitted text := current_setting('mnemosyne.admitted');
 BEGIN
-    EXECUTE format('GRANT mnemosyne_runtime TO %I', current_setting('mnemosyne.admitted'));
+    IF role <> 'mnemosyne_runtime' AND pg_has_role(admitted, role, 'MEMBER') THEN
+        EXECUTE format('REVOKE mnemosyne_runtime FROM %I', admitted);
+    END IF;
+    EXECUTE format('GRANT %I TO %I', role, admitted);
 END
 $$
 """
 
 
 def admit(session: Session, users: Sequence[str]) -> None:
-    """Let those database users do what the functions do; raises Misconfigured where one is not there."""
-    for user in users:
+    """Let those database users, each as `FUNCTION=USER`, do what that function does; a bare one, what all of them do.
+
+    Raises Misconfigured where one is not there.
+    """
+    for admitted in users:
+        function, _, user = admitted.rpartition("=")
         with session.transaction():
-            session.run("SELECT set_config('mnemosyne.admitted', :user, true)", user=user)
+            session.run(
+                "SELECT set_config('mnemosyne.admitted', :user, true),"
+                " set_config('mnemosyne.admitted_as', :role, true)",
+                user=user,
+                role=f"mnemosyne_{function or 'runtime'}",
+            )
             try:
                 session.script(_ADMIT)
             except pg8000.exceptions.DatabaseError as exc:
                 raise Misconfigured(f"the database user {user} cannot be admitted: {exc.args[0].get('M')}") from exc
-        log.info("user_admitted", user=user)
+        log.info("user_admitted", user=user, function=function or "any")
 
 
 def migrate(session: Session, migrations: Sequence[Migration], *, space: EmbeddingSpace) -> list[Migration]:

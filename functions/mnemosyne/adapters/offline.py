@@ -5,6 +5,7 @@ package is MIT, the original falls under Meta's Llama 2 licence. A text's vector
 vectors. Read here through `tokenizers` and `safetensors`, a quarter of the package's own loading time and memory.
 """
 
+import hashlib
 import importlib.util
 import threading
 from collections.abc import Sequence
@@ -36,8 +37,9 @@ _FIRST_SINGLE_CHARACTER = 29_871
 class OfflineEmbedder:
     """The Embedder for one machine; loads on first use (a quarter second), then about 0.03 ms a text.
 
-    With `statistics`, a file shared by the processes of one machine, it counts in how many documents each token
-    stands, and reads those counts for queries. The counts are an estimate: losing them costs ranking, not data.
+    With `statistics`, a directory shared by the processes of one machine, it counts for each namespace in how many
+    documents each token stands, and reads those counts for its queries. The counts are an estimate: losing them costs
+    ranking, not data.
     """
 
     model = SPACE.model
@@ -47,18 +49,39 @@ class OfflineEmbedder:
 
     def __init__(self, statistics: Path | None = None) -> None:
         self._statistics = statistics
-        self._counting = threading.Lock()
+        self._own: dict[str, _NamespaceEmbedder] = {}
+        self._adding = threading.Lock()
+
+    def for_namespace(self, namespace: str) -> "OfflineEmbedder | _NamespaceEmbedder":
+        """The embedder that counts the tokens of that namespace's texts alone; itself where none are counted."""
+        if self._statistics is None:
+            return self
+        with self._adding:
+            if namespace not in self._own:
+                self._own[namespace] = _NamespaceEmbedder(self, counts_file(self._statistics, namespace))
+            return self._own[namespace]
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """One vector per text, in order."""
-        tokens = self._tokens(texts)
-        self._count(tokens)
-        return [_normalised(self._weights[ids].mean(axis=0)) for ids in tokens]
+        return self.vectors(self.tokens(texts))
 
     def embed_query(self, text: str) -> Vector:
-        """The vector to search with: the query's tokens weighted by how rare they are."""
-        ids = self._tokens([text])[0]
-        return _normalised((self._weights[ids] * self._rarity(ids)[:, np.newaxis]).sum(axis=0))
+        """The vector to search with: the query's tokens weighted by how rare they are in general."""
+        ids = self.tokens([text])[0]
+        return self.weighted(ids, None)
+
+    def vectors(self, tokens: Sequence[NDArray[np.intp]]) -> list[Vector]:
+        """The mean of each text's tokens."""
+        return [_normalised(self._weights[ids].mean(axis=0)) for ids in tokens]
+
+    def weighted(self, ids: NDArray[np.intp], counts: NDArray[np.uint32] | None) -> Vector:
+        """The tokens' sum, each weighted by how rare it is by those counts."""
+        return _normalised((self._weights[ids] * self._rarity(ids, counts)[:, np.newaxis]).sum(axis=0))
+
+    @property
+    def vocabulary(self) -> int:
+        """How many tokens there are."""
+        return len(self._weights)
 
     @cached_property
     def _package(self) -> Path:
@@ -83,7 +106,8 @@ class OfflineEmbedder:
         tokenizer.no_truncation()
         return tokenizer
 
-    def _tokens(self, texts: Sequence[str]) -> list[NDArray[np.intp]]:
+    def tokens(self, texts: Sequence[str]) -> list[NDArray[np.intp]]:
+        """The numbers of each text's tokens; at least one."""
         encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return [np.asarray(one.ids or [0], dtype=np.intp) % len(self._weights) for one in encoded]
 
@@ -97,31 +121,58 @@ class OfflineEmbedder:
             _PRIOR_DOCUMENTS * (1.0 - np.exp(-_PRIOR_TOKENS_PER_DOCUMENT * probability)), dtype=np.float32
         )
 
-    def _rarity(self, ids: NDArray[np.intp]) -> Vector:
+    def _rarity(self, ids: NDArray[np.intp], counts: NDArray[np.uint32] | None) -> Vector:
         documents, containing = _PRIOR_DOCUMENTS, self._prior[ids]
-        if (counts := self._counts) is not None:
+        if counts is not None:
             documents += float(counts[-1])
             containing = containing + counts[ids]
         return np.asarray(np.log((documents + 1.0) / (containing + 0.5)), dtype=np.float32)
 
-    @cached_property
-    def _counts(self) -> NDArray[np.uint32] | None:
-        """Documents per token and, last, documents in all; shared with the machine's other processes."""
-        if self._statistics is None:
-            return None
-        size = (len(self._weights) + 1) * 4
-        with self._statistics.open("ab") as file:
-            if file.tell() < size:
-                file.truncate(size)
-        return np.memmap(self._statistics, dtype=np.uint32, mode="r+", shape=(size // 4,))
 
-    def _count(self, tokens: Sequence[NDArray[np.intp]]) -> None:
-        if (counts := self._counts) is None:
-            return
+class _NamespaceEmbedder:
+    """The offline embedder for one namespace: what stands in others' texts changes nothing here."""
+
+    model = OfflineEmbedder.model
+    dimension = OfflineEmbedder.dimension
+    chunk_characters = OfflineEmbedder.chunk_characters
+    lexical_weight = OfflineEmbedder.lexical_weight
+
+    def __init__(self, embedder: OfflineEmbedder, file: Path) -> None:
+        self._embedder = embedder
+        self._file = file
+        self._counting = threading.Lock()
+
+    def for_namespace(self, namespace: str) -> "OfflineEmbedder | _NamespaceEmbedder":
+        """The embedder for another namespace."""
+        return self._embedder.for_namespace(namespace)
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """One vector per text, in order; their tokens are counted."""
+        tokens = self._embedder.tokens(texts)
         with self._counting:
             for ids in tokens:
-                counts[np.unique(ids)] += 1
-            counts[-1] += len(tokens)
+                self._counts[np.unique(ids)] += 1
+            self._counts[-1] += len(tokens)
+        return self._embedder.vectors(tokens)
+
+    def embed_query(self, text: str) -> Vector:
+        """The vector to search with: the query's tokens weighted by how rare they are in the namespace."""
+        return self._embedder.weighted(self._embedder.tokens([text])[0], self._counts)
+
+    @cached_property
+    def _counts(self) -> NDArray[np.uint32]:
+        """Documents per token and, last, documents in all; shared with the machine's other processes."""
+        size = (self._embedder.vocabulary + 1) * 4
+        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        with self._file.open("ab") as file:
+            if file.tell() < size:
+                file.truncate(size)
+        return np.memmap(self._file, dtype=np.uint32, mode="r+", shape=(size // 4,))
+
+
+def counts_file(directory: Path, namespace: str) -> Path:
+    """Where a namespace's tokens are counted; a namespace may be any text, a file's name may not."""
+    return directory / f"{hashlib.sha256(namespace.encode()).hexdigest()[:32]}.bin"
 
 
 def _normalised(vector: Vector) -> Vector:

@@ -12,14 +12,16 @@ from mnemosyne.adapters.connections import Pool, Session
 from mnemosyne.adapters.embedding_space import read_space
 from mnemosyne.adapters.ingest_requests import PostgresRequests
 from mnemosyne.adapters.known_contents import KnownContents
+from mnemosyne.adapters.known_quotas import KnownQuotas
 from mnemosyne.adapters.rows import (
     filter_values,
     read_hit,
     read_memory,
+    read_quota,
     text_array,
     vector_text,
 )
-from mnemosyne.domain.chronicle import tag_key
+from mnemosyne.domain.chronicle import one_line, tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
     ExportedMemory,
@@ -31,6 +33,7 @@ from mnemosyne.domain.memory import (
     Rating,
     Stats,
 )
+from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
 from mnemosyne.errors import Conflict, NotFound, SpaceChanged
 from mnemosyne.ports import Vector
@@ -47,6 +50,7 @@ class PostgresStore(PostgresRequests):
         self._expected = expected
         self._space: EmbeddingSpace | None = None
         self._known = KnownContents()
+        self._quotas = KnownQuotas(self.quota)
 
     @property
     def space(self) -> EmbeddingSpace:
@@ -84,6 +88,16 @@ class PostgresStore(PostgresRequests):
                 raise
         self._known.add(namespace, claim.stored_contents)
 
+    def quota(self, namespace: str) -> Quota:
+        """What the namespace holds, and what it may hold."""
+        with self._transaction(namespace) as session:
+            (used,) = session.run(sql.USAGE)
+        return read_quota(used)
+
+    def known_quota(self, namespace: str) -> Quota | None:
+        """What is known of it without waiting for the database."""
+        return self._quotas.of(namespace)
+
     def search(
         self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float
     ) -> Ranking:
@@ -100,6 +114,7 @@ class PostgresStore(PostgresRequests):
                 limit=query.limit,
                 quality_weight=query.quality_weight,
                 lexical_weight=lexical_weight,
+                characters=query.characters,
                 **filter_values(query.filters),
             )
         found = rows[0][0]
@@ -109,14 +124,13 @@ class PostgresStore(PostgresRequests):
         return Ranking(
             hits=[read_hit(hit) for hit in found["hits"]],
             strategy=found["strategy"],
-            estimated=round(found["estimated"]),
             considered=found["considered"],
         )
 
-    def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
-        """One memory, whole, counted as read."""
+    def fetch(self, namespace: str, memory_id: UUID, *, counted: bool = True) -> Memory | None:
+        """One memory, whole; counted as read, or not."""
         with self._transaction(namespace) as session:
-            rows = session.run(sql.FETCH, namespace=namespace, id=memory_id)
+            rows = session.run(sql.FETCH if counted else sql.READ, namespace=namespace, id=memory_id)
         return read_memory(rows[0]) if rows else None
 
     def list(
@@ -134,7 +148,13 @@ class PostgresStore(PostgresRequests):
                 **filter_values(filters),
             )
         return [
-            MemoryHead(id=row[0], timestamp=row[1], title=row[2], tags=tuple(row[3]), superseded_by=row[4])
+            MemoryHead(
+                id=row[0],
+                timestamp=row[1],
+                title=one_line(row[2]),
+                tags=tuple(map(one_line, row[3])),
+                superseded_by=row[4],
+            )
             for row in rows
         ]
 
@@ -144,7 +164,7 @@ class PostgresStore(PostgresRequests):
             session.run(sql.LOCK_SUPERSESSION, namespace=namespace)
             session.run(sql.BRIDGE, namespace=namespace, id=memory_id)
             rows = session.run(sql.DELETE, namespace=namespace, id=memory_id)
-        return rows[0][0] if rows else None
+        return one_line(rows[0][0]) if rows else None
 
     def update(self, namespace: str, memory_id: UUID, change: MemoryChange) -> Memory | None:
         """The memory after the change, or None where there is none."""
@@ -203,9 +223,11 @@ class PostgresStore(PostgresRequests):
                 sql.STATS, namespace=namespace
             )
             tags = session.run(sql.TOP_TAGS, namespace=namespace)
+            (used,) = session.run(sql.USAGE)
         return Stats(
+            quota=read_quota(used),
             memories=memories,
-            tags={row[0]: row[1] for row in tags},
+            tags={one_line(row[0]): row[1] for row in tags},
             pending=pending,
             dead_lettered=dead_lettered,
             dead_letters=letters,

@@ -45,9 +45,10 @@ BEGIN
             ADD CONSTRAINT memory_chunks_next_memory_id_fkey
                 FOREIGN KEY (memory_id) REFERENCES memories ON DELETE CASCADE;
         ALTER TABLE memory_chunks_next ENABLE ROW LEVEL SECURITY;
-        CREATE POLICY namespace_isolation ON memory_chunks_next TO mnemosyne_runtime
+        CREATE POLICY namespace_isolation ON memory_chunks_next TO mnemosyne_runtime, mnemosyne_ingest
             USING (namespace = current_setting('mnemosyne.namespace', true));
         GRANT SELECT, INSERT ON memory_chunks_next TO mnemosyne_runtime;
+        GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest;
     END IF;
 END
 $$

@@ -8,7 +8,7 @@ from uuid import UUID
 import orjson
 
 from mnemosyne.adapters.connections import Row
-from mnemosyne.domain.chronicle import tag_key
+from mnemosyne.domain.chronicle import one_line, tag_key
 from mnemosyne.domain.memory import (
     DeadLetter,
     IngestRequest,
@@ -18,6 +18,7 @@ from mnemosyne.domain.memory import (
     Origin,
     Unstored,
 )
+from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, TagMatch
 from mnemosyne.ports import Vector
 
@@ -147,14 +148,28 @@ def read_hit(found: dict[str, Any]) -> Hit:
     return Hit(
         id=UUID(found["id"]),
         timestamp=datetime.fromisoformat(found["timestamp"]),
-        title=found["title"],
+        title=one_line(found["title"]),
         content=found["content"],
-        tags=tuple(found["tags"]),
-        metadata=found["metadata"],
+        tags=tuple(map(one_line, found["tags"])),
+        metadata=found["metadata"] or {},
         superseded_by=UUID(superseded_by) if superseded_by else None,
         relevance=found["relevance"],
         quality=found["quality"],
         score=found["score"],
+        truncated=found["metadata"] is None or len(found["content"]) < found["length"],
+    )
+
+
+def read_quota(values: Sequence[Any]) -> Quota:
+    """What a namespace holds and may hold, from a row of `USAGE`."""
+    memories, size, texts, memories_limit, bytes_limit, texts_limit = values
+    return Quota(
+        memories=memories,
+        bytes=size,
+        texts_today=texts,
+        memories_limit=memories_limit,
+        bytes_limit=bytes_limit,
+        texts_limit=texts_limit,
     )
 
 
@@ -164,8 +179,8 @@ def read_memory(row: Row) -> Memory:
         id=row[0],
         timestamp=row[1],
         content=row[2],
-        title=row[3],
-        tags=tuple(row[4]),
+        title=one_line(row[3]),
+        tags=tuple(map(one_line, row[4])),
         metadata=row[5],
         content_hash=row[6],
         embedding_model=row[7],

@@ -8,6 +8,8 @@ import unicodedata
 from collections.abc import Iterable
 
 TITLE_LENGTH = 50
+UNTITLED = "untitled"
+"""The title of a text whose beginning shows nothing."""
 TITLE_LIMIT = 500
 """Characters of a title, at most; one found in the text is cut there."""
 TAG_LIMIT = 100
@@ -18,13 +20,16 @@ _TITLE_LINE = re.compile(r"^[ \t]*TITLE:(.*)$", re.MULTILINE)
 _TAGS_LINE = re.compile(r"^[ \t]*TAGS:(.*)$", re.MULTILINE)
 # Control characters, line breaks, and those that turn the direction of what follows them.
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+# What nobody sees: spaces of no width, marks of direction, byte order marks, annotations, and tag characters, in which
+# a whole sentence can be hidden. https://www.unicode.org/reports/tr36/
+_INVISIBLE = re.compile(r"[\u00ad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
 
 
 def title_of(content: str) -> str:
     """The text of the first `TITLE:` line, else the first 50 characters; control characters become spaces."""
     match = _TITLE_LINE.search(content)
     found = match[1].strip(" \t\r") if match else ""
-    return one_line(found[:TITLE_LIMIT] or content[:TITLE_LENGTH])
+    return one_line(found[:TITLE_LIMIT]) or one_line(content[:TITLE_LENGTH]) or UNTITLED
 
 
 def tags_of(content: str) -> tuple[str, ...]:
@@ -47,9 +52,9 @@ def unite_tags(*groups: Iterable[str]) -> tuple[str, ...]:
 
 def tag_key(tag: str) -> str:
     """The form under which a tag is compared: neither case nor the way its letters are composed matters."""
-    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", tag.strip()).casefold())
+    return unicodedata.normalize("NFC", unicodedata.normalize("NFC", one_line(tag).strip()).casefold())
 
 
 def one_line(text: str) -> str:
-    """The text with every control character and line break turned into a space."""
-    return _CONTROL.sub(" ", text)
+    """The text with every control character and line break turned into a space, and without what cannot be seen."""
+    return _CONTROL.sub(" ", _INVISIBLE.sub("", text))

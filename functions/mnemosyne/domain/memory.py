@@ -1,6 +1,7 @@
 """The values that travel: a memory, the request to ingest one, and what became of it. Pure."""
 
 import hashlib
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -10,6 +11,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemosyne.domain.chronicle import one_line, tags_of, title_of, unite_tags
+from mnemosyne.domain.quota import Quota
 
 CONTENT_LIMIT = 100_000
 """Characters of one memory's content, at most."""
@@ -62,6 +64,12 @@ class IngestRequest:
         """See `embedded_text`."""
         return embedded_text(self.title, self.content)
 
+    @property
+    def size(self) -> int:
+        """Bytes that count against a quota: content, title, tags and metadata, in UTF-8."""
+        texts = (self.content, self.title, *self.tags, json.dumps(self.metadata, ensure_ascii=False))
+        return sum(len(text.encode()) for text in texts)
+
     @classmethod
     def of(
         cls,
@@ -79,7 +87,7 @@ class IngestRequest:
             request_id=request_id,
             content=content,
             timestamp=timestamp,
-            title=title or title_of(content),
+            title=shown if (shown := one_line(title or "")).strip() else title_of(content),
             tags=unite_tags(tags, tags_of(content)),
             metadata=metadata or {},
             origin=origin,
@@ -181,6 +189,7 @@ class Rating:
 class Stats:
     """A namespace in figures."""
 
+    quota: Quota
     memories: int
     tags: Mapping[str, int]
     pending: int

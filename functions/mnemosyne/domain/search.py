@@ -53,11 +53,16 @@ class SearchQuery:
     filters: Filters = field(default_factory=Filters)
     limit: int = 10
     quality_weight: float = 0.0
+    characters: int | None = None
+    """What contents and metadata may have together; None is any number."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hit:
-    """One memory found; `relevance` is None where nothing was asked but to be within the filters."""
+    """One memory found; `relevance` is None where nothing was asked but to be within the filters.
+
+    `truncated` says whether the content is cut, or metadata left out, to fit what was asked for.
+    """
 
     id: UUID
     timestamp: datetime
@@ -69,16 +74,13 @@ class Hit:
     relevance: float | None
     quality: float
     score: float
+    truncated: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Ranking:
-    """What the store found: the hits, best first, and how it looked for them.
-
-    `estimated` is how many memories were thought to pass the filters, `considered` how many were ranked.
-    """
+    """What the store found: the hits, best first, and how it looked for them; `considered` is how many were ranked."""
 
     hits: Sequence[Hit]
     strategy: str
-    estimated: int
     considered: int

@@ -56,8 +56,6 @@ class Reply:
 
     result: Result
     text: str | None = None
-    stored: bool = False
-    """Whether the text is what somebody stored, and must not be taken for ours."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,6 +73,8 @@ class Tool(Generic[ArgumentsT]):
     idempotent: bool = False
     needs_database: bool = True
     """Tools that only publish must not wait behind those that wait for a database connection."""
+    gives_stored: bool = False
+    """Whether its answers hold what somebody stored, which must not be taken for ours."""
     deprecated: str | None = None
     """What to call instead, where this is an old name."""
 

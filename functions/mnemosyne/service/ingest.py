@@ -3,7 +3,7 @@
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from datetime import datetime, timedelta
+from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
 from uuid import UUID
 
@@ -12,10 +12,11 @@ from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Inge
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.published import Published
-from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.errors import InvalidRequest, OverQuota, Unavailable
 from mnemosyne.ids import issued_at
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Vector
+from mnemosyne.service import quotas
 
 log = EventLog(__name__)
 
@@ -25,11 +26,17 @@ RETENTION = timedelta(days=7)
 """How long the topic keeps an undelivered message: an unseen request older than this is on its way no more."""
 
 
-def accept(namespace: str, requests: Sequence[IngestRequest], *, queue: IngestQueue) -> None:
+def accept(
+    namespace: str, requests: Sequence[IngestRequest], *, queue: IngestQueue, memories: MemoryStore, clock: Clock
+) -> None:
     """Return once the requests are durably published, all or none.
 
-    Raises Unavailable where they could not be published: nothing was accepted.
+    Raises Unavailable where they could not be published, and OverQuota where the namespace is known to have no room:
+    nothing was accepted.
     """
+    quota = memories.known_quota(namespace)
+    if quota and (full := quota.refusal(clock())):
+        raise OverQuota(f"{full}; nothing was accepted")
     queue.publish(namespace, requests)
     log.info("ingest_accepted", namespace=namespace, request_id=requests[0].request_id, count=len(requests))
 
@@ -99,9 +106,17 @@ def _store_together(
 ) -> Stored:
     with memories.claim(namespace, requests) as claim:
         outcomes = dict(claim.settled)
-        if claim.new:
-            outcomes |= claim.store(_embeddings(namespace, claim.new, embedder), embedder.model)
+        fitting, refused = quotas.within(
+            claim.quota, claim.new, datetime.now(UTC), chunk_characters=embedder.chunk_characters
+        )
+        if fitting:
+            outcomes |= claim.store(fitting, _embeddings(namespace, fitting, embedder), embedder.model)
         stored = Stored(outcomes, bool(claim.busy), list(claim.taken))
+    if refused:
+        failed = [Unstored(request_id=one.request_id, error=why, origin=one.origin) for one, why in refused]
+        reject(namespace, failed, memories=memories)
+        log.warning("quota_exceeded", namespace=namespace, count=len(refused), reason=refused[0][1])
+        outcomes |= memories.statuses(namespace, [one.request_id for one in failed])
     for outcome in outcomes.values():
         log.info(
             "ingest_outcome",
@@ -121,7 +136,7 @@ def _embeddings(namespace: str, requests: Sequence[IngestRequest], embedder: Emb
         first.setdefault(request.content_hash, request)
     texts = [chunks(request.embedded_text, limit=embedder.chunk_characters) for request in first.values()]
     started = time.perf_counter()
-    bought = iter(embedder.embed_documents(list(chain.from_iterable(texts))))
+    bought = iter(embedder.for_namespace(namespace).embed_documents(list(chain.from_iterable(texts))))
     log.info(
         "ingest_embedded",
         namespace=namespace,

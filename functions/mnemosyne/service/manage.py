@@ -12,9 +12,9 @@ from mnemosyne.ports import MemoryStore
 log = EventLog(__name__)
 
 
-def get(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> Memory:
-    """One memory, whole; being read adds to its quality. Raises NotFound."""
-    memory = memories.fetch(namespace, memory_id)
+def get(namespace: str, memory_id: UUID, *, counted: bool, memories: MemoryStore) -> Memory:
+    """One memory, whole; being read adds to its quality, if it is counted. Raises NotFound."""
+    memory = memories.fetch(namespace, memory_id, counted=counted)
     if memory is None:
         raise _missing(memory_id)
     return memory

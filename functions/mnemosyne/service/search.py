@@ -33,7 +33,7 @@ def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedde
     degraded: str | None = None
     if query.query is not None and query.mode is not SearchMode.EXACT:
         try:
-            vector = embedder.embed_query(query.query)
+            vector = embedder.for_namespace(namespace).embed_query(query.query)
         except Unavailable as exc:
             degraded = f"searched by words only, because the embedding service is away: {exc}"
             log.warning("search_degraded", namespace=namespace, error=str(exc))
@@ -46,7 +46,6 @@ def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedde
         mode=query.mode,
         hits=len(ranking.hits),
         strategy=ranking.strategy,
-        estimated=ranking.estimated,
         embed_ms=found.embed_ms,
         database_ms=found.database_ms,
     )

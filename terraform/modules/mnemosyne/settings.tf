@@ -58,6 +58,6 @@ locals {
     MNEMOSYNE_DB_IAM_AUTH   = "false"
     MNEMOSYNE_DB_USER       = google_sql_user.owner.name
     MNEMOSYNE_DB_POOL_SIZE  = "1"
-    MNEMOSYNE_RUNTIME_USERS = join(",", [for user in google_sql_user.functions : user.name])
+    MNEMOSYNE_RUNTIME_USERS = join(",", [for name, user in google_sql_user.functions : "${replace(name, "-", "_")}=${user.name}"])
   })
 }

@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from infra.cli import formats
 from infra.cli.export_formats import to_jsonl, to_markdown
 from infra.cli.formats import guess, read
-from mnemosyne.domain.chronicle import unite_tags
+from mnemosyne.domain.chronicle import one_line, unite_tags
 from mnemosyne.domain.memory import ExportedMemory, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import parse
@@ -62,7 +62,8 @@ def _again(item: Item) -> ExportedMemory:
 
 STORABLE = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
 CONTENTS = st.text(STORABLE, min_size=1, max_size=200).filter(str.strip)
-NAMES = st.text(st.characters(exclude_categories=["Cs", "Cc", "Zl", "Zp"]), min_size=1, max_size=30).filter(str.strip)
+SEEN = st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"])
+NAMES = st.text(SEEN, min_size=1, max_size=30).map(one_line).filter(str.strip)
 MEMORIES = st.builds(
     lambda content, title, tags, metadata, when: _exported(
         content, title=title, tags=unite_tags(tags), metadata=metadata, timestamp=when

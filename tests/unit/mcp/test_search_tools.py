@@ -260,7 +260,7 @@ def test_an_old_name_returns_what_its_replacement_returns(
 def test_an_old_name_says_what_to_call_instead_and_is_not_listed(services: FakeServices, tool: Any) -> None:
     old = next(arguments for name, arguments, _ in OLD_AND_NEW if name == tool.name)
     result = _raw(services, tool.name, **old)
-    (content,) = result.content
+    content, _ = result.content
     assert isinstance(content, mcp_types.TextContent)
     note, body = content.text.split("\n", 1)
     assert note.startswith(f"{tool.name} is deprecated: call memory_search(")
@@ -274,7 +274,7 @@ def test_the_list_of_tools_stays_small_enough_to_carry_along() -> None:
     from mnemosyne.adapters.offline import OfflineEmbedder
 
     assert len(TOOLS) < 12
-    (tokens,) = OfflineEmbedder()._tokens([listing])
+    (tokens,) = OfflineEmbedder().tokens([listing])
     assert len(tokens) < 6_000
 
 

@@ -8,7 +8,8 @@ from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY, INGEST_STATUS
 from mnemosyne.mcp.tools.manage import DELETE_MEMORY, MEMORY_STATS, RATE_MEMORY, UPDATE_MEMORY
 from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
-from mnemosyne.mcp.tools.search import MEMORY_SEARCH, RETRIEVE_MEMORIES
+from mnemosyne.mcp.tools.retrieve import RETRIEVE_MEMORIES
+from mnemosyne.mcp.tools.search import MEMORY_SEARCH
 
 TOOLS: tuple[Tool[Any], ...] = (
     INGEST_MEMORY,

@@ -5,15 +5,14 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.parsing import Filled, Input, Integer, Text
 from mnemosyne.domain.search import SearchMode
 from mnemosyne.domain.time_window import split_question
 from mnemosyne.mcp.tool import Caller, Reply, Tool
-from mnemosyne.mcp.tools.search import Found, Query, SearchArguments, memory_search
+from mnemosyne.mcp.tools.search import EXACT_LENGTH, QUERY_LENGTH, Found, Query, SearchArguments, memory_search
 from mnemosyne.ports import Services
 
-Asked = Annotated[Filled, Field(max_length=CONTENT_LIMIT)]
+Asked = Annotated[Filled, Field(max_length=QUERY_LENGTH)]
 Results = Annotated[Integer, Field(ge=1, le=100)]
 
 
@@ -51,7 +50,7 @@ class RetrieveWithQualityBoost(Input):
 class ExactMatchRetrieve(Input):
     """`exact_match_retrieve(content)`."""
 
-    content: Asked
+    content: Annotated[Filled, Field(max_length=EXACT_LENGTH)]
 
 
 class DebugRetrieve(Input):
@@ -105,6 +104,7 @@ def _deprecated(
         description=note,
         arguments=arguments,
         result=Found,
+        gives_stored=True,
         run=run,
         read_only=True,
         idempotent=True,

@@ -1,12 +1,13 @@
 """`ingest_memory` and `ingest_status`: hand a memory over, and learn what became of it."""
 
+from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
 from pydantic import Field, model_validator
 
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, IngestStatus
+from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.ids import issue_request_id
@@ -22,9 +23,13 @@ class Queued(Result):
     request_id: UUID
 
 
+def _accept(requests: Sequence[IngestRequest], caller: Caller, services: Services) -> None:
+    ingest.accept(caller.namespace, requests, queue=services.queue, memories=services.memories, clock=services.clock)
+
+
 def _ingest_memory(arguments: MemoryInput, caller: Caller, services: Services) -> Reply:
     request = arguments.request(issue_request_id(caller.namespace))
-    ingest.accept(caller.namespace, [request], queue=services.queue)
+    _accept([request], caller, services)
     return Reply(Queued(request_id=request.request_id))
 
 
@@ -67,7 +72,7 @@ class BatchQueued(Result):
 
 def _ingest_memories(arguments: BatchInput, caller: Caller, services: Services) -> Reply:
     requests = [memory.request(issue_request_id(caller.namespace)) for memory in arguments.memories]
-    ingest.accept(caller.namespace, requests, queue=services.queue)
+    _accept(requests, caller, services)
     return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
 
 
@@ -76,8 +81,8 @@ INGEST_MEMORIES = Tool(
     title="Remember several",
     description=(
         "Store 1 to 100 memories in one call, all or none: one bad memory refuses the call, naming it as "
-        "memories[3].content. A request takes 4 MiB: send fewer long ones. Each then has an outcome of its own: "
-        "ask ingest_status with request_ids."
+        "memories[3].content. A request takes 4 MiB. Each has an outcome of its own: ask ingest_status with "
+        "request_ids."
     ),
     arguments=BatchInput,
     result=BatchQueued,
@@ -150,6 +155,7 @@ INGEST_STATUS = Tool(
     ),
     arguments=StatusArguments,
     result=Statuses,
+    gives_stored=True,
     run=_ingest_status,
     read_only=True,
     idempotent=True,

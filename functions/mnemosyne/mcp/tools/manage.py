@@ -1,7 +1,8 @@
 """`delete_memory`, `update_memory`, `rate_memory` and `memory_stats`: change memories, and count them."""
 
+from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 from uuid import UUID
 
 from pydantic import BeforeValidator, Field, model_validator
@@ -9,6 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from mnemosyne.domain.chronicle import one_line, unite_tags
 from mnemosyne.domain.memory import MemoryChange
 from mnemosyne.domain.parsing import Id, Input, Integer, JsonObject, Tags, Text, Title, uuid
+from mnemosyne.domain.principal import Scope
 from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
 from mnemosyne.mcp.tools.read import MemoryRecord
 from mnemosyne.ports import Services
@@ -25,12 +27,14 @@ class Deleted(Result):
     """The memory that is no more."""
 
     id: UUID
-    title: str
+    title: str | None = None
     deleted: bool = True
 
 
 def _delete_memory(arguments: DeleteArguments, caller: Caller, services: Services) -> Reply:
     title = manage.delete(caller.namespace, arguments.id, memories=services.memories)
+    if not caller.may(Scope.READ):
+        return Reply(Deleted(id=arguments.id), text=f"Deleted memory {arguments.id}")
     return Reply(Deleted(id=arguments.id, title=title), text=f"Deleted memory {arguments.id}: {title}")
 
 
@@ -43,6 +47,7 @@ DELETE_MEMORY = Tool(
     ),
     arguments=DeleteArguments,
     result=Deleted,
+    gives_stored=True,
     run=_delete_memory,
     destructive=True,
 )
@@ -77,6 +82,23 @@ class UpdateArguments(Input):
         return self
 
 
+class Updated(Result):
+    """The memory after the change; ids alone for callers that may not read."""
+
+    id: UUID
+    superseded_by: UUID | None
+    timestamp: datetime | None = None
+    title: str | None = None
+    content: str | None = None
+    tags: list[str] | None = None
+    metadata: dict[str, Any] | None = None
+    quality: float | None = None
+    content_hash: str | None = None
+    embedding_model: str | None = None
+    created_at: datetime | None = None
+    last_seen_at: datetime | None = None
+
+
 def _update_memory(arguments: UpdateArguments, caller: Caller, services: Services) -> Reply:
     successor = arguments.superseded_by
     change = MemoryChange(
@@ -87,6 +109,8 @@ def _update_memory(arguments: UpdateArguments, caller: Caller, services: Service
         not_superseded=successor == NO_SUCCESSOR,
     )
     memory = manage.update(caller.namespace, arguments.id, change, memories=services.memories)
+    if not caller.may(Scope.READ):
+        return Reply(Updated(id=memory.id, superseded_by=memory.superseded_by))
     return Reply(MemoryRecord.of(memory))
 
 
@@ -99,7 +123,8 @@ UPDATE_MEMORY = Tool(
         "ingest_status, and set superseded_by here to it."
     ),
     arguments=UpdateArguments,
-    result=MemoryRecord,
+    result=Updated,
+    gives_stored=True,
     run=_update_memory,
     idempotent=True,
 )
@@ -156,6 +181,7 @@ class StatsShown(Result):
     embedding_model: str
     embedding_dimension: int
     storage_bytes: int
+    quota: dict[str, int | None]
 
 
 def _memory_stats(arguments: StatsArguments, caller: Caller, services: Services) -> Reply:
@@ -172,6 +198,7 @@ def _memory_stats(arguments: StatsArguments, caller: Caller, services: Services)
             embedding_model=services.memories.space.model,
             embedding_dimension=services.memories.space.dimension,
             storage_bytes=stats.storage_bytes,
+            quota=asdict(stats.quota),
         )
     )
 
@@ -181,12 +208,13 @@ MEMORY_STATS = Tool(
     title="The memory in figures",
     description=(
         "How many memories there are, the 20 commonest tags, the oldest and newest, how many requests wait for another "
-        "attempt after one failed (pending; what was not tried yet is not counted) or were given up (dead_lettered), "
-        "how many messages are kept for the operator, given up or not to be read (dead_letters), the embedding model, "
-        "and the space taken."
+        "attempt (pending; not those never tried) or were given up (dead_lettered), how many messages are kept for the "
+        "operator (dead_letters), the embedding model, the space taken, and the quota: what there is and may be at "
+        "most (null: any number), with the texts embedded since midnight UTC."
     ),
     arguments=StatsArguments,
     result=StatsShown,
+    gives_stored=True,
     run=_memory_stats,
     read_only=True,
     idempotent=True,

@@ -10,6 +10,7 @@ from pydantic import Field
 
 from mnemosyne.domain.memory import ListPosition, Memory
 from mnemosyne.domain.parsing import Id, Input, Text
+from mnemosyne.domain.principal import Scope
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
@@ -60,8 +61,9 @@ class GetArguments(Input):
 
 
 def _get_memory(arguments: GetArguments, caller: Caller, services: Services) -> Reply:
-    memory = manage.get(caller.namespace, arguments.id, memories=services.memories)
-    return Reply(MemoryRecord.of(memory), text=memory.content, stored=True)
+    counted = caller.may(Scope.WRITE)  # quality ranks everybody's searches: who may only read changes nothing
+    memory = manage.get(caller.namespace, arguments.id, counted=counted, memories=services.memories)
+    return Reply(MemoryRecord.of(memory), text=memory.content)
 
 
 GET_MEMORY = Tool(
@@ -69,10 +71,11 @@ GET_MEMORY = Tool(
     title="Read a memory",
     description=(
         "One memory in full by its id: the text is the content verbatim, the structured result the whole record. "
-        "Reading raises a memory's quality a little. An id that names nothing is an error."
+        "Read with the scope write, it gains a little quality. An id that names nothing is an error."
     ),
     arguments=GetArguments,
     result=MemoryRecord,
+    gives_stored=True,
     run=_get_memory,
     read_only=True,
     idempotent=True,
@@ -172,6 +175,7 @@ LIST_MEMORIES = Tool(
     ),
     arguments=ListArguments,
     result=Listing,
+    gives_stored=True,
     run=_list_memories,
     read_only=True,
     idempotent=True,

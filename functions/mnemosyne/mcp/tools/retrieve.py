@@ -1,0 +1,91 @@
+"""`retrieve_memories`: recall the memories that answer a question, as text to read."""
+
+import re
+from typing import Annotated
+
+from pydantic import Field
+
+from mnemosyne.domain.parsing import Integer, Text
+from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
+from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown, window
+from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, FoundMemory, said_of_cutting, shown
+from mnemosyne.ports import Services
+from mnemosyne.service import search
+
+# Whatever else a reader may take for the beginning of a line.
+_LIKE_A_SEPARATOR = re.compile(r"(?:(?<=[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])|^)[^\S\n]*-{3}[^\S\n]*\[")
+
+
+class Recalled(Result):
+    """The memories recalled, best first."""
+
+    memories: list[FoundMemory]
+    total: int
+    query: str
+    window: WindowShown | None = None
+    degraded: str | None = None
+    truncated: str | None = None
+
+
+class RetrieveArguments(FilterArguments):
+    """What to recall, and within what."""
+
+    query: Annotated[
+        Text,
+        Field(min_length=1, max_length=QUERY_LENGTH, description="What to recall, in plain words; a question will do."),
+    ]
+    limit: Limit = 5
+    days_back: Annotated[Integer | None, Field(ge=1, le=36_500, description="Only the last so many days.")] = None
+
+
+def _unmistakable(content: str) -> str:
+    """The content, in which no line can be taken for the one above a memory: such lines begin with a backslash."""
+    return _LIKE_A_SEPARATOR.sub(r"\\\g<0>", content)
+
+
+def _retrieve_memories(arguments: RetrieveArguments, caller: Caller, services: Services) -> Reply:
+    span = window(arguments.after, arguments.before, arguments.time_expr, services.clock(), "UTC", arguments.days_back)
+    if not arguments.query.strip():
+        raise InvalidRequest("query must contain at least one character that is not white space")
+    filters = Filters(
+        after=span.after if span else None, before=span.before if span else None, tags=tuple(arguments.tags or ())
+    )
+    query = SearchQuery(
+        query=arguments.query.strip(),
+        mode=SearchMode.HYBRID,
+        filters=filters,
+        limit=arguments.limit,
+        characters=RESPONSE_CHARACTERS,
+    )
+    found = search.search(caller.namespace, query, memories=services.memories, embedder=services.embedder)
+    memories = [shown(hit) for hit in found.ranking.hits]
+    text = "".join(f"--- [{m.id}] [{m.timestamp.date()}] ---\n{_unmistakable(m.content)}\n" for m in memories)
+    result = Recalled(
+        memories=memories,
+        total=len(memories),
+        query=arguments.query,
+        window=WindowShown.of(span, "UTC") if span else None,
+        degraded=found.degraded,
+        truncated=said_of_cutting(memories, RESPONSE_CHARACTERS),
+    )
+    text += "".join(f"({said})\n" for said in (found.degraded, result.truncated) if said)
+    return Reply(result, text=text or "No memories found.")
+
+
+RETRIEVE_MEMORIES = Tool(
+    name="retrieve_memories",
+    title="Recall, as text",
+    description=(
+        "Recall the memories that answer a question, by meaning and words together, as plain text to read: each under "
+        "a line `--- [<id>] [<YYYY-MM-DD>] ---`, best first (lines that look like one begin with a "
+        "backslash). Dates are UTC. Use memory_search for exact strings, time zones or scores."
+    ),
+    arguments=RetrieveArguments,
+    result=Recalled,
+    gives_stored=True,
+    run=_retrieve_memories,
+    read_only=True,
+    idempotent=True,
+)
