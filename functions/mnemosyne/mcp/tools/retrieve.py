@@ -78,7 +78,7 @@ RETRIEVE_MEMORIES = Tool(
     name="retrieve_memories",
     title="Recall, as text",
     description=(
-        "Recall the memories that answer a question, by meaning and words together, as plain text to read: each under "
+        "Recall what answers a question, by meaning and words together, as plain text to read: each memory under "
         "a line `--- [<id>] [<YYYY-MM-DD>] ---`, best first (lines that look like one begin with a "
         "backslash). Dates are UTC. Use memory_search for exact strings, time zones or scores."
     ),
