@@ -4,7 +4,7 @@ BIN := .venv/bin
 ARGS ?=
 PYTEST_ARGS ?=
 
-.PHONY: install dev test lint format bench lock schema docs clean deploy destroy key require-project
+.PHONY: install dev test lint licences format bench lock schema docs clean deploy destroy key require-project
 
 install: .venv/installed
 
@@ -34,6 +34,11 @@ lint: install
 	@command -v terraform >/dev/null && terraform fmt -check -recursive terraform || echo "NOT LINTED: terraform is not installed, so its files' form is not checked"
 	$(MAKE) -s .venv-checkov/installed
 	.venv-checkov/bin/checkov --directory terraform --framework terraform --skip-download --compact --quiet
+	$(MAKE) -s licences
+
+# THIRD_PARTY_NOTICES.md lists every package that is used, under an allowed licence.
+licences: install
+	$(BIN)/python -m infra.supply_chain.notices
 
 format: install
 	$(BIN)/ruff check --fix .
