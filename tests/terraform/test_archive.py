@@ -12,7 +12,7 @@ import shutil
 import subprocess
 import tempfile
 import zipfile
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -20,6 +20,7 @@ import httpx
 import pytest
 
 from infra.local.functions import free_port
+from infra.supply_chain.pins import DEPLOYED
 from tests.terraform.conftest import ROOT, Plan
 from tests.terraform.workspace import MODULE
 from tests.waiting import wait_until
@@ -107,6 +108,31 @@ def test_each_of_its_requirements_has_hashes(plan: Plan) -> None:
     entries = re.split(r"\n(?=\S)", requirements.strip())
     assert len(entries) > 50
     assert [entry for entry in entries if "--hash=sha256:" not in entry] == []
+
+
+def test_what_is_deployed_is_what_the_repository_pins(plan: Plan) -> None:
+    assert zipfile.ZipFile(plan.archive).read("requirements.txt") == DEPLOYED.read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (lambda entry: re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", entry), "DO NOT MATCH THE HASHES"),
+        (lambda entry: f"{entry}\nasn1crypto==1.5.1\n", "Hashes are required in --require-hashes mode"),
+    ],
+    ids=["another hash", "one without"],
+)
+def test_the_runtime_installs_nothing_but_what_the_hashes_say(
+    built: Built, tmp_path: Path, changed: Callable[[str], str], said: str
+) -> None:
+    """One hash among the requirements puts pip into that mode, without an option of the buildpack's."""
+    text = (built.source / "requirements.txt").read_text()
+    entry = next(one for one in re.split(r"\n(?=\S)", text) if one.startswith("uuid6=="))
+    (tmp_path / "requirements.txt").write_text(changed(entry))
+    file = str(tmp_path / "requirements.txt")
+    refused = built.run("-m", "pip", "install", "--requirement", file, *PIP_OPTIONS)
+    assert refused.returncode != 0
+    assert said in refused.stderr
 
 
 def test_what_is_installed_fits_together(built: Built) -> None:
