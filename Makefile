@@ -3,8 +3,9 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 PYTEST_ARGS ?=
+SBOM ?= sbom.json
 
-.PHONY: install dev test lint licences format bench lock schema docs clean deploy destroy key require-project
+.PHONY: install dev test lint licences sbom format bench lock schema docs clean deploy destroy key require-project
 
 install: .venv/installed
 
@@ -19,6 +20,12 @@ install: .venv/installed
 .venv-checkov/installed: terraform/checkov.lock
 	$(PYTHON) -m venv .venv-checkov
 	.venv-checkov/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement terraform/checkov.lock
+	@touch $@
+
+# By themselves, for what they bring is no business of ours: pip-audit and CycloneDX.
+.venv-supply-chain/installed: infra/supply_chain/tools.lock
+	$(PYTHON) -m venv .venv-supply-chain
+	.venv-supply-chain/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement infra/supply_chain/tools.lock
 	@touch $@
 
 dev: install
@@ -40,6 +47,10 @@ lint: install
 licences: install
 	$(BIN)/python -m infra.supply_chain.notices
 
+# What is deployed, as CycloneDX JSON, with hashes and licences.
+sbom: .venv-supply-chain/installed
+	.venv-supply-chain/bin/python -m infra.supply_chain.sbom $(SBOM)
+
 format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
@@ -53,6 +64,7 @@ lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --extra local --extra dev pyproject.toml --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraint requirements.lock pyproject.toml --output-file functions/requirements.txt
 	echo checkov | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file terraform/checkov.lock
+	printf 'cyclonedx-bom\npip-audit\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file infra/supply_chain/tools.lock
 
 # The sum of the migrations, for reading.
 schema: install
@@ -64,7 +76,7 @@ docs: install
 	$(BIN)/python -m mnemosyne.domain.message_schema > docs/message.v1.schema.json
 
 clean:
-	rm -rf .venv .venv-checkov .mypy_cache .ruff_cache .pytest_cache
+	rm -rf .venv .venv-checkov .venv-supply-chain sbom.json .mypy_cache .ruff_cache .pytest_cache
 
 require-project:
 	@test -n "$(PROJECT)" || { echo "Say which project: make $(firstword $(MAKECMDGOALS)) PROJECT=my-project-id" >&2; exit 1; }
