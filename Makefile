@@ -5,7 +5,7 @@ ARGS ?=
 PYTEST_ARGS ?=
 SBOM ?= sbom.json
 
-.PHONY: install dev test lint licences sbom format bench lock schema docs clean deploy destroy key require-project
+.PHONY: install dev test lint licences audit sbom format bench lock schema docs clean deploy destroy key require-project
 
 install: .venv/installed
 
@@ -41,11 +41,15 @@ lint: install
 	@command -v terraform >/dev/null && terraform fmt -check -recursive terraform || echo "NOT LINTED: terraform is not installed, so its files' form is not checked"
 	$(MAKE) -s .venv-checkov/installed
 	.venv-checkov/bin/checkov --directory terraform --framework terraform --skip-download --compact --quiet
-	$(MAKE) -s licences
+	$(MAKE) -s licences audit
 
 # THIRD_PARTY_NOTICES.md lists every package that is used, under an allowed licence.
 licences: install
 	$(BIN)/python -m infra.supply_chain.notices
+
+# Known vulnerabilities of what is deployed.
+audit: install .venv-supply-chain/installed
+	$(BIN)/python -m infra.supply_chain.audit
 
 # What is deployed, as CycloneDX JSON, with hashes and licences.
 sbom: .venv-supply-chain/installed
