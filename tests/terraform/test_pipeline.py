@@ -1,0 +1,106 @@
+"""The two pipelines in Cloud Build: what is tested under one account is deployed under another."""
+
+import os
+import re
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.terraform.workspace import ROOT
+
+TEST, DEPLOY = ROOT / "cloudbuild.yaml", ROOT / "infra" / "deploy" / "cloudbuild.yaml"
+GIT = ("git", "-c", "user.name=x", "-c", "user.email=x@example.com")
+
+
+def _read(file: Path) -> dict[str, Any]:
+    read: dict[str, Any] = yaml.safe_load(file.read_text())
+    return read
+
+
+def _account(file: Path) -> str:
+    pipeline = _read(file)
+    return re.sub(r"\$\{(_\w+)\}", lambda name: pipeline["substitutions"][name[1]], pipeline["serviceAccount"])
+
+
+def test_tests_and_deploys_run_as_different_accounts() -> None:
+    accounts = "projects/${PROJECT_ID}/serviceAccounts/mnemosyne-%s@${PROJECT_ID}.iam.gserviceaccount.com"
+    assert (_account(TEST), _account(DEPLOY)) == (accounts % "test", accounts % "deploy")
+
+
+def test_the_tests_get_no_secret_and_name_no_bucket() -> None:
+    pipeline = _read(TEST)
+    assert [step["id"] for step in pipeline["steps"]] == ["lint", "test"]
+    assert "availableSecrets" not in pipeline
+    assert not re.search(r"gs://|gcloud storage|secretEnv", TEST.read_text())
+    assert set(re.findall(r"\$\{(\w+)\}", TEST.read_text())) == {"PROJECT_ID", "_TEST_ACCOUNT"}
+
+
+def test_a_test_that_was_not_run_fails_the_tests() -> None:
+    assert '"NOT TESTED"' in TEST.read_text()
+
+
+def test_the_deployment_tries_what_it_applied() -> None:
+    text = DEPLOY.read_text()
+    assert [step["id"] for step in _read(DEPLOY)["steps"]] == ["tested", "configuration", "plan", "apply", "smoke"]
+    names = {"_DEPLOY_ACCOUNT", "_STATE_BUCKET", "_SMOKE_KEY", "_DEPLOYMENT", "_TEST_TRIGGER", "_BUILD"}
+    assert set(re.findall(r"\$\{(\w+)\}", text)) == {"PROJECT_ID", *names}
+    assert text.count("-lock-timeout=10m") == 2
+
+
+def test_no_code_of_the_repository_but_terraform_runs_before_the_apply() -> None:
+    steps = _read(DEPLOY)["steps"]
+    before = steps[: [step["id"] for step in steps].index("apply") + 1]
+    for step in before:
+        assert step["name"].startswith(("gcr.io/google.com/cloudsdktool/google-cloud-cli:", "hashicorp/terraform:"))
+        script = "\n".join(step["args"])
+        assert not re.search(r"\b(make|pytest|pip|python3?)\b|\.venv|\b(tests|infra|functions)/", script)
+
+
+@pytest.mark.parametrize("file", [TEST, DEPLOY], ids=["test", "deploy"])
+def test_every_image_is_named_by_tag_and_digest(file: Path) -> None:
+    images = [step["name"] for step in _read(file)["steps"]]
+    assert [image for image in images if not re.fullmatch(r"[\w./-]+:[\w.-]+@sha256:[0-9a-f]{64}", image)] == []
+
+
+def test_an_image_is_the_same_wherever_it_is_named() -> None:
+    images = {step["name"] for file in (TEST, DEPLOY) for step in _read(file)["steps"]}
+    assert len({image.split(":")[0] for image in images}) == len(images)
+
+
+def _tested(directory: Path, said: str) -> subprocess.CompletedProcess[str]:
+    """Run the deployment's first step in a clone, where gcloud says this of the build of the tests."""
+    programs = directory / "programs"
+    programs.mkdir()
+    (programs / "gcloud").write_text(f'#!/bin/sh\ntest "$1 $2 $3" = "builds describe b-1" && echo "{said}"\n')
+    (programs / "gcloud").chmod(0o755)
+    script = _read(DEPLOY)["steps"][0]["args"][-1].replace("$$", "$")
+    path = f"{programs}{os.pathsep}{os.environ['PATH']}"
+    environment = {"PATH": path, "BUILD": "b-1", "TEST_TRIGGER": "t-1"}
+    command = ["bash", "-euo", "pipefail", "-c", script]
+    return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> tuple[Path, str]:
+    """A repository of one commit, and which it is."""
+    for command in (("init", "-q"), ("commit", "-q", "--allow-empty", "-m", "one")):
+        subprocess.run([*GIT, *command], cwd=tmp_path, check=True)
+    head = subprocess.run([*GIT, "rev-parse", "HEAD"], cwd=tmp_path, capture_output=True, text=True, check=True)
+    return tmp_path, head.stdout.strip()
+
+
+def test_the_commit_that_was_tested_is_deployed(clone: tuple[Path, str]) -> None:
+    directory, head = clone
+    done = _tested(directory, f"SUCCESS,t-1,{head}")
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("said", ["FAILURE,t-1,HEAD", "SUCCESS,t-2,HEAD", f"SUCCESS,t-1,{'0' * 40}", ""])
+def test_what_was_not_tested_is_not_deployed(clone: tuple[Path, str], said: str) -> None:
+    directory, head = clone
+    done = _tested(directory, said.replace("HEAD", head))
+    assert done.returncode == 1
+    assert done.stdout.startswith('Nothing is deployed: build "b-1" says ')
