@@ -4,6 +4,7 @@
     ├── InvalidRequest   the caller can mend it: names the argument, the value, the allowed values
     ├── NotFound         the thing named by id is not in the caller's namespace
     ├── OverQuota        the namespace has no room: says which limit, and when or how there is room again
+    ├── OverBudget       whoever calls asks too often: come back later
     ├── Conflict         the request contradicts the present state
     ├── Unauthorized     who you are or what you may do
     ├── Unavailable      a part we depend on is away; nothing was changed, try again
@@ -29,6 +30,14 @@ class NotFound(MnemosyneError):
 
 class OverQuota(MnemosyneError):
     """Raised when a namespace has used up what it may hold or have embedded; nothing was done."""
+
+
+class OverBudget(MnemosyneError):
+    """Raised when somebody asks too often; `seconds` is when to come back."""
+
+    def __init__(self, message: str, seconds: int) -> None:
+        super().__init__(message)
+        self.seconds = seconds
 
 
 class Conflict(MnemosyneError):

@@ -1,7 +1,7 @@
 """Who calls, and what they may do. Pure."""
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import StrEnum
 from typing import Self
@@ -71,13 +71,25 @@ class Bucket:
         """A bucket nobody has taken from."""
         return cls(per_minute=per_minute, tokens=float(per_minute), at=now)
 
-    def take(self, now: float, count: int = 1) -> tuple[Self, float]:
-        """The bucket afterwards, and how many seconds too early this was: 0 where the tokens were there."""
-        rate = self.per_minute / 60
-        tokens = min(float(self.per_minute), self.tokens + (now - self.at) * rate)
-        if tokens >= count:
-            return type(self)(per_minute=self.per_minute, tokens=tokens - count, at=now), 0.0
-        return type(self)(per_minute=self.per_minute, tokens=tokens, at=now), (count - tokens) / rate
+    def take(self, now: float, cost: float = 1) -> tuple[Self, float]:
+        """The bucket afterwards, and how many seconds too early this was: 0 where the tokens were there.
+
+        What costs more than a full bucket holds needs a full one, and the rest is owed.
+        """
+        filled = self._filled(now)
+        needed = min(cost, float(self.per_minute))
+        if filled.tokens >= needed:
+            return replace(filled, tokens=filled.tokens - cost), 0.0
+        return filled, (needed - filled.tokens) / (self.per_minute / 60)
+
+    def owing(self, now: float, cost: float) -> Self:
+        """The bucket after tokens were taken that may not have been there; nobody owes more than two full ones."""
+        filled = self._filled(now)
+        return replace(filled, tokens=max(-2.0 * self.per_minute, filled.tokens - cost))
+
+    def _filled(self, now: float) -> Self:
+        tokens = self.tokens + (now - self.at) * self.per_minute / 60
+        return replace(self, tokens=min(float(self.per_minute), tokens), at=now)
 
 
 def scopes_of(names: Iterable[str]) -> frozenset[Scope]:

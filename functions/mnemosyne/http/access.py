@@ -4,77 +4,103 @@ Answers as MCP's authorization chapter asks: 401 and 403 with `WWW-Authenticate`
 """
 
 import ipaddress
-import math
-import threading
-import time
 from collections.abc import Mapping
 from typing import Any
+from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
-import mcp_types
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope as AsgiScope
 
-from mnemosyne.domain.principal import LOCAL, Bucket, Principal, Scope
-from mnemosyne.errors import Unauthorized, Unavailable
-from mnemosyne.mcp.tools import required_scope
+from mnemosyne.domain import cost
+from mnemosyne.domain.principal import LOCAL, Principal, Scope
+from mnemosyne.errors import OverBudget, Unauthorized, Unavailable
+from mnemosyne.http.budget import Budgets
+from mnemosyne.http.refusal import refusal
+from mnemosyne.mcp.tools import required_scope, units_of
 from mnemosyne.observability import EventLog
-from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION, Anyone, Authenticator
+from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION, Anyone, Authenticator, key_id
 
 log = EventLog(__name__)
 
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 LOOKUPS = 8
-PRINCIPALS_REMEMBERED = 10_000
+LOOKUPS_OF_ADDRESS = 2
+"""Credentials from one address that are looked at by asking somebody, at a time."""
+REFUSALS_A_MINUTE = 30
+"""Credentials from one address that may turn out wrong; after that only those that are known are looked at."""
 OFFERED = f"{Scope.READ} {Scope.WRITE}"
 
 
 class Access:
-    """Admits principals and holds them to their scopes and rate.
+    """Admits principals and holds them to their scopes and budget.
 
-    Rates are counted by each instance for itself, so that accepting a memory needs no database: a principal gets at
-    most the limit times the number of instances.
+    `proxies` is how many addresses stand behind the caller's in X-Forwarded-For, each added by something of the
+    platform's; None where nothing stands in front, and the peer is the caller.
     """
 
     def __init__(
-        self, authenticator: Authenticator, *, per_minute: int, issuer: str, allowed_hosts: tuple[str, ...]
+        self,
+        authenticator: Authenticator,
+        *,
+        per_minute: int,
+        issuer: str,
+        allowed_hosts: tuple[str, ...],
+        proxies: int | None = None,
     ) -> None:
         self._authenticator = authenticator
-        self._per_minute = per_minute
         self._issuer = issuer
         self._allowed_hosts = allowed_hosts
-        self._buckets: dict[str, Bucket] = {}
-        self._lock = threading.Lock()
+        self._proxies = proxies
+        self.budgets = Budgets(per_minute)
+        self._refused = Budgets(REFUSALS_A_MINUTE)
         self._lookups = anyio.CapacityLimiter(LOOKUPS)
+        self._lookups_of: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
 
     async def admit(self, scope: AsgiScope, headers: Headers) -> Principal | Response:
         """Who calls, or the answer to somebody who is not let in."""
         if isinstance(self._authenticator, Anyone):
-            return LOCAL if _on_loopback(scope) else _refusal(403, "AUTH_MODE=none serves this machine only")
+            return LOCAL if _on_loopback(scope) else refusal(403, "AUTH_MODE=none serves this machine only")
+        address = client_address(scope, headers, self._proxies)
         try:
-            # With Identity-Aware Proxy in front, X-Serverless-Authorization is the proxy's own, and nothing to us.
-            replaced = self._authenticator.only_authorization and SERVERLESS_AUTHORIZATION in headers
-            if len(headers.getlist("authorization")) > 1 or replaced:
-                raise Unauthorized("one credential is needed, as Authorization")
-            return await anyio.to_thread.run_sync(
-                self._authenticator.authenticate, headers.get("authorization"), limiter=self._lookups
-            )
+            return await self._authenticated(headers, address)
         except Unauthorized as exc:
-            log.warning("audit", action="authenticate", outcome="refused", reason=str(exc))
+            self._refused.owe(address, 1)
+            key = key_id(headers.get("authorization"))
+            log.warning("audit", action="authenticate", outcome="refused", reason=str(exc), address=address, key=key)
             error = ', error="invalid_token"' if "authorization" in headers else ""
-            return _refusal(401, str(exc), **{"WWW-Authenticate": self._challenge(scope, headers) + error})
+            return refusal(401, str(exc), headers={"WWW-Authenticate": self._challenge(scope, headers) + error})
+        except OverBudget as exc:
+            log.warning("audit", action="authenticate", outcome="refused", reason="rate", address=address)
+            return refusal(429, str(exc), headers={"Retry-After": str(exc.seconds)})
         except Unavailable as exc:
             log.warning("authentication_unavailable", error=str(exc))
-            return _refusal(503, "who you are cannot be checked at the moment: try again", **{"Retry-After": "5"})
+            return refusal(503, "who you are cannot be checked at the moment: try again", headers={"Retry-After": "5"})
         except Exception:  # the edge: a fault of our own lets nobody in, and is told without its inside
             log.exception("authentication_crashed")
-            return _refusal(503, "who you are cannot be checked: the server's operator finds why in its log")
+            return refusal(503, "who you are cannot be checked: the server's operator finds why in its log")
+
+    async def _authenticated(self, headers: Headers, address: str) -> Principal:
+        # With Identity-Aware Proxy in front, X-Serverless-Authorization is the proxy's own, and nothing to us.
+        replaced = self._authenticator.only_authorization and SERVERLESS_AUTHORIZATION in headers
+        if len(headers.getlist("authorization")) > 1 or replaced:
+            raise Unauthorized("one credential is needed, as Authorization")
+        authorization = headers.get("authorization")
+        if (known := self._authenticator.known(authorization)) is not None:
+            return known
+        if seconds := self._refused.early(address):
+            raise OverBudget(f"too many wrong credentials came from {address}: try again in {seconds} s", seconds)
+        limiter = self._lookups_of.setdefault(address, anyio.CapacityLimiter(LOOKUPS_OF_ADDRESS))
+        async with limiter:
+            return await anyio.to_thread.run_sync(
+                self._authenticator.authenticate, authorization, limiter=self._lookups
+            )
 
     def restrict(self, scope: AsgiScope, headers: Headers, principal: Principal, posted: Any) -> Response | None:
-        """The answer to a principal that may not do this, or not yet; None where it may."""
+        """The answer to a principal that may not do this, or not yet; None where it may, and has paid for it."""
         calls = posted if isinstance(posted, list) else [posted]
         for call in calls:
             wanted = _wanted(call)
@@ -88,8 +114,8 @@ class Access:
                     reason=f"scope {wanted}",
                 )
                 challenge = f'{self._challenge(scope, headers, wanted)}, error="insufficient_scope"'
-                return _refusal(403, f"this needs the scope {wanted}", **{"WWW-Authenticate": challenge})
-        return self.limit(principal, len(calls))
+                return refusal(403, f"this needs the scope {wanted}", headers={"WWW-Authenticate": challenge})
+        return self.spend(principal, cost.REQUEST * (len(calls) - 1) + sum(map(_units, calls)))
 
     def metadata(self, request: Request) -> Response:
         """Which authorization server gives tokens for this resource: RFC 9728."""
@@ -105,21 +131,24 @@ class Access:
             }
         )
 
-    def limit(self, principal: Principal, count: int = 1) -> Response | None:
-        """The answer to a principal that asks too often; None where it does not."""
-        if not self._per_minute or principal is LOCAL:
+    def limits(self, principal: Principal) -> bool:
+        """Whether others could suffer from it: whoever is alone on a machine is not held back."""
+        return principal is not LOCAL and self.budgets.per_minute > 0
+
+    def spend(self, principal: Principal, units: float) -> Response | None:
+        """The answer to a principal whose budget is used up; None where it was not."""
+        if units <= 0 or not self.limits(principal) or not (seconds := self.budgets.take(principal.id, units)):
             return None
-        now = time.monotonic()
-        with self._lock:
-            if len(self._buckets) >= PRINCIPALS_REMEMBERED:
-                self._buckets.clear()
-            bucket = self._buckets.get(principal.id) or Bucket.full(self._per_minute, now)
-            self._buckets[principal.id], early = bucket.take(now, min(count, self._per_minute))
-        if not early:
-            return None
-        log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="rate")
-        message = f"at most {self._per_minute} requests a minute; try again in {math.ceil(early)} s"
-        return _refusal(429, message, **{"Retry-After": str(math.ceil(early))})
+        log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="rate", units=units)
+        limit = self.budgets.per_minute
+        message = f"the budget of {limit} units a minute is used up, this takes {units:.4g}; try again in {seconds} s"
+        return refusal(429, message, headers={"Retry-After": str(seconds)})
+
+    def crowded(self, principal: Principal) -> Response:
+        """The answer to a principal that asks too much at a time."""
+        log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="concurrency")
+        message = f"at most {self.budgets.at_once} requests at a time; try again once one is answered"
+        return refusal(429, message, headers={"Retry-After": "1"})
 
     def _challenge(self, scope: AsgiScope, headers: Headers, wanted: str = OFFERED) -> str:
         challenge = f'Bearer scope="{wanted}"'
@@ -129,8 +158,9 @@ class Access:
 
     def serves(self, host: str) -> bool:
         """Whether that Host header is one of ours."""
-        name = host.rsplit(":", 1)[0]
-        return host in self._allowed_hosts or f"{name}:*" in self._allowed_hosts
+        name, _, port = host.rpartition(":")
+        any_port = port.isascii() and port.isdigit() and f"{name}:*" in self._allowed_hosts
+        return host in self._allowed_hosts or any_port
 
 
 def _wanted(call: Any) -> Scope | None:
@@ -140,6 +170,27 @@ def _wanted(call: Any) -> Scope | None:
     params = call.get("params")
     name = params.get("name") if isinstance(params, Mapping) else None
     return required_scope(name) if isinstance(name, str) else None
+
+
+def _units(call: Any) -> float:
+    """What a call costs beside what every request does."""
+    params = call.get("params") if isinstance(call, Mapping) and call.get("method") == "tools/call" else None
+    if not isinstance(params, Mapping) or not isinstance(params.get("name"), str):
+        return 0.0
+    arguments = params.get("arguments")
+    return units_of(params["name"], arguments if isinstance(arguments, Mapping) else {})
+
+
+def client_address(scope: AsgiScope, headers: Headers, proxies: int | None) -> str:
+    """Where the request comes from: the peer, or what the platform's own front ends say of it.
+
+    Whatever else stands in X-Forwarded-For was written by the caller: https://cloud.google.com/run/docs/troubleshooting
+    and https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header, by which a load balancer adds two.
+    """
+    forwarded = [one.strip() for line in headers.getlist("x-forwarded-for") for one in line.split(",")]
+    if proxies is not None and len(forwarded) > proxies:
+        return forwarded[-1 - proxies][:100]
+    return str((scope.get("client") or ("unknown",))[0])
 
 
 def _on_loopback(scope: AsgiScope) -> bool:
@@ -152,9 +203,5 @@ def _on_loopback(scope: AsgiScope) -> bool:
 
 def _origin(scope: AsgiScope, headers: Mapping[str, str]) -> str:
     """The address that the client sees: TLS ends in front of us."""
-    return f"{headers.get('x-forwarded-proto', scope.get('scheme', 'http')).split(',')[0]}://{headers.get('host', '')}"
-
-
-def _refusal(status: int, message: str, **headers: str) -> Response:
-    error = {"code": mcp_types.INVALID_REQUEST, "message": message}
-    return JSONResponse({"jsonrpc": "2.0", "id": None, "error": error}, status_code=status, headers=headers)
+    proto = headers.get("x-forwarded-proto", "").split(",")[0].strip()
+    return f"{proto if proto in ('http', 'https') else scope.get('scheme', 'http')}://{headers.get('host', '')}"

@@ -11,10 +11,12 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
+from mnemosyne.domain import cost
 from mnemosyne.domain.health import Check
 from mnemosyne.domain.message_schema import message_schema
 from mnemosyne.http.access import METADATA_PATH, Access
-from mnemosyne.http.edge import BODY_BYTES, MCP_PATH, McpEdge
+from mnemosyne.http.body import BODY_BYTES
+from mnemosyne.http.edge import MCP_PATH, McpEdge
 from mnemosyne.http.health import health_routes
 
 SCHEMA_PATH = "/schemas/message.v1.json"
@@ -41,7 +43,7 @@ def build_app(
         admitted = await access.admit(request.scope, request.headers)
         if isinstance(admitted, Response):
             return admitted
-        if (refused := access.limit(admitted)) is not None:
+        if (refused := access.spend(admitted, cost.REQUEST)) is not None:
             return refused
         checks = await anyio.to_thread.run_sync(examine)
         ok = all(check.ok for check in checks)

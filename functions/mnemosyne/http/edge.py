@@ -1,119 +1,139 @@
 """What stands in front of the protocol's server: refuse what it should never see, smooth what clients get wrong."""
 
 import json
+from functools import partial
 from typing import Any
 
 import anyio
+import anyio.to_thread
 import mcp_types
 from mcp_types.version import SUPPORTED_PROTOCOL_VERSIONS
 from starlette.datastructures import Headers, MutableHeaders
-from starlette.responses import JSONResponse, Response
+from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
+from mnemosyne.domain import cost
+from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest
+from mnemosyne.http import body as bodies
 from mnemosyne.http.access import Access
+from mnemosyne.http.batch import Batches
+from mnemosyne.http.body import BODY_BYTES, BODY_SECONDS
+from mnemosyne.http.refusal import refusal
 from mnemosyne.mcp import jsonrpc
 from mnemosyne.mcp.tool import acting
 from mnemosyne.observability import trace
 
 MCP_PATH = "/mcp"
-BODY_BYTES = 4 * 1024 * 1024
-DRAINED_BYTES = 32 * 1024 * 1024
-"""What Cloud Run takes of a request at most."""
-BODY_SECONDS = 30
-"""How long a body may take to arrive: one that drips in keeps a place that others wait for."""
-BATCH_REQUESTS = 50
-_BATCH_REVISIONS = ("2024-11-05", "2025-03-26")
+PARSERS = 2
+"""Threads that parse large bodies: it takes the interpreter, so more would not be faster."""
+HEADER_BYTES = 32 * 1024
+ONCE = ("host", "origin", "content-type", "content-length", "mcp-protocol-version", "mcp-method", "mcp-name")
+"""Headers of which there may be one: a second is somebody's attempt to be read in two ways, or came as a trailer."""
 _DEFAULT_REVISION = "2025-03-26"  # what a request without MCP-Protocol-Version speaks, says the protocol
 
 
 class McpEdge:
-    """Middleware over the MCP app: methods, media type, size and form are settled before the protocol begins."""
+    """Middleware over the MCP app: who calls, method, media type, size and form are settled before the protocol."""
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
         self._access = access
+        self._batches = Batches(app)
+        self._parsers = anyio.CapacityLimiter(PARSERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer the request, or hand it on within its trace."""
         if scope["type"] != "http" or scope["path"].rstrip("/") != MCP_PATH:
             await self._app(scope, receive, send)
             return
-        headers = _cleaned(scope["headers"])
+        arrived = list(scope["headers"])
+        headers = _cleaned(arrived)
         scope = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
         with trace(headers):
-            response = await self._answer(scope, headers, receive, send)
-        if response is not None:
-            await response(scope, receive, send)
+            response = _unreadable(headers)
+            caller = None if response else await self._access.admit(scope, headers)
+            if isinstance(caller, Principal):
+                await self._serve(caller, scope, headers, receive, send)
+                return
+            await bodies.drain(receive)
+        await (caller or response)(scope, receive, send)  # type: ignore[misc]
 
-    async def _answer(self, scope: Scope, headers: Headers, receive: Receive, send: Send) -> Response | None:
+    async def _serve(self, caller: Principal, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
+        """Answer one who was let in, and let him owe what the answer costs."""
+        sent = _Counted(send)
+        with self._access.budgets.held(caller.id) as taken:
+            if taken or not self._access.limits(caller):
+                # Paid before anything is read: what is malformed costs as much.
+                response = self._access.spend(caller, cost.REQUEST) or _refused(scope, headers)
+            else:
+                response = self._access.crowded(caller)
+            if response is not None:
+                await bodies.drain(receive)
+            else:
+                response = await self._answer(caller, scope, headers, receive, sent)
+            if response is not None:
+                await response(scope, receive, sent)
+        if self._access.limits(caller):
+            self._access.budgets.owe(caller.id, sent.bytes // cost.BYTES_OUT)
+
+    async def _answer(
+        self, caller: Principal, scope: Scope, headers: Headers, receive: Receive, send: Send
+    ) -> Response | None:
         """The response where one is made here; None once the protocol's server has sent its own."""
-        refused = _refusal(scope, headers)
-        if refused is not None:
-            await _drain(receive)
-            return refused
-        caller = await self._access.admit(scope, headers)
-        if isinstance(caller, Response):
-            return caller
+        before = len(scope["headers"])
         try:
             with anyio.fail_after(BODY_SECONDS):
-                body = await _read(receive)
+                body = await bodies.read(receive)
         except TimeoutError:
-            return _error(408, f"the body did not arrive within {BODY_SECONDS} s")
+            return refusal(408, f"the body did not arrive within {BODY_SECONDS} s")
         if body is None:
-            return _error(413, f"a request must be at most {BODY_BYTES:,} bytes")
+            return refusal(413, f"a request must be at most {BODY_BYTES:,} bytes")
+        if len(scope["headers"]) != before:
+            return refusal(400, "trailers are not taken: send every header before the body")
+        if (spent := self._access.spend(caller, len(body) // cost.BYTES_IN)) is not None:
+            return spent
         try:
-            posted = jsonrpc.read(body)
+            posted, problem = await self._parsed(body)
         except InvalidRequest as exc:
-            return _error(400, str(exc), code=mcp_types.PARSE_ERROR)
-        if problem := jsonrpc.problem(posted):
-            return _error(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(posted))
+            return refusal(400, str(exc), code=mcp_types.PARSE_ERROR)
+        if problem:
+            return refusal(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(posted))
         if (unsupported := _unsupported(headers, posted)) is not None:
             return unsupported
         if _completed(posted):
             body = json.dumps(posted).encode()
-        if (refused := self._access.restrict(scope, headers, caller, posted)) is not None:
-            return refused
+        if (restricted := self._access.restrict(scope, headers, caller, posted)) is not None:
+            return restricted
         with acting(caller):
             if isinstance(posted, list):
-                return await self._batch(scope, headers, posted)
-            await self._app(scope, _replay(body), send)
+                revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
+                return await self._batches.answer(scope, revision, posted, receive)
+            await self._app(scope, bodies.replay(body), send)
             return None
 
-    async def _batch(self, scope: Scope, headers: Headers, batch: list[Any]) -> Response:
-        """Each request answered in turn, as the revisions that know batches ask."""
-        revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
-        if revision not in _BATCH_REVISIONS:
-            return _error(400, f"revision {revision[:20]} has no batches: send one request per POST")
-        if not 1 <= len(batch) <= BATCH_REQUESTS:
-            return _error(400, f"a batch must have between 1 and {BATCH_REQUESTS} requests, got {len(batch)}")
-        answers = []
-        for one in batch:
-            problem = "must be an object" if isinstance(one, list) else jsonrpc.problem(one)
-            if problem:
-                answers.append(_error_body(f"Invalid request: {problem}", id_=jsonrpc.id_of(one)))
-                continue
-            collected = _Collected()
-            await self._app(scope, _replay(json.dumps(one).encode()), collected)
-            if collected.status in (403, 421):  # a Host or Origin not served: the same for all of them
-                return Response(collected.body, status_code=collected.status)
-            if collected.body:
-                answers.append(json.loads(collected.body))
-        return JSONResponse(answers) if answers else Response(status_code=202)
+    async def _parsed(self, body: bytes) -> tuple[Any, str | None]:
+        """The JSON and what is wrong with it; large ones beside the event loop, which has others to serve."""
+        if len(body) <= bodies.INLINE_BYTES:
+            return _parse(body)
+        return await anyio.to_thread.run_sync(partial(_parse, body), limiter=self._parsers)
 
 
-class _Collected:
-    """An ASGI `send` that keeps status and body."""
+class _Counted:
+    """An ASGI `send` that counts what is sent."""
 
-    def __init__(self) -> None:
-        self.status = 0
-        self.body = b""
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.bytes = 0
 
     async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
-        if message["type"] == "http.response.body":
-            self.body += message.get("body", b"")
+        self.bytes += len(message.get("body", b""))
+        await self._send(message)
+
+
+def _parse(body: bytes) -> tuple[Any, str | None]:
+    posted = jsonrpc.read(body)
+    return posted, jsonrpc.problem(posted)
 
 
 def _cleaned(raw: list[tuple[bytes, bytes]]) -> Headers:
@@ -127,45 +147,30 @@ def _cleaned(raw: list[tuple[bytes, bytes]]) -> Headers:
     return headers
 
 
-def _refusal(scope: Scope, headers: Headers) -> Response | None:
-    if scope["method"] != "POST":
-        message = "this server keeps no sessions and opens no streams: only POST is served here"
-        return _error(405, message, Allow="POST")
-    content_type = headers.get("content-type", "")
-    if content_type.split(";")[0].strip().lower() != "application/json":
-        return _error(415, f"Content-Type must be application/json, got {content_type[:100]!r}")
-    length = headers.get("content-length", "")
-    if length.isascii() and length.isdigit() and int(length[:20]) > BODY_BYTES:
-        return _error(413, f"a request must be at most {BODY_BYTES:,} bytes, got {int(length[:20]):,}")
+def _unreadable(headers: Headers) -> Response | None:
+    """The answer to headers that are too many, or that could be read in two ways."""
+    if (size := sum(len(name) + len(value) for name, value in headers.raw)) > HEADER_BYTES:
+        return refusal(431, f"headers must be at most {HEADER_BYTES:,} bytes together, got {size:,}")
+    if "trailer" in headers:
+        return refusal(400, "trailers are not taken: send every header before the body")
+    for name in ONCE:
+        if len(headers.getlist(name)) > 1:
+            return refusal(400, f"the header {name} must be sent once, got {len(headers.getlist(name))}")
     return None
 
 
-async def _read(receive: Receive) -> bytes | None:
-    """The whole body; None where it is too large."""
-    body = bytearray()
-    while True:
-        message = await receive()
-        if message["type"] != "http.request":
-            return bytes(body)
-        body += message.get("body", b"")
-        more = message.get("more_body", False)
-        if len(body) > BODY_BYTES:
-            if more:
-                await _drain(receive)
-            return None
-        if not more:
-            return bytes(body)
-
-
-async def _drain(receive: Receive) -> None:
-    """Let a client that is still sending finish: many look at an answer only then. Bounded in time and size."""
-    left = DRAINED_BYTES
-    with anyio.move_on_after(BODY_SECONDS):
-        while left > 0:
-            message = await receive()
-            left -= len(message.get("body", b""))
-            if message["type"] != "http.request" or not message.get("more_body", False):
-                return
+def _refused(scope: Scope, headers: Headers) -> Response | None:
+    if scope["method"] != "POST":
+        message = "this server keeps no sessions and opens no streams: only POST is served here"
+        return refusal(405, message, headers={"Allow": "POST"})
+    content_type = headers.get("content-type", "")
+    if content_type.split(";")[0].strip().lower() != "application/json":
+        return refusal(415, f"Content-Type must be application/json, got {content_type[:100]!r}")
+    try:
+        bodies.content_length(headers.get("content-length", ""))
+    except InvalidRequest as exc:
+        return refusal(413, str(exc))
+    return None
 
 
 def _unsupported(headers: Headers, posted: Any) -> Response | None:
@@ -175,7 +180,7 @@ def _unsupported(headers: Headers, posted: Any) -> Response | None:
         return None
     supported = ", ".join(SUPPORTED_PROTOCOL_VERSIONS)
     message = f"Unsupported protocol version: MCP-Protocol-Version must be one of {supported}, got {revision[:40]!r}"
-    return _error(400, message, code=mcp_types.UNSUPPORTED_PROTOCOL_VERSION, id_=jsonrpc.id_of(posted))
+    return refusal(400, message, code=mcp_types.UNSUPPORTED_PROTOCOL_VERSION, id_=jsonrpc.id_of(posted))
 
 
 def _completed(posted: Any) -> bool:
@@ -185,22 +190,3 @@ def _completed(posted: Any) -> bool:
     given = posted.get("params", {})
     posted["params"] = {"capabilities": {}, "clientInfo": {"name": "unknown", "version": "0"}, **given}
     return bool(posted["params"] != given)
-
-
-def _replay(body: bytes) -> Receive:
-    messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
-
-    async def receive() -> Message:
-        return messages.pop() if messages else {"type": "http.disconnect"}
-
-    return receive
-
-
-def _error_body(message: str, code: int = mcp_types.INVALID_REQUEST, id_: str | int | None = None) -> dict[str, Any]:
-    return {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}}
-
-
-def _error(
-    status: int, message: str, *, code: int = mcp_types.INVALID_REQUEST, id_: str | int | None = None, **headers: str
-) -> Response:
-    return JSONResponse(_error_body(message, code, id_), status_code=status, headers=headers)

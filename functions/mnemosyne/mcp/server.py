@@ -4,7 +4,9 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
+from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
@@ -16,7 +18,7 @@ from mcp.shared.exceptions import MCPError
 
 import mnemosyne
 from mnemosyne.domain.parsing import parse
-from mnemosyne.domain.principal import Scope
+from mnemosyne.domain.principal import LOCAL, Scope
 from mnemosyne.errors import Misconfigured, MnemosyneError, SpaceChanged, Unavailable, Uncertain
 from mnemosyne.mcp.tool import Caller, Reply, Tool, current_caller
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
@@ -50,7 +52,7 @@ def build_server(services: Services, *, threads: int, caller: Caller | None = No
     tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
     listings = {tool.name: tool.listing() for tool in TOOLS}
     names = ", ".join(tool.name for tool in TOOLS)
-    database, publishing = anyio.CapacityLimiter(threads), anyio.CapacityLimiter(PUBLISHING_THREADS)
+    database, publishing = _Turns(threads), _Turns(PUBLISHING_THREADS)
 
     async def list_tools(
         context: ServerRequestContext[Any], params: mcp_types.PaginatedRequestParams | None
@@ -70,8 +72,11 @@ def build_server(services: Services, *, threads: int, caller: Caller | None = No
         here = _caller(caller)
         if not here.may(tool.scope):
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {tool.scope}")
-        limiter = database if tool.needs_database else publishing
-        return await anyio.to_thread.run_sync(call, tool, params.arguments or {}, here, services, limiter=limiter)
+        turns = database if tool.needs_database else publishing
+        async with turns.of(here):
+            return await anyio.to_thread.run_sync(
+                call, tool, params.arguments or {}, here, services, limiter=turns.everybody
+            )
 
     return Server(
         "mnemosyne",
@@ -84,6 +89,24 @@ def build_server(services: Services, *, threads: int, caller: Caller | None = No
         get_tool_input_schema=lambda name: tools[name].listing().input_schema if name in tools else None,
         cache_hints={"tools/list": CacheHint(3_600_000, "private")},
     )
+
+
+class _Turns:
+    """So many threads for all callers together, and half of them at most for one; the others of his wait their turn."""
+
+    def __init__(self, threads: int) -> None:
+        self.everybody = anyio.CapacityLimiter(threads)
+        self._share = max(1, threads // 2)
+        self._own: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
+
+    def of(self, caller: Caller) -> AbstractAsyncContextManager[object]:
+        """A turn of that caller's; whoever is alone on a machine takes all."""
+        if caller is LOCAL:
+            return nullcontext()
+        own = self._own.get(caller.id)
+        if own is None:
+            own = self._own[caller.id] = anyio.CapacityLimiter(self._share)
+        return own
 
 
 def call(tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services: Services) -> mcp_types.CallToolResult:

@@ -75,6 +75,8 @@ class Tool(Generic[ArgumentsT]):
     """Tools that only publish must not wait behind those that wait for a database connection."""
     gives_stored: bool = False
     """Whether its answers hold what somebody stored, which must not be taken for ours."""
+    units: Callable[[Mapping[str, Any]], float] = lambda arguments: 0.0
+    """What a call costs beside what every request does; of arguments as they came, whatever they are."""
     deprecated: str | None = None
     """What to call instead, where this is an old name."""
 

@@ -2,6 +2,7 @@
 
 import hashlib
 import hmac
+import re
 import secrets
 import string
 import threading
@@ -9,7 +10,7 @@ import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import datetime
-from typing import Any, Protocol
+from typing import Any, Protocol, TypeGuard
 
 from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, scopes_of
 from mnemosyne.errors import Misconfigured, Unauthorized, Unavailable
@@ -23,6 +24,8 @@ SERVERLESS_AUTHORIZATION = "x-serverless-authorization"
 https://cloud.google.com/run/docs/authenticating/service-to-service."""
 PREFIX = "mnk"
 ID_LENGTH = 12
+NAME_LENGTH = 200
+"""Characters of a namespace or subject, at most."""
 SECRET_LENGTH = 43  # letters and digits: 256 bits
 FRESH_SECONDS = 30.0
 """How long a key is believed without asking again: a revocation bites within it."""
@@ -33,6 +36,7 @@ PAUSE_SECONDS = 5.0
 KEYS_REMEMBERED = 10_000
 SUBJECT_NAMESPACE = "user:"
 _ALPHABET = string.ascii_letters + string.digits
+_KEY_ID = re.compile(rf"[0-9A-Za-z]{{{ID_LENGTH}}}")
 _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 
 
@@ -46,6 +50,12 @@ class Authenticator(Protocol):
     def authenticate(self, authorization: str | None) -> Principal:
         """Whose credential that is; raises Unauthorized, or Unavailable where nobody can tell at the moment."""
 
+    def known(self, authorization: str | None) -> Principal | None:
+        """Whose credential that is, where it can be told at once, asking nobody; None where it cannot.
+
+        Raises Unauthorized where there is none.
+        """
+
 
 class Anyone:
     """`AUTH_MODE=none`: whoever reaches this machine's loopback."""
@@ -54,6 +64,10 @@ class Anyone:
 
     def authenticate(self, authorization: str | None) -> Principal:
         """The local principal, whatever is presented."""
+        return LOCAL
+
+    def known(self, authorization: str | None) -> Principal | None:
+        """The same."""
         return LOCAL
 
 
@@ -82,8 +96,19 @@ class ApiKeys:
 
     def authenticate(self, authorization: str | None) -> Principal:
         """The key's principal; raises Unauthorized, or Unavailable where the key is new and the database away."""
-        prefix, key_id, secret = _parts(bearer(authorization))
-        key = self._look_up(key_id) if prefix == PREFIX and len(key_id) == ID_LENGTH else None
+        prefix, identifier, secret = _parts(bearer(authorization))
+        sound = prefix == PREFIX and _KEY_ID.fullmatch(identifier)
+        return self._judged(self._look_up(identifier) if sound else None, secret)
+
+    def known(self, authorization: str | None) -> Principal | None:
+        """The principal of a key that was looked up within the last half minute; None of others."""
+        prefix, identifier, secret = _parts(bearer(authorization))
+        found = self._known.get(identifier)
+        if prefix != PREFIX or found is None or time.monotonic() >= found.asked_at + FRESH_SECONDS:
+            return None
+        return self._judged(found.key, secret)
+
+    def _judged(self, key: ApiKey | None, secret: str) -> Principal:
         # Compared in any case, and in constant time: how long it takes tells nothing.
         same = hmac.compare_digest(hash_secret(secret), key.secret_hash if key else _NO_HASH)
         if key is None or not same or not key.valid(self._clock()):
@@ -96,8 +121,10 @@ class ApiKeys:
         if known is not None and now < known.asked_at + FRESH_SECONDS:
             return known.key
         believed = known is not None and known.key is not None and now < known.asked_at + OUTAGE_SECONDS
-        if known is not None and believed and now < self._away_until:
-            return known.key  # asked a moment ago, in vain: everybody would wait for a database that is away
+        if now < self._away_until:  # asked a moment ago, in vain: everybody would wait for a database that is away
+            if known is not None and believed:
+                return known.key
+            raise Unavailable("the database is away")
         try:
             found = self._find(key_id)
         except (Unavailable, Misconfigured) as exc:
@@ -130,19 +157,27 @@ class Oidc:
     def authenticate(self, authorization: str | None) -> Principal:
         """The token's principal; raises Unauthorized, or Unavailable where the issuer's keys cannot be had."""
         claims = self._verifier.verify(bearer(authorization))
+        subject = claims["sub"]
+        if not _usable(subject):
+            raise Unauthorized("the token's subject cannot be used: it must be 1 to 200 printable characters")
         return Principal(
-            id=f"oidc:{claims['sub']}",
+            id=f"oidc:{subject}",
             namespace=self._namespace(claims),
             scopes=scopes_of(_scope_names(claims)),
         )
+
+    def known(self, authorization: str | None) -> Principal | None:
+        """None: each token is verified."""
+        bearer(authorization)
+        return None
 
     def _namespace(self, claims: Mapping[str, Any]) -> str:
         claimed = claims.get(self._claim)
         if claimed is None:
             return f"{SUBJECT_NAMESPACE}{claims['sub']}"
-        sound = isinstance(claimed, str) and claimed and not claimed.startswith(SUBJECT_NAMESPACE)
+        sound = _usable(claimed) and not claimed.startswith(SUBJECT_NAMESPACE)
         if not sound or (self._claim == "email" and claims.get("email_verified") is not True):
-            raise Unauthorized("the token's namespace cannot be used")
+            raise Unauthorized("the token's namespace cannot be used: it must be 1 to 200 printable characters")
         return str(claimed)
 
 
@@ -163,9 +198,14 @@ class CloudRunIam:
         """The identity's principal; raises Unauthorized."""
         claims = self._read_claims(bearer(authorization))
         email = claims.get("email")
-        if not isinstance(email, str) or not email or claims.get("email_verified") is not True:
+        if not _usable(email) or claims.get("email_verified") is not True:
             raise Unauthorized("the identity token names no verified e-mail")
         return Principal(id=f"iam:{email}", namespace=email, scopes=frozenset({Scope.READ, Scope.WRITE}))
+
+    def known(self, authorization: str | None) -> Principal | None:
+        """None: each token is read."""
+        bearer(authorization)
+        return None
 
 
 class PushIdentity:
@@ -180,6 +220,17 @@ class PushIdentity:
         claims = self._verifier.verify(bearer(authorization))
         if claims.get("email") != self._email or claims.get("email_verified") is not True:
             raise Unauthorized("the push is not our subscription's")
+
+
+def key_id(authorization: str | None) -> str | None:
+    """The id of the API key in an Authorization header, for a log; None where there is none."""
+    token = (authorization or "").partition(" ")[2].strip()
+    prefix, identifier, _ = _parts(token)
+    return identifier if prefix == PREFIX and _KEY_ID.fullmatch(identifier) else None
+
+
+def _usable(name: object) -> TypeGuard[str]:
+    return isinstance(name, str) and 1 <= len(name) <= NAME_LENGTH and name.isprintable() and not name.isspace()
 
 
 def bearer(authorization: str | None) -> str:

@@ -217,4 +217,4 @@ def test_json_nested_too_deeply_is_refused_under_its_id(client: TestClient) -> N
     response = _post(client, {"jsonrpc": "2.0", "id": 7, "method": "tools/list", "params": params})
     assert response.status_code == 400
     assert response.json()["id"] == 7
-    assert "nested at most 100 levels deep" in response.text
+    assert "nested at most 30 levels deep" in response.text

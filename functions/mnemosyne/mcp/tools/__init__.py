@@ -1,5 +1,6 @@
 """Every tool: those agents see, in their order, and those that only old clients still call."""
 
+from collections.abc import Mapping
 from typing import Any
 
 from mnemosyne.domain.principal import Scope
@@ -25,12 +26,19 @@ TOOLS: tuple[Tool[Any], ...] = (
     MEMORY_STATS,
 )
 
-_SCOPES = {tool.name: tool.scope for tool in (*TOOLS, *DEPRECATED_TOOLS)}
+_BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
 
 
 def required_scope(name: str) -> Scope | None:
     """What a caller of that tool must hold; None where there is no such tool."""
-    return _SCOPES.get(name)
+    tool = _BY_NAME.get(name)
+    return tool.scope if tool else None
 
 
-__all__ = ["DEPRECATED_TOOLS", "TOOLS", "required_scope"]
+def units_of(name: str, arguments: Mapping[str, Any]) -> float:
+    """What a call of that tool costs beside what every request does; see `domain.cost`."""
+    tool = _BY_NAME.get(name)
+    return tool.units(arguments) if tool else 0.0
+
+
+__all__ = ["DEPRECATED_TOOLS", "TOOLS", "required_scope", "units_of"]

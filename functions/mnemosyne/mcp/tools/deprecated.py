@@ -5,6 +5,7 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
+from mnemosyne.domain import cost
 from mnemosyne.domain.parsing import Filled, Input, Integer, Text
 from mnemosyne.domain.search import SearchMode
 from mnemosyne.domain.time_window import split_question
@@ -105,6 +106,7 @@ def _deprecated(
         arguments=arguments,
         result=Found,
         gives_stored=True,
+        units=lambda arguments: max(cost.SEARCH.values()) if name == "exact_match_retrieve" else cost.SEARCH["hybrid"],
         run=run,
         read_only=True,
         idempotent=True,

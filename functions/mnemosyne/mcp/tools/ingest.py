@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pydantic import Field, model_validator
 
+from mnemosyne.domain import cost
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import Id, Input
@@ -48,6 +49,7 @@ INGEST_MEMORY = Tool(
     ),
     arguments=MemoryInput,
     result=Queued,
+    units=lambda arguments: cost.of_memories([arguments]),
     run=_ingest_memory,
     idempotent=True,
     needs_database=False,
@@ -86,6 +88,7 @@ INGEST_MEMORIES = Tool(
     ),
     arguments=BatchInput,
     result=BatchQueued,
+    units=lambda arguments: cost.of_memories(arguments.get("memories")),
     run=_ingest_memories,
     idempotent=True,
     needs_database=False,

@@ -7,6 +7,7 @@ from uuid import UUID
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from mnemosyne.domain import cost
 from mnemosyne.domain.chronicle import one_line, unite_tags
 from mnemosyne.domain.memory import MemoryChange
 from mnemosyne.domain.parsing import Id, Input, Integer, JsonObject, Tags, Text, Title, uuid
@@ -119,8 +120,8 @@ UPDATE_MEMORY = Tool(
     title="Change a memory's labels",
     description=(
         "Change title, tags or metadata, or say that a newer memory supersedes this one: searches then leave it out. "
-        "The content never changes: to correct it, ingest the corrected memory, take its memory_id from "
-        "ingest_status, and set superseded_by here to it."
+        "The content never changes: to correct it, ingest the corrected memory, and set superseded_by to its memory_id "
+        "from ingest_status."
     ),
     arguments=UpdateArguments,
     result=Updated,
@@ -208,13 +209,14 @@ MEMORY_STATS = Tool(
     title="The memory in figures",
     description=(
         "How many memories there are, the 20 commonest tags, the oldest and newest, how many requests wait for another "
-        "attempt (pending; not those never tried) or were given up (dead_lettered), how many messages are kept for the "
-        "operator (dead_letters), the embedding model, the space taken, and the quota: what there is and may be at "
-        "most (null: any number), with the texts embedded since midnight UTC."
+        "attempt (pending; not those never tried) or were given up (dead_lettered), how many messages are kept "
+        "(dead_letters), the embedding model, the space taken, and the quota: what there is and may be at "
+        "most (null: any number), texts since midnight UTC."
     ),
     arguments=StatsArguments,
     result=StatsShown,
     gives_stored=True,
+    units=lambda arguments: cost.COUNTING,
     run=_memory_stats,
     read_only=True,
     idempotent=True,

@@ -5,6 +5,7 @@ from typing import Annotated
 
 from pydantic import Field
 
+from mnemosyne.domain import cost
 from mnemosyne.domain.parsing import Integer, Text
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.errors import InvalidRequest
@@ -85,6 +86,7 @@ RETRIEVE_MEMORIES = Tool(
     arguments=RetrieveArguments,
     result=Recalled,
     gives_stored=True,
+    units=lambda arguments: cost.SEARCH["hybrid"],
     run=_retrieve_memories,
     read_only=True,
     idempotent=True,

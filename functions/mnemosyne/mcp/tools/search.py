@@ -8,6 +8,7 @@ from uuid import UUID
 
 from pydantic import Field
 
+from mnemosyne.domain import cost
 from mnemosyne.domain.parsing import Integer, Text
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Filters, Hit, SearchMode, SearchQuery, TagMatch
 from mnemosyne.domain.time_window import TimeWindow, zone
@@ -239,6 +240,7 @@ MEMORY_SEARCH = Tool(
     arguments=SearchArguments,
     result=Found,
     gives_stored=True,
+    units=cost.of_search,
     run=_memory_search,
     read_only=True,
     idempotent=True,

@@ -1,0 +1,24 @@
+"""How a request is refused: a status, and the reason as a JSON-RPC error."""
+
+from collections.abc import Mapping
+from typing import Any
+
+import mcp_types
+from starlette.responses import JSONResponse, Response
+
+
+def refusal(
+    status: int,
+    message: str,
+    *,
+    code: int = mcp_types.INVALID_REQUEST,
+    id_: str | int | None = None,
+    headers: Mapping[str, str] | None = None,
+) -> Response:
+    """The response that says why, under the request's id where that is known."""
+    return JSONResponse(error(message, code, id_), status_code=status, headers=headers)
+
+
+def error(message: str, code: int = mcp_types.INVALID_REQUEST, id_: str | int | None = None) -> dict[str, Any]:
+    """A JSON-RPC error."""
+    return {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}}
