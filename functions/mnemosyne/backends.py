@@ -20,6 +20,8 @@ log = EventLog(__name__)
 
 BuiltT = TypeVar("BuiltT")
 
+STATEMENT_SECONDS = 30
+
 
 class _Once(Generic[BuiltT]):
     """A value built by the first thread that asks; a failed build is tried again by the next."""
@@ -40,9 +42,9 @@ class _Once(Generic[BuiltT]):
 class Backends:
     """The adapters that the settings ask for, as the ports the services see."""
 
-    def __init__(self, settings: Settings) -> None:
+    def __init__(self, settings: Settings, *, statement_seconds: int = STATEMENT_SECONDS) -> None:
         self.settings = settings
-        self._pool = _Once(lambda: _pool(settings))
+        self._pool = _Once(lambda: _pool(settings, statement_seconds))
         self._memories = _Once(lambda: _memories(settings, self._pool()))
         self._queue = _Once(lambda: _queue(settings))
         self._outcome_topic = _Once(lambda: _outcome_topic(settings))
@@ -118,8 +120,10 @@ def _now() -> datetime:
     return datetime.now(UTC)
 
 
-def session_opener(settings: Settings, *, patient: bool = False) -> "Callable[[], Session]":
-    """What opens a session to the database that the settings name.
+def session_opener(
+    settings: Settings, *, patient: bool = False, statement_seconds: int = STATEMENT_SECONDS
+) -> "Callable[[], Session]":
+    """What opens a session to the database that the settings name; a statement may take so long there.
 
     `patient` sessions wait for an answer as long as it takes: migrations build indexes.
     """
@@ -127,7 +131,7 @@ def session_opener(settings: Settings, *, patient: bool = False) -> "Callable[[]
 
     socket_timeout = None if patient else SOCKET_TIMEOUT_SECONDS
     if settings.database_url:
-        return opener(settings.database_url, socket_timeout=socket_timeout)
+        return opener(settings.database_url, socket_timeout=socket_timeout, statement_seconds=statement_seconds)
     from mnemosyne.adapters.cloud_sql import CloudSql
 
     return CloudSql(
@@ -138,13 +142,14 @@ def session_opener(settings: Settings, *, patient: bool = False) -> "Callable[[]
         ip_type=settings.db_ip_type,
         admin_endpoint=settings.sqladmin_endpoint or None,
         socket_timeout=socket_timeout,
+        statement_seconds=statement_seconds,
     )
 
 
-def _pool(settings: Settings) -> "Pool":
+def _pool(settings: Settings, statement_seconds: int) -> "Pool":
     from mnemosyne.adapters.connections import Pool
 
-    return Pool(session_opener(settings), settings.db_pool_size)
+    return Pool(session_opener(settings, statement_seconds=statement_seconds), settings.db_pool_size)
 
 
 def _memories(settings: Settings, pool: "Pool") -> MemoryStore:

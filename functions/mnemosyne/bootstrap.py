@@ -5,7 +5,7 @@ from functools import lru_cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from mnemosyne.backends import Backends, embedding_space, session_opener
+from mnemosyne.backends import STATEMENT_SECONDS, Backends, embedding_space, session_opener
 from mnemosyne.domain.health import Check
 from mnemosyne.errors import Misconfigured, Unavailable
 from mnemosyne.observability import EventLog, configure_logging
@@ -26,6 +26,8 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 STDIO_THREADS = 8
+SEARCH_SECONDS = 5
+"""How long a statement of an agent's may take: one that takes longer is at the others' expense."""
 IMPORT_THREADS = 2
 
 
@@ -77,7 +79,7 @@ def _examine_authentication(parts: Backends, *, database_ok: bool) -> "Iterator[
 
 
 @lru_cache(maxsize=1)
-def backends() -> Backends:
+def backends(statement_seconds: int = STATEMENT_SECONDS) -> Backends:
     """The process's backends, from its environment; raises Misconfigured."""
     settings = Settings.from_environment()
     configure_logging(settings.log_level)
@@ -85,7 +87,7 @@ def backends() -> Backends:
         from mnemosyne.adapters.telemetry import export
 
         export(settings.k_service or "mnemosyne")
-    return Backends(settings)
+    return Backends(settings, statement_seconds=statement_seconds)
 
 
 def _access(parts: Backends) -> "Access":
@@ -97,6 +99,7 @@ def _access(parts: Backends) -> "Access":
         per_minute=settings.rate_limit_per_minute,
         issuer=settings.oidc_issuer,
         allowed_hosts=settings.allowed_hosts,
+        proxies=settings.trusted_proxies,
     )
 
 
@@ -123,6 +126,10 @@ def _authenticator(parts: Backends) -> "Authenticator":
 
 def _push_identity(settings: Settings) -> "Callable[[str | None], None]":
     """What checks that a push is our subscription's; raises Misconfigured where it would have to and cannot."""
+    if settings.push_secret:
+        from mnemosyne.service.authenticate import SharedSecret
+
+        return SharedSecret(settings.push_secret.get_secret_value()).check
     if not settings.push_audience:
         if settings.k_service:
             raise Misconfigured(
@@ -160,7 +167,7 @@ def mcp_app() -> "Hosted":
         from mnemosyne.http.app import build_app
         from mnemosyne.mcp.server import build_server
 
-        parts = backends()
+        parts = backends(SEARCH_SECONDS)
         return build_app(
             build_server(parts, threads=parts.settings.db_pool_size),
             access=_access(parts),
@@ -226,11 +233,13 @@ def migrate_app() -> "Hosted":
 
     def build() -> Any:
         from mnemosyne.adapters.api_keys import ApiKeyKeeper
+        from mnemosyne.adapters.quotas import QuotaKeeper
         from mnemosyne.http.migrate import build_app
 
         settings = backends().settings
-        keys = ApiKeyKeeper(session_opener(settings))
-        return build_app(lambda: [f"{one.version:04} {one.name}" for one in migrate(settings)], keys)
+        opener = session_opener(settings)
+        migrated = lambda: [f"{one.version:04} {one.name}" for one in migrate(settings)]  # noqa: E731
+        return build_app(migrated, ApiKeyKeeper(opener), QuotaKeeper(opener), identify=_push_identity(settings))
 
     return Hosted(build)
 

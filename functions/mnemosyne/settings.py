@@ -13,7 +13,7 @@ from mnemosyne.errors import Misconfigured
 PREFIX = "MNEMOSYNE_"
 FUNCTIONS = ("mcp", "ingest", "dead_letter", "import_object")
 DIMENSIONS = {"offline": 256, "gemini": 768}
-_SECRETS = ("database_url", "db_password")
+_SECRETS = ("database_url", "db_password", "push_secret")
 _INSTANCE = re.compile(r"[a-z0-9.-]+(:[a-z0-9.-]+)?:[a-z0-9-]+:[a-z0-9-]+")
 _TOPIC = re.compile(r"projects/[^/]+/topics/[^/]+|file:///.+")
 _LOOPBACK_HOSTS = "localhost:*,127.0.0.1:*,[::1]:*,localhost,127.0.0.1,[::1]"
@@ -25,7 +25,9 @@ class Settings(BaseModel):
 
     model_config = ConfigDict(frozen=True)
 
-    database_url: str = Field("", description="postgresql://user[:password]@host[:port]/name[?host=/socket/dir]")
+    database_url: str = Field(
+        "", repr=False, description="postgresql://user[:password]@host[:port]/name[?host=/socket/dir]"
+    )
     instance_connection_name: str = Field("", description="Cloud SQL instead of a URL: project:region:instance")
     db_name: str = Field("", description="the database on the Cloud SQL instance")
     db_user: str = Field("", description="who to log in as there; for IAM, the service account's e-mail")
@@ -50,10 +52,16 @@ class Settings(BaseModel):
     oidc_issuer: str = Field("", description="the issuer whose tokens are taken, with AUTH_MODE=oidc")
     oidc_audience: str = Field("", description="the audience they must be for")
     oidc_namespace_claim: str = Field("namespace", description="their claim that names the namespace")
-    rate_limit_per_minute: int = Field(600, ge=0, description="requests a principal may make of one instance; 0: any")
+    rate_limit_per_minute: int = Field(
+        600, ge=0, description="units a principal may spend a minute on one instance, a plain request being one; 0: any"
+    )
     push_issuer: str = Field("https://accounts.google.com", description="who signs the subscription's pushes")
     push_audience: str = Field("", description="the audience of the push subscription's token")
     push_service_account: str = Field("", description="the e-mail of the account the subscription pushes as")
+    push_secret: SecretStr | None = Field(None, description="what each push must show instead, on one machine")
+    trusted_proxies: int | None = Field(
+        None, ge=0, le=10, description="addresses behind the caller's in X-Forwarded-For; on Cloud Run 0 if not set"
+    )
     runtime_users: tuple[str, ...] = Field(
         (), description="comma-separated database users that migrate lets in, as FUNCTION=USER"
     )
@@ -75,6 +83,8 @@ class Settings(BaseModel):
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
         """Read the settings; raises Misconfigured naming every problem at once."""
         given = {name: value for name in cls.model_fields if (value := environment.get(variable(name), "").strip())}
+        if "k_service" in given:
+            given.setdefault("trusted_proxies", "0")
         given.setdefault("embedding_dimension", str(DIMENSIONS.get(given.get("embedder", "offline"), 768)))
         problems = list(_contradictions(given))
         try:

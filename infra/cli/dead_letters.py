@@ -8,6 +8,7 @@ import click
 
 from infra.cli.letters import letters
 from infra.cli.target import DEFAULT_NAMESPACE, target
+from infra.cli.terminal import plain
 from mnemosyne import bootstrap
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.time_window import rfc3339
@@ -38,12 +39,9 @@ def list_(namespace: str, as_json: bool, data_dir: str | None) -> None:
         for letter in letters(system.memories, namespace):
             count += 1
             shown = _shown(letter, namespace)
-            click.echo(
-                json.dumps(shown, ensure_ascii=False)
-                if as_json
-                else f"{letter.message_id}  {letter.dead_lettered_at:%Y-%m-%d %H:%M}  {len(shown['request_ids'])} "
-                f"memories  {letter.cause}"
-            )
+            when, memories = f"{letter.dead_lettered_at:%Y-%m-%d %H:%M}", len(shown["request_ids"])
+            line = plain(f"{letter.message_id}  {when}  {memories} memories  {letter.cause}")
+            click.echo(json.dumps(shown) if as_json else line)
     if not as_json:
         click.echo(f"{count} dead letters.", err=True)
 
@@ -58,7 +56,7 @@ def show(message_id: str, namespace: str, data_dir: str | None) -> None:
         letter = next((one for one in letters(system.memories, namespace) if one.message_id == message_id), None)
     if letter is None:
         raise NotFound(f"no dead letter of namespace {namespace!r} has the message id {message_id}")
-    click.echo(json.dumps(_shown(letter, namespace), ensure_ascii=False, indent=2), err=True)
+    click.echo(json.dumps(_shown(letter, namespace), indent=2), err=True)
     sys.stdout.buffer.write(letter.data)
 
 

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from infra.cli.export_formats import to_jsonl, to_markdown
+from infra.cli.private import private
 from infra.cli.target import DEFAULT_NAMESPACE, target
 from mnemosyne.domain.memory import ExportedMemory
 from mnemosyne.errors import InvalidRequest
@@ -35,13 +36,14 @@ def _export(format_: str, output: Path | None, namespace: str, data_dir: str | N
     count = 0
     with target(data_dir) as system:
         if format_ == "markdown" and output is not None:
-            output.mkdir(parents=True, exist_ok=True)
+            output.mkdir(mode=0o700, parents=True, exist_ok=True)
             for memory in memories(system.memories, namespace):
                 name, text = to_markdown(memory)
-                (output / name).write_text(text, encoding="utf-8", newline="")
+                with private(output / name) as file:
+                    file.write(text)
                 count += 1
         else:
-            stream = output.open("w", encoding="utf-8", newline="") if output else sys.stdout
+            stream = private(output) if output else sys.stdout
             for memory in memories(system.memories, namespace):
                 stream.write(to_jsonl(memory))
                 count += 1

@@ -12,7 +12,9 @@ import click
 
 from infra.cli import destinations, formats, importer
 from infra.cli.journal import Journal
+from infra.cli.private import private
 from infra.cli.target import DEFAULT_NAMESPACE, target
+from infra.cli.terminal import plain
 from mnemosyne.errors import InvalidRequest
 
 RATE_SECONDS = 5.0
@@ -94,7 +96,7 @@ def _report(path: Path, journal: Journal) -> bool:
     """Write the failures beside the source, or take away those of a run before; whether there are any."""
     failures = Path(f"{path.parent / path.name}.failures.jsonl")
     count = 0
-    with failures.open("w", encoding="utf-8") as file:
+    with private(failures) as file:
         for source, error in journal.failures():
             file.write(json.dumps({"source": source, "error": error}, ensure_ascii=False) + "\n")
             count += 1
@@ -104,7 +106,7 @@ def _report(path: Path, journal: Journal) -> bool:
         failures.unlink()
     left_out = journal.totals().left_out
     if left_out:
-        named = ", ".join(f"{name} ({count:,} memories)" for name, count in sorted(left_out.items()))
+        named = ", ".join(f"{plain(name)} ({count:,} memories)" for name, count in sorted(left_out.items()))
         click.echo(f"{path.name}: left out, because memories have no such fields: {named}", err=True)
     return count > 0
 

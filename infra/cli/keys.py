@@ -1,33 +1,33 @@
 """`mnemosyne keys`: make, list and revoke API keys, here or in a deployment."""
 
 import json
-import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from datetime import UTC, datetime, timedelta
+from functools import partial
 from typing import Any
 
 import click
 
+from infra.cli.deployment import Deployment, where
 from infra.cli.target import DEFAULT_NAMESPACE, owner_opener
+from infra.cli.terminal import plain
 from mnemosyne import bootstrap
 from mnemosyne.adapters.api_keys import ApiKeyKeeper
 from mnemosyne.domain.principal import ApiKey, Scope
-from mnemosyne.errors import Unavailable
 from mnemosyne.observability import EventLog, configure_logging
 
 log = EventLog(__name__)
 
-Command = Callable[..., None]
 NAME_LIMIT = 200
 
 
-class _Deployment:
-    """The keys of a deployment, through gcloud and its workflow: of a new key only the hash leaves this machine."""
+class _There:
+    """The keys of a deployment: of a new key only the hash leaves this machine."""
 
-    def __init__(self, project: str, region: str, name: str) -> None:
-        self._command = ["gcloud", "workflows", "run", f"{name}-keys", f"--project={project}", f"--location={region}"]
+    def __init__(self, deployment: Deployment) -> None:
+        self._run = partial(deployment.run, "keys")
 
     def create(self, key: ApiKey) -> None:
         """Keep a new key."""
@@ -50,18 +50,6 @@ class _Deployment:
         """Let a key open nothing any more."""
         self._run(action="revoke", id=key_id)
 
-    def _run(self, **asked: Any) -> dict[str, Any]:
-        command = [*self._command, f"--data={json.dumps(asked)}", "--format=json"]
-        try:
-            done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - gcloud, as asked
-        except (OSError, subprocess.CalledProcessError) as exc:
-            raise Unavailable(f"gcloud could not ask the deployment: {getattr(exc, 'stderr', '') or exc}") from exc
-        execution = json.loads(done.stdout)
-        if execution.get("state") != "SUCCEEDED":
-            raise Unavailable(f"the deployment refused: {execution.get('error', execution)}")
-        answer: dict[str, Any] = json.loads(execution["result"])
-        return answer
-
 
 class _Here:
     """The keys of the database that the environment names, or of a local system."""
@@ -80,25 +68,13 @@ class _Here:
 
 
 @contextmanager
-def _keys(project: str | None, region: str, deployment: str, data_dir: str | None) -> Iterator[_Deployment | _Here]:
+def _keys(project: str | None, region: str, deployment: str, data_dir: str | None) -> Iterator[_There | _Here]:
     configure_logging("INFO", sys.stderr)
     if project is not None:
-        yield _Deployment(project, region, deployment)
+        yield _There(Deployment(project, region, deployment))
         return
     with owner_opener(data_dir) as opener:
         yield _Here(ApiKeyKeeper(opener))
-
-
-def _where(command: Command) -> Command:
-    for option in (
-        click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory."),
-        click.option("--deployment", default="mnemosyne", show_default=True, help="Its name, with --project."),
-        click.option("--region", default="europe-west1", show_default=True, help="Its region, with --project."),
-        click.option("--project", metavar="PROJECT", help="Work on the deployment in this project, through gcloud."),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    ):
-        command = option(command)
-    return command
 
 
 @click.group()
@@ -121,9 +97,9 @@ def _named(context: click.Context, parameter: click.Parameter, value: str) -> st
     "--scope", "scopes", multiple=True, type=click.Choice(list(map(str, Scope))), help="[default: read, write]"
 )
 @click.option("--expires-in", metavar="DAYS", type=click.IntRange(1), help="Days until it expires [default: never].")
-@_where
+@where
 def create(
-    name: str, namespace: str, scopes: tuple[str, ...], expires_in: int | None, as_json: bool, **where: Any
+    name: str, namespace: str, scopes: tuple[str, ...], expires_in: int | None, as_json: bool, **place: Any
 ) -> None:
     """Make a key and show its token, this once."""
     now = datetime.now(UTC)
@@ -134,7 +110,7 @@ def create(
         created_at=now,
         expires_at=now + timedelta(days=expires_in) if expires_in else None,
     )
-    with _keys(**where) as known:
+    with _keys(**place) as known:
         known.create(key)
     log.info("audit", action="key_create", outcome="done", key=key.id, namespace=namespace, scopes=sorted(key.scopes))
     if as_json:
@@ -144,10 +120,10 @@ def create(
 
 
 @keys.command(name="list")
-@_where
-def list_(as_json: bool, **where: Any) -> None:
+@where
+def list_(as_json: bool, **place: Any) -> None:
     """Show all keys; no secret is kept, so none is shown."""
-    with _keys(**where) as known:
+    with _keys(**place) as known:
         listed = known.listed()
     if as_json:
         click.echo(json.dumps(listed))
@@ -157,15 +133,16 @@ def list_(as_json: bool, **where: Any) -> None:
         expires = key["expires_at"]
         state = "revoked" if key["revoked_at"] else "expired" if expires and expires < now else "valid"
         until = f"until {expires[:10]}" if expires else "for ever"
-        click.echo(f"{key['id']}  {state:8}{until:18}{','.join(key['scopes']):12}{key['namespace']:20}{key['name']}")
+        namespace, name = plain(key["namespace"]), plain(key["name"])
+        click.echo(f"{key['id']}  {state:8}{until:18}{','.join(key['scopes']):12}{namespace:20}{name}")
 
 
 @keys.command()
 @click.argument("key_id")
-@_where
-def revoke(key_id: str, as_json: bool, **where: Any) -> None:
+@where
+def revoke(key_id: str, as_json: bool, **place: Any) -> None:
     """Let a key open nothing any more, within half a minute (ten minutes while the database is away)."""
-    with _keys(**where) as known:
+    with _keys(**place) as known:
         known.revoke(key_id)
     log.info("audit", action="key_revoke", outcome="done", key=key_id)
     said = json.dumps({"revoked": key_id}) if as_json else f"Revoked {key_id}: it opens nothing within half a minute."

@@ -15,9 +15,11 @@ from infra.cli.import_ import import_
 from infra.cli.keys import keys
 from infra.cli.migrate import migrate
 from infra.cli.outcomes import outcomes
+from infra.cli.quota import quota
 from infra.cli.redrive import redrive
 from infra.cli.reembed import reembed
 from infra.cli.stdio import stdio
+from infra.cli.terminal import plain
 from mnemosyne.errors import MnemosyneError
 
 
@@ -35,6 +37,7 @@ cli.add_command(import_)
 cli.add_command(keys)
 cli.add_command(migrate)
 cli.add_command(outcomes)
+cli.add_command(quota)
 cli.add_command(redrive)
 cli.add_command(reembed)
 cli.add_command(stdio)
@@ -51,5 +54,5 @@ def main() -> None:
     try:
         cli(prog_name="mnemosyne")
     except MnemosyneError as exc:
-        click.echo(f"mnemosyne: {exc}", err=True)
+        click.echo("\n".join(map(plain, f"mnemosyne: {exc}".splitlines())), err=True)
         sys.exit(1)

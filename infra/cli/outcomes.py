@@ -14,6 +14,7 @@ import click
 
 from infra.cli.durations import duration
 from infra.cli.target import DEFAULT_NAMESPACE, target
+from infra.cli.terminal import plain
 from mnemosyne.backends import Backends
 from mnemosyne.domain.memory import IngestStatus, OutcomePosition
 from mnemosyne.domain.time_window import rfc3339
@@ -64,7 +65,7 @@ def outcomes(
         try:
             for row in rows:
                 counts[row["state"]] += 1
-                click.echo(json.dumps(row, ensure_ascii=False) if as_json else _line(row))
+                click.echo(json.dumps(row) if as_json else plain(_line(row)))
                 if follow:
                     sys.stdout.flush()
         except KeyboardInterrupt:

@@ -8,6 +8,7 @@ import click
 from infra.cli.durations import duration
 from infra.cli.letters import letters
 from infra.cli.target import DEFAULT_NAMESPACE, target
+from infra.cli.terminal import plain
 from mnemosyne import bootstrap
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.errors import InvalidRequest
@@ -52,12 +53,12 @@ def redrive(
                 if not dry_run:
                     bootstrap.redrive(namespace, letter, system, into=into)
             except InvalidRequest as exc:
-                click.echo(str(exc), err=True)
+                click.echo(plain(exc), err=True)
                 continue
             shown.append({"message_id": letter.message_id, "cause": letter.cause})
             if not as_json:
                 when = f"{letter.dead_lettered_at:%Y-%m-%d %H:%M}"
-                click.echo(f"{letter.message_id}  {when}  {count} memories  {letter.cause}")
+                click.echo(plain(f"{letter.message_id}  {when}  {count} memories  {letter.cause}"))
     if as_json:
         click.echo(json.dumps({"redriven": [] if dry_run else shown, "would_redrive": shown if dry_run else []}))
     else:

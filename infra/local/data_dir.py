@@ -24,10 +24,11 @@ class DataDir:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=path):
                 pass
-            (path / "logs").mkdir(exist_ok=True)
+            # Logs name namespaces and ids: for their owner alone, whoever may pass the directory itself.
+            (path / "logs").mkdir(mode=0o700, exist_ok=True)
+            (path / "logs").chmod(0o700)
             for name in ("mcp", "ingest", "dead_letter", "import_object", "delivery", "stdio"):
-                with (path / "logs" / f"{name}.log").open("a"):
-                    pass
+                (path / "logs" / f"{name}.log").touch(mode=0o600)
         except OSError as exc:
             reason = (exc.strerror or str(exc)).lower()
             raise Misconfigured(

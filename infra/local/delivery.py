@@ -39,12 +39,14 @@ class Delivery:
         dead_letter_url: str,
         *,
         turn: fasteners.InterProcessLock,
+        secret: str,
         concurrency: int = CONCURRENCY,
     ) -> None:
         self._queue = queue
         self._url = url
         self._dead_letter_url = dead_letter_url
         self._turn = turn
+        self._headers = {"Authorization": f"Bearer {secret}"}
         self._concurrency = concurrency
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
@@ -72,7 +74,10 @@ class Delivery:
     def _deliver(self) -> None:
         with (
             httpx.Client(
-                trust_env=False, timeout=TIMEOUT_SECONDS, limits=httpx.Limits(max_connections=self._concurrency)
+                trust_env=False,
+                timeout=TIMEOUT_SECONDS,
+                headers=self._headers,
+                limits=httpx.Limits(max_connections=self._concurrency),
             ) as client,
             ThreadPoolExecutor(self._concurrency, thread_name_prefix="push") as pool,
         ):

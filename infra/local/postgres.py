@@ -18,7 +18,8 @@ from urllib.parse import quote
 import platformdirs
 import psutil
 
-from infra.local.data_dir import DataDir
+from infra.local.data_dir import DataDir, is_root
+from infra.local.traversal import let_pass
 from mnemosyne import bootstrap
 from mnemosyne.adapters import migrations
 from mnemosyne.adapters.connections import Session, opener
@@ -33,6 +34,8 @@ VERSION = 16
 OWNER = "postgres"
 DATABASE = "mnemosyne"
 RUNTIME_USER = "mnemosyne"
+SERVER_USER = "pgserver"
+"""Whom the package runs the server as where this is root."""
 # As deployed, each function has a login of its own; commands beside them have one that may do what all of them may.
 _LOGINS: dict[str, LiteralString] = {
     RUNTIME_USER: "CREATE ROLE mnemosyne LOGIN IN ROLE mnemosyne_runtime",
@@ -84,7 +87,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     """Start the server on the directory's cluster, or join the one that runs; raises Misconfigured.
 
     PostgreSQL refuses to run as root; as root the package runs it as a system user `pgserver`, which it
-    creates, and makes the directories above the cluster searchable for it.
+    creates; the directories above the cluster are opened for that user alone.
     """
     # The package takes its lock in the user's runtime directory, or else in one file that the first user
     # of the machine to come along owns: make the runtime directory before the package looks for it.
@@ -98,6 +101,8 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     if not _PLAIN_PATH.fullmatch(str(directory.postgres.resolve())):
         # The package hands the socket's directory to a shell unquoted: keep it where the path has no such signs.
         postgres_server.find_suitable_socket_dir = _socket_directory  # type: ignore[attr-defined,assignment]
+    if is_root():  # the package would open every directory above the cluster to everybody
+        postgres_server.ensure_prefix_permissions = _let_server_pass  # type: ignore[attr-defined]
     try:
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
         with _plain_locale():
@@ -139,7 +144,9 @@ def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
         session.close()
     session = opener(postgres.url(OWNER), socket_timeout=None)()
     try:
-        migrations.migrate(session, bootstrap.migrations(), space=space)
+        applied = migrations.migrate(session, bootstrap.migrations(), space=space)
+        if any(one.name == "quotas" for one in applied):  # one's own machine: nobody else's money or disk
+            session.script("UPDATE quotas SET memories = NULL, bytes = NULL, texts_a_day = NULL")
         _make_logins(session)
     finally:
         session.close()
@@ -159,6 +166,12 @@ def _make_logins(session: Session) -> None:
     for name, statement in _LOGINS.items():
         if name not in there:
             session.script(statement)
+
+
+def _let_server_pass(path: Path) -> None:
+    from pwd import getpwnam
+
+    let_pass(getpwnam(SERVER_USER).pw_uid, path)
 
 
 def _configure(cluster: Path) -> None:

@@ -1,6 +1,7 @@
 """The whole system on one machine: started, watched, and stopped together."""
 
 import os
+import secrets
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -60,6 +61,8 @@ def environment(
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
         "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",
         "MNEMOSYNE_AUTH_MODE": auth_mode,
+        # With the emulator nothing keeps others from publishing, which is as good as pushing.
+        **({} if on_emulator else {"MNEMOSYNE_PUSH_SECRET": secrets.token_urlsafe(32)}),
         **_embedding(directory, postgres.space(database)),
     }
 
@@ -122,7 +125,7 @@ def running(
         ingest, dead_letter = _subscribers(directory, settings, server)
         started = (mcp, ingest, dead_letter)
         _start(started, exits)
-        _deliver(directory, ingest, dead_letter, exits)
+        _deliver(directory, ingest, dead_letter, settings, exits)
         yield Stack(url=f"{mcp.url}/mcp", directory=directory, database=server, functions=started)
 
 
@@ -137,7 +140,7 @@ def storing(directory: DataDir) -> Iterator[Settings]:
             return
         ingest, dead_letter = _subscribers(directory, variables, server)
         _start((ingest, dead_letter), exits)
-        _deliver(directory, ingest, dead_letter, exits)
+        _deliver(directory, ingest, dead_letter, variables, exits)
         stopping = threading.Event()
         system = Stack(url="", directory=directory, database=server, functions=(ingest, dead_letter))
         watching = threading.Thread(target=system.watch, args=(stopping, lambda said: None), daemon=True)
@@ -189,12 +192,24 @@ def _start(processes: tuple[FunctionProcess, ...], exits: ExitStack) -> None:
         function.wait_ready()
 
 
-def _deliver(directory: DataDir, ingest: FunctionProcess, dead_letter: FunctionProcess, exits: ExitStack) -> None:
+def _deliver(
+    directory: DataDir,
+    ingest: FunctionProcess,
+    dead_letter: FunctionProcess,
+    settings: dict[str, str],
+    exits: ExitStack,
+) -> None:
     if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):
         emulator.prepare(emulator_host, ingest.url, dead_letter.url)
         return
     turn = fasteners.InterProcessLock(directory.turn)
-    delivery = Delivery(LocalQueue(directory.queue), ingest.url, dead_letter.url, turn=turn)
+    delivery = Delivery(
+        LocalQueue(directory.queue),
+        ingest.url,
+        dead_letter.url,
+        turn=turn,
+        secret=settings["MNEMOSYNE_PUSH_SECRET"],
+    )
     exits.callback(delivery.stop)
     delivery.start()
 

@@ -80,7 +80,7 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(tmp_path: 
             (8, -32600, "found the lone surrogate U+D800")
         ),
         f'{{"jsonrpc": "2.0", "id": 9, "method": "m", "params": {deep}}}'.encode(): (
-            (9, -32600, "nested at most 100 levels deep")
+            (9, -32600, "nested at most 30 levels deep")
         ),
     }
     with subprocess.Popen(

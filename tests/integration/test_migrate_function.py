@@ -10,6 +10,7 @@ from infra.local import postgres
 from mnemosyne import bootstrap
 from mnemosyne.adapters.api_keys import ApiKeyKeeper
 from mnemosyne.adapters.connections import opener
+from mnemosyne.adapters.quotas import QuotaKeeper
 from mnemosyne.http.migrate import build_app
 from mnemosyne.settings import Settings
 
@@ -38,8 +39,9 @@ def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., st
             **changed,
         }
         settings = Settings.from_environment(environment)
-        keys = ApiKeyKeeper(opener(cluster.url(postgres.OWNER, name)))
-        run = build_app(lambda: [one.name for one in bootstrap.migrate(settings)], keys)
+        owner = opener(cluster.url(postgres.OWNER, name))
+        migrated = lambda: [one.name for one in bootstrap.migrate(settings)]  # noqa: E731
+        run = build_app(migrated, ApiKeyKeeper(owner), QuotaKeeper(owner), identify=lambda authorization: None)
         return TestClient(run), name
 
     return make

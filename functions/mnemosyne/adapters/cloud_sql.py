@@ -12,7 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import pg8000.exceptions
 
-from mnemosyne.adapters.connections import SESSION_OPTIONS, SOCKET_TIMEOUT_SECONDS, Session, not_opened
+from mnemosyne.adapters.connections import (
+    SOCKET_TIMEOUT_SECONDS,
+    STATEMENT_SECONDS,
+    Session,
+    not_opened,
+    session_options,
+)
 from mnemosyne.errors import Misconfigured, MnemosyneError, Unavailable
 from mnemosyne.observability import EventLog
 
@@ -47,6 +53,7 @@ class CloudSql:
         ip_type: str,
         admin_endpoint: str | None,
         socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS,
+        statement_seconds: int = STATEMENT_SECONDS,
     ) -> None:
         self._instance = instance
         self._arguments: dict[str, Any] = {
@@ -55,7 +62,7 @@ class CloudSql:
             "ip_type": ip_type,
             "enable_iam_auth": password is None,
             "application_name": "mnemosyne",
-            "startup_params": {"options": SESSION_OPTIONS},
+            "startup_params": {"options": session_options(statement_seconds)},
         } | ({} if password is None else {"password": password})
         self._admin_endpoint = admin_endpoint
         self._socket_timeout = socket_timeout

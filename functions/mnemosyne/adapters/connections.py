@@ -25,19 +25,18 @@ log = EventLog(__name__)
 
 CONNECT_TIMEOUT_SECONDS = 10.0
 CHECKOUT_TIMEOUT_SECONDS = 10.0
+STATEMENT_SECONDS = 30
 SOCKET_TIMEOUT_SECONDS = 45.0
 """Longer than the server's own statement_timeout: reached only where the server no longer answers at all."""
 MAX_AGE_SECONDS = 30 * 60.0
 TRUSTED_SECONDS = 1.0
 """How long after its last use an idle session is taken without asking the server, which costs a round trip."""
 
-# Settings that cost no round trip because they travel with the connection request. Every search is planned
-# for its own filters: a generic plan scans the table where a filter is optional.
-SESSION_OPTIONS = " ".join(
+# They cost no round trip: they travel with the connection request. Every search is planned for its own filters.
+_SESSION_OPTIONS = " ".join(
     f"-c {option}"
     for option in (
         "timezone=UTC",
-        "statement_timeout=30000",
         "lock_timeout=10000",
         "idle_in_transaction_session_timeout=120000",
         "plan_cache_mode=force_custom_plan",
@@ -47,6 +46,12 @@ SESSION_OPTIONS = " ".join(
     )
 )
 
+
+def session_options(statement_seconds: int) -> str:
+    """The settings of a session in which a statement may take so long."""
+    return f"{_SESSION_OPTIONS} -c statement_timeout={statement_seconds * 1000}"
+
+
 # SQLSTATEs after which the same statement may well succeed: connection, resources, shutdown, lock, deadlock.
 _TRANSIENT = re.compile(r"08...|53...|57P0[1-5]|57014|40001|40P01|55P03|25P0[3-4]")
 
@@ -55,6 +60,7 @@ _WILL_STAY_REFUSED = ("28000", "28P01", "3D000", "42501")
 
 # What a caller is told; PostgreSQL's own words may name files and roles.
 _SAID = {
+    "57014": "the database was given no more time for it: narrow it by time or tags, or ask for less",
     "40": "the database was asked to do two things at once",
     "53": "the database has no room at the moment",
     "55": "the database is busy",
@@ -156,7 +162,7 @@ class Session:
                 raise NotFound("the memory it refers to has just been deleted") from exc
             if not state or _TRANSIENT.fullmatch(state):
                 log.warning("database_fault", state=state, error=str(detail.get("M", exc)))
-                raise Unavailable(_SAID.get(state[:2], "the database is away")) from exc
+                raise Unavailable(_SAID.get(state) or _SAID.get(state[:2], "the database is away")) from exc
             if state.startswith(("22", "54")):  # data exceptions, program limits: it will never fit
                 raise InvalidRequest(f"the database cannot hold it: {detail.get('M', exc)}") from exc
             raise
@@ -169,7 +175,9 @@ class Session:
             raise
 
 
-def opener(url: str, *, socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS) -> Callable[[], Session]:
+def opener(
+    url: str, *, socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS, statement_seconds: int = STATEMENT_SECONDS
+) -> Callable[[], Session]:
     """A function that opens a session to `postgresql://user[:password]@host[:port]/name[?host=/socket/dir]`.
 
     Migrations pass no `socket_timeout`: an index may take its time.
@@ -184,7 +192,7 @@ def opener(url: str, *, socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS) -
         "database": unquote(parts.path.strip("/")),
         "timeout": CONNECT_TIMEOUT_SECONDS,
         "application_name": "mnemosyne",
-        "startup_params": {"options": SESSION_OPTIONS},
+        "startup_params": {"options": session_options(statement_seconds)},
     }
     port = parts.port or 5432
     if directory := query.get("host", [""])[0]:

@@ -6,7 +6,7 @@ import re
 import threading
 import time
 import urllib.request
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import Any
 
@@ -23,7 +23,9 @@ LEEWAY_SECONDS = 30
 TIMEOUT_SECONDS = 5
 KEYS_SECONDS = 3600
 RETRY_SECONDS = 10.0
-"""How often, at most, an unknown key id makes us ask the issuer anew."""
+"""How often, at most, the issuer is asked anew."""
+STALE_SECONDS = 24 * 3600
+"""How long keys are used while the issuer cannot be asked for newer ones."""
 
 
 SIGNATURE_REMOVED = "SIGNATURE_REMOVED_BY_GOOGLE"
@@ -44,8 +46,7 @@ class OidcVerifier:
         self._issuer = issuer
         self._audience = audience
         self._service = service
-        self._asking = threading.Lock()
-        self._asked_anew_at = 0.0
+        self._keys = _IssuerKeys(self._fetch)
 
     def verify(self, token: str) -> Mapping[str, Any]:
         """The token's claims; raises Unauthorized, or Unavailable where the issuer's keys cannot be had."""
@@ -80,10 +81,7 @@ class OidcVerifier:
 
     def check(self) -> int:
         """How many keys the issuer signs with; raises Unavailable where they cannot be had."""
-        try:
-            return len(self._client.get_signing_keys())
-        except _NOT_HAD as exc:
-            raise Unavailable("the identity provider does not answer as it should") from exc
+        return len(self._fetch())
 
     def _audience_of(self, token: str) -> str:
         """The audience that the token must name: ours, or the one it names where that is the service's other address.
@@ -96,21 +94,17 @@ class OidcVerifier:
         return named if self._service and isinstance(named, str) and re.fullmatch(own, named) else self._audience
 
     def _key(self, key_id: object) -> Any:
-        try:
-            keys = self._client.get_signing_keys()
-            if (match := _match(keys, key_id)) is not None:
-                return match
-            with self._asking:
-                if time.monotonic() < self._asked_anew_at + RETRY_SECONDS:
-                    raise Unauthorized("the token is signed with an unknown key")
-                self._asked_anew_at = time.monotonic()
-            match = _match(self._client.get_signing_keys(refresh=True), key_id)
-        except _NOT_HAD as exc:
-            log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
-            raise Unavailable("the identity provider does not answer as it should") from exc
+        match = _match(self._keys.current(), key_id) or _match(self._keys.anew(), key_id)
         if match is None:
             raise Unauthorized("the token is signed with an unknown key")
         return match
+
+    def _fetch(self) -> list[jwt.PyJWK]:
+        try:
+            return self._client.get_signing_keys(refresh=True)
+        except _NOT_HAD as exc:
+            log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
+            raise Unavailable("the identity provider does not answer as it should") from exc
 
     @cached_property
     def _client(self) -> jwt.PyJWKClient:
@@ -125,6 +119,54 @@ class OidcVerifier:
         except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException) as exc:
             log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
             raise Unavailable("the identity provider does not answer as it should") from exc
+
+
+class _IssuerKeys:
+    """The issuer's keys: fetched by one caller at a time, while the others go on with those that are there.
+
+    An issuer that is slow or away holds up nobody whose key is known, and those whose key is not wait for one attempt.
+    """
+
+    def __init__(self, fetch: Callable[[], list[jwt.PyJWK]]) -> None:
+        self._fetch = fetch
+        self._kept: list[jwt.PyJWK] = []
+        self._kept_at = self._failed_at = self._asked_anew_at = float("-inf")
+        self._turn = threading.Lock()
+
+    def current(self) -> list[jwt.PyJWK]:
+        """The keys; raises Unavailable where there are none that may still be used."""
+        now = time.monotonic()
+        usable = now < self._kept_at + STALE_SECONDS
+        pausing = usable and now < self._failed_at + RETRY_SECONDS
+        if now >= self._kept_at + KEYS_SECONDS and not pausing:
+            self._renew(wait=not usable)
+        return self._kept
+
+    def anew(self) -> list[jwt.PyJWK]:
+        """The keys as the issuer has them now, where it was not asked for new ones just before."""
+        now = time.monotonic()
+        if now >= self._asked_anew_at + RETRY_SECONDS:
+            self._asked_anew_at = now
+            self._renew(wait=False)
+        return self._kept
+
+    def _renew(self, *, wait: bool) -> None:
+        begun = time.monotonic()
+        if not self._turn.acquire(blocking=wait):
+            return
+        try:
+            if self._kept_at >= begun:  # while this one waited for its turn
+                return
+            if self._failed_at >= begun:
+                raise Unavailable("the identity provider does not answer as it should")
+            self._kept = self._fetch()
+            self._kept_at = time.monotonic()
+        except Unavailable:
+            self._failed_at = time.monotonic()
+            if wait:
+                raise
+        finally:
+            self._turn.release()
 
 
 def checked_elsewhere(token: str) -> Mapping[str, Any]:

@@ -27,6 +27,8 @@ KEY_LIMIT = 300
 """Characters of a key, at most: an index holds it beside a namespace, in 2,704 bytes."""
 
 _SHOWN = 80
+PROBLEMS = 5
+"""Said of one request: its sender can mend these and ask again, and an answer is no place for thousands."""
 # What UUID() takes beside these, such as underscores and digits of other scripts, nobody means.
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 
@@ -141,15 +143,19 @@ InputT = TypeVar("InputT", bound=BaseModel)
 
 
 def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
-    """The data as a `model`; raises InvalidRequest naming every argument that is wrong, its value and the rule.
+    """The data as a `model`; raises InvalidRequest naming the arguments that are wrong, their values and the rules.
+
+    Of five problems it says each, of more the first five and how many more there are.
 
     `of` names what takes the arguments, for the error about an unknown one.
     """
     try:
         return model.model_validate(data)
     except ValidationError as exc:
-        problems = [_sentence(error, model, of) for error in exc.errors(include_url=False)]
-        message = "; ".join(dict.fromkeys(problems))
+        errors = exc.errors(include_url=False)
+        problems = dict.fromkeys(_sentence(error, model, of) for error in errors[:PROBLEMS])
+        more = [f"and {len(errors) - PROBLEMS:,} more"] if len(errors) > PROBLEMS else []
+        message = "; ".join([*problems, *more])
         raise InvalidRequest(message.encode(errors="replace").decode()) from exc
 
 
@@ -197,7 +203,8 @@ _WANTED = {
 def _path(location: tuple[int | str, ...]) -> str:
     path = ""
     for part in location:
-        path += f"[{part}]" if isinstance(part, int) else f".{part}" if path else part
+        name = part if isinstance(part, int) or len(part) <= _SHOWN else f"{part[:_SHOWN]}…"
+        path += f"[{name}]" if isinstance(name, int) else f".{name}" if path else name
     return path
 
 

@@ -3,6 +3,9 @@
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 
+EVERYBODY = ""
+"""The name under which the limits stand of all who have none of their own."""
+
 
 @dataclass(frozen=True, kw_only=True)
 class Quota:

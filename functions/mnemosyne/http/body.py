@@ -15,8 +15,8 @@ INLINE_BYTES = 64 * 1024
 """Up to so many are parsed on the event loop: a thread would cost more than that takes."""
 
 
-async def read(receive: Receive) -> bytes | None:
-    """The whole body; None where it is too large."""
+async def read(receive: Receive, limit: int = BODY_BYTES) -> bytes | None:
+    """The whole body; None where it is larger than that."""
     body = bytearray()
     while True:
         message = await receive()
@@ -24,7 +24,7 @@ async def read(receive: Receive) -> bytes | None:
             return bytes(body)
         body += message.get("body", b"")
         more = message.get("more_body", False)
-        if len(body) > BODY_BYTES:
+        if len(body) > limit:
             if more:
                 await drain(receive)
             return None

@@ -1,10 +1,11 @@
 """The `migrate` function: brings the schema up to date, and keeps API keys, for those whom IAM lets in.
 
-`POST /` migrates. `POST /keys` creates, lists or revokes a key: of a new one it is told the hash, never the secret, so
-that none passes through here or through the log of whoever calls.
+`POST /` migrates. `POST /quotas` shows and sets quotas. `POST /keys` creates, lists or revokes a key: of a new one it
+is told the hash, never the secret, so that none passes through here or through the log of whoever calls.
 """
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Protocol, Self
 
@@ -19,7 +20,8 @@ from starlette.routing import Route
 
 from mnemosyne.domain.parsing import Input, Instant, Text, parse
 from mnemosyne.domain.principal import ApiKey, Scope
-from mnemosyne.errors import InvalidRequest, MnemosyneError, NotFound
+from mnemosyne.domain.quota import Quota
+from mnemosyne.errors import InvalidRequest, MnemosyneError, NotFound, Unauthorized, Unavailable
 from mnemosyne.http.health import health_routes
 from mnemosyne.observability import EventLog, trace
 
@@ -37,6 +39,16 @@ class KeyStore(Protocol):
 
     def revoke(self, key_id: str) -> ApiKey:
         """The key, which opens nothing any more; raises NotFound."""
+
+
+class QuotaStore(Protocol):
+    """Quotas, as their keeper sees them."""
+
+    def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:
+        """What each namespace, or that one, holds and may hold; everybody's limits under the empty name."""
+
+    def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
+        """Set some limits; None is everybody's."""
 
 
 class KeyRequest(Input):
@@ -61,12 +73,41 @@ class KeyRequest(Input):
         return self
 
 
-def build_app(migrate: Callable[[], Sequence[str]], keys: KeyStore) -> Starlette:
-    """The ASGI app; `migrate` applies what is missing and names it. One thing runs at a time, the others wait."""
+class QuotaRequest(Input):
+    """What to do with which namespace's quota; the empty name is everybody's."""
+
+    action: Literal["list", "set"]
+    namespace: Annotated[Text | None, Field(max_length=200)] = None
+    limits: dict[Literal["memories", "bytes", "texts_a_day"], Annotated[int, Field(ge=0, lt=2**63)] | None] = Field(
+        default_factory=dict
+    )
+
+    @model_validator(mode="after")
+    def _complete(self) -> Self:
+        if self.action == "set" and (self.namespace is None or not self.limits):
+            raise ValueError("setting a quota needs namespace and limits")
+        return self
+
+
+def build_app(
+    migrate: Callable[[], Sequence[str]], keys: KeyStore, quotas: QuotaStore, *, identify: Callable[[str | None], None]
+) -> Starlette:
+    """The ASGI app; `migrate` applies what is missing and names it. One thing runs at a time, the others wait.
+
+    `identify` raises Unauthorized where it is not our own workflow that calls: IAM lets nobody else in, and whoever
+    changes that by mistake must not have opened the keys of every namespace.
+    """
     limiter = anyio.CapacityLimiter(1)
 
     def endpoint(event: str, work: Callable[[bytes], dict[str, Any]]) -> Callable[[Request], Any]:
         async def post(request: Request) -> Response:
+            try:
+                await anyio.to_thread.run_sync(identify, request.headers.get("authorization"))
+            except Unauthorized as exc:
+                log.error("audit", action=event, outcome="refused", reason=str(exc))
+                return JSONResponse({"error": str(exc)}, status_code=401)
+            except Unavailable as exc:
+                return JSONResponse({"error": str(exc)}, status_code=503, headers={"Retry-After": "5"})
             body = await request.body()
             with trace(request.headers):
                 return await anyio.to_thread.run_sync(_answered, event, lambda: work(body), limiter=limiter)
@@ -77,6 +118,7 @@ def build_app(migrate: Callable[[], Sequence[str]], keys: KeyStore) -> Starlette
         routes=[
             *health_routes(),
             Route("/", endpoint("migration_failed", lambda _: _migrated(migrate)), methods=["POST"]),
+            Route("/quotas", endpoint("quota_change_failed", lambda body: _allotted(body, quotas)), methods=["POST"]),
             Route("/keys", endpoint("key_change_failed", lambda body: _managed(body, keys)), methods=["POST"]),
         ]
     )
@@ -103,11 +145,24 @@ def _migrated(migrate: Callable[[], Sequence[str]]) -> dict[str, Any]:
     return {"applied": list(applied)}
 
 
-def _managed(body: bytes, keys: KeyStore) -> dict[str, Any]:
+def _json(body: bytes) -> Any:
     try:
-        asked = parse(KeyRequest, orjson.loads(body), of="the request")
+        return orjson.loads(body)
     except orjson.JSONDecodeError as exc:
         raise InvalidRequest(f"the request must be JSON: {exc}") from exc
+
+
+def _allotted(body: bytes, quotas: QuotaStore) -> dict[str, Any]:
+    asked = parse(QuotaRequest, _json(body), of="the request")
+    log.info("audit", action=f"quota_{asked.action}", outcome="done", namespace=asked.namespace, **asked.limits)
+    if asked.action == "set":
+        quotas.set(asked.namespace or "", asked.limits)
+        return {"namespace": asked.namespace}
+    return {"quotas": [{"namespace": name, **asdict(quota)} for name, quota in quotas.every(asked.namespace)]}
+
+
+def _managed(body: bytes, keys: KeyStore) -> dict[str, Any]:
+    asked = parse(KeyRequest, _json(body), of="the request")
     if asked.action == "list":
         log.info("audit", action="key_list", outcome="done")
         return {"keys": [shown(key) for key in keys.every()]}

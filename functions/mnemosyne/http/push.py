@@ -26,6 +26,7 @@ from mnemosyne.domain.object_import import OBJECT_NOTIFICATION, StoredObject
 from mnemosyne.domain.parsing import parse
 from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest, Misconfigured, Unauthorized, Unavailable
+from mnemosyne.http import body as bodies
 from mnemosyne.http.health import health_routes
 from mnemosyne.observability import EventLog, milliseconds, trace
 from mnemosyne.ports import ImportServices, SubscriberServices
@@ -35,6 +36,9 @@ from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
 log = EventLog(__name__)
 
 RETRY_AFTER_SECONDS = "10"
+MEDIA_TYPES = ("application/json", "application/cloudevents+json")
+PUSH_BYTES = 16 * 1024 * 1024
+"""A message has 10 MB at most, which base64 makes a third longer: https://cloud.google.com/pubsub/quotas."""
 _ENDPOINT = re.compile(r"/(namespaces|objects)/(.*)", re.DOTALL)
 
 
@@ -105,7 +109,8 @@ def build_app(
     async def push(request: Request) -> Response:
         if limiter.statistics().tasks_waiting >= threads:
             return _retry(429, f"{threads} messages are being handled and as many wait")
-        if "origin" in request.headers or "json" not in request.headers.get("content-type", "application/json"):
+        media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
+        if "origin" in request.headers or media_type not in MEDIA_TYPES:
             # Pub/Sub sends JSON and no Origin: this is a web page trying its luck.
             return JSONResponse({"error": "pushes are application/json, without Origin"}, status_code=403)
         try:
@@ -119,7 +124,13 @@ def build_app(
             return JSONResponse({"error": str(exc)}, status_code=401)
         except Unavailable as exc:
             return _retry(503, str(exc))
-        body = await request.body()
+        try:
+            with anyio.fail_after(bodies.BODY_SECONDS):
+                body = await bodies.read(request.receive, PUSH_BYTES)
+        except TimeoutError:
+            return _retry(408, f"the push did not arrive within {bodies.BODY_SECONDS} s")
+        if body is None:
+            return JSONResponse({"error": f"a push has at most {PUSH_BYTES:,} bytes"}, status_code=413)
         return await anyio.to_thread.run_sync(_answer, handle, body, request.url.path, services, limiter=limiter)
 
     app = Starlette(routes=[*health_routes(), Route("/{path:path}", push, methods=["POST"])])

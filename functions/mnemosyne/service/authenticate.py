@@ -233,6 +233,18 @@ def _usable(name: object) -> TypeGuard[str]:
     return isinstance(name, str) and 1 <= len(name) <= NAME_LENGTH and name.isprintable() and not name.isspace()
 
 
+class SharedSecret:
+    """Admits pushes that show the secret which this machine's delivery was started with."""
+
+    def __init__(self, secret: str) -> None:
+        self._hash = hash_secret(secret)
+
+    def check(self, authorization: str | None) -> None:
+        """Raises Unauthorized where the push is anybody else's."""
+        if not hmac.compare_digest(hash_secret(bearer(authorization)), self._hash):
+            raise Unauthorized("the push is not our delivery's")
+
+
 def bearer(authorization: str | None) -> str:
     """The token of an Authorization header; raises Unauthorized where there is none."""
     scheme, _, token = (authorization or "").partition(" ")

@@ -73,7 +73,7 @@ resource "google_workflows_workflow" "migrate" {
               args = {
                 url     = google_cloudfunctions2_function.migrate.service_config[0].uri
                 timeout = 1800
-                auth    = { type = "OIDC" }
+                auth    = { type = "OIDC", audience = local.urls["migrate"] }
               }
               result = "answer"
             }
@@ -99,11 +99,16 @@ resource "google_workflows_workflow" "migrate" {
   depends_on = [google_cloud_run_v2_service_iam_member.migrate, terraform_data.service_agents]
 }
 
-# API keys are made, listed and revoked through this: the function that keeps them is reached from within only.
-resource "google_workflows_workflow" "keys" {
-  name                = "${var.name}-keys"
+# API keys and quotas are managed through these: the function that keeps them is reached from within only.
+resource "google_workflows_workflow" "operator" {
+  for_each = {
+    keys   = "Creates, lists and revokes API keys; of a new one it is told the hash."
+    quotas = "Shows and sets what namespaces may hold."
+  }
+
+  name                = "${var.name}-${each.key}"
   region              = var.region
-  description         = "Creates, lists and revokes API keys; of a new one it is told the hash."
+  description         = each.value
   service_account     = google_service_account.workflow.id
   deletion_protection = false
   labels              = local.labels
@@ -116,9 +121,9 @@ resource "google_workflows_workflow" "keys" {
           call_keys = {
             call = "http.post"
             args = {
-              url  = "${google_cloudfunctions2_function.migrate.service_config[0].uri}/keys"
+              url  = "${google_cloudfunctions2_function.migrate.service_config[0].uri}/${each.key}"
               body = "$${asked}"
-              auth = { type = "OIDC", audience = google_cloudfunctions2_function.migrate.service_config[0].uri }
+              auth = { type = "OIDC", audience = local.urls["migrate"] }
             }
             result = "answer"
           }
@@ -129,6 +134,11 @@ resource "google_workflows_workflow" "keys" {
   })
 
   depends_on = [google_cloud_run_v2_service_iam_member.migrate, terraform_data.service_agents]
+}
+
+moved {
+  from = google_workflows_workflow.keys
+  to   = google_workflows_workflow.operator["keys"]
 }
 
 # Before the functions that serve are touched: where the migration fails, the apply ends here and the versions that

@@ -64,7 +64,7 @@ locals {
 
   # Known before the functions are: Cloud Run serves each at this address too.
   urls = {
-    for name in ["mcp", "ingest", "dead-letter", "import-object"] :
+    for name in ["mcp", "ingest", "dead-letter", "import-object", "migrate"] :
     name => "https://${var.name}-${name}-${data.google_project.this.number}.${var.region}.run.app"
   }
 }

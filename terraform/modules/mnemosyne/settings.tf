@@ -25,8 +25,10 @@ locals {
     MNEMOSYNE_DB_POOL_SIZE          = tostring(var.pool_size.mcp)
     MNEMOSYNE_AUTH_MODE             = var.auth_mode
     MNEMOSYNE_RATE_LIMIT_PER_MINUTE = tostring(var.rate_limit_per_minute)
-    MNEMOSYNE_ALLOWED_HOSTS         = join(",", local.mcp_hosts)
-    MNEMOSYNE_ALLOWED_ORIGINS       = join(",", [for host in local.mcp_hosts : "https://${host}"])
+    # A load balancer adds its own address behind the caller's.
+    MNEMOSYNE_TRUSTED_PROXIES = var.domain == "" ? "0" : "1"
+    MNEMOSYNE_ALLOWED_HOSTS   = join(",", local.mcp_hosts)
+    MNEMOSYNE_ALLOWED_ORIGINS = join(",", [for host in local.mcp_hosts : "https://${host}"])
     }, var.auth_mode != "oidc" ? {} : {
     MNEMOSYNE_OIDC_ISSUER          = var.oidc_issuer
     MNEMOSYNE_OIDC_AUDIENCE        = var.oidc_audience
@@ -55,9 +57,13 @@ locals {
     DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA = "true"
   })
   migrate_settings = merge(local.common, {
-    MNEMOSYNE_DB_IAM_AUTH   = "false"
-    MNEMOSYNE_DB_USER       = google_sql_user.owner.name
-    MNEMOSYNE_DB_POOL_SIZE  = "1"
-    MNEMOSYNE_RUNTIME_USERS = join(",", [for name, user in google_sql_user.functions : "${replace(name, "-", "_")}=${user.name}"])
+    MNEMOSYNE_DB_IAM_AUTH  = "false"
+    MNEMOSYNE_DB_USER      = google_sql_user.owner.name
+    MNEMOSYNE_DB_POOL_SIZE = "1"
+    # Who may migrate and make keys: the workflows, and nobody else.
+    MNEMOSYNE_PUSH_ISSUER          = "https://accounts.google.com"
+    MNEMOSYNE_PUSH_AUDIENCE        = local.urls["migrate"]
+    MNEMOSYNE_PUSH_SERVICE_ACCOUNT = google_service_account.workflow.email
+    MNEMOSYNE_RUNTIME_USERS        = join(",", [for name, user in google_sql_user.functions : "${replace(name, "-", "_")}=${user.name}"])
   })
 }

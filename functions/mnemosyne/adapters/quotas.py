@@ -1,0 +1,66 @@
+"""Quotas in PostgreSQL, as their keeper sees them: the owner of the schema, for every namespace."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from typing import Any, Final
+
+from mnemosyne.adapters.connections import Session
+from mnemosyne.adapters.rows import read_quota
+from mnemosyne.domain.quota import Quota
+
+# Whatever has memories or a row of its own; the row of everybody first.
+_LIST: Final = """
+SELECT namespace, coalesce(sum(u.memories), 0), coalesce(sum(u.bytes), 0),
+    coalesce(sum(u.texts) FILTER (WHERE u.day = CAST(now() AT TIME ZONE 'UTC' AS date)), 0),
+    min(CASE WHEN namespace = '' THEN q.memories ELSE coalesce(q.memories, everybody.memories) END),
+    min(CASE WHEN namespace = '' THEN q.bytes ELSE coalesce(q.bytes, everybody.bytes) END),
+    min(CASE WHEN namespace = '' THEN q.texts_a_day ELSE coalesce(q.texts_a_day, everybody.texts_a_day) END)
+FROM namespace_usage u
+FULL JOIN quotas q USING (namespace)
+LEFT JOIN quotas everybody ON everybody.namespace = ''
+WHERE CAST(:namespace AS text) IS NULL OR namespace = :namespace
+GROUP BY namespace
+ORDER BY namespace
+"""
+_SET: Final = """
+INSERT INTO quotas AS q (namespace, memories, bytes, texts_a_day)
+VALUES (:namespace, CAST(:memories AS bigint), CAST(:bytes AS bigint), CAST(:texts_a_day AS bigint))
+ON CONFLICT (namespace) DO UPDATE SET
+    memories = CASE WHEN CAST(:with_memories AS boolean) THEN EXCLUDED.memories ELSE q.memories END,
+    bytes = CASE WHEN CAST(:with_bytes AS boolean) THEN EXCLUDED.bytes ELSE q.bytes END,
+    texts_a_day = CASE WHEN CAST(:with_texts_a_day AS boolean) THEN EXCLUDED.texts_a_day ELSE q.texts_a_day END
+"""
+ANY_NUMBER: Final = 2**63 - 1
+LIMITS: Final = ("memories", "bytes", "texts_a_day")
+
+
+class QuotaKeeper:
+    """Shows and sets quotas."""
+
+    def __init__(self, open_session: Callable[[], Session]) -> None:
+        self._open = open_session
+
+    def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:
+        """What each namespace holds and may hold, everybody's limits under the empty name; or one namespace's."""
+        with self._session() as session:
+            rows = session.run(_LIST, namespace=namespace)
+        return [(row[0], read_quota([*map(int, row[1:4]), *map(_limit, row[4:])])) for row in rows]
+
+    def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
+        """Set some limits of a namespace; None is everybody's limit, and for EVERYBODY any number."""
+        named = {f"with_{name}": name in limits for name in LIMITS}
+        values = {name: limits.get(name) for name in LIMITS}
+        with self._session() as session:
+            session.run(_SET, namespace=namespace, **values, **named)
+
+    @contextmanager
+    def _session(self) -> Iterator[Session]:
+        session = self._open()
+        try:
+            yield session
+        finally:
+            session.close()
+
+
+def _limit(value: int | None) -> int | None:
+    return None if value is None or value == ANY_NUMBER else int(value)

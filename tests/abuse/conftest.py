@@ -1,0 +1,112 @@
+"""An instance's HTTP surface with real parts behind it, for tenants to abuse."""
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+
+from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.errors import Unauthorized
+from mnemosyne.http.access import Access
+from mnemosyne.http.app import build_app
+from mnemosyne.mcp.server import build_server
+from mnemosyne.service.authenticate import bearer
+from tests.fakes import FakeServices
+
+BOTH = frozenset({Scope.READ, Scope.WRITE})
+CALLERS = {
+    "ada": Principal(id="ada", namespace="ada", scopes=BOTH),
+    "bob": Principal(id="bob", namespace="bob", scopes=BOTH),
+    "reader": Principal(id="reader", namespace="ada", scopes=frozenset({Scope.READ})),
+    "writer": Principal(id="writer", namespace="ada", scopes=frozenset({Scope.WRITE})),
+}
+
+
+@dataclass
+class Credentials:
+    """A token is a caller's name; those asked for are counted."""
+
+    only_authorization: bool = False
+    asked: list[str] = field(default_factory=list)
+
+    def authenticate(self, authorization: str | None) -> Principal:
+        name = bearer(authorization)
+        self.asked.append(name)
+        if name not in CALLERS:
+            raise Unauthorized("no such caller")
+        return CALLERS[name]
+
+    def known(self, authorization: str | None) -> Principal | None:
+        name = bearer(authorization)
+        return CALLERS.get(name)
+
+
+@pytest.fixture
+def _no_network() -> None:
+    """The test client needs a socket pair for its event loop; the server itself opens nothing."""
+
+
+@pytest.fixture
+def services() -> FakeServices:
+    """Everything in memory."""
+    return FakeServices()
+
+
+@pytest.fixture
+def real_services(services: FakeServices, store: PostgresStore) -> FakeServices:
+    """With memories in PostgreSQL."""
+    services.memories = store  # type: ignore[assignment]
+    return services
+
+
+@pytest.fixture
+def app_of() -> Callable[..., Starlette]:
+    """Makes the app of the `mcp` function over some services."""
+
+    def make(services: Any, *, per_minute: int = 600, proxies: int | None = None, credentials: Any = None) -> Starlette:
+        access = Access(
+            credentials or Credentials(), per_minute=per_minute, issuer="", allowed_hosts=("testserver", "localhost:*"),
+            proxies=proxies,
+        )  # fmt: skip
+        return build_app(
+            build_server(services, threads=4),
+            access=access,
+            allowed_hosts=("testserver", "localhost:*"),
+            allowed_origins=(),
+            warm=lambda: None,
+            examine=list,
+        )
+
+    return make
+
+
+@pytest.fixture
+def opened(app_of: Callable[..., Starlette]) -> Iterator[Callable[..., Any]]:
+    """Makes a client of such an app."""
+    from starlette.testclient import TestClient
+
+    clients: list[TestClient] = []
+
+    def make(services: Any, **options: Any) -> TestClient:
+        client = TestClient(app_of(services, **options))
+        client.__enter__()
+        clients.append(client)
+        return client
+
+    yield make
+    for client in clients:
+        client.__exit__(None, None, None)
+
+
+def headers(token: str | None = "ada", **more: str) -> dict[str, str]:
+    """The headers of a call."""
+    credential = {"Authorization": f"Bearer {token}"} if token else {}
+    return {"Content-Type": "application/json", **credential, **more}
+
+
+def tool(name: str, arguments: Any) -> dict[str, Any]:
+    """A tool call."""
+    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}

@@ -1,0 +1,261 @@
+"""Requests made to hold an instance up: none may take the loop, the memory or the place of others."""
+
+import json
+import time
+from typing import Any
+
+import anyio
+import anyio.lowlevel
+import pytest
+
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.http.batch import ANSWER_BYTES
+from mnemosyne.http.edge import HEADER_BYTES, McpEdge
+from mnemosyne.mcp import jsonrpc
+from mnemosyne.service import ingest
+from tests.abuse.conftest import headers, tool
+
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"[" + b"[]," * 1_390_000 + b"[]]",
+        b'[{"":' * 10 + b"[" + b"0," * 2_000_000 + b"0]" + b"}]" * 10,
+        b"[" + b'"",' * 1_390_000 + b'""]',
+        b'{"' + b'a":1,"' * 690_000 + b'":1}',
+    ],
+    ids=["arrays", "numbers", "strings", "members"],
+)
+def test_four_mebibytes_of_small_values_are_refused_before_any_is_built(
+    opened: Any, services: Any, body: bytes
+) -> None:
+    assert len(body) <= 4 * 2**20
+    before = time.thread_time()
+    with pytest.raises(Exception, match="at most 20,000 values"):
+        jsonrpc.read(body)
+    spent = time.thread_time() - before
+    built = time.thread_time()
+    json.loads(body)
+    assert spent < time.thread_time() - built  # less than building them would have taken
+    response = opened(services).post("/mcp", content=body, headers=headers())
+    assert response.status_code == 400
+    assert "at most 20,000 values" in response.text
+
+
+def test_signs_within_strings_are_no_values(opened: Any, services: Any) -> None:
+    prose = 'He said: "yes, [no], {maybe}", \\ and so on, ' * 2_000
+    memories = [{"content": f"{n} {prose}"[:99_000], "timestamp": "2026-05-20T12:00:00Z"} for n in range(30)]
+    response = opened(services, per_minute=0).post(
+        "/mcp", json=tool("ingest_memories", {"memories": memories}), headers=headers()
+    )
+    assert response.json()["result"]["structuredContent"]["status"] == "queued"
+
+
+@pytest.mark.parametrize("depth", [31, 90, 900, 100_000])
+def test_thirty_levels_of_nesting_are_enough(opened: Any, services: Any, depth: int) -> None:
+    body = b'{"jsonrpc":"2.0","id":1,"method":"tools/list","params":{"a":' + b"[" * depth + b"]" * depth + b"}}"
+    response = opened(services).post("/mcp", content=body, headers=headers())
+    assert response.status_code == 400
+    assert "nested" in response.text or "values" in response.text
+
+
+def test_what_is_malformed_costs_as_much_as_what_is_not(opened: Any, services: Any) -> None:
+    client = opened(services, per_minute=3)
+    statuses = [client.post("/mcp", content=b"{", headers=headers()).status_code for _ in range(5)]
+    assert statuses == [400, 400, 400, 429, 429]
+    assert client.post("/mcp", json=LIST, headers=headers("bob")).status_code == 200
+
+
+def test_an_error_names_five_problems_and_how_many_more_there_are(opened: Any, services: Any) -> None:
+    arguments = {f"unknown{n}": n for n in range(15_000)} | {"x" * 100_000: 1}
+    response = opened(services).post("/mcp", json=tool("memory_search", arguments), headers=headers())
+    text = response.json()["result"]["content"][0]["text"]
+    assert "and 14,996 more" in text
+    assert len(response.content) < 10_000
+
+
+def _store(services: Any, namespace: str, *contents: str) -> None:
+    from tests.fakes import request
+
+    message = IngestMessage(namespace, tuple(request(content) for content in contents))
+    ingest.store(message, memories=services.memories, embedder=services.embedder)
+
+
+@pytest.mark.parametrize("name", ["memory_search", "retrieve_memories", "debug_retrieve"])
+def test_an_answer_has_twenty_thousand_characters_of_stored_text_unless_more_is_asked_for(
+    opened: Any, real_services: Any, name: str
+) -> None:
+    _store(real_services, "ada", *(f"a {n} {'b ' * 40_000}" for n in range(10)), "a short one")
+    limit = {"n_results": 20} if name == "debug_retrieve" else {"limit": 20}
+    response = opened(real_services).post("/mcp", json=tool(name, {"query": "a b", **limit}), headers=headers())
+    found = response.json()["result"]["structuredContent"]
+    assert found["total"] == 11
+    assert sum(len(one["content"]) for one in found["memories"]) <= 20_000
+    assert "10 of 11 contents were cut to fit 20000 characters" in found["truncated"]
+    assert "a short one" in [one["content"] for one in found["memories"]]
+
+
+def test_metadata_too_counts_and_comes_whole_or_not_at_all(opened: Any, real_services: Any) -> None:
+    from tests.fakes import request
+
+    large = {"key": "v" * 60_000}
+    message = IngestMessage("ada", (request("tea one", metadata=large), request("tea two", metadata={"k": 1})))
+    ingest.store(message, memories=real_services.memories, embedder=real_services.embedder)
+    asked = tool("memory_search", {"query": "tea", "max_response_chars": 1_000})
+    found = opened(real_services).post("/mcp", json=asked, headers=headers()).json()["result"]["structuredContent"]
+    assert {one["content"]: one["metadata"] for one in found["memories"]} == {"tea one": {}, "tea two": {"k": 1}}
+    assert [one.get("truncated") for one in found["memories"] if one["content"] == "tea one"] == [True]
+
+
+def test_a_batch_is_answered_within_a_bound_and_says_what_it_left_out(opened: Any, real_services: Any) -> None:
+    _store(real_services, "ada", *(f"a {n} {'b ' * 45_000}" for n in range(8)))
+    search = tool("memory_search", {"query": "a", "mode": "exact", "limit": 100, "max_response_chars": 400_000})
+    response = opened(real_services, per_minute=0).post(
+        "/mcp", json=[search] * 30, headers=headers(**{"MCP-Protocol-Version": "2025-03-26"})
+    )
+    answers = response.json()
+    assert len(response.content) < 2 * ANSWER_BYTES
+    assert "result" in answers[0]
+    assert "send it by itself" in answers[-1]["error"]["message"]
+
+
+def test_a_batch_whose_sender_has_left_is_not_worked_to_its_end(app_of: Any, services: Any) -> None:
+    searched: list[str] = []
+    search = services.memories.search
+
+    def slow(*asked: Any, **more: Any) -> Any:
+        searched.append("one")
+        time.sleep(0.02)  # what a search takes
+        return search(*asked, **more)
+
+    services.memories.search = slow
+    body = json.dumps([tool("memory_search", {"query": "tea"})] * 50).encode()
+
+    async def send_and_leave() -> None:
+        app = app_of(services, per_minute=0)
+        sent, left = False, anyio.Event()
+
+        async def receive() -> dict[str, Any]:
+            nonlocal sent
+            if not sent:
+                sent = True
+                return {"type": "http.request", "body": body, "more_body": False}
+            while len(searched) < 3:
+                await anyio.sleep(0.001)
+            left.set()
+            return {"type": "http.disconnect"}
+
+        async def send(message: Any) -> None:
+            raise AssertionError("nobody is there to be answered")
+
+        scope = _scope(headers(**{"MCP-Protocol-Version": "2025-03-26", "Host": "testserver"}))
+        async with app.router.lifespan_context(app):
+            with anyio.fail_after(30):
+                await app(scope, receive, send)
+
+    anyio.run(send_and_leave)
+    assert 3 <= len(searched) < 10
+
+
+def _scope(sent: dict[str, str]) -> dict[str, Any]:
+    return {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
+        "path": "/mcp", "raw_path": b"/mcp", "query_string": b"", "root_path": "",
+        "headers": [(name.lower().encode(), value.encode()) for name, value in sent.items()],
+        "client": ("192.0.2.1", 1234), "server": ("testserver", 80),
+    }  # fmt: skip
+
+
+def test_a_stranger_holds_no_place_while_his_body_drips_in(app_of: Any, services: Any) -> None:
+    reached = False
+
+    async def app_behind(scope: Any, receive: Any, send: Any) -> None:
+        nonlocal reached
+        reached = True
+
+    async def drip() -> list[Any]:
+        app = app_of(services)
+        edge = next(one for one in app.user_middleware if one.cls is McpEdge)
+        answered: list[Any] = []
+
+        async def receive() -> dict[str, Any]:
+            await anyio.sleep(0.1)
+            return {"type": "http.request", "body": b" ", "more_body": True}
+
+        async def send(message: Any) -> None:
+            answered.append(message)
+
+        scope = _scope({"Content-Type": "application/json", "Host": "testserver"})
+        with anyio.fail_after(2):  # what the contract gives a stranger at most
+            await McpEdge(app_behind, **edge.kwargs)(scope, receive, send)
+        return answered
+
+    assert anyio.run(drip)[0]["status"] == 401
+    assert not reached
+
+
+def test_headers_are_bounded(opened: Any, services: Any) -> None:
+    response = opened(services).post("/mcp", json=LIST, headers=headers(**{"X-Long": "x" * HEADER_BYTES}))
+    assert response.status_code == 431
+    assert "at most 32,768 bytes" in response.text
+
+
+def test_trailers_are_not_taken(opened: Any, services: Any) -> None:
+    response = opened(services).post("/mcp", json=LIST, headers=headers(Trailer="Authorization"))
+    assert response.status_code == 400
+    assert "trailers are not taken" in response.text
+
+
+@pytest.mark.parametrize("name", ["Content-Type", "Host", "Origin", "MCP-Protocol-Version"])
+def test_a_header_that_must_be_single_is_refused_twice(opened: Any, services: Any, name: str) -> None:
+    sent = [*headers(Host="testserver").items(), (name, "one"), (name, "two")]
+    response = opened(services).post("/mcp", content=json.dumps(LIST), headers=sent)
+    assert response.status_code == 400
+    assert "must be sent once" in response.text
+
+
+@pytest.mark.parametrize("host", ["localhost:9717@evil.example", "localhost:x", "localhost:80:90", "localhost:"])
+def test_a_host_with_anything_behind_it_but_a_port_is_not_served(opened: Any, services: Any, host: str) -> None:
+    assert opened(services).post("/mcp", json=LIST, headers=headers(Host=host)).status_code == 421
+    assert opened(services).post("/mcp", json=LIST, headers=headers(Host="localhost:9717")).status_code == 200
+
+
+def test_of_one_principal_only_so_many_requests_are_taken_at_a_time(app_of: Any, services: Any) -> None:
+    import httpx
+
+    begun, release = anyio.Event(), anyio.Event()
+    statuses: list[int] = []
+
+    async def call_many() -> int:
+        app = app_of(services)
+        (edge,) = [one for one in app.user_middleware if one.cls is McpEdge]
+        at_once = edge.kwargs["access"].budgets.at_once
+
+        async def slow(scope: Any, receive: Any, send: Any) -> None:
+            begun.set()
+            await release.wait()
+            await send({"type": "http.response.start", "status": 200, "headers": []})
+            await send({"type": "http.response.body", "body": b""})
+
+        transport = httpx.ASGITransport(McpEdge(slow, **edge.kwargs))
+        async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:
+
+            async def post(token: str) -> None:
+                response = await client.post("/mcp", json=LIST, headers=headers(token))
+                statuses.append(response.status_code)
+
+            async with anyio.create_task_group() as group:
+                for _ in range(at_once + 5):
+                    group.start_soon(post, "ada")
+                await begun.wait()
+                while len(statuses) < 5:
+                    await anyio.sleep(0.001)
+                group.start_soon(post, "bob")
+                await anyio.lowlevel.checkpoint()
+                release.set()
+        return int(at_once)
+
+    at_once = anyio.run(call_many)
+    assert sorted(statuses) == [200] * (at_once + 1) + [429] * 5

@@ -1,0 +1,221 @@
+"""One tenant sends the worst of everything; what another of the same instance feels of it, and what the instance takes.
+
+    python tests/abuse/worst_tenant.py [--seconds 20]
+
+Both are on one `mnemosyne dev --auth-mode api_key`. The worst one sends its mix over eight connections, and pauses only
+as long as the server tells it to. Quiet and abused rounds alternate; the figures are the 95th percentiles of the other
+tenant's searches and ingests, abused over quiet, and the most memory that one function held.
+"""
+
+import argparse
+import itertools
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+
+import httpx  # noqa: E402
+import psutil  # noqa: E402
+
+from infra.local.functions import free_port  # noqa: E402
+
+ROUNDS = 3
+CONNECTIONS = 8
+MEMORIES = 8
+LONG = "ab" * 20_000
+COMMAND = str(ROOT / ".venv" / "bin" / "mnemosyne")
+
+
+def call(tool: str, arguments: Any) -> bytes:
+    """A tool call as it is posted."""
+    return json.dumps(
+        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    ).encode()
+
+
+def search(query: str, **arguments: Any) -> bytes:
+    """A search as it is posted."""
+    return call("memory_search", {"query": query, **arguments})
+
+
+def worst() -> Iterator[tuple[str, bytes]]:
+    """The mix, for ever: each with the status that it may be answered with beside 429."""
+    nested: Any = []
+    for _ in range(90):
+        nested = [nested]
+    when = "2026-05-20T12:00:00Z"
+    bodies = [
+        ("many values", b"[" + b"[]," * 1_300_000 + b"[]]"),
+        ("deep", b"[" * 2_000_000),
+        ("nested arguments", call("memory_search", {"query": nested})),
+        ("unknown arguments", call("memory_search", {f"x{n}": n for n in range(300_000)})),
+        ("large answers", b"[" + b",".join([search("a", mode="exact", limit=100, max_response_chars=400_000)] * 30) + b"]"),
+        ("long substring", search("a" * 15_000 + "b", mode="exact")),
+        ("slow substring", search("a" * 499 + "b", mode="exact")),
+        ("long question", search("where was it that " * 550, mode="hybrid", limit=100)),
+        ("statistics", call("memory_stats", {})),
+        ("many memories", call("ingest_memories", {"memories": [{"content": f"{n} {LONG}", "timestamp": when} for n in range(80)]})),
+        ("no JSON", b'{"' * 1_000_000),
+    ]  # fmt: skip
+    return itertools.cycle(bodies)
+
+
+@dataclass
+class Figures:
+    """What was seen."""
+
+    latencies: dict[str, list[float]] = field(default_factory=dict)
+    answered: Counter[tuple[str, int]] = field(default_factory=Counter)
+
+    def p95(self, kind: str) -> float:
+        """The 95th percentile, in seconds."""
+        return statistics.quantiles(self.latencies[kind], n=20)[-1]
+
+
+class Instance:
+    """`mnemosyne dev` with keys, in a directory of its own."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self.url = f"http://127.0.0.1:{(port := free_port())}/mcp"
+        self._process = subprocess.Popen(
+            [COMMAND, "dev", "--auth-mode", "api_key", "--port", str(port), "--data-dir", directory],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout
+        for line in self._process.stdout:
+            if line.startswith("Ready"):
+                break
+        threading.Thread(target=self._process.stdout.read, daemon=True).start()
+
+    def key(self, namespace: str) -> str:
+        """A key for that namespace."""
+        made = subprocess.run(
+            [COMMAND, "keys", "create", "--name", namespace, "--namespace", namespace, "--json",
+             "--data-dir", self._directory],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        token: str = json.loads(made.stdout)["token"]
+        return token
+
+    def memory(self) -> dict[str, int]:
+        """Resident bytes of each function."""
+        held: dict[str, int] = {}
+        for process in psutil.Process(self._process.pid).children(recursive=True):
+            try:
+                words = process.cmdline()
+                if "--target" in words:
+                    name = words[words.index("--target") + 1]
+                    held[name] = max(held.get(name, 0), process.memory_info().rss)
+            except psutil.Error:
+                continue
+        return held
+
+    def stop(self) -> None:
+        """End it."""
+        self._process.terminate()
+        self._process.wait(60)
+
+
+def client(token: str) -> httpx.Client:
+    """A client of one tenant."""
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    return httpx.Client(headers=headers, timeout=120, trust_env=False)
+
+
+def measure(instance: Instance, token: str, seconds: float, numbers: Iterator[int]) -> Figures:
+    """The other tenant at its work: a search, an ingest, and so on, with a breath between."""
+    figures, until = Figures({"search": [], "ingest": []}), time.monotonic() + seconds
+    with client(token) as other:
+        while time.monotonic() < until:
+            number = next(numbers)
+            memory = {"content": f"Ada noted {number} cups of tea", "timestamp": "2026-05-20T12:00:00Z"}
+            posts = {"search": search("what does Ada drink?", mode="hybrid"), "ingest": call("ingest_memory", memory)}
+            for kind, body in posts.items():
+                begun = time.perf_counter()
+                response = other.post(instance.url, content=body)
+                figures.latencies[kind].append(time.perf_counter() - begun)
+                figures.answered[kind, response.status_code] += 1
+            time.sleep(0.2)
+    return figures
+
+
+def abuse(instance: Instance, token: str, stop: threading.Event, figures: Figures) -> None:
+    """The worst tenant on one connection, until told to stop."""
+    mix = worst()
+    with client(token) as attacker:
+        while not stop.is_set():
+            name, body = next(mix)
+            try:
+                response = attacker.post(instance.url, content=body)
+            except httpx.HTTPError:
+                figures.answered[name, 0] += 1
+                continue
+            figures.answered[name, response.status_code] += 1
+            if response.status_code == 429:
+                stop.wait(min(float(response.headers["retry-after"]), 5))
+
+
+def run(seconds: float) -> dict[str, Any]:
+    """Measure, and the figures."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-worst-") as directory:
+        instance = Instance(directory)
+        try:
+            return _measured(instance, seconds)
+        finally:
+            instance.stop()
+
+
+def _measured(instance: Instance, seconds: float) -> dict[str, Any]:
+    other, worst_key = instance.key("other"), instance.key("worst")
+    numbers, seen, held = itertools.count(), Figures(), Counter[str]()
+    with client(other) as first, client(worst_key) as second:
+        for n in range(200):
+            memory = {"content": f"Ada met {n} friends for tea", "timestamp": "2026-05-20T12:00:00Z"}
+            first.post(instance.url, content=call("ingest_memory", memory))
+        for n in range(MEMORIES):
+            memory = {"content": f"{n} {'a' * 99_000}", "timestamp": "2026-05-20T12:00:00Z"}
+            second.post(instance.url, content=call("ingest_memory", memory))
+    time.sleep(65)  # until both have their whole budget again
+    ratios: dict[str, list[float]] = {"search": [], "ingest": []}
+    for _ in range(ROUNDS):
+        quiet = measure(instance, other, seconds, numbers)
+        stop = threading.Event()
+        with ThreadPoolExecutor(CONNECTIONS) as pool:
+            for _ in range(CONNECTIONS):
+                pool.submit(abuse, instance, worst_key, stop, seen)
+            abused = measure(instance, other, seconds, numbers)
+            held |= Counter(instance.memory())
+            stop.set()
+        for kind, ratio in ratios.items():
+            ratio.append(abused.p95(kind) / quiet.p95(kind))
+        seen.answered += abused.answered
+    return {
+        "p95 abused over quiet": {kind: {"median": statistics.median(r), "all": r} for kind, r in ratios.items()},
+        "MiB": {name: round(size / 2**20) for name, size in held.items()},
+        "answered": {f"{name} {status}": count for (name, status), count in sorted(seen.answered.items())},
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each quiet and each abused round")
+    print(json.dumps(run(parser.parse_args().seconds), indent=2))
+
+
+if __name__ == "__main__":
+    main()
