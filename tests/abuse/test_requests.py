@@ -1,6 +1,7 @@
 """Requests made to hold an instance up: none may take the loop, the memory or the place of others."""
 
 import json
+import threading
 import time
 from typing import Any
 
@@ -123,10 +124,13 @@ def test_a_batch_is_answered_within_a_bound_and_says_what_it_left_out(opened: An
 
 def test_a_batch_whose_sender_has_left_is_not_worked_to_its_end(app_of: Any, services: Any) -> None:
     searched: list[str] = []
+    third = threading.Event()
     search = services.memories.search
 
     def slow(*asked: Any, **more: Any) -> Any:
         searched.append("one")
+        if len(searched) == 3:
+            third.set()
         time.sleep(0.02)  # what a search takes
         return search(*asked, **more)
 
@@ -135,16 +139,14 @@ def test_a_batch_whose_sender_has_left_is_not_worked_to_its_end(app_of: Any, ser
 
     async def send_and_leave() -> None:
         app = app_of(services, per_minute=0)
-        sent, left = False, anyio.Event()
+        sent = False
 
         async def receive() -> dict[str, Any]:
             nonlocal sent
             if not sent:
                 sent = True
                 return {"type": "http.request", "body": body, "more_body": False}
-            while len(searched) < 3:
-                await anyio.sleep(0.001)
-            left.set()
+            await anyio.to_thread.run_sync(third.wait)
             return {"type": "http.disconnect"}
 
         async def send(message: Any) -> None:
@@ -225,7 +227,7 @@ def test_a_host_with_anything_behind_it_but_a_port_is_not_served(opened: Any, se
 def test_of_one_principal_only_so_many_requests_are_taken_at_a_time(app_of: Any, services: Any) -> None:
     import httpx
 
-    begun, release = anyio.Event(), anyio.Event()
+    begun, refused, release = anyio.Event(), anyio.Event(), anyio.Event()
     statuses: list[int] = []
 
     async def call_many() -> int:
@@ -245,13 +247,14 @@ def test_of_one_principal_only_so_many_requests_are_taken_at_a_time(app_of: Any,
             async def post(token: str) -> None:
                 response = await client.post("/mcp", json=LIST, headers=headers(token))
                 statuses.append(response.status_code)
+                if statuses.count(429) == 5:
+                    refused.set()
 
             async with anyio.create_task_group() as group:
                 for _ in range(at_once + 5):
                     group.start_soon(post, "ada")
                 await begun.wait()
-                while len(statuses) < 5:
-                    await anyio.sleep(0.001)
+                await refused.wait()
                 group.start_soon(post, "bob")
                 await anyio.lowlevel.checkpoint()
                 release.set()

@@ -56,17 +56,19 @@ def worst() -> Iterator[tuple[str, bytes]]:
     for _ in range(90):
         nested = [nested]
     when = "2026-05-20T12:00:00Z"
+    memories = [{"content": f"{n} {LONG}", "timestamp": when} for n in range(80)]
+    large = search("a", mode="exact", limit=100, max_response_chars=400_000)
     bodies = [
         ("many values", b"[" + b"[]," * 1_300_000 + b"[]]"),
         ("deep", b"[" * 2_000_000),
         ("nested arguments", call("memory_search", {"query": nested})),
         ("unknown arguments", call("memory_search", {f"x{n}": n for n in range(300_000)})),
-        ("large answers", b"[" + b",".join([search("a", mode="exact", limit=100, max_response_chars=400_000)] * 30) + b"]"),
+        ("large answers", b"[" + b",".join([large] * 30) + b"]"),
         ("long substring", search("a" * 15_000 + "b", mode="exact")),
         ("slow substring", search("a" * 499 + "b", mode="exact")),
         ("long question", search("where was it that " * 550, mode="hybrid", limit=100)),
         ("statistics", call("memory_stats", {})),
-        ("many memories", call("ingest_memories", {"memories": [{"content": f"{n} {LONG}", "timestamp": when} for n in range(80)]})),
+        ("many memories", call("ingest_memories", {"memories": memories})),
         ("no JSON", b'{"' * 1_000_000),
     ]  # fmt: skip
     return itertools.cycle(bodies)

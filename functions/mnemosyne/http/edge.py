@@ -1,6 +1,7 @@
 """What stands in front of the protocol's server: refuse what it should never see, smooth what clients get wrong."""
 
 import json
+import re
 from functools import partial
 from typing import Any
 
@@ -30,6 +31,7 @@ PARSERS = 2
 HEADER_BYTES = 32 * 1024
 ONCE = ("host", "origin", "content-type", "content-length", "mcp-protocol-version", "mcp-method", "mcp-name")
 """Headers of which there may be one: a second is somebody's attempt to be read in two ways, or came as a trailer."""
+_HOST = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 _DEFAULT_REVISION = "2025-03-26"  # what a request without MCP-Protocol-Version speaks, says the protocol
 
 
@@ -151,6 +153,8 @@ def _unreadable(headers: Headers) -> Response | None:
     """The answer to headers that are too many, or that could be read in two ways."""
     if (size := sum(len(name) + len(value) for name, value in headers.raw)) > HEADER_BYTES:
         return refusal(431, f"headers must be at most {HEADER_BYTES:,} bytes together, got {size:,}")
+    if not _HOST.fullmatch(host := headers.get("host", "")):  # what follows a port would pass for one further in
+        return refusal(421, f"Host must be a name and at most a port, got {host[:100]!r}")
     if "trailer" in headers:
         return refusal(400, "trailers are not taken: send every header before the body")
     for name in ONCE:
