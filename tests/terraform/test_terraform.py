@@ -14,7 +14,7 @@ from tests.terraform.conftest import ROOT, Plan, tfcheck
 from tests.terraform.workspace import MODULE as TERRAFORM
 
 # Settings that only other environments than Google Cloud have a use for, or that Cloud Run sets itself.
-NOT_DEPLOYED = {"database_url", "offline_statistics", "sqladmin_endpoint", "k_service"}
+NOT_DEPLOYED = {"database_url", "offline_statistics", "push_secret", "sqladmin_endpoint", "k_service"}
 SECRETS = {"MNEMOSYNE_DB_PASSWORD", "GEMINI_API_KEY"}
 
 

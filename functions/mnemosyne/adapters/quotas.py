@@ -17,7 +17,7 @@ SELECT namespace, coalesce(sum(u.memories), 0), coalesce(sum(u.bytes), 0),
     min(CASE WHEN namespace = '' THEN q.texts_a_day ELSE coalesce(q.texts_a_day, everybody.texts_a_day) END)
 FROM namespace_usage u
 FULL JOIN quotas q USING (namespace)
-LEFT JOIN quotas everybody ON everybody.namespace = ''
+LEFT JOIN (SELECT memories, bytes, texts_a_day FROM quotas WHERE namespace = '') AS everybody ON true
 WHERE CAST(:namespace AS text) IS NULL OR namespace = :namespace
 GROUP BY namespace
 ORDER BY namespace

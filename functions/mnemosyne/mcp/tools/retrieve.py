@@ -15,8 +15,9 @@ from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, FoundM
 from mnemosyne.ports import Services
 from mnemosyne.service import search
 
-# Whatever else a reader may take for the beginning of a line.
-_LIKE_A_SEPARATOR = re.compile(r"(?:(?<=[\n\r\v\f\x1c-\x1e\x85\u2028\u2029])|^)[^\S\n]*-{3}[^\S\n]*\[")
+# Lines may end in whatever else a reader may take for it.
+_ENDS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
+_LIKE_A_SEPARATOR = re.compile(rf"(?:(?<=[{_ENDS}])|^)[^\S{_ENDS}]*-{{3}}[^\S{_ENDS}]*\[")
 
 
 class Recalled(Result):

@@ -1,0 +1,297 @@
+"""Credentials: forged, guessed, in excess, and of somebody who may do less than he asks for."""
+
+import threading
+import time
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from starlette.datastructures import Headers
+from starlette.testclient import TestClient
+
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.principal import ApiKey
+from mnemosyne.errors import Unauthorized, Unavailable
+from mnemosyne.http import migrate, push
+from mnemosyne.http.access import LOOKUPS_OF_ADDRESS, REFUSALS_A_MINUTE, client_address
+from mnemosyne.mcp.server import call
+from mnemosyne.mcp.tools import TOOLS
+from mnemosyne.service import ingest
+from mnemosyne.service.authenticate import ApiKeys, CloudRunIam, Oidc, SharedSecret, new_key
+from mnemosyne.settings import Settings
+from tests.abuse.conftest import BOTH, CALLERS, Credentials, headers, tool
+from tests.fakes import NOW, FakeServices, request
+
+BY_NAME = {one.name: one for one in TOOLS}
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+def _stored(services: FakeServices) -> str:
+    asked = request("a secret plan", title="a secret title")
+    ingest.store(IngestMessage("ada", (asked,)), memories=services.memories, embedder=services.embedder)
+    (memory_id,) = services.memories.memories
+    return str(memory_id)
+
+
+def test_a_key_that_may_only_write_reads_nothing_through_what_it_changes(services: FakeServices) -> None:
+    memory_id = _stored(services)
+    updated = call(BY_NAME["update_memory"], {"id": memory_id, "tags": ["x"]}, CALLERS["writer"], services)
+    deleted = call(BY_NAME["delete_memory"], {"id": memory_id}, CALLERS["writer"], services)
+    assert not updated.is_error
+    assert not deleted.is_error
+    for result in (updated, deleted):
+        assert "secret" not in str(result)
+        assert result.structured_content is not None
+        assert result.structured_content["id"] == memory_id
+
+
+def test_a_key_that_may_only_read_leaves_no_mark(services: FakeServices) -> None:
+    memory_id = _stored(services)
+
+    def quality(caller: str) -> float:
+        result = call(BY_NAME["get_memory"], {"id": memory_id}, CALLERS[caller], services)
+        assert result.structured_content is not None
+        return float(result.structured_content["quality"])
+
+    assert quality("reader") == quality("reader") == 0.5
+    assert quality("ada") > 0.5
+
+
+@pytest.mark.parametrize("name", ["a\x00b", "a\ud800", "n" * 201, "", " ", "a\nb", "\u202eada", 5, ["a"], None])
+def test_a_namespace_out_of_a_token_is_printable_and_short(name: Any) -> None:
+    class Verifier:
+        def verify(self, token: str) -> dict[str, Any]:
+            return claims
+
+    claims: dict[str, Any] = {"sub": "ada", "namespace": name, "email": name, "email_verified": True}
+    if name is not None:
+        with pytest.raises(Unauthorized):
+            Oidc(Verifier(), "namespace").authenticate("Bearer x")
+    with pytest.raises(Unauthorized):
+        CloudRunIam(lambda token: claims).authenticate("Bearer x")
+    claims = {"sub": name}
+    with pytest.raises(Unauthorized):
+        Oidc(Verifier(), "namespace").authenticate("Bearer x")
+
+
+def test_wrong_credentials_are_counted_by_address_and_logged_with_it(
+    opened: Any, services: Any, caplog: pytest.LogCaptureFixture
+) -> None:
+    credentials = Credentials()
+    client = opened(services, proxies=0, credentials=credentials)
+
+    def status(token: str, address: str) -> int:
+        sent = headers(token, **{"X-Forwarded-For": f"10.0.0.1, {address}"})
+        return int(client.post("/mcp", json=LIST, headers=sent).status_code)
+
+    guess = "mnk_abcdefghijkl_" + "x" * 43
+    with caplog.at_level("WARNING"):
+        statuses = [status(guess, "203.0.113.9") for _ in range(REFUSALS_A_MINUTE + 5)]
+    assert statuses == [401] * REFUSALS_A_MINUTE + [429] * 5
+    assert len(credentials.asked) == REFUSALS_A_MINUTE
+    assert "abcdefghijkl" in str([vars(one) for one in caplog.records])
+    assert "203.0.113.9" in str([vars(one) for one in caplog.records])
+    assert "xxxx" not in str([vars(one) for one in caplog.records])
+    assert status("nobody", "203.0.113.10") == 401  # another address is not held up
+    assert status("ada", "203.0.113.9") == 200  # nor one from there who is known
+
+
+def test_an_address_is_what_the_platform_says_and_not_what_the_caller_does() -> None:
+    scope = {"client": ("169.254.1.1", 1)}
+    forged = Headers({"x-forwarded-for": "1.2.3.4, 203.0.113.9, 35.191.0.1"})
+    assert client_address(scope, forged, None) == "169.254.1.1"
+    assert client_address(scope, forged, 0) == "35.191.0.1"
+    assert client_address(scope, forged, 1) == "203.0.113.9"
+    assert client_address(scope, Headers(), 1) == "169.254.1.1"
+
+
+def test_credentials_from_one_address_take_only_some_of_the_lookups(app_of: Any, services: Any) -> None:
+    import anyio
+    import httpx
+
+    release, gate = threading.Event(), threading.Lock()
+    asking = most = 0
+
+    class Slow(Credentials):
+        def authenticate(self, authorization: str | None) -> Any:
+            nonlocal asking, most
+            with gate:
+                asking += 1
+                most = max(most, asking)
+            release.wait(10)
+            with gate:
+                asking -= 1
+            raise Unauthorized("no such caller")
+
+    async def many() -> None:
+        app = app_of(services, proxies=0, credentials=Slow())
+        transport = httpx.ASGITransport(app)
+        async with (
+            app.router.lifespan_context(app),
+            httpx.AsyncClient(transport=transport, base_url="http://testserver") as client,
+            anyio.create_task_group() as group,
+        ):
+            sent = headers("guess", **{"X-Forwarded-For": "203.0.113.9"})
+            for _ in range(10):
+                group.start_soon(lambda: client.post("/mcp", json=LIST, headers=sent))
+            await anyio.sleep(0.2)
+            release.set()
+
+    anyio.run(many)
+    assert most == LOOKUPS_OF_ADDRESS
+
+
+def test_while_the_database_is_away_only_the_first_waits_for_it() -> None:
+    asked = []
+
+    def find(key_id: str) -> ApiKey | None:
+        asked.append(key_id)
+        raise Unavailable("away")
+
+    keys = ApiKeys(find, lambda: datetime.now(UTC))
+    for n in range(20):
+        with pytest.raises(Unavailable):
+            keys.authenticate(f"Bearer mnk_{n:012}_secret")
+    assert len(asked) == 1
+
+
+def test_a_key_id_of_anything_but_letters_and_digits_is_looked_up_nowhere() -> None:
+    asked: list[str] = []
+    keys = ApiKeys(lambda key_id: asked.append(key_id), lambda: NOW)
+    for strange in ("mnk_abc\x00efghijkl_x", "mnk_éééééééééééé_x", "mnk_short_x", "mnk_", "x"):
+        with pytest.raises(Unauthorized):
+            keys.authenticate(f"Bearer {strange}")
+    assert asked == []
+
+
+class _NoStore:
+    def __getattr__(self, name: str) -> Any:
+        raise AssertionError(f"{name} was reached")
+
+
+@pytest.mark.parametrize("path", ["/", "/keys", "/quotas"])
+def test_migrations_keys_and_quotas_are_for_our_own_workflow(path: str) -> None:
+    def migrated() -> Any:
+        raise AssertionError("it was reached")
+
+    app = migrate.build_app(migrated, _NoStore(), _NoStore(), identify=SharedSecret("s3cret").check)
+    for credential in ({}, {"Authorization": "Bearer other"}):
+        assert TestClient(app).post(path, json={"action": "list"}, headers=credential).status_code == 401
+
+
+@pytest.mark.parametrize(
+    "sent",
+    [
+        {"Content-Type": "text/json-ish"},
+        {"Content-Type": "application/jsonp"},
+        {"Content-Type": "application/json", "Origin": "https://evil.example"},
+    ],
+)
+def test_a_push_is_of_pub_sub_s_media_type_exactly(services: Any, sent: dict[str, str]) -> None:
+    app = push.build_app(push.store, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
+    assert TestClient(app).post("/", content=b"{}", headers=sent).status_code == 403
+
+
+def test_a_push_without_the_secret_of_this_machine_is_refused_and_stores_nothing(services: Any) -> None:
+    app = push.build_app(push.store, services, threads=2, warm=lambda: None, identify=SharedSecret("s3cret").check)
+    for credential in ({}, {"Authorization": "Bearer guess"}):
+        assert TestClient(app).post("/", json={"message": {}}, headers=credential).status_code == 401
+    assert TestClient(app).post("/", json={}, headers={"Authorization": "Bearer s3cret"}).status_code == 400
+
+
+def test_settings_shown_as_text_hold_no_secret() -> None:
+    settings = Settings.from_environment(
+        {
+            "MNEMOSYNE_DATABASE_URL": "postgresql://u:hunter2@h/d",
+            "MNEMOSYNE_TOPIC": "file:///x",
+            "MNEMOSYNE_PUSH_SECRET": "hunter3",
+        }
+    )
+    assert "hunter" not in repr(settings) + str(settings)
+
+
+@pytest.mark.parametrize("proto", ["javascript", "https://evil.example/#", "ftp"])
+def test_where_tokens_are_given_is_told_under_no_scheme_of_the_caller_s(app_of: Any, services: Any, proto: str) -> None:
+    from mnemosyne.http.access import Access
+    from mnemosyne.http.app import build_app
+    from mnemosyne.mcp.server import build_server
+
+    access = Access(Credentials(), per_minute=0, issuer="https://issuer.example", allowed_hosts=("testserver",))
+    app = build_app(
+        build_server(services, threads=1), access=access, allowed_hosts=("testserver",), allowed_origins=(),
+        warm=lambda: None, examine=list,
+    )  # fmt: skip
+    path = "/.well-known/oauth-protected-resource/mcp"
+    with TestClient(app) as client:
+        told = client.get(path, headers={"X-Forwarded-Proto": proto}).json()["resource"]
+        assert told == "http://testserver/mcp"
+        assert client.get(path, headers={"X-Forwarded-Proto": "https"}).json()["resource"] == "https://testserver/mcp"
+
+
+def test_a_slow_issuer_holds_up_nobody_whose_key_is_known() -> None:
+    from mnemosyne.adapters import tokens
+
+    slow = threading.Event()
+    fetched: list[int] = []
+    key: Any = "key"
+
+    def fetch() -> list[Any]:
+        fetched.append(1)
+        if len(fetched) > 1:
+            slow.wait(10)
+        return [key]
+
+    keys = tokens._IssuerKeys(fetch)
+    assert keys.current() == [key]
+    keys._kept_at -= tokens.KEYS_SECONDS + 1  # an hour later
+    first = threading.Thread(target=keys.current)
+    first.start()
+    while len(fetched) < 2:
+        time.sleep(0.001)
+    assert [keys.current() for _ in range(12)] == [[key]] * 12
+    slow.set()
+    first.join()
+    assert len(fetched) == 2
+
+
+def test_those_who_wait_for_an_issuer_that_is_away_wait_for_one_attempt() -> None:
+    from mnemosyne.adapters import tokens
+
+    attempts, away = [], threading.Event()
+
+    def fetch() -> list[Any]:
+        attempts.append(1)
+        away.wait(10)
+        raise Unavailable("away")
+
+    keys, refused = tokens._IssuerKeys(fetch), []
+
+    def ask() -> None:
+        try:
+            keys.current()
+        except Unavailable:
+            refused.append(1)
+
+    waiting = [threading.Thread(target=ask) for _ in range(12)]
+    for thread in waiting:
+        thread.start()
+    time.sleep(0.2)
+    away.set()
+    for thread in waiting:
+        thread.join()
+    assert len(refused) == 12
+    assert len(attempts) == 1
+
+
+def test_a_new_key_is_never_known_by_half_its_secret() -> None:
+    key, token = new_key(name="n", namespace="ada", scopes=BOTH, created_at=NOW, expires_at=None)
+    keys = ApiKeys(lambda key_id: key, lambda: NOW)
+    assert keys.authenticate(f"Bearer {token}").namespace == "ada"
+    for forged in (token[:-1], token + "x", f"mnk_{key.id}_"):
+        with pytest.raises(Unauthorized):
+            keys.known(f"Bearer {forged}")
+
+
+def test_a_tool_call_is_held_to_its_scope_by_the_door(opened: Any, services: Any) -> None:
+    response = opened(services).post("/mcp", json=tool("memory_search", {"query": "x"}), headers=headers("writer"))
+    assert response.status_code == 403

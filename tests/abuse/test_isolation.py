@@ -1,0 +1,291 @@
+"""What one tenant stores changes nothing of what another is answered: shown by pairs of stores, with him and without.
+
+`ISOLATION_PAIRS` says how many pairs; CI makes 200.
+"""
+
+import itertools
+import json
+import os
+import random
+import re
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pg8000.exceptions
+import pytest
+
+from infra.local import postgres
+from mnemosyne.adapters.connections import Pool, Session, opener
+from mnemosyne.adapters.offline import OfflineEmbedder
+from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.mcp.server import call
+from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from mnemosyne.service import ingest
+from tests.abuse.conftest import CALLERS
+from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request
+
+PAIRS = int(os.environ.get("ISOLATION_PAIRS", "200"))
+WORDS = ["tea", "cup", "train", "Lisbon", "flat", "Ada", "dog", "walk", "violin", "garden", "paint", "letter", "winter"]
+RARE = [f"zyx{n}" for n in range(30)]
+BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
+TIMED = ("embed_ms", "database_ms", "total_ms")
+# What is drawn anew each time, whoever else is there: ids, and what is made of them or of the clock.
+_DRAWN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|begins with [0-9a-f]{16}")
+
+
+class Scenario:
+    """Ada's memories and questions, and what Bob stores against her, from a seed."""
+
+    def __init__(self, seed: int) -> None:
+        self._random = random.Random(seed)
+        self.seed = seed
+        self.ada = [self._memory() for _ in range(self._random.randint(1, 12))]
+        self.questions = [*self._random.choices(WORDS, k=3), *self._random.choices(RARE, k=2), self.ada[0][:20]]
+        self.bob = self._against()
+
+    def _memory(self) -> str:
+        words = self._random.choices(WORDS, k=self._random.randint(3, 10)) + self._random.choices(RARE, k=1)
+        return " ".join(words) + " and so on" * self._random.choice([0, 0, 0, 30])
+
+    def _against(self) -> list[str]:
+        kind = self.seed % 4
+        if kind == 0:  # rare words, to make hers common
+            return [f"{word} {number}" for number in range(3) for word in RARE]
+        if kind == 1:  # the same contents
+            return list(self.ada)
+        if kind == 2:  # the nearest that there is to her questions
+            return [f"{question} {question}{' ' * n}" for question in self.questions for n in range(4)]
+        return [f"{self._random.choice(WORDS)} {number}" for number in range(120)]  # a flood
+
+
+def _services(cluster: postgres.EmbeddedPostgres, name: str) -> FakeServices:
+    services = FakeServices()
+    services.memories = PostgresStore(  # type: ignore[assignment]
+        Pool(opener(cluster.url("mcp", name)), 1), FAKE_SPACE
+    )
+    return services
+
+
+def _store(store: PostgresStore, namespace: str, contents: list[str]) -> dict[Any, IngestRequest]:
+    requests = [
+        request(content, tags=[content.split()[0]] if content.split() else [], metadata={"n": number})
+        for number, content in enumerate(contents)
+    ]
+    for start in range(0, len(requests), 100):
+        message = IngestMessage(namespace, tuple(requests[start : start + 100]))
+        ingest.store(message, memories=store, embedder=FakeEmbedder())
+    return {one.request_id: one for one in requests}
+
+
+def _plain(result: Any) -> str:
+    """All that an answer says, without what is drawn anew or measured."""
+    structured = json.loads(json.dumps(result.structured_content or {}))
+    for timed in TIMED:
+        structured.get("debug", {}).pop(timed, None)
+    lists = [one for one in (structured.get("memories"), structured.get("requests")) if isinstance(one, list)]
+    for one in itertools.chain([structured], *lists):
+        if isinstance(one, dict):
+            for name in ("created_at", "last_seen_at", "updated_at", "next_cursor"):
+                if one.get(name):
+                    one[name] = "set"
+    said = [] if structured else [block.text for block in result.content]
+    return _DRAWN.sub("ID", json.dumps([structured, said, result.is_error], sort_keys=True))
+
+
+def _answers(services: FakeServices, scenario: Scenario, requests: dict[Any, IngestRequest]) -> Iterator[str]:
+    def ask(name: str, **arguments: Any) -> Any:
+        result = call(BY_NAME[name], arguments, CALLERS["ada"], services)
+        answers.append(f"{name} {_plain(result)}")
+        return result.structured_content
+
+    answers: list[str] = []
+    for question in scenario.questions:
+        for mode in SearchMode:
+            ask("memory_search", query=question, mode=mode.value, include_debug=True, limit=5)
+        ask("memory_search", query=question, tags=[question.split()[0]], include_debug=True)
+        ask("retrieve_memories", query=question)
+    ask("memory_search", query="x" * 501, mode="exact")
+    page = ask("list_memories", limit=2)
+    if page["next_cursor"]:
+        ask("list_memories", limit=2, cursor=page["next_cursor"])
+    ask("memory_stats")
+    for request_id in requests:
+        ask("ingest_status", request_id=str(request_id))
+    ask("get_memory", id="0192f3a4-0000-7000-8000-000000000000")
+    yield from answers
+
+
+@pytest.fixture(scope="module")
+def pair(cluster: postgres.EmbeddedPostgres) -> Iterator[tuple[PostgresStore, PostgresStore, list[FakeServices]]]:
+    """Two databases, alone and shared: stores that may store, and services of the one that agents use."""
+    owner = opener(cluster.url(postgres.OWNER, postgres.OWNER))()
+    names = ("pair_alone", "pair_shared")
+    for name in names:
+        owner.script(f"CREATE DATABASE {name} TEMPLATE {postgres.DATABASE}")
+    stores = [PostgresStore(Pool(opener(cluster.url("ingest", name)), 1), FAKE_SPACE) for name in names]
+    services = [_services(cluster, name) for name in names]
+    yield stores[0], stores[1], services
+    used: list[Any] = [*stores, *(one.memories for one in services)]
+    for store in used:
+        store._pool.close()
+    for name in names:
+        owner.script(f"DROP DATABASE {name} WITH (FORCE)")
+    owner.close()
+
+
+def _emptied(cluster: postgres.EmbeddedPostgres) -> None:
+    for name in ("pair_alone", "pair_shared"):
+        owner = opener(cluster.url(postgres.OWNER, name))()
+        owner.script(
+            "TRUNCATE memories, memory_chunks, memory_ratings, ingest_requests, namespace_usage, namespace_words"
+        )
+        owner.close()
+
+
+def test_no_answer_differs_whatever_the_other_tenant_stores(
+    cluster: postgres.EmbeddedPostgres, pair: tuple[PostgresStore, PostgresStore, list[FakeServices]]
+) -> None:
+    alone, shared, (without, beside) = pair
+    compared = 0
+    for seed in range(PAIRS):
+        _emptied(cluster)
+        scenario = Scenario(seed)
+        half = len(scenario.bob) // 2
+        _store(shared, "bob", scenario.bob[:half])
+        expected = list(_answers(without, scenario, _store(alone, "ada", scenario.ada)))
+        requests = _store(shared, "ada", scenario.ada)
+        _store(shared, "bob", scenario.bob[half:])
+        found = list(_answers(beside, scenario, requests))
+        assert found == expected, f"pair {seed}"
+        compared += len(found)
+    assert compared >= 20 * PAIRS
+
+
+def test_the_offline_embedder_answers_alike_whatever_others_store(tmp_path: Any) -> None:
+    for seed in range(20):
+        scenario = Scenario(seed)
+        alone, shared = OfflineEmbedder(tmp_path / f"{seed}a"), OfflineEmbedder(tmp_path / f"{seed}b")
+        shared.for_namespace("bob").embed_documents(scenario.bob)
+        for embedder in (alone, shared):
+            embedder.for_namespace("ada").embed_documents(scenario.ada)
+        for question in scenario.questions:
+            expected = alone.for_namespace("ada").embed_query(question)
+            assert (shared.for_namespace("ada").embed_query(question) == expected).all()
+
+
+def test_how_long_a_search_takes_tells_nothing_of_what_others_store(
+    cluster: postgres.EmbeddedPostgres, pair: tuple[PostgresStore, PostgresStore, list[FakeServices]]
+) -> None:
+    """The stated test: Mann-Whitney's U over interleaved searches, as the chance that one of hers beside him takes
+    longer than one alone. A half is no difference; .35 to .65 is what the order of two such runs makes by itself.
+    """
+    _emptied(cluster)
+    alone, shared, (without, beside) = pair
+    contents = [Scenario(seed).ada[0] + f" {seed}" for seed in range(150)]
+    for store in (alone, shared):
+        _store(store, "ada", contents)
+    _store(shared, "bob", [f"{content} {n}" for n in range(8) for content in contents])
+    for name in ("pair_alone", "pair_shared"):
+        owner = opener(cluster.url(postgres.OWNER, name))()
+        owner.script("VACUUM ANALYZE memories")
+        owner.close()
+
+    def seconds(services: FakeServices, word: str, embedder: FakeEmbedder) -> float:
+        query = SearchQuery(query=word, mode=SearchMode.HYBRID, characters=20_000)
+        vector = embedder.embed_query(word)
+        begun = time.perf_counter()
+        services.memories.search("ada", query, vector, model="fake", lexical_weight=0.5)
+        return time.perf_counter() - begun
+
+    embedder, times = FakeEmbedder(), ([], [])  # type: ignore[var-annotated]
+    for turn, word in zip(range(400), itertools.cycle([*WORDS, *RARE]), strict=False):
+        order = (0, 1) if turn % 2 else (1, 0)
+        for one in order:
+            times[one].append(seconds((without, beside)[one], word, embedder))
+    longer = sum((b > a) + 0.5 * (b == a) for a in times[0][40:] for b in times[1][40:])
+    superiority = longer / (len(times[0][40:]) * len(times[1][40:]))
+    print(f"the chance that a search beside the other tenant takes longer than one alone: {superiority:.2f}")
+    assert 0.35 <= superiority <= 0.65
+
+
+@pytest.fixture
+def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[str], Session]]:
+    """Opens sessions as a function's own user."""
+    opened: list[Session] = []
+
+    def make(user: str) -> Session:
+        opened.append(opener(cluster.url(user, database))())
+        return opened[-1]
+
+    yield make
+    for session in opened:
+        session.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SELECT * FROM list_memories('ada', ROW (NULL, NULL, NULL, NULL, true), NULL, NULL, 10)",
+        "SELECT search_memories('ada', 'exact', 'tea', NULL, NULL, ROW (NULL, NULL, NULL, NULL, true), 10, 0, 0, 99)",
+    ],
+)
+def test_functions_that_see_every_row_work_for_the_session_s_namespace_alone(
+    session_of: Callable[[str], Session], statement: str
+) -> None:
+    session = session_of("mcp")
+    broken: Any = statement
+    for entered in ("", "bob"):
+        with pytest.raises(pg8000.exceptions.DatabaseError, match="not for that namespace"), session.transaction():
+            session.run("SELECT set_config('mnemosyne.namespace', :entered, true)", entered=entered)
+            session.run(broken)
+    with session.transaction():
+        session.run("SELECT set_config('mnemosyne.namespace', 'ada', true)")
+        session.run(broken)
+
+
+@pytest.mark.parametrize(
+    ("user", "statement"),
+    [
+        ("mcp", "INSERT INTO memories DEFAULT VALUES"),
+        ("mcp", "UPDATE memories SET content = 'x'"),
+        ("mcp", "UPDATE memories SET namespace = 'x'"),
+        ("mcp", "UPDATE ingest_requests SET state = 'failed'"),
+        ("mcp", "DELETE FROM dead_letters"),
+        ("mcp", "UPDATE quotas SET memories = NULL"),
+        ("mcp", "UPDATE namespace_usage SET memories = 0"),
+        ("mcp", "SELECT * FROM namespace_words"),
+        ("ingest", "SELECT content FROM memories"),
+        ("ingest", "DELETE FROM memories"),
+        ("ingest", "UPDATE memories SET title = 'x'"),
+        ("ingest", "SELECT * FROM find_api_key('x')"),
+        ("ingest", "UPDATE quotas SET memories = NULL"),
+        ("dead_letter", "SELECT id FROM memories"),
+        ("dead_letter", "SELECT * FROM find_api_key('x')"),
+        ("import_object", "SELECT id FROM memories"),
+        ("import_object", "DELETE FROM ingest_requests"),
+    ],
+)
+def test_each_function_may_do_what_it_does_and_no_more(
+    session_of: Callable[[str], Session], user: str, statement: str
+) -> None:
+    with pytest.raises(pg8000.exceptions.DatabaseError, match="permission denied"):
+        session_of(user).script(statement)
+
+
+def test_scores_do_not_tell_which_words_others_store(store: PostgresStore) -> None:
+    """The audit's own attack: a word that another tenant has stored once weighed less in one's own scores."""
+    embedder = FakeEmbedder()
+    _store(store, "ada", ["apple zeppelin", "apple pear plum", "pear cherry"])
+
+    def scores() -> list[float]:
+        query = SearchQuery(query="zeppelin plum", mode=SearchMode.HYBRID)
+        vector = embedder.embed_query("zeppelin plum")
+        return [hit.score for hit in store.search("ada", query, vector, model="fake", lexical_weight=0.5).hits]
+
+    before = scores()
+    _store(store, "bob", [f"zeppelin {n}" for n in range(300)])
+    assert scores() == before
