@@ -28,7 +28,7 @@ from mnemosyne.service import ingest
 from tests.abuse.conftest import CALLERS
 from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request
 
-PAIRS = int(os.environ.get("ISOLATION_PAIRS", "200"))
+PAIRS = int(os.environ.get("ISOLATION_PAIRS", "40"))
 WORDS = ["tea", "cup", "train", "Lisbon", "flat", "Ada", "dog", "walk", "violin", "garden", "paint", "letter", "winter"]
 RARE = [f"zyx{n}" for n in range(30)]
 BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}

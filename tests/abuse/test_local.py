@@ -1,0 +1,73 @@
+"""Another user of the same machine."""
+
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from infra.local import postgres
+from infra.local.data_dir import DataDir, is_root
+from infra.local.traversal import let_pass
+from mnemosyne.errors import Misconfigured
+from tests.fakes import FAKE_SPACE
+
+NOBODY = 65534
+
+
+@pytest.mark.skipif(not is_root(), reason="only as root does the server run as another user")
+def test_as_root_no_directory_above_the_data_is_opened_to_others(tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    private.mkdir(mode=0o700)
+    server = postgres.start(DataDir.at(str(private / "data")))
+    try:
+        postgres.prepare(server, FAKE_SPACE)
+    finally:
+        server.stop()
+    assert private.stat().st_mode & stat.S_IRWXO == 0
+    assert not private.stat().st_mode & stat.S_IRGRP
+
+
+@pytest.mark.skipif(not is_root(), reason="only root may change whom it is")
+def test_only_the_server_s_user_may_pass(tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    (private / "data").mkdir(parents=True)
+    (private / "data" / "file").write_text("x")
+    private.chmod(0o700)
+    let_pass(NOBODY, private / "data" / "file")
+    assert _reads(NOBODY, private / "data" / "file")
+    assert not _reads(NOBODY - 1, private / "data" / "file")
+
+
+def _reads(user: int, path: Path) -> bool:
+    child = os.fork()
+    if not child:
+        try:
+            os.setgroups([])
+            os.setgid(user)
+            os.setuid(user)
+            path.read_text()
+        except OSError:
+            os._exit(1)
+        os._exit(0)
+    return os.waitpid(child, 0)[1] == 0
+
+
+def test_where_that_cannot_be_granted_the_error_says_what_to_choose(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refused(*asked: Any) -> None:
+        raise OSError(95, "Operation not supported")
+
+    closed = tmp_path / "closed"
+    closed.mkdir(mode=0o700)
+    monkeypatch.setattr(os, "setxattr", refused)
+    with pytest.raises(Misconfigured, match=r"closed to others .*choose a --data-dir under .*/var/lib/mnemosyne"):
+        let_pass(NOBODY, closed / "data")
+
+
+def test_logs_are_for_their_owner_alone(tmp_path: Path) -> None:
+    directory = DataDir.at(str(tmp_path / "data"))
+    assert (directory.path / "logs").stat().st_mode & 0o077 == 0
+    assert all(log.stat().st_mode & 0o077 == 0 for log in (directory.path / "logs").iterdir())

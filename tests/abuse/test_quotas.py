@@ -1,0 +1,191 @@
+"""What a namespace may hold and have embedded: counted as it changes, and enforced before anything is paid for."""
+
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+from click.testing import CliRunner
+
+from infra.cli.main import cli
+from infra.local import postgres
+from mnemosyne.adapters.connections import opener
+from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.adapters.quotas import QuotaKeeper
+from mnemosyne.domain.memory import IngestState, MemoryChange
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.quota import EVERYBODY, Quota, midnight
+from mnemosyne.http import migrate
+from mnemosyne.mcp.server import call
+from mnemosyne.mcp.tools import TOOLS
+from mnemosyne.service import ingest
+from tests.abuse.conftest import CALLERS
+from tests.fakes import FakeEmbedder, FakeServices, request
+from tests.waiting import wait_until
+
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+@pytest.fixture
+def keeper(cluster: postgres.EmbeddedPostgres, database: str) -> QuotaKeeper:
+    return QuotaKeeper(opener(cluster.url(postgres.OWNER, database)))
+
+
+def _store(store: PostgresStore, *contents: str, embedder: FakeEmbedder | None = None) -> list[tuple[str, str | None]]:
+    asked = tuple(request(content) for content in contents)
+    stored = ingest.store(IngestMessage("ada", asked), memories=store, embedder=embedder or FakeEmbedder())
+    return [(stored.outcomes[one.request_id].state, stored.outcomes[one.request_id].error) for one in asked]
+
+
+def test_usage_follows_every_change(store: PostgresStore) -> None:
+    assert store.quota("ada") == Quota()
+    _store(store, "tea", "green tea" + " and so on" * 60)  # the second in chunks
+    used = store.quota("ada")
+    assert (used.memories, used.texts_today) == (2, 5)
+    (one, *_) = store.list("ada", _any(), 10)
+    store.update("ada", one.id, MemoryChange(title="x" * 100, metadata={"k": "é"}))
+    assert store.quota("ada").bytes > used.bytes
+    for head in store.list("ada", _any(), 10):
+        store.delete("ada", head.id)
+    assert (store.quota("ada").memories, store.quota("ada").bytes) == (0, 0)
+    assert store.quota("ada").texts_today == 5  # what was paid for stays paid for
+
+
+def _any() -> Any:
+    from mnemosyne.domain.search import Filters
+
+    return Filters(include_superseded=True)
+
+
+@pytest.mark.parametrize(
+    ("limits", "said"),
+    [
+        ({"memories": 2}, "quota of 2 memories is used up"),
+        ({"bytes": 20}, "quota of 20 bytes has no room"),
+        ({"texts_a_day": 2}, "quota of 2 embedded texts a day is used up: send it again after"),
+    ],
+)
+def test_over_the_quota_nothing_is_embedded_and_the_outcome_says_which_limit(
+    store: PostgresStore, keeper: QuotaKeeper, limits: dict[str, int], said: str
+) -> None:
+    keeper.set("ada", limits)
+    embedder = FakeEmbedder()
+    outcomes = _store(store, "tea", "car", "dog", "cat", embedder=embedder)
+    assert [state for state, _ in outcomes] == ["stored", "stored", "failed", "failed"]
+    assert all(said in str(error) for state, error in outcomes if state == "failed")
+    assert embedder.embedded == ["tea", "car"]
+    assert store.quota("ada").memories == 2
+
+
+def test_what_failed_for_want_of_room_is_stored_when_it_is_sent_again(
+    store: PostgresStore, keeper: QuotaKeeper
+) -> None:
+    keeper.set("ada", {"memories": 0})
+    asked = request("tea")
+    message = IngestMessage("ada", (asked,))
+    ingest.store(message, memories=store, embedder=FakeEmbedder())
+    assert store.statuses("ada", [asked.request_id])[asked.request_id].state is IngestState.FAILED
+    keeper.set("ada", {"memories": None})
+    ingest.store(message, memories=store, embedder=FakeEmbedder())
+    assert store.statuses("ada", [asked.request_id])[asked.request_id].state is IngestState.STORED
+
+
+def test_a_duplicate_needs_no_room(store: PostgresStore, keeper: QuotaKeeper) -> None:
+    _store(store, "tea")
+    keeper.set("ada", {"memories": 1, "texts_a_day": 1})
+    assert [state for state, _ in _store(store, "tea")] == ["duplicate"]
+
+
+def test_an_agent_hears_at_once_what_is_known_to_be_full(store: PostgresStore, keeper: QuotaKeeper) -> None:
+    services = FakeServices()
+    services.memories = store  # type: ignore[assignment]
+    keeper.set("ada", {"memories": 0})
+    arguments = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
+
+    def told() -> bool:
+        return "quota of 0 memories is used up" in str(
+            call(BY_NAME["ingest_memory"], arguments, CALLERS["ada"], services).content[0]
+        )
+
+    wait_until(told, "the quota is known")
+    before = len(services.queue.published)
+    result = call(BY_NAME["ingest_memory"], arguments, CALLERS["ada"], services)
+    assert result.is_error
+    assert "nothing was accepted" in str(result.content[0])
+    assert len(services.queue.published) == before
+
+
+def test_the_owner_sees_it_in_memory_stats(store: PostgresStore, keeper: QuotaKeeper) -> None:
+    services = FakeServices()
+    services.memories = store  # type: ignore[assignment]
+    _store(store, "tea")
+    keeper.set(EVERYBODY, {"memories": 10, "bytes": 1_000})
+    keeper.set("ada", {"memories": 5})
+    stats = call(BY_NAME["memory_stats"], {}, CALLERS["ada"], services).structured_content
+    assert stats is not None
+    assert stats["quota"] == {
+        "memories": 1, "memories_limit": 5, "bytes": 8, "bytes_limit": 1_000, "texts_today": 1, "texts_limit": None,
+    }  # fmt: skip
+    other = call(BY_NAME["memory_stats"], {}, CALLERS["bob"], services).structured_content
+    assert other is not None
+    assert (other["quota"]["memories"], other["quota"]["memories_limit"]) == (0, 10)
+
+
+def test_a_deployment_begins_with_limits_and_one_s_own_machine_without(
+    cluster: postgres.EmbeddedPostgres, database: str, new_database: Any, keeper: QuotaKeeper
+) -> None:
+    from mnemosyne import bootstrap
+    from mnemosyne.adapters import migrations
+    from tests.fakes import FAKE_SPACE
+
+    assert keeper.every() == [(EVERYBODY, Quota())]
+    owner = opener(cluster.url(postgres.OWNER, new := new_database(empty=True)))()
+    migrations.migrate(owner, bootstrap.migrations(), space=FAKE_SPACE)
+    owner.close()
+    ((name, everybody),) = QuotaKeeper(opener(cluster.url(postgres.OWNER, new))).every()
+    assert name == EVERYBODY
+    assert (everybody.memories_limit, everybody.texts_limit) == (1_000_000, 200_000)
+
+
+def test_quota_sets_and_lists(cluster: postgres.EmbeddedPostgres, database: str, store: PostgresStore) -> None:
+    environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database)}
+
+    def run(*words: str) -> str:
+        result = CliRunner().invoke(cli, ["quota", *words], env=environment)
+        assert result.exit_code == 0, result.output
+        return result.output
+
+    _store(store, "tea")
+    run("set", "--memories", "10")
+    run("set", "--namespace", "ada", "--memories", "any", "--texts-a-day", "7")
+    (everybody, ada) = json.loads(run("list", "--json"))
+    assert (everybody["namespace"], everybody["memories_limit"]) == (None, 10)
+    assert (ada["memories"], ada["memories_limit"], ada["texts_limit"]) == (1, None, 7)
+    run("set", "--namespace", "ada", "--memories", "default")
+    assert "1 of 10 memories" in run("list", "--namespace", "ada")
+    refused = CliRunner().invoke(cli, ["quota", "set", "--memories", "lots"], env=environment)
+    assert refused.exit_code == 2
+    assert "must be a number, `any` or `default`, got 'lots'" in refused.output
+    refused = CliRunner().invoke(cli, ["quota", "set"], env=environment)
+    assert refused.exit_code == 2
+
+
+def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: QuotaKeeper) -> None:
+    from starlette.testclient import TestClient
+
+    class NoKeys:
+        def __getattr__(self, name: str) -> Any:
+            raise AssertionError(name)
+
+    app = migrate.build_app(list, NoKeys(), keeper, identify=lambda authorization: None)
+    client = TestClient(app)
+    asked = {"action": "set", "namespace": "ada", "limits": {"memories": 3, "bytes": None}}
+    assert client.post("/quotas", json=asked).json() == {"namespace": "ada"}
+    (shown,) = client.post("/quotas", json={"action": "list", "namespace": "ada"}).json()["quotas"]
+    assert (shown["namespace"], shown["memories_limit"], shown["bytes_limit"]) == ("ada", 3, None)
+    for wrong in ({"action": "set"}, {"action": "set", "namespace": "a", "limits": {"memories": -1}}, {"action": "x"}):
+        assert client.post("/quotas", json=wrong).status_code == 400
+
+
+def test_a_day_ends_at_midnight_utc() -> None:
+    assert midnight(datetime(2026, 12, 31, 23, 59, tzinfo=UTC)) == datetime(2027, 1, 1, tzinfo=UTC)

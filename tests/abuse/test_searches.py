@@ -1,0 +1,126 @@
+"""Searches made to take the database from everybody else."""
+
+import threading
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+
+import anyio
+import pytest
+
+from infra.local import postgres
+from mnemosyne import bootstrap
+from mnemosyne.adapters.connections import Pool, opener
+from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.errors import Unavailable
+from mnemosyne.mcp.server import build_server, call
+from mnemosyne.mcp.tool import acting
+from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from mnemosyne.service import ingest
+from tests.abuse.conftest import CALLERS
+from tests.fakes import FAKE_SPACE, FakeServices, request
+
+BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
+
+
+@pytest.mark.parametrize(
+    ("name", "arguments"),
+    [
+        ("memory_search", {"query": "a" * 15_000 + "b", "mode": "exact"}),
+        ("memory_search", {"query": "a" * 501, "mode": "exact"}),
+        ("exact_match_retrieve", {"content": "a" * 501}),
+        ("memory_search", {"query": "a" * 10_001}),
+        ("retrieve_memories", {"query": "a" * 10_001}),
+        ("debug_retrieve", {"query": "a" * 10_001}),
+    ],
+)
+def test_what_is_searched_for_is_bounded_by_what_comparing_it_takes(
+    services: FakeServices, name: str, arguments: dict[str, Any]
+) -> None:
+    result = call(BY_NAME[name], arguments, CALLERS["ada"], services)
+    assert result.is_error
+    assert "must be at most" in str(result.content[0]) or "must have at most" in str(result.content[0])
+
+
+def test_a_statement_of_an_agent_s_ends_after_five_seconds(cluster: postgres.EmbeddedPostgres, database: str) -> None:
+    assert bootstrap.SEARCH_SECONDS == 5
+    session = opener(cluster.url("mcp", database), statement_seconds=1)()
+    broken: Any = "SELECT pg_sleep(20)"
+    with pytest.raises(Unavailable, match="narrow it by time or tags"):
+        session.run(broken)
+    assert session.run("SHOW statement_timeout") == [["1s"]]
+    session.close()
+
+
+def test_the_worst_substring_over_long_memories_is_given_up_and_others_are_served(
+    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresStore, services: FakeServices
+) -> None:
+    for n in range(8):
+        message = IngestMessage("bob", (request(f"{n} {'a' * 99_000}"),))
+        ingest.store(message, memories=store, embedder=services.embedder)
+    pool = Pool(opener(cluster.url("mcp", database), statement_seconds=1), 8)
+    services.memories = PostgresStore(pool, FAKE_SPACE)  # type: ignore[assignment]
+    worst = {"query": "a" * 499 + "b", "mode": "exact"}
+    result = call(BY_NAME["memory_search"], worst, CALLERS["bob"], services)
+    assert not result.is_error or "narrow it by time or tags" in str(result.content[0])
+    assert not call(BY_NAME["memory_search"], {"query": "tea"}, CALLERS["ada"], services).is_error
+    pool.close()
+
+
+def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(services: FakeServices) -> None:
+    import mcp_types
+
+    release, gate, running, most = threading.Event(), threading.Lock(), {"ada": 0, "bob": 0}, {"ada": 0, "bob": 0}
+    four_of_hers, bob_runs = threading.Event(), threading.Event()
+    search = services.memories.search
+
+    def slow(namespace: str, *asked: Any, **more: Any) -> Any:
+        with gate:
+            running[namespace] += 1
+            most[namespace] = max(most[namespace], running[namespace])
+            if most["ada"] == 4:
+                four_of_hers.set()
+        if namespace == "bob":
+            bob_runs.set()
+        release.wait(20)
+        with gate:
+            running[namespace] -= 1
+        return search(namespace, *asked, **more)
+
+    services.memories.search = slow  # type: ignore[method-assign]
+
+    async def crowd() -> None:
+        server = build_server(services, threads=8)
+        handler = server.get_request_handler("tools/call").handler  # type: ignore[union-attr]
+        params = mcp_types.CallToolRequestParams(name="memory_search", arguments={"query": "tea"})
+
+        async def ask(who: str) -> None:
+            with acting(CALLERS[who]):
+                await handler(None, params)  # type: ignore[arg-type]
+
+        async with anyio.create_task_group() as group:
+            for _ in range(20):
+                group.start_soon(ask, "ada")
+            assert await anyio.to_thread.run_sync(four_of_hers.wait, 10)
+            group.start_soon(ask, "bob")
+            assert await anyio.to_thread.run_sync(bob_runs.wait, 10)  # at once, with twenty of hers before him
+            release.set()
+
+    anyio.run(crowd)
+    assert most["ada"] == 4
+
+
+def test_whoever_counts_while_others_store_waits_for_nobody(store: PostgresStore, services: FakeServices) -> None:
+    """Counting what a namespace holds must not make those who store in it wait for one another."""
+
+    def store_some(worker: int) -> None:
+        for number in range(15):
+            message = IngestMessage("ada", (request(f"{worker} {number} tea"),))
+            ingest.store(message, memories=store, embedder=services.embedder)
+
+    begun = time.monotonic()
+    with ThreadPoolExecutor(6) as pool:
+        list(pool.map(store_some, range(6)))
+    assert store.quota("ada").memories == 90
+    assert time.monotonic() - begun < 60  # a deadlock or a queue of lock timeouts would take longer
