@@ -323,10 +323,13 @@ $$;
 CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
+    SET enable_seqscan TO 'off'
     AS $$
 DECLARE
     -- Up to this many, comparing every vector is as fast as walking the index, and exact.
     exact_up_to CONSTANT integer := 10000;
+    -- Up to this many, looking through one's own is faster than asking the index, which holds everybody's words.
+    own_up_to CONSTANT integer := 2000;
     -- Words so common that together they would match more than this only add to the score of what others found.
     lexical_rows CONSTANT integer := 5000;
     candidates integer := greatest(3 * p_limit, 100);
@@ -444,7 +447,8 @@ BEGIN
                 SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1)) FROM unnest(terms, weights) AS t (term, weight)
             ) AS rank
             FROM memories m
-            WHERE m.namespace = p_namespace AND m.search_text @@ generating AND passes(m, p_filters)
+            WHERE m.namespace = p_namespace AND passes(m, p_filters) AND CASE WHEN estimated <= own_up_to
+                THEN m.search_text @@ generating IS TRUE ELSE m.search_text @@ generating END
             ORDER BY rank DESC, m.id
             LIMIT candidates
         ) AS found;

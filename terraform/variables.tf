@@ -248,7 +248,7 @@ variable "python_runtime" {
 }
 
 variable "rate_limit_per_minute" {
-  description = "Requests a principal may make of one instance in a minute; 0: any number."
+  description = "Units a principal may spend on one instance in a minute, a plain request being one; 0: any number."
   type        = number
   default     = 600
 }

@@ -63,6 +63,24 @@ locals {
       duration  = "0s"
       advice    = "Ask for a higher quota of the embedding model, or lower max_instances.ingest. Nothing is lost; searches fall back to words."
     }
+    refused = {
+      title     = "Many calls are refused"
+      filter    = "metric.type = \"logging.googleapis.com/user/${var.name}/refused\" AND ${local.of_run}"
+      aligner   = "ALIGN_DELTA"
+      reducer   = "REDUCE_SUM"
+      threshold = 300
+      duration  = "300s"
+      advice    = "The log event audit with outcome refused says why: authenticate with address and key id (somebody guesses, or a key was revoked), rate and concurrency with the principal (raise rate_limit_per_minute, or talk to its owner; mnemosyne keys revoke ends it)."
+    }
+    quota_exceeded = {
+      title     = "A namespace has used up its quota"
+      filter    = "metric.type = \"logging.googleapis.com/user/${var.name}/quota_exceeded\" AND ${local.of_run}"
+      aligner   = "ALIGN_DELTA"
+      reducer   = "REDUCE_SUM"
+      threshold = 0
+      duration  = "0s"
+      advice    = "The log event quota_exceeded names namespace and limit; its memories failed with that reason and are stored when they are sent again. mnemosyne quota list shows it, mnemosyne quota set --namespace NAME raises it."
+    }
     database_cpu = {
       title     = "The database's processor is busy"
       filter    = "metric.type = \"cloudsql.googleapis.com/database/cpu/utilization\" AND ${local.of_database}"

@@ -15,6 +15,7 @@ locals {
     database_unreachable       = "Connections that could not be opened."
     misconfigured              = "Requests refused because the settings are wrong."
     authentication_unavailable = "Callers that nobody could check."
+    quota_exceeded             = "Deliveries of which something had no room in its namespace's quota."
     audit                      = "Changes and refusals."
   }
 }
@@ -33,11 +34,25 @@ resource "google_logging_metric" "events" {
   depends_on = [time_sleep.services]
 }
 
+# Credentials, scopes, rates: whoever was refused, by address or principal in the log.
+resource "google_logging_metric" "refused" {
+  name        = "${var.name}/refused"
+  description = "Calls refused at the door."
+  filter      = "resource.type=\"cloud_run_revision\" AND resource.labels.service_name:\"${var.name}-\" AND jsonPayload.event=\"audit\" AND jsonPayload.outcome=\"refused\""
+
+  metric_descriptor {
+    metric_kind = "DELTA"
+    value_type  = "INT64"
+  }
+
+  depends_on = [time_sleep.services]
+}
+
 # An alert on a metric that was made a moment ago is refused with 404 for up to ten minutes:
 # https://github.com/hashicorp/terraform-provider-google/issues/11102. Meanwhile the database is made.
 resource "time_sleep" "metrics" {
   create_duration = "600s"
-  triggers        = { metrics = join(" ", sort([for metric in google_logging_metric.events : metric.name])) }
+  triggers        = { metrics = join(" ", sort([for metric in concat(values(google_logging_metric.events), [google_logging_metric.refused]) : metric.name])) }
 }
 
 resource "google_monitoring_dashboard" "this" {

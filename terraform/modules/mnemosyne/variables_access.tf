@@ -82,7 +82,7 @@ variable "oidc_namespace_claim" {
 }
 
 variable "rate_limit_per_minute" {
-  description = "Requests a principal may make of one instance in a minute; 0: any number."
+  description = "Units a principal may spend on one instance in a minute, a plain request being one; 0: any number."
   type        = number
   default     = 600
 
