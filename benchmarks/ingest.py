@@ -207,14 +207,15 @@ def bare(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, work
 @contextmanager
 def pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int) -> Iterator[LocalQueue]:
     """A queue whose messages are pushed to an `ingest` function, `workers` at a time."""
-    variables = stack.environment(directory, server)
+    variables = stack.environment(directory, server) | stack.login("ingest", server)
     function = FunctionProcess(
         "ingest", host=stack.LOOPBACK, port=functions.free_port(), environment=variables, directory=directory
     )
     function.start()
     queue = LocalQueue(directory.queue)
     turn = fasteners.InterProcessLock(directory.turn)
-    delivery = Delivery(queue, function.url, function.url, turn=turn, concurrency=workers)
+    secret = variables["MNEMOSYNE_PUSH_SECRET"]
+    delivery = Delivery(queue, function.url, function.url, turn=turn, secret=secret, concurrency=workers)
     try:
         function.wait_ready()
         delivery.start()

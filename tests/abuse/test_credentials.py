@@ -1,7 +1,6 @@
 """Credentials: forged, guessed, in excess, and of somebody who may do less than he asks for."""
 
 import threading
-import time
 from datetime import UTC, datetime
 from typing import Any
 
@@ -21,6 +20,7 @@ from mnemosyne.service.authenticate import ApiKeys, CloudRunIam, Oidc, SharedSec
 from mnemosyne.settings import Settings
 from tests.abuse.conftest import BOTH, CALLERS, Credentials, headers, tool
 from tests.fakes import NOW, FakeServices, request
+from tests.waiting import wait_until
 
 BY_NAME = {one.name: one for one in TOOLS}
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -231,13 +231,14 @@ def test_where_tokens_are_given_is_told_under_no_scheme_of_the_caller_s(app_of: 
 def test_a_slow_issuer_holds_up_nobody_whose_key_is_known() -> None:
     from mnemosyne.adapters import tokens
 
-    slow = threading.Event()
+    slow, begun = threading.Event(), threading.Event()
     fetched: list[int] = []
     key: Any = "key"
 
     def fetch() -> list[Any]:
         fetched.append(1)
         if len(fetched) > 1:
+            begun.set()
             slow.wait(10)
         return [key]
 
@@ -246,8 +247,7 @@ def test_a_slow_issuer_holds_up_nobody_whose_key_is_known() -> None:
     keys._kept_at -= tokens.KEYS_SECONDS + 1  # an hour later
     first = threading.Thread(target=keys.current)
     first.start()
-    while len(fetched) < 2:
-        time.sleep(0.001)
+    assert begun.wait(10)
     assert [keys.current() for _ in range(12)] == [[key]] * 12
     slow.set()
     first.join()
@@ -257,7 +257,7 @@ def test_a_slow_issuer_holds_up_nobody_whose_key_is_known() -> None:
 def test_those_who_wait_for_an_issuer_that_is_away_wait_for_one_attempt() -> None:
     from mnemosyne.adapters import tokens
 
-    attempts, away = [], threading.Event()
+    attempts, away, counting, asking = [], threading.Event(), threading.Lock(), 0
 
     def fetch() -> list[Any]:
         attempts.append(1)
@@ -267,6 +267,9 @@ def test_those_who_wait_for_an_issuer_that_is_away_wait_for_one_attempt() -> Non
     keys, refused = tokens._IssuerKeys(fetch), []
 
     def ask() -> None:
+        nonlocal asking
+        with counting:
+            asking += 1
         try:
             keys.current()
         except Unavailable:
@@ -275,7 +278,8 @@ def test_those_who_wait_for_an_issuer_that_is_away_wait_for_one_attempt() -> Non
     waiting = [threading.Thread(target=ask) for _ in range(12)]
     for thread in waiting:
         thread.start()
-    time.sleep(0.2)
+    # Whoever begins to wait later asks for himself, so all must wait before it fails.
+    wait_until(lambda: asking == 12, "all of them ask")
     away.set()
     for thread in waiting:
         thread.join()
