@@ -66,6 +66,32 @@ def test_the_users_named_may_do_what_the_functions_do(
     owner.close()
 
 
+def test_each_user_is_given_the_rights_of_its_function_and_loses_the_common_ones_an_hour_later(
+    migrating: Any, cluster: postgres.EmbeddedPostgres, user: str
+) -> None:
+    client, name = migrating(MNEMOSYNE_RUNTIME_USERS=f"ingest={user}")
+    owner = opener(cluster.url(postgres.OWNER, name))()
+
+    def roles() -> set[str]:
+        rows = owner.run(
+            "SELECT r.rolname FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid"
+            " JOIN pg_roles u ON u.oid = m.member WHERE u.rolname = :user",
+            user=user,
+        )
+        return {row[0] for row in rows}
+
+    assert client.post("/").status_code == 200
+    assert roles() == {"mnemosyne_ingest"}
+    owner.script(f'GRANT mnemosyne_runtime TO "{user}"')  # as the version before left it
+    client.post("/")
+    assert roles() == {"mnemosyne_ingest", "mnemosyne_runtime"}
+    owner.script("UPDATE schema_migrations SET applied_at = applied_at - interval '2 hours' WHERE name = 'roles'")
+    client.post("/")
+    assert roles() == {"mnemosyne_ingest"}
+    owner.script(f'DROP OWNED BY "{user}"')
+    owner.close()
+
+
 def test_a_user_that_is_not_there_is_named(migrating: Any) -> None:
     client, _ = migrating(MNEMOSYNE_RUNTIME_USERS='no"body')
     response = client.post("/")

@@ -77,17 +77,20 @@ def status(session: Session, migrations: Sequence[Migration]) -> list[Migration]
     return result
 
 
-# Who has been given its function's role by an earlier deployment uses nothing but that by now.
+# The version before this one uses the common role, and still runs while this one is deployed: so that is taken away by
+# a later deployment, which finds the functions' own roles an hour old.
 _ADMIT = """
 DO $$
 DECLARE
     role text := current_setting('mnemosyne.admitted_as');
     admitted text := current_setting('mnemosyne.admitted');
 BEGIN
-    IF role <> 'mnemosyne_runtime' AND pg_has_role(admitted, role, 'MEMBER') THEN
+    EXECUTE format('GRANT %I TO %I', role, admitted);
+    IF role <> 'mnemosyne_runtime' AND EXISTS (
+        SELECT FROM schema_migrations WHERE name = 'roles' AND applied_at < now() - interval '1 hour'
+    ) THEN
         EXECUTE format('REVOKE mnemosyne_runtime FROM %I', admitted);
     END IF;
-    EXECUTE format('GRANT %I TO %I', role, admitted);
 END
 $$
 """
