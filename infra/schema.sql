@@ -133,7 +133,7 @@ CREATE FUNCTION public.count_deleted() RETURNS trigger
     SET search_path TO 'public', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM count_usage(one.namespace, -one.memories, -one.bytes, 0), refresh_words(one.namespace)
+    PERFORM count_usage(one.namespace, -one.memories, -one.bytes, 0)
     FROM (
         SELECT namespace, count(*) AS memories, CAST(sum(memory_bytes(content, title, tags, metadata)) AS bigint) AS bytes
         FROM deleted GROUP BY namespace
@@ -285,6 +285,7 @@ CREATE FUNCTION public.refresh_words(p_namespace text) RETURNS void
     AS $$
 DECLARE
     sample CONSTANT integer := 3000;
+    sample_bytes CONSTANT integer := 2000000;
     kept CONSTANT integer := 5000;
     now_ bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
     before bigint := (SELECT w.memories FROM namespace_words w WHERE w.namespace = p_namespace);
@@ -294,9 +295,17 @@ BEGIN
     THEN
         RETURN;
     END IF;
-    WITH sampled AS MATERIALIZED (
-        SELECT m.search_text FROM memories m WHERE m.namespace = p_namespace
+    WITH newest AS MATERIALIZED (
+        SELECT m.search_text, m."timestamp", m.id FROM memories m WHERE m.namespace = p_namespace
         ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
+    ), sampled AS MATERIALIZED (
+        -- As they are stored, so that none is unpacked to be measured; of one long memory at least.
+        SELECT measured.search_text FROM (
+            SELECT newest.search_text, sum(pg_column_size(search_text)) OVER (
+                ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS newer FROM newest
+        ) AS measured
+        WHERE coalesce(measured.newer, 0) <= sample_bytes
     ), counted AS (
         SELECT lexeme, count(*) AS n FROM sampled, unnest(tsvector_to_array(sampled.search_text)) AS lexeme
         GROUP BY lexeme ORDER BY n DESC, lexeme LIMIT kept

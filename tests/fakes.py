@@ -235,10 +235,12 @@ class FakeStore:
                 origin=one.origin,
             )
 
-    def keep(self, namespace: str, letter: DeadLetter) -> bool:
-        kept = replace(self._named(namespace, letter), lost=True)
+    def keep(self, namespace: str, letter: DeadLetter, *, unless: int | None = None) -> bool:
+        if unless is not None and sum(n == namespace for n, _ in self.letters) >= unless:
+            return False
+        kept = replace(self._named(namespace, letter), lost=unless is None)
         before = self.letters.get((namespace, kept.message_id))
-        self.letters[namespace, kept.message_id] = replace(before, lost=True) if before else kept
+        self.letters[namespace, kept.message_id] = replace(before, lost=before.lost or kept.lost) if before else kept
         return before is None or not before.lost
 
     def _named(self, namespace: str, letter: DeadLetter) -> DeadLetter:

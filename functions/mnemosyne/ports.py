@@ -123,8 +123,11 @@ class MemoryStore(Protocol):
     def record_failures(self, namespace: str, failed: Sequence[Unstored]) -> None:
         """Note that the requests can never be stored; a request already in a final state keeps it."""
 
-    def keep(self, namespace: str, letter: DeadLetter) -> bool:
-        """Keep a message as a dead letter, whatever its requests; whether it was not kept before."""
+    def keep(self, namespace: str, letter: DeadLetter, *, unless: int | None = None) -> bool:
+        """Keep a message as a dead letter, whatever its requests; whether it was not kept before.
+
+        `unless` so many of the namespace's are kept already: then it is not, nor told as one that is lost.
+        """
 
     def bury(
         self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored], *, contents: Mapping[UUID, str]

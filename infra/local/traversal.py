@@ -26,12 +26,14 @@ def let_pass(user: int, path: Path) -> None:
         if mode & stat.S_IXOTH:
             continue
         entries = dict(_entries(directory, mode))
+        # What the mask keeps from somebody stays kept from him, though it must let the new entry through.
+        mask = entries.get((_MASK, _NOBODY), 0o7)
+        masked = (_USER, _GROUP, _NAMED_GROUP)
+        entries |= {entry: allowed & mask for entry, allowed in entries.items() if entry[0] in masked}
         entries[_USER, user] = entries.get((_USER, user), 0) | _PASS
-        named = [allowed for (tag, _), allowed in entries.items() if tag in (_USER, _GROUP, _NAMED_GROUP)]
-        mask = 0
-        for allowed in named:
-            mask |= allowed
-        entries[_MASK, _NOBODY] = mask
+        entries[_MASK, _NOBODY] = 0
+        for (tag, _), allowed in list(entries.items()):
+            entries[_MASK, _NOBODY] |= allowed if tag in masked else 0
         packed = b"".join(struct.pack("<HHI", tag, allowed, who) for (tag, who), allowed in sorted(entries.items()))
         try:
             os.setxattr(directory, _ACCESS, struct.pack("<I", _VERSION) + packed)

@@ -55,13 +55,15 @@ BEGIN ATOMIC
         texts = CASE WHEN u.day = EXCLUDED.day THEN u.texts ELSE 0 END + EXCLUDED.texts;
 END;
 
--- Look at the namespace's words anew, once it has grown or shrunk by a tenth: on average each memory is looked at ten
--- times, those of a namespace of more than 3,000 less. Words that only deleted memories had are forgotten then.
+-- Look at the namespace's words anew, once it has grown or shrunk by a tenth and something is stored: on average each
+-- memory is looked at ten times, those of a namespace of more than 3,000 less, and at no time more than two megabytes of
+-- words. Words that only deleted memories had are forgotten then.
 CREATE FUNCTION refresh_words(p_namespace text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 DECLARE
     sample CONSTANT integer := 3000;
+    sample_bytes CONSTANT integer := 2000000;
     kept CONSTANT integer := 5000;
     now_ bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
     before bigint := (SELECT w.memories FROM namespace_words w WHERE w.namespace = p_namespace);
@@ -71,9 +73,17 @@ BEGIN
     THEN
         RETURN;
     END IF;
-    WITH sampled AS MATERIALIZED (
-        SELECT m.search_text FROM memories m WHERE m.namespace = p_namespace
+    WITH newest AS MATERIALIZED (
+        SELECT m.search_text, m."timestamp", m.id FROM memories m WHERE m.namespace = p_namespace
         ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
+    ), sampled AS MATERIALIZED (
+        -- As they are stored, so that none is unpacked to be measured; of one long memory at least.
+        SELECT measured.search_text FROM (
+            SELECT newest.search_text, sum(pg_column_size(search_text)) OVER (
+                ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS newer FROM newest
+        ) AS measured
+        WHERE coalesce(measured.newer, 0) <= sample_bytes
     ), counted AS (
         SELECT lexeme, count(*) AS n FROM sampled, unnest(tsvector_to_array(sampled.search_text)) AS lexeme
         GROUP BY lexeme ORDER BY n DESC, lexeme LIMIT kept
@@ -107,7 +117,7 @@ CREATE FUNCTION count_deleted() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
-    PERFORM count_usage(one.namespace, -one.memories, -one.bytes, 0), refresh_words(one.namespace)
+    PERFORM count_usage(one.namespace, -one.memories, -one.bytes, 0)
     FROM (
         SELECT namespace, count(*) AS memories, CAST(sum(memory_bytes(content, title, tags, metadata)) AS bigint) AS bytes
         FROM deleted GROUP BY namespace

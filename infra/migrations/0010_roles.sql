@@ -43,6 +43,15 @@ GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_dead_letter, mnemos
 GRANT SELECT, INSERT, UPDATE (lost) ON dead_letters TO mnemosyne_dead_letter, mnemosyne_import_object;
 GRANT SELECT, INSERT, UPDATE ON object_imports TO mnemosyne_import_object;
 
+-- A move to another embedding space that is under way.
+DO $$
+BEGIN
+    IF to_regclass('memory_chunks_next') IS NOT NULL THEN
+        GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest;
+    END IF;
+END
+$$;
+
 DO $$
 DECLARE
     policy record;

@@ -96,6 +96,27 @@ def test_wrong_credentials_are_counted_by_address_and_logged_with_it(
     assert status("ada", "203.0.113.9") == 200  # nor one from there who is known
 
 
+def test_wrong_credentials_lock_out_nobody_who_was_good_or_shows_none(opened: Any, services: Any) -> None:
+    class Tokens(Credentials):
+        """As tokens are: each is verified anew."""
+
+        def known(self, authorization: str | None) -> None:
+            if authorization is None:
+                raise Unauthorized("a bearer token is needed")
+
+    client = opened(services, proxies=0, credentials=Tokens())
+
+    def status(token: str | None) -> int:
+        return int(client.post("/mcp", json=LIST, headers=headers(token, **{"X-Forwarded-For": "9.9.9.9"})).status_code)
+
+    assert status("ada") == 200
+    assert {status(None) for _ in range(100)} == {401}
+    assert status("bob") == 200  # whoever asks without a credential spends nobody's guesses
+    assert 429 in {status(f"guess{n}") for n in range(REFUSALS_A_MINUTE + 5)}
+    assert status("ada") == 200
+    assert status("writer") == 429  # for the two seconds that one guess takes to come back
+
+
 def test_an_address_is_what_the_platform_says_and_not_what_the_caller_does() -> None:
     scope = {"client": ("169.254.1.1", 1)}
     forged = Headers({"x-forwarded-for": "1.2.3.4, 203.0.113.9, 35.191.0.1"})

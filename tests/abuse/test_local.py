@@ -40,6 +40,18 @@ def test_only_the_server_s_user_may_pass(tmp_path: Path) -> None:
     assert not _reads(NOBODY - 1, private / "data" / "file")
 
 
+@pytest.mark.skipif(not is_root(), reason="only root may change whom it is")
+def test_whoever_a_directory_was_closed_to_stays_out(tmp_path: Path) -> None:
+    private = tmp_path / "private"
+    (private / "data").mkdir(parents=True)
+    (private / "data" / "file").write_text("x")
+    let_pass(NOBODY - 2, private / "data")  # somebody was let in once
+    private.chmod(0o700)  # and all of them shut out, which empties the list's mask
+    let_pass(NOBODY, private / "data")
+    assert _reads(NOBODY, private / "data" / "file")
+    assert not _reads(NOBODY - 2, private / "data" / "file")
+
+
 def _reads(user: int, path: Path) -> bool:
     child = os.fork()
     if not child:

@@ -15,6 +15,7 @@ from mnemosyne.adapters.quotas import QuotaKeeper
 from mnemosyne.domain.memory import IngestState, MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.quota import EVERYBODY, Quota, midnight
+from mnemosyne.errors import OverQuota
 from mnemosyne.http import migrate
 from mnemosyne.mcp.server import call
 from mnemosyne.mcp.tools import TOOLS
@@ -88,6 +89,48 @@ def test_what_failed_for_want_of_room_is_stored_when_it_is_sent_again(
     keeper.set("ada", {"memories": None})
     ingest.store(message, memories=store, embedder=FakeEmbedder())
     assert store.statuses("ada", [asked.request_id])[asked.request_id].state is IngestState.STORED
+
+
+def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
+    store: PostgresStore, keeper: QuotaKeeper, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from mnemosyne.domain.message import encode
+    from mnemosyne.domain.published import Published
+    from mnemosyne.http import push
+
+    services = FakeServices()
+    services.memories = store  # type: ignore[assignment]
+
+    def deliver(message_id: str, content: str) -> None:
+        data, attributes = encode("ada", [request(content)], "")
+        message = Published(message_id=message_id, data=data, attributes=attributes, publish_time="")
+        push.store(push.Push(message, 1), services)
+
+    keeper.set("ada", {"memories": 1})
+    for number, content in enumerate(("tea", "car")):
+        deliver(str(number), content)
+    (letter,) = store.dead_letters("ada", 10)
+    assert "quota of 1 memories" in letter.cause
+    keeper.set("ada", {"memories": 10})
+    ingest.redrive("ada", letter, memories=store, queue=services.queue)
+    ((_, again),) = services.queue.published
+    ingest.store(IngestMessage("ada", tuple(again)), memories=store, embedder=services.embedder)
+    assert store.quota("ada").memories == 2
+    monkeypatch.setattr("mnemosyne.service.ingest.BEYOND_QUOTA_KEPT", 1)
+    keeper.set("ada", {"memories": 2})
+    for number, content in enumerate(("dog", "cat")):
+        deliver(f"x{number}", content)
+    assert len(store.dead_letters("ada", 10)) == 1  # they take room too
+
+
+def test_a_change_that_there_is_no_room_for_changes_nothing(store: PostgresStore, keeper: QuotaKeeper) -> None:
+    _store(store, "tea")
+    (one,) = store.list("ada", _any(), 10)
+    keeper.set("ada", {"bytes": 100})
+    with pytest.raises(OverQuota, match=r"quota of 100 bytes has no room for 1,0.*nothing was changed"):
+        store.update("ada", one.id, MemoryChange(metadata={"k": "v" * 1000}))
+    assert store.quota("ada").bytes == 8
+    assert store.update("ada", one.id, MemoryChange(title="cup")) is not None
 
 
 def test_a_duplicate_needs_no_room(store: PostgresStore, keeper: QuotaKeeper) -> None:

@@ -51,6 +51,10 @@ def test_a_system_that_is_well(examine: Any) -> None:
     }  # fmt: skip
 
 
+def test_a_function_s_own_user_is_well(examine: Any) -> None:
+    assert examine(user="mcp")["role"]["ok"]
+
+
 def test_all_wrong_settings_are_named(examine: Any) -> None:
     checks = examine(MNEMOSYNE_TOPIC="nowhere", MNEMOSYNE_DB_POOL_SIZE="0")
     assert "MNEMOSYNE_TOPIC" in checks["settings"]["seen"]

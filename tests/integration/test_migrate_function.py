@@ -66,7 +66,7 @@ def test_the_users_named_may_do_what_the_functions_do(
     owner.close()
 
 
-def test_each_user_is_given_the_rights_of_its_function_and_loses_the_common_ones_an_hour_later(
+def test_each_user_is_given_the_rights_of_its_function_and_loses_the_common_ones_a_day_later(
     migrating: Any, cluster: postgres.EmbeddedPostgres, user: str
 ) -> None:
     client, name = migrating(MNEMOSYNE_RUNTIME_USERS=f"ingest={user}")
@@ -85,7 +85,7 @@ def test_each_user_is_given_the_rights_of_its_function_and_loses_the_common_ones
     owner.script(f'GRANT mnemosyne_runtime TO "{user}"')  # as the version before left it
     client.post("/")
     assert roles() == {"mnemosyne_ingest", "mnemosyne_runtime"}
-    owner.script("UPDATE schema_migrations SET applied_at = applied_at - interval '2 hours' WHERE name = 'roles'")
+    owner.script("UPDATE schema_migrations SET applied_at = applied_at - interval '2 days' WHERE name = 'roles'")
     client.post("/")
     assert roles() == {"mnemosyne_ingest"}
     owner.script(f'DROP OWNED BY "{user}"')

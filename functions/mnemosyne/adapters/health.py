@@ -23,7 +23,12 @@ SELECT CAST(current_setting('server_version_num') AS integer) / 10000,
     (SELECT extversion FROM pg_extension WHERE extname = 'vector')
 """
 _ROLE: Final = """
-SELECT current_user, r.rolsuper OR r.rolbypassrls, pg_has_role('mnemosyne_runtime', 'MEMBER'),
+SELECT current_user, r.rolsuper OR r.rolbypassrls, EXISTS (
+        SELECT FROM pg_roles own WHERE pg_has_role(own.oid, 'MEMBER') AND own.rolname IN (
+            'mnemosyne_runtime', 'mnemosyne_mcp', 'mnemosyne_ingest', 'mnemosyne_dead_letter',
+            'mnemosyne_import_object'
+        )
+    ),
     EXISTS (SELECT FROM pg_class c WHERE c.oid = to_regclass('memories') AND c.relowner = r.oid)
 FROM pg_roles r
 WHERE r.rolname = current_user

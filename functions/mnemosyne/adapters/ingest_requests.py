@@ -33,10 +33,14 @@ class PostgresRequests:
                 ingest_sql.RECORD_UNSTORED, namespace=namespace, requests=unstored_json(requests), state=state.value
             )
 
-    def keep(self, namespace: str, letter: DeadLetter) -> bool:
-        """Keep a message as a dead letter, whatever its requests; whether it was not kept before."""
+    def keep(self, namespace: str, letter: DeadLetter, *, unless: int | None = None) -> bool:
+        """Keep a message as a dead letter, whatever its requests; whether it was not kept before.
+
+        `unless` so many of the namespace's are kept already.
+        """
+        values = letter_values(letter) | {"cause": letter.cause, "unless": unless}
         with self._transaction(namespace) as session:
-            return bool(session.run(ingest_sql.KEEP, namespace=namespace, cause=letter.cause, **letter_values(letter)))
+            return bool(session.run(ingest_sql.KEEP, namespace=namespace, **values))
 
     def bury(
         self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored], *, contents: Mapping[UUID, str]

@@ -83,8 +83,10 @@ SELECT CAST(:namespace AS text),
         WHERE namespace = :namespace AND message_id = :message_id AND data <> CAST(:data AS bytea)
     ) THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
     ELSE CAST(:message_id AS text) END,
-    CAST(:data AS bytea), CAST(:attributes AS jsonb), CAST(:cause AS text), true
-ON CONFLICT (namespace, message_id) DO UPDATE SET lost = true WHERE NOT dead_letters.lost
+    CAST(:data AS bytea), CAST(:attributes AS jsonb), CAST(:cause AS text), CAST(:unless AS integer) IS NULL
+WHERE CAST(:unless AS integer) IS NULL
+    OR (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) < CAST(:unless AS integer)
+ON CONFLICT (namespace, message_id) DO UPDATE SET lost = true WHERE NOT dead_letters.lost AND EXCLUDED.lost
 RETURNING message_id
 """
 

@@ -78,7 +78,7 @@ def status(session: Session, migrations: Sequence[Migration]) -> list[Migration]
 
 
 # The version before this one uses the common role, and still runs while this one is deployed: so that is taken away by
-# a later deployment, which finds the functions' own roles an hour old.
+# a later deployment, which finds the functions' own roles a day old.
 _ADMIT = """
 DO $$
 DECLARE
@@ -87,7 +87,7 @@ DECLARE
 BEGIN
     EXECUTE format('GRANT %I TO %I', role, admitted);
     IF role <> 'mnemosyne_runtime' AND EXISTS (
-        SELECT FROM schema_migrations WHERE name = 'roles' AND applied_at < now() - interval '1 hour'
+        SELECT FROM schema_migrations WHERE name = 'roles' AND applied_at < now() - interval '1 day'
     ) THEN
         EXECUTE format('REVOKE mnemosyne_runtime FROM %I', admitted);
     END IF;

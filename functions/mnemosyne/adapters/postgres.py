@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Sequence
 from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
 from uuid import UUID
 
 import orjson
@@ -35,7 +36,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
-from mnemosyne.errors import Conflict, NotFound, SpaceChanged
+from mnemosyne.errors import Conflict, NotFound, OverQuota, SpaceChanged
 from mnemosyne.ports import Vector
 
 
@@ -91,8 +92,7 @@ class PostgresStore(PostgresRequests):
     def quota(self, namespace: str) -> Quota:
         """What the namespace holds, and what it may hold."""
         with self._transaction(namespace) as session:
-            (used,) = session.run(sql.USAGE)
-        return read_quota(used)
+            return _quota(session)
 
     def known_quota(self, namespace: str) -> Quota | None:
         """What is known of it without waiting for the database."""
@@ -172,6 +172,7 @@ class PostgresStore(PostgresRequests):
             if change.superseded_by is not None:
                 session.run(sql.LOCK_SUPERSESSION, namespace=namespace)
                 _check_supersession(session, namespace, memory_id, change.superseded_by)
+            before = _quota(session)
             rows = session.run(
                 sql.UPDATE,
                 namespace=namespace,
@@ -183,6 +184,10 @@ class PostgresStore(PostgresRequests):
                 superseded_by=change.superseded_by,
                 not_superseded=change.not_superseded,
             )
+            if (grown := _quota(session).bytes - before.bytes) > 0 and before.beyond_bytes(grown):
+                raise OverQuota(
+                    f"{before.refusal(datetime.now(UTC), memories=0, size=grown, texts=0)}; nothing was changed"
+                )
         return read_memory(rows[0]) if rows else None
 
     def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
@@ -219,22 +224,26 @@ class PostgresStore(PostgresRequests):
     def stats(self, namespace: str) -> Stats:
         """The namespace in figures."""
         with self._transaction(namespace) as session:
-            ((memories, oldest, newest, storage, pending, dead_lettered, letters),) = session.run(
-                sql.STATS, namespace=namespace
-            )
+            ((oldest, newest, pending, dead_lettered, letters),) = session.run(sql.STATS, namespace=namespace)
             tags = session.run(sql.TOP_TAGS, namespace=namespace)
-            (used,) = session.run(sql.USAGE)
+            quota = _quota(session)
+        vectors = 2 * (self._space or self._expected).dimension * quota.memories
         return Stats(
-            quota=read_quota(used),
-            memories=memories,
+            quota=quota,
+            memories=quota.memories,
             tags={one_line(row[0]): row[1] for row in tags},
             pending=pending,
             dead_lettered=dead_lettered,
             dead_letters=letters,
             oldest=oldest,
             newest=newest,
-            storage_bytes=storage,
+            storage_bytes=quota.bytes + vectors,
         )
+
+
+def _quota(session: Session) -> Quota:
+    (used,) = session.run(sql.USAGE)
+    return read_quota(used)
 
 
 def _check_supersession(session: Session, namespace: str, memory_id: UUID, successor: UUID) -> None:

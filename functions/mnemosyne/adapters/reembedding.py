@@ -48,8 +48,8 @@ BEGIN
         CREATE POLICY namespace_isolation ON memory_chunks_next TO mnemosyne_runtime, mnemosyne_ingest
             USING (namespace = current_setting('mnemosyne.namespace', true));
         GRANT SELECT, INSERT ON memory_chunks_next TO mnemosyne_runtime;
-        GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest;
     END IF;
+    GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest;  -- also where an earlier version has made it
 END
 $$
 """

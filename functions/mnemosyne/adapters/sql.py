@@ -116,20 +116,20 @@ FROM rated
 """
 
 STATS: Final = """
-SELECT count(*), min("timestamp"), max("timestamp"),
-    CAST(coalesce(sum(pg_column_size(m.content) + pg_column_size(m.embedding) + pg_column_size(m.search_text)
-        + pg_column_size(m.metadata) + 200), 0) AS bigint),
+SELECT
+    (SELECT "timestamp" FROM memories WHERE namespace = :namespace ORDER BY "timestamp", id LIMIT 1),
+    (SELECT "timestamp" FROM memories WHERE namespace = :namespace ORDER BY "timestamp" DESC, id DESC LIMIT 1),
     (SELECT count(*) FROM ingest_requests WHERE namespace = :namespace AND state = 'queued'),
     (SELECT count(*) FROM ingest_requests WHERE namespace = :namespace AND state = 'dead_lettered'),
     (SELECT count(*) FROM dead_letters WHERE namespace = :namespace)
-FROM memories m
-WHERE namespace = :namespace
 """
 
+# Of the newest 20,000: more are not looked through for each who asks.
 TOP_TAGS: Final = """
 SELECT min(tag.written), count(*)
-FROM memories m, unnest(m.tags, m.tag_keys) AS tag (written, key)
-WHERE m.namespace = :namespace
+FROM (
+    SELECT tags, tag_keys FROM memories WHERE namespace = :namespace ORDER BY "timestamp" DESC, id DESC LIMIT 20000
+) AS m, unnest(m.tags, m.tag_keys) AS tag (written, key)
 GROUP BY tag.key
 ORDER BY count(*) DESC, tag.key
 LIMIT 20

@@ -22,7 +22,8 @@ _TAGS_LINE = re.compile(r"^[ \t]*TAGS:(.*)$", re.MULTILINE)
 _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 # What nobody sees: spaces of no width, marks of direction, byte order marks, annotations, and tag characters, in which
 # a whole sentence can be hidden. https://www.unicode.org/reports/tr36/
-_INVISIBLE = re.compile(r"[\u00ad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]")
+INVISIBLE = r"[\u00ad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
+_INVISIBLE = re.compile(INVISIBLE)
 
 
 def title_of(content: str) -> str:

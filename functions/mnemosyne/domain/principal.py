@@ -71,16 +71,16 @@ class Bucket:
         """A bucket nobody has taken from."""
         return cls(per_minute=per_minute, tokens=float(per_minute), at=now)
 
-    def take(self, now: float, cost: float = 1) -> tuple[Self, float]:
+    def take(self, now: float, cost: float = 1, paid: float = 0) -> tuple[Self, float]:
         """The bucket afterwards, and how many seconds too early this was: 0 where the tokens were there.
 
-        What costs more than a full bucket holds needs a full one, and the rest is owed.
+        What costs more than a full bucket holds, with what was `paid` for it before, needs a full one, and the rest is
+        owed. Who comes too early pays all of it once more.
         """
-        filled = self._filled(now)
-        needed = min(cost, float(self.per_minute))
-        if filled.tokens >= needed:
+        filled, full = self._filled(now), float(self.per_minute)
+        if filled.tokens >= min(cost, max(0.0, full - paid)):
             return replace(filled, tokens=filled.tokens - cost), 0.0
-        return filled, (needed - filled.tokens) / (self.per_minute / 60)
+        return filled, (min(cost + paid, full) - filled.tokens) / (full / 60)
 
     def owing(self, now: float, cost: float) -> Self:
         """The bucket after tokens were taken that may not have been there; nobody owes more than two full ones."""

@@ -23,22 +23,26 @@ class Quota:
 
     def refusal(self, now: datetime, *, memories: int = 1, size: int = 1, texts: int = 1) -> str | None:
         """Why there is no room for so much more; None where there is."""
-        if _beyond(self.memories + memories, self.memories_limit):
+        if memories and _beyond(self.memories + memories, self.memories_limit):
             return (
                 f"the namespace's quota of {self.memories_limit:,} memories is used up: delete some, or ask the "
                 "operator for more, and send it again"
             )
-        if _beyond(self.bytes + size, self.bytes_limit):
+        if self.beyond_bytes(size):
             return (
                 f"the namespace's quota of {self.bytes_limit:,} bytes has no room for {size:,} more: delete "
                 "memories, or ask the operator for more, and send it again"
             )
-        if _beyond(self.texts_today + texts, self.texts_limit):
+        if texts and _beyond(self.texts_today + texts, self.texts_limit):
             return (
                 f"the namespace's quota of {self.texts_limit:,} embedded texts a day is used up: send it again after "
                 f"{midnight(now):%Y-%m-%dT%H:%MZ}, or ask the operator for more"
             )
         return None
+
+    def beyond_bytes(self, size: int) -> bool:
+        """Whether there is no room for so many more bytes."""
+        return _beyond(self.bytes + size, self.bytes_limit)
 
     def with_more(self, memories: int, size: int, texts: int) -> "Quota":
         """What it holds once so much more is stored."""

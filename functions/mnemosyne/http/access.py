@@ -3,6 +3,7 @@
 Answers as MCP's authorization chapter asks: 401 and 403 with `WWW-Authenticate`, and RFC 9728 metadata.
 """
 
+import hashlib
 import ipaddress
 from collections.abc import Mapping
 from typing import Any
@@ -10,6 +11,7 @@ from weakref import WeakValueDictionary
 
 import anyio
 import anyio.to_thread
+from cachetools import TTLCache
 from starlette.datastructures import Headers
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -30,6 +32,9 @@ METADATA_PATH = "/.well-known/oauth-protected-resource"
 LOOKUPS = 8
 LOOKUPS_OF_ADDRESS = 2
 """Credentials from one address that are looked at by asking somebody, at a time."""
+CREDENTIALS_REMEMBERED = 10_000
+REMEMBERED_SECONDS = 3600.0
+"""How long a credential that was good is told from a guess; it is verified all the same."""
 REFUSALS_A_MINUTE = 30
 """Credentials from one address that may turn out wrong; after that only those that are known are looked at."""
 OFFERED = f"{Scope.READ} {Scope.WRITE}"
@@ -57,6 +62,7 @@ class Access:
         self._proxies = proxies
         self.budgets = Budgets(per_minute)
         self._refused = Budgets(REFUSALS_A_MINUTE)
+        self._good: TTLCache[bytes, None] = TTLCache(CREDENTIALS_REMEMBERED, REMEMBERED_SECONDS)
         self._lookups = anyio.CapacityLimiter(LOOKUPS)
         self._lookups_of: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
 
@@ -68,7 +74,8 @@ class Access:
         try:
             return await self._authenticated(headers, address)
         except Unauthorized as exc:
-            self._refused.owe(address, 1)
+            if "authorization" in headers:  # whoever shows none asks where to get one, and guesses nothing
+                self._refused.take(address, 1)
             key = key_id(headers.get("authorization"))
             log.warning("audit", action="authenticate", outcome="refused", reason=str(exc), address=address, key=key)
             error = ', error="invalid_token"' if "authorization" in headers else ""
@@ -91,15 +98,21 @@ class Access:
         authorization = headers.get("authorization")
         if (known := self._authenticator.known(authorization)) is not None:
             return known
-        if seconds := self._refused.early(address):
+        shown = hashlib.sha256((authorization or "").encode("utf-8", "surrogateescape")).digest()
+        # What was good a while ago is looked at in any case: those who share an address do not lock each other out.
+        if shown not in self._good and (seconds := self._refused.early(address)):
             raise OverBudget(f"too many wrong credentials came from {address}: try again in {seconds} s", seconds)
         limiter = self._lookups_of.setdefault(address, anyio.CapacityLimiter(LOOKUPS_OF_ADDRESS))
         async with limiter:
-            return await anyio.to_thread.run_sync(
+            principal = await anyio.to_thread.run_sync(
                 self._authenticator.authenticate, authorization, limiter=self._lookups
             )
+        self._good[shown] = None
+        return principal
 
-    def restrict(self, scope: AsgiScope, headers: Headers, principal: Principal, posted: Any) -> Response | None:
+    def restrict(
+        self, scope: AsgiScope, headers: Headers, principal: Principal, posted: Any, paid: float = 0
+    ) -> Response | None:
         """The answer to a principal that may not do this, or not yet; None where it may, and has paid for it."""
         calls = posted if isinstance(posted, list) else [posted]
         for call in calls:
@@ -115,7 +128,7 @@ class Access:
                 )
                 challenge = f'{self._challenge(scope, headers, wanted)}, error="insufficient_scope"'
                 return refusal(403, f"this needs the scope {wanted}", headers={"WWW-Authenticate": challenge})
-        return self.spend(principal, cost.REQUEST * (len(calls) - 1) + sum(map(_units, calls)))
+        return self.spend(principal, cost.REQUEST * (len(calls) - 1) + sum(map(_units, calls)), paid)
 
     def metadata(self, request: Request) -> Response:
         """Which authorization server gives tokens for this resource: RFC 9728."""
@@ -135,9 +148,9 @@ class Access:
         """Whether others could suffer from it: whoever is alone on a machine is not held back."""
         return principal is not LOCAL and self.budgets.per_minute > 0
 
-    def spend(self, principal: Principal, units: float) -> Response | None:
-        """The answer to a principal whose budget is used up; None where it was not."""
-        if units <= 0 or not self.limits(principal) or not (seconds := self.budgets.take(principal.id, units)):
+    def spend(self, principal: Principal, units: float, paid: float = 0) -> Response | None:
+        """The answer to a principal whose budget is used up; None where it was not. `paid` is what this request has."""
+        if units <= 0 or not self.limits(principal) or not (seconds := self.budgets.take(principal.id, units, paid)):
             return None
         log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="rate", units=units)
         limit = self.budgets.per_minute

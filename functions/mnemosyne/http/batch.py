@@ -1,6 +1,7 @@
 """Answer a batch, as the revisions that know batches ask: each request in turn, the answers together within a bound."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import anyio
@@ -23,13 +24,19 @@ class Batches:
     def __init__(self, app: ASGIApp) -> None:
         self._app = app
 
-    async def answer(self, scope: Scope, revision: str, batch: list[Any], receive: Receive) -> Response | None:
-        """The response; None where whoever asked has left, and what was not begun is not begun any more."""
+    async def answer(
+        self, scope: Scope, revision: str, batch: list[Any], receive: Receive, wasted: Callable[[int], None]
+    ) -> Response | None:
+        """The response; None where whoever asked has left, and what was not begun is not begun any more.
+
+        `wasted` is told then how many bytes were made in vain.
+        """
         if revision not in REVISIONS:
             return refusal(400, f"revision {revision[:20]} has no batches: send one request per POST")
         if not 1 <= len(batch) <= BATCH_REQUESTS:
             return refusal(400, f"a batch must have between 1 and {BATCH_REQUESTS} requests, got {len(batch)}")
         response: Response | None = None
+        answers: list[bytes] = []
         async with anyio.create_task_group() as group:
 
             async def leave() -> None:
@@ -38,12 +45,13 @@ class Batches:
                 group.cancel_scope.cancel()
 
             group.start_soon(leave)
-            response = await self._answers(scope, batch)
+            response = await self._answers(scope, batch, answers)
             group.cancel_scope.cancel()
+        if response is None:
+            wasted(sum(map(len, answers)))
         return response
 
-    async def _answers(self, scope: Scope, batch: list[Any]) -> Response:
-        answers: list[bytes] = []
+    async def _answers(self, scope: Scope, batch: list[Any], answers: list[bytes]) -> Response:
         for one in batch:
             problem = "must be an object" if isinstance(one, list) else jsonrpc.problem(one)
             if problem:

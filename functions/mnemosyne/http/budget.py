@@ -31,14 +31,17 @@ class Budgets:
         self._in_flight: Counter[str] = Counter()
         self._lock = threading.Lock()
 
-    def take(self, who: str, cost: float) -> int:
-        """Spend so many units; the seconds until that could be done, where it cannot yet, and 0 where it was."""
+    def take(self, who: str, cost: float, paid: float = 0) -> int:
+        """Spend so many units; the seconds until that could be done, where it cannot yet, and 0 where it was.
+
+        `paid` is what the same request has spent before, and would spend again.
+        """
         if not self.per_minute:
             return 0
         now = time.monotonic()
         with self._lock:
             bucket = self._buckets.get(who) or Bucket.full(self.per_minute, now)
-            self._buckets[who], early = bucket.take(now, cost)
+            self._buckets[who], early = bucket.take(now, cost, paid)
         return math.ceil(early)
 
     def early(self, who: str) -> int:

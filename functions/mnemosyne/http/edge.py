@@ -2,6 +2,7 @@
 
 import json
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -49,21 +50,42 @@ class McpEdge:
         if scope["type"] != "http" or scope["path"].rstrip("/") != MCP_PATH:
             await self._app(scope, receive, send)
             return
-        arrived = list(scope["headers"])
-        headers = _cleaned(arrived)
+        original = scope["headers"]
+        headers = _cleaned(list(original))
         scope = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
         with trace(headers):
             response = _unreadable(headers)
             caller = None if response else await self._access.admit(scope, headers)
             if isinstance(caller, Principal):
-                await self._serve(caller, scope, headers, receive, send)
+                await self._serve(caller, scope, headers, receive, send, original)
                 return
             await bodies.drain(receive)
         await (caller or response)(scope, receive, send)  # type: ignore[misc]
 
-    async def _serve(self, caller: Principal, scope: Scope, headers: Headers, receive: Receive, send: Send) -> None:
-        """Answer one who was let in, and let him owe what the answer costs."""
-        sent = _Counted(send)
+    async def _serve(
+        self, caller: Principal, scope: Scope, headers: Headers, receive: Receive, send: Send, original: list[Any]
+    ) -> None:
+        """Answer one who was let in, and let him owe what the answer costs, whether or not he waits for it."""
+        sent, before = _Counted(send), len(original)
+
+        def grown() -> bool:
+            return len(original) != before
+
+        try:
+            await self._held(caller, scope, headers, receive, sent, grown)
+        finally:
+            if self._access.limits(caller):
+                self._access.budgets.owe(caller.id, sent.bytes // cost.BYTES_OUT)
+
+    async def _held(
+        self,
+        caller: Principal,
+        scope: Scope,
+        headers: Headers,
+        receive: Receive,
+        sent: "_Counted",
+        grown: Callable[[], bool],
+    ) -> None:
         with self._access.budgets.held(caller.id) as taken:
             if taken or not self._access.limits(caller):
                 # Paid before anything is read: what is malformed costs as much.
@@ -73,17 +95,20 @@ class McpEdge:
             if response is not None:
                 await bodies.drain(receive)
             else:
-                response = await self._answer(caller, scope, headers, receive, sent)
+                response = await self._answer(caller, scope, headers, receive, sent, grown)
             if response is not None:
                 await response(scope, receive, sent)
-        if self._access.limits(caller):
-            self._access.budgets.owe(caller.id, sent.bytes // cost.BYTES_OUT)
 
     async def _answer(
-        self, caller: Principal, scope: Scope, headers: Headers, receive: Receive, send: Send
+        self,
+        caller: Principal,
+        scope: Scope,
+        headers: Headers,
+        receive: Receive,
+        send: "_Counted",
+        grown: Callable[[], bool],
     ) -> Response | None:
         """The response where one is made here; None once the protocol's server has sent its own."""
-        before = len(scope["headers"])
         try:
             with anyio.fail_after(BODY_SECONDS):
                 body = await bodies.read(receive)
@@ -91,9 +116,10 @@ class McpEdge:
             return refusal(408, f"the body did not arrive within {BODY_SECONDS} s")
         if body is None:
             return refusal(413, f"a request must be at most {BODY_BYTES:,} bytes")
-        if len(scope["headers"]) != before:
+        if grown():  # the server's parser puts trailers among the headers
             return refusal(400, "trailers are not taken: send every header before the body")
-        if (spent := self._access.spend(caller, len(body) // cost.BYTES_IN)) is not None:
+        paid = cost.REQUEST + len(body) // cost.BYTES_IN
+        if (spent := self._access.spend(caller, paid - cost.REQUEST, cost.REQUEST)) is not None:
             return spent
         try:
             posted, problem = await self._parsed(body)
@@ -105,12 +131,12 @@ class McpEdge:
             return unsupported
         if _completed(posted):
             body = json.dumps(posted).encode()
-        if (restricted := self._access.restrict(scope, headers, caller, posted)) is not None:
+        if (restricted := self._access.restrict(scope, headers, caller, posted, paid)) is not None:
             return restricted
         with acting(caller):
             if isinstance(posted, list):
                 revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
-                return await self._batches.answer(scope, revision, posted, receive)
+                return await self._batches.answer(scope, revision, posted, receive, send.add)
             await self._app(scope, bodies.replay(body), send)
             return None
 
@@ -127,6 +153,10 @@ class _Counted:
     def __init__(self, send: Send) -> None:
         self._send = send
         self.bytes = 0
+
+    def add(self, size: int) -> None:
+        """Count what was made for somebody who left."""
+        self.bytes += size
 
     async def __call__(self, message: Message) -> None:
         self.bytes += len(message.get("body", b""))

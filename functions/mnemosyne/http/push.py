@@ -145,6 +145,8 @@ def store(push: Push, services: SubscriberServices) -> None:
     if message.namespace:
         stored = ingest.store(message, memories=services.memories, embedder=services.embedder)
         lost = "; ".join(filter(None, [lost, stored.lost]))
+        if stored.over_quota and not lost:
+            ingest.keep_beyond_quota(message.namespace, push.letter(stored.over_quota), memories=services.memories)
     _conclude(push, message, push.letter(lost) if lost else None, services)
 
 

@@ -22,6 +22,8 @@ log = EventLog(__name__)
 
 CLOCK_SKEW = timedelta(minutes=1)
 """How far one machine's clock may be ahead of another's."""
+BEYOND_QUOTA_KEPT = 200
+"""Dead letters of a namespace beside which no more are kept of what had no room."""
 RETENTION = timedelta(days=7)
 """How long the topic keeps an undelivered message: an unseen request older than this is on its way no more."""
 
@@ -50,6 +52,8 @@ class Stored:
     """Whether some must wait for another delivery of their content."""
     taken: list[UUID] = field(default_factory=list)
     """Those under whose id another content was stored before."""
+    over_quota: str = ""
+    """Why some failed for want of room, which may be there another day."""
 
     @property
     def lost(self) -> str:
@@ -98,6 +102,7 @@ def _stored(namespace: str, requests: Sequence[IngestRequest], memories: MemoryS
         together.outcomes |= alone.outcomes
         together.busy |= alone.busy
         together.taken += alone.taken
+        together.over_quota = together.over_quota or alone.over_quota
     return together
 
 
@@ -116,6 +121,7 @@ def _store_together(
         failed = [Unstored(request_id=one.request_id, error=why, origin=one.origin) for one, why in refused]
         reject(namespace, failed, memories=memories)
         log.warning("quota_exceeded", namespace=namespace, count=len(refused), reason=refused[0][1])
+        stored.over_quota = refused[0][1]
         outcomes |= memories.statuses(namespace, [one.request_id for one in failed])
     for outcome in outcomes.values():
         log.info(
@@ -178,6 +184,15 @@ def keep(namespace: str, letter: DeadLetter, *, memories: MemoryStore) -> None:
     """
     if memories.keep(namespace, letter):
         log.error("dead_lettered", namespace=namespace, message_id=letter.message_id)
+
+
+def keep_beyond_quota(namespace: str, letter: DeadLetter, *, memories: MemoryStore) -> None:
+    """Keep a message of which something had no room, so that the operator can redrive it once there is.
+
+    Of a namespace so many are kept, for they take room too; its requests say why they failed in any case.
+    """
+    if not memories.keep(namespace, letter, unless=BEYOND_QUOTA_KEPT):
+        log.warning("beyond_quota_not_kept", namespace=namespace, message_id=letter.message_id)
 
 
 def bury(namespace: str, letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> DeadLetter | None:

@@ -25,8 +25,9 @@ locals {
     MNEMOSYNE_DB_POOL_SIZE          = tostring(var.pool_size.mcp)
     MNEMOSYNE_AUTH_MODE             = var.auth_mode
     MNEMOSYNE_RATE_LIMIT_PER_MINUTE = tostring(var.rate_limit_per_minute)
-    # A load balancer adds its own address behind the caller's.
-    MNEMOSYNE_TRUSTED_PROXIES = var.domain == "" ? "0" : "1"
+    # A load balancer adds its own address behind the caller's. Where callers may also come past it, what stands before
+    # the last is theirs to choose.
+    MNEMOSYNE_TRUSTED_PROXIES = var.domain_only || var.iap ? "1" : "0"
     MNEMOSYNE_ALLOWED_HOSTS   = join(",", local.mcp_hosts)
     MNEMOSYNE_ALLOWED_ORIGINS = join(",", [for host in local.mcp_hosts : "https://${host}"])
     }, var.auth_mode != "oidc" ? {} : {

@@ -14,6 +14,7 @@ from mnemosyne.domain.principal import Bucket, Principal, Scope
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http.access import Access
 from mnemosyne.http.app import build_app
+from mnemosyne.http.budget import Budgets
 from mnemosyne.http.edge import McpEdge
 from mnemosyne.mcp.server import build_server
 from mnemosyne.service.authenticate import Anyone, bearer
@@ -219,6 +220,31 @@ def test_a_bucket_fills_at_its_rate() -> None:
     assert early == pytest.approx(0.5)
     bucket, early = bucket.take(1.0)
     assert early == 0.0
+
+
+def test_what_costs_more_than_a_whole_budget_is_served_once_that_is_full_and_not_before() -> None:
+    """As the edge pays: for the request, its bytes, and what it asks for, one after the other."""
+    budgets = Budgets(600)
+
+    def served(after: float) -> int:
+        now[0] += after
+        paid = 0.0
+        for units in (1.0, 250.0, 426.0):
+            if early := budgets.take("ada", units, paid):
+                return early
+            paid += units
+        return 0
+
+    now = [0.0]
+    with pytest.MonkeyPatch.context() as patched:
+        patched.setattr("mnemosyne.http.budget.time.monotonic", lambda: now[0])
+        assert served(0) == 0
+        wait = served(30)  # it is in debt
+        assert wait > 0
+        while wait:  # whoever comes when he is told to is served, if not at once
+            before, wait = wait, served(wait)
+            assert wait < 120, before
+        assert now[0] < 400
 
 
 def test_deep_health_is_for_those_who_are_let_in(opened: Callable[..., TestClient]) -> None:

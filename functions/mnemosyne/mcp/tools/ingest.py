@@ -152,7 +152,7 @@ INGEST_STATUS = Tool(
     description=(
         "What became of one or up to 100 ingest requests. States: `queued` (accepted, not stored yet: ask again "
         "in a second; `error` says why an attempt failed), `stored` (done: `memory_id`), `duplicate` (the same "
-        "content was there already: `memory_id` is it), `failed` (can never be stored: `error` says why), "
+        "content was there already: `memory_id` is it), `failed` (not stored: `error` says why), "
         "`dead_lettered` (given up after repeated faults: the operator can redrive it), `unknown` (no such "
         "request was accepted here within 7 days)."
     ),

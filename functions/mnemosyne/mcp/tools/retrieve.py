@@ -6,6 +6,7 @@ from typing import Annotated
 from pydantic import Field
 
 from mnemosyne.domain import cost
+from mnemosyne.domain.chronicle import INVISIBLE
 from mnemosyne.domain.parsing import Integer, Text
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.errors import InvalidRequest
@@ -17,7 +18,10 @@ from mnemosyne.service import search
 
 # Lines may end in whatever else a reader may take for it.
 _ENDS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-_LIKE_A_SEPARATOR = re.compile(rf"(?:(?<=[{_ENDS}])|^)[^\S{_ENDS}]*-{{3}}[^\S{_ENDS}]*\[")
+_SEEN_AS_NOTHING = rf"(?:[^\S{_ENDS}]|{INVISIBLE})*"
+_LIKE_A_SEPARATOR = re.compile(
+    rf"(?:(?<=[{_ENDS}])|^){_SEEN_AS_NOTHING}-{_SEEN_AS_NOTHING}-{_SEEN_AS_NOTHING}-{_SEEN_AS_NOTHING}\["
+)
 
 
 class Recalled(Result):
