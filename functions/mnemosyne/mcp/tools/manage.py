@@ -208,8 +208,8 @@ MEMORY_STATS = Tool(
     name="memory_stats",
     title="The memory in figures",
     description=(
-        "How many memories there are, the 20 commonest tags of the newest 20,000, the oldest and newest, how many "
-        "requests wait for another attempt (pending) or were given up (dead_lettered), how many messages are kept "
+        "How many memories there are, the 20 commonest tags of the newest 20,000, oldest and newest, how many "
+        "requests wait for another try (pending) or were given up (dead_lettered), how many messages are kept "
         "(dead_letters), the embedding model, the space taken, and the quota: what there is and may be at most (null: "
         "any number), texts since midnight UTC."
     ),

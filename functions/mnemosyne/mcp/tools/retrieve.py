@@ -84,7 +84,7 @@ RETRIEVE_MEMORIES = Tool(
     name="retrieve_memories",
     title="Recall, as text",
     description=(
-        "Recall what answers a question, by meaning and words together, as plain text to read: each memory under "
+        "Recall what answers a question, by meaning and words, as plain text to read: each memory under "
         "a line `--- [<id>] [<YYYY-MM-DD>] ---`, best first (lines that look like one begin with a "
         "backslash). Dates are UTC. Use memory_search for exact strings, time zones or scores."
     ),
