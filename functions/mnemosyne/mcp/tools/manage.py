@@ -44,7 +44,7 @@ DELETE_MEMORY = Tool(
     title="Forget a memory",
     description=(
         "Delete one memory for good, by its id. There is no undo; to correct a memory, ingest the new one and "
-        "supersede the old with update_memory. An id that names nothing is an error, and nothing is deleted."
+        "supersede the old with update_memory. An unknown id is an error."
     ),
     arguments=DeleteArguments,
     result=Deleted,

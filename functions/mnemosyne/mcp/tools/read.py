@@ -71,7 +71,7 @@ GET_MEMORY = Tool(
     title="Read a memory",
     description=(
         "One memory in full by its id: the text is the content verbatim, the structured result the whole record. "
-        "Read with the scope write, it gains a little quality. An id that names nothing is an error."
+        "Read with the scope write, it gains a little quality. An unknown id is an error."
     ),
     arguments=GetArguments,
     result=MemoryRecord,
