@@ -533,6 +533,9 @@ class FakeServices:
         self.embedder = FakeEmbedder()
         self.outcome_topic: FakeOutcomes | None = None
 
+    def known_quota(self, namespace: str) -> Quota | None:
+        return self.memories.known_quota(namespace)
+
     def clock(self) -> datetime:
         return NOW
 

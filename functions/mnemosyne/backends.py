@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Generic, TypeVar
 
 from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, ObjectImports, ObjectStore, OutcomeTopic
@@ -30,6 +31,11 @@ class _Once(Generic[BuiltT]):
         self._build = build
         self._lock = threading.Lock()
         self._built: tuple[BuiltT] | None = None
+
+    @property
+    def built(self) -> bool:
+        """Whether it has been asked for."""
+        return self._built is not None
 
     def __call__(self) -> BuiltT:
         if self._built is None:
@@ -60,6 +66,10 @@ class Backends:
     def memories(self) -> MemoryStore:
         """The store, on the pool."""
         return self._memories()
+
+    def known_quota(self, namespace: str) -> Quota | None:
+        """What is known of a namespace's quota; nothing before this process has had to do with the database."""
+        return self.memories.known_quota(namespace) if self._pool.built else None
 
     @property
     def queue(self) -> IngestQueue:

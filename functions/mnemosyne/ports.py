@@ -259,6 +259,9 @@ class Services(Protocol):
     def queue(self) -> IngestQueue:
         """Where accepted requests go."""
 
+    def known_quota(self, namespace: str) -> Quota | None:
+        """What is known of a namespace's quota, without building or asking anything."""
+
     @property
     def memories(self) -> MemoryStore:
         """Where memories are."""

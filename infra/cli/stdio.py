@@ -13,6 +13,7 @@ from infra.local import stack
 from infra.local.data_dir import DataDir
 from mnemosyne import bootstrap
 from mnemosyne.backends import Backends
+from mnemosyne.domain.quota import Quota
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
 
@@ -80,6 +81,10 @@ class _Starting:
     def memories(self) -> MemoryStore:
         """Where memories are."""
         return self._backends.result().memories
+
+    def known_quota(self, namespace: str) -> Quota | None:
+        """What is known of a namespace's quota."""
+        return self._backends.result().known_quota(namespace)
 
     @property
     def embedder(self) -> Embedder:

@@ -12,6 +12,7 @@ from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Inge
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.published import Published
+from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import InvalidRequest, OverQuota, Unavailable
 from mnemosyne.ids import issued_at
 from mnemosyne.observability import EventLog, milliseconds
@@ -29,14 +30,13 @@ RETENTION = timedelta(days=7)
 
 
 def accept(
-    namespace: str, requests: Sequence[IngestRequest], *, queue: IngestQueue, memories: MemoryStore, clock: Clock
+    namespace: str, requests: Sequence[IngestRequest], *, queue: IngestQueue, quota: Quota | None, clock: Clock
 ) -> None:
-    """Return once the requests are durably published, all or none.
+    """Return once the requests are durably published, all or none; `quota` is what is known of the namespace's.
 
-    Raises Unavailable where they could not be published, and OverQuota where the namespace is known to have no room:
-    nothing was accepted.
+    Raises Unavailable where they could not be published, and OverQuota where there is known to be no room: nothing was
+    accepted.
     """
-    quota = memories.known_quota(namespace)
     if quota and (full := quota.refusal(clock())):
         raise OverQuota(f"{full}; nothing was accepted")
     queue.publish(namespace, requests)

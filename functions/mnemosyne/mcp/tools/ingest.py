@@ -25,7 +25,8 @@ class Queued(Result):
 
 
 def _accept(requests: Sequence[IngestRequest], caller: Caller, services: Services) -> None:
-    ingest.accept(caller.namespace, requests, queue=services.queue, memories=services.memories, clock=services.clock)
+    known = services.known_quota(caller.namespace)
+    ingest.accept(caller.namespace, requests, queue=services.queue, quota=known, clock=services.clock)
 
 
 def _ingest_memory(arguments: MemoryInput, caller: Caller, services: Services) -> Reply:
