@@ -11,23 +11,22 @@ import click
 from infra.cli.deployment import Deployment, where
 from infra.cli.target import owner_opener
 from infra.cli.terminal import plain
-from mnemosyne.adapters.quotas import ANY_NUMBER, QuotaKeeper
+from mnemosyne.adapters.quotas import ANY_NUMBER, LIMITS, QuotaKeeper
 from mnemosyne.domain.quota import EVERYBODY
 
+DEFAULT = -1
+"""A limit that is everybody's."""
 COLUMNS = (("memories", "memories_limit"), ("bytes", "bytes_limit"), ("texts_today", "texts_limit"))
 
 
-class _Limit(click.ParamType[int | None]):
+class _Limit(click.ParamType[int]):
     name = "N|any|default"
 
-    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int | None:
-        if value == "default":
-            return None
-        if value == "any":
-            return ANY_NUMBER
-        if not str(value).isdigit():
+    def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
+        words = {"any": ANY_NUMBER, "default": DEFAULT}
+        if value not in words and not str(value).isdigit():
             self.fail(f"must be a number, `any` or `default`, got {value!r}")
-        return min(int(value), ANY_NUMBER)
+        return words[value] if value in words else min(int(value), ANY_NUMBER)
 
 
 @click.group()
@@ -53,16 +52,13 @@ def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
 @quota.command(name="set")
 @click.option("--namespace", help="Whose [default: everybody's who has none of their own].")
 @click.option("--memories", type=_Limit(), help="How many memories.")
-@click.option("--bytes", "bytes_", type=_Limit(), help="How many bytes of contents, titles, tags and metadata.")
+@click.option("--bytes", type=_Limit(), help="How many bytes of contents, titles, tags and metadata.")
 @click.option("--texts-a-day", type=_Limit(), help="How many texts may be embedded in a day (UTC).")
 @where
-@click.pass_context
-def set_(context: click.Context, /, namespace: str | None, as_json: bool, **options: Any) -> None:
+def set_(namespace: str | None, as_json: bool, **options: Any) -> None:
     """Set limits; those not named stay. `any` is no limit, `default` everybody's."""
-    names = {"memories": "memories", "bytes_": "bytes", "texts_a_day": "texts_a_day"}
-    values = {names[option]: options.pop(option) for option in names}
-    given = click.core.ParameterSource.COMMANDLINE
-    limits = {names[option]: values[names[option]] for option in names if context.get_parameter_source(option) == given}
+    given = {name: options.pop(name) for name in LIMITS}
+    limits = {name: None if limit == DEFAULT else limit for name, limit in given.items() if limit is not None}
     if not limits:
         raise click.UsageError("name at least one of --memories, --bytes and --texts-a-day")
     with _quotas(**options) as known:

@@ -210,6 +210,28 @@ def test_trailers_are_not_taken(opened: Any, services: Any) -> None:
     assert "trailers are not taken" in response.text
 
 
+def test_headers_that_grow_while_the_body_arrives_are_trailers(app_of: Any, services: Any) -> None:
+    """As uvicorn's parser has them, which adds what comes behind the last chunk to the list of headers."""
+
+    async def send_with_trailers() -> int:
+        scope = _scope(headers(Host="testserver"))
+        statuses: list[int] = []
+
+        async def receive() -> dict[str, Any]:
+            scope["headers"].append((b"authorization", b"Bearer bob"))
+            return {"type": "http.request", "body": json.dumps(LIST).encode(), "more_body": False}
+
+        async def send(message: Any) -> None:
+            statuses.append(message.get("status", 0))
+
+        app = app_of(services)
+        async with app.router.lifespan_context(app):
+            await app(scope, receive, send)
+        return statuses[0]
+
+    assert anyio.run(send_with_trailers) == 400
+
+
 @pytest.mark.parametrize("name", ["Content-Type", "Host", "Origin", "MCP-Protocol-Version"])
 def test_a_header_that_must_be_single_is_refused_twice(opened: Any, services: Any, name: str) -> None:
     sent = [*headers(Host="testserver").items(), (name, "one"), (name, "two")]

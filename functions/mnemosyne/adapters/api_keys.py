@@ -1,7 +1,7 @@
 """API keys in PostgreSQL. The functions can only look one up by its id; making and revoking is the owner's."""
 
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from datetime import datetime
 from typing import Final
 
@@ -50,7 +50,7 @@ class ApiKeyKeeper:
 
     def create(self, key: ApiKey) -> None:
         """Keep a new key."""
-        with self._session() as session:
+        with closing(self._open()) as session:
             session.run(
                 _CREATE,
                 id=key.id,
@@ -64,24 +64,16 @@ class ApiKeyKeeper:
 
     def every(self) -> Sequence[ApiKey]:
         """All keys, oldest first, revoked ones too."""
-        with self._session() as session:
+        with closing(self._open()) as session:
             return [_key(row) for row in session.run(_LIST)]
 
     def revoke(self, key_id: str) -> ApiKey:
         """The key, which opens nothing any more; raises NotFound."""
-        with self._session() as session:
+        with closing(self._open()) as session:
             rows = session.run(_REVOKE, id=key_id)
         if not rows:
             raise NotFound(f"no key has the id {key_id}")
         return _key(rows[0])
-
-    @contextmanager
-    def _session(self) -> Iterator[Session]:
-        session = self._open()
-        try:
-            yield session
-        finally:
-            session.close()
 
 
 def _key(row: Row) -> ApiKey:

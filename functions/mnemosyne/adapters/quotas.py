@@ -1,7 +1,7 @@
 """Quotas in PostgreSQL, as their keeper sees them: the owner of the schema, for every namespace."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
 from typing import Any, Final
 
 from mnemosyne.adapters.connections import Session
@@ -42,25 +42,16 @@ class QuotaKeeper:
 
     def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:
         """What each namespace holds and may hold, everybody's limits under the empty name; or one namespace's."""
-        with self._session() as session:
+        with closing(self._open()) as session:
             rows = session.run(_LIST, namespace=namespace)
-        return [(row[0], read_quota([*map(int, row[1:4]), *map(_limit, row[4:])])) for row in rows]
+        return [
+            (row[0], read_quota([*map(int, row[1:4]), *(None if one == ANY_NUMBER else one for one in row[4:])]))
+            for row in rows
+        ]
 
     def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
         """Set some limits of a namespace; None is everybody's limit, and for EVERYBODY any number."""
         named = {f"with_{name}": name in limits for name in LIMITS}
         values = {name: limits.get(name) for name in LIMITS}
-        with self._session() as session:
+        with closing(self._open()) as session:
             session.run(_SET, namespace=namespace, **values, **named)
-
-    @contextmanager
-    def _session(self) -> Iterator[Session]:
-        session = self._open()
-        try:
-            yield session
-        finally:
-            session.close()
-
-
-def _limit(value: int | None) -> int | None:
-    return None if value is None or value == ANY_NUMBER else int(value)

@@ -2,7 +2,6 @@
 
 import json
 import re
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -50,73 +49,51 @@ class McpEdge:
         if scope["type"] != "http" or scope["path"].rstrip("/") != MCP_PATH:
             await self._app(scope, receive, send)
             return
-        original = scope["headers"]
-        headers = _cleaned(list(original))
-        scope = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
+        headers = _cleaned(list(scope["headers"]))
+        served = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
         with trace(headers):
             response = _unreadable(headers)
-            caller = None if response else await self._access.admit(scope, headers)
+            caller = None if response else await self._access.admit(served, headers)
             if isinstance(caller, Principal):
-                await self._serve(caller, scope, headers, receive, send, original)
+                arrived = _Arrived(scope["headers"], receive)
+                await self._serve(caller, served, headers, arrived, _Counted(send))
                 return
             await bodies.drain(receive)
-        await (caller or response)(scope, receive, send)  # type: ignore[misc]
+        await (caller or response)(served, receive, send)  # type: ignore[misc]
 
     async def _serve(
-        self, caller: Principal, scope: Scope, headers: Headers, receive: Receive, send: Send, original: list[Any]
+        self, caller: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
     ) -> None:
         """Answer one who was let in, and let him owe what the answer costs, whether or not he waits for it."""
-        sent, before = _Counted(send), len(original)
-
-        def grown() -> bool:
-            return len(original) != before
-
         try:
-            await self._held(caller, scope, headers, receive, sent, grown)
+            with self._access.budgets.held(caller.id) as taken:
+                if taken or not self._access.limits(caller):
+                    # Paid before anything is read: what is malformed costs as much.
+                    response = self._access.spend(caller, cost.REQUEST) or _refused(scope, headers)
+                else:
+                    response = self._access.crowded(caller)
+                if response is not None:
+                    await bodies.drain(arrived.receive)
+                else:
+                    response = await self._answer(caller, scope, headers, arrived, send)
+                if response is not None:
+                    await response(scope, arrived.receive, send)
         finally:
             if self._access.limits(caller):
-                self._access.budgets.owe(caller.id, sent.bytes // cost.BYTES_OUT)
-
-    async def _held(
-        self,
-        caller: Principal,
-        scope: Scope,
-        headers: Headers,
-        receive: Receive,
-        sent: "_Counted",
-        grown: Callable[[], bool],
-    ) -> None:
-        with self._access.budgets.held(caller.id) as taken:
-            if taken or not self._access.limits(caller):
-                # Paid before anything is read: what is malformed costs as much.
-                response = self._access.spend(caller, cost.REQUEST) or _refused(scope, headers)
-            else:
-                response = self._access.crowded(caller)
-            if response is not None:
-                await bodies.drain(receive)
-            else:
-                response = await self._answer(caller, scope, headers, receive, sent, grown)
-            if response is not None:
-                await response(scope, receive, sent)
+                self._access.budgets.owe(caller.id, send.bytes // cost.BYTES_OUT)
 
     async def _answer(
-        self,
-        caller: Principal,
-        scope: Scope,
-        headers: Headers,
-        receive: Receive,
-        send: "_Counted",
-        grown: Callable[[], bool],
+        self, caller: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
     ) -> Response | None:
         """The response where one is made here; None once the protocol's server has sent its own."""
         try:
             with anyio.fail_after(BODY_SECONDS):
-                body = await bodies.read(receive)
+                body = await bodies.read(arrived.receive)
         except TimeoutError:
             return refusal(408, f"the body did not arrive within {BODY_SECONDS} s")
         if body is None:
             return refusal(413, f"a request must be at most {BODY_BYTES:,} bytes")
-        if grown():  # the server's parser puts trailers among the headers
+        if arrived.with_trailers:
             return refusal(400, "trailers are not taken: send every header before the body")
         paid = cost.REQUEST + len(body) // cost.BYTES_IN
         if (spent := self._access.spend(caller, paid - cost.REQUEST, cost.REQUEST)) is not None:
@@ -136,7 +113,7 @@ class McpEdge:
         with acting(caller):
             if isinstance(posted, list):
                 revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
-                return await self._batches.answer(scope, revision, posted, receive, send.add)
+                return await self._batches.answer(scope, revision, posted, arrived.receive, send.add)
             await self._app(scope, bodies.replay(body), send)
             return None
 
@@ -145,6 +122,20 @@ class McpEdge:
         if len(body) <= bodies.INLINE_BYTES:
             return _parse(body)
         return await anyio.to_thread.run_sync(partial(_parse, body), limiter=self._parsers)
+
+
+class _Arrived:
+    """What the server has of the request: its list of headers, to which its parser adds trailers, and the body."""
+
+    def __init__(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> None:
+        self._headers = headers
+        self._before = len(headers)
+        self.receive = receive
+
+    @property
+    def with_trailers(self) -> bool:
+        """Whether headers came behind the body."""
+        return len(self._headers) != self._before
 
 
 class _Counted:

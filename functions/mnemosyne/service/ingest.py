@@ -191,8 +191,9 @@ def keep_beyond_quota(namespace: str, letter: DeadLetter, *, memories: MemorySto
 
     Of a namespace so many are kept, for they take room too; its requests say why they failed in any case.
     """
-    if not memories.keep(namespace, letter, unless=BEYOND_QUOTA_KEPT):
-        log.warning("beyond_quota_not_kept", namespace=namespace, message_id=letter.message_id)
+    # Not newly where there are too many, or where an earlier delivery of it is kept.
+    newly = memories.keep(namespace, letter, unless=BEYOND_QUOTA_KEPT)
+    log.warning("beyond_quota", namespace=namespace, message_id=letter.message_id, newly_kept=newly)
 
 
 def bury(namespace: str, letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> DeadLetter | None:
