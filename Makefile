@@ -3,9 +3,14 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 PYTEST_ARGS ?=
+# Most of what is long waits for programs and clocks: two tests to a core.
+WORKERS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
 SBOM ?= sbom.json
+COVERAGE_FLOOR ?= 80
+# A file is one worker's, and what takes longest comes first.
+IN_ORDER = --dist loadfile --no-loadscope-reorder
 
-.PHONY: install dev test lint licences audit sbom format bench lock schema docs clean deploy destroy key require-project
+.PHONY: install dev unit integration test coverage lint licences audit sbom format bench lock package schema docs clean deploy destroy key require-project
 
 install: .venv/installed
 
@@ -31,13 +36,30 @@ install: .venv/installed
 dev: install
 	@exec $(BIN)/mnemosyne dev $(ARGS)
 
+# Some shells are told to keep no bytecode; without it each run rewrites every test's assertions anew.
+unit integration test coverage: export PYTHONDONTWRITEBYTECODE =
+
+# Seconds: pure logic, no sockets, few examples of each property.
+unit: install
+	$(BIN)/pytest -q -n auto -m "not exhaustive" --hypothesis-profile=unit tests/unit $(PYTEST_ARGS)
+
+# Minutes: every adapter on real parts, and the release before; without what takes half a minute by itself.
+integration: install
+	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive" tests/compatibility tests/integration tests/contract $(PYTEST_ARGS)
+
 test: install
-	$(BIN)/pytest -n 2 --dist loadfile $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/terraform tests/compatibility tests/integration tests/acceptance tests/conformance tests/abuse tests/contract tests/unit $(PYTEST_ARGS)
+
+# Branch coverage of what runs in this process; functions that tests start as processes are not counted.
+coverage: install
+	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) --cov --cov-report=term --cov-fail-under=$(COVERAGE_FLOOR) tests/integration tests/contract tests/unit $(PYTEST_ARGS)
 
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy functions infra tests $(wildcard benchmarks)
+	$(BIN)/deptry .
+	$(BIN)/python -m lint.sql_literals functions infra
 	@command -v terraform >/dev/null && terraform fmt -check -recursive terraform || echo "NOT LINTED: terraform is not installed, so its files' form is not checked"
 	$(MAKE) -s .venv-checkov/installed
 	.venv-checkov/bin/checkov --directory terraform --framework terraform --skip-download --compact --quiet
@@ -45,15 +67,15 @@ lint: install
 
 # THIRD_PARTY_NOTICES.md lists every package that is used, under an allowed licence.
 licences: install
-	$(BIN)/python -m infra.supply_chain.notices
+	$(BIN)/python -m supply_chain.notices
 
 # Known vulnerabilities of what is deployed.
 audit: install .venv-supply-chain/installed
-	$(BIN)/python -m infra.supply_chain.audit
+	$(BIN)/python -m supply_chain.audit
 
 # What is deployed, as CycloneDX JSON, with hashes and licences.
 sbom: .venv-supply-chain/installed
-	.venv-supply-chain/bin/python -m infra.supply_chain.sbom $(SBOM)
+	PYTHONPATH=infra .venv-supply-chain/bin/python -m supply_chain.sbom $(SBOM)
 
 format: install
 	$(BIN)/ruff check --fix .
@@ -70,13 +92,18 @@ lock:
 	echo checkov | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file terraform/checkov.lock
 	printf 'cyclonedx-bom\npip-audit\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file infra/supply_chain/tools.lock
 
-# The sum of the migrations, for reading.
-schema: install
-	$(BIN)/python -m infra.local.schema > infra/schema.sql.new && mv infra/schema.sql.new infra/schema.sql
+# The wheel, in dist/.
+package: install
+	rm -rf dist && $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
 
-# The table of the deployment's variables and the schema of the message, for reading.
+# The sum of the migrations and the repeatable files, for reading.
+schema: install
+	$(BIN)/python -m mnemosyne_cli.local.schema > infra/schema.sql.new && mv infra/schema.sql.new infra/schema.sql
+
+# The pages that are made from the source: the deployment's variables, the settings, the schema of the message.
 docs: install
-	$(BIN)/python -m infra.deploy.variables > docs/variables.md
+	$(BIN)/python -m deploy.variables > docs/variables.md
+	$(BIN)/python -m deploy.settings > docs/settings.md
 	$(BIN)/python -m mnemosyne.domain.message_schema > docs/message.v1.schema.json
 
 clean:

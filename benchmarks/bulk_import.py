@@ -16,14 +16,14 @@ from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
-from infra.cli import formats, importer
-from infra.cli.destinations import OverPubSub
-from infra.cli.journal import Journal
-from infra.local import stack
-from infra.local.data_dir import DataDir
-from mnemosyne.backends import Backends
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.ids import issue_request_id
+from mnemosyne.services import ConfiguredServices
+from mnemosyne_cli import formats, importer
+from mnemosyne_cli.destinations import OverPubSub
+from mnemosyne_cli.journal import Journal
+from mnemosyne_cli.local import stack
+from mnemosyne_cli.local.data_dir import DataDir
 
 RESULTS = Path(__file__).parent / "results"
 WORDS = ["tea", "coffee", "garden", "river", "project", "budget", "meeting", "review", "mountain", "index", "query"]
@@ -39,9 +39,9 @@ def main() -> None:
     ratios = []
     with (
         tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as home,
-        stack.storing(DataDir.at(home)) as settings,
+        stack.ingest_stack(DataDir.at(home)) as settings,
     ):
-        system = Backends(settings)
+        system = ConfiguredServices(settings)
         _ingest(system, _contents("warm", 300))
         for number in range(options.rounds):
             alone = _ingest(system, _contents(f"alone {number}", options.memories))
@@ -57,7 +57,7 @@ def _contents(name: str, count: int) -> list[str]:
     return [f"{name} {n}: {' '.join(WORDS[(n * 7 + k * 3) % len(WORDS)] for k in range(12))}" for n in range(count)]
 
 
-def _ingest(system: Backends, contents: Sequence[str]) -> float:
+def _ingest(system: ConfiguredServices, contents: Sequence[str]) -> float:
     """Memories a second that `ingest` stores of what waits for it."""
     now = datetime.now(UTC)
     requests = [IngestRequest.of(issue_request_id("bench"), content=one, timestamp=now) for one in contents]
@@ -70,7 +70,7 @@ def _ingest(system: Backends, contents: Sequence[str]) -> float:
     return len(contents) / (time.perf_counter() - started)
 
 
-def _import(system: Backends, contents: Sequence[str], home: Path) -> float:
+def _import(system: ConfiguredServices, contents: Sequence[str], home: Path) -> float:
     """Memories a second that an import follows to their outcome."""
     source = home / "source.jsonl"
     lines = (json.dumps({"content": one, "timestamp": "2026-05-20T12:00:00Z"}) for one in contents)

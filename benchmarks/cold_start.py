@@ -16,9 +16,9 @@ from typing import Any
 import httpx
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "functions"), str(ROOT / "infra"), str(ROOT)]
 
-from infra.local import functions  # noqa: E402
+from mnemosyne_cli.local import functions  # noqa: E402
 
 HELLO = """
 import functions_framework.aio
@@ -104,7 +104,7 @@ def main() -> None:
         print(f"  {name:24}{seconds * 1000:8.0f} ms{ratios[name]:8.2f} x hello")
     framework = imports("import functions_framework.aio")
     print("Imports alone, best of 3:")
-    for name in ("functions_framework.aio", "main", "mnemosyne.mcp.server", "mnemosyne.adapters.postgres"):
+    for name in ("functions_framework.aio", "main", "mnemosyne.mcp.server", "mnemosyne.adapters.database.memories"):
         print(f"  {name:32}{min(imports(f'import {name}') for _ in range(3)) / framework:8.2f} x the framework's")
     results = ROOT / "benchmarks" / "results"
     results.mkdir(exist_ok=True)

@@ -26,24 +26,25 @@ import pgvector.asyncpg
 from pgvector import HalfVector
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "functions"), str(ROOT / "infra"), str(ROOT)]
 
-from infra.local import functions, postgres, stack  # noqa: E402
-from infra.local.data_dir import DataDir  # noqa: E402
-from infra.local.delivery import Delivery  # noqa: E402
-from infra.local.functions import FunctionProcess  # noqa: E402
-from mnemosyne.adapters import copy_binary, ingest_sql, rows, sql  # noqa: E402
-from mnemosyne.adapters.connections import Pool, Session, opener  # noqa: E402
-from mnemosyne.adapters.local_queue import LocalQueue  # noqa: E402
-from mnemosyne.adapters.offline import SPACE as OFFLINE  # noqa: E402
-from mnemosyne.adapters.offline import OfflineEmbedder  # noqa: E402
-from mnemosyne.adapters.postgres import PostgresStore  # noqa: E402
+from mnemosyne.adapters.database import copy_binary, ingest_sql, memories_sql, rows  # noqa: E402
+from mnemosyne.adapters.database.connections import Connection, connection_factory  # noqa: E402
+from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
+from mnemosyne.adapters.database.pool import Pool  # noqa: E402
+from mnemosyne.adapters.embedders.offline import SPACE as OFFLINE  # noqa: E402
+from mnemosyne.adapters.embedders.offline import OfflineEmbedder  # noqa: E402
+from mnemosyne.adapters.queues.local import LocalQueue  # noqa: E402
 from mnemosyne.domain.embedding_space import EmbeddingSpace  # noqa: E402
 from mnemosyne.domain.memory import IngestRequest  # noqa: E402
 from mnemosyne.ids import new_id  # noqa: E402
 from mnemosyne.ports import Vector  # noqa: E402
+from mnemosyne_cli.local import functions, postgres, stack  # noqa: E402
+from mnemosyne_cli.local.data_dir import DataDir  # noqa: E402
+from mnemosyne_cli.local.delivery import Delivery  # noqa: E402
+from mnemosyne_cli.local.functions import FunctionProcess  # noqa: E402
 
-SPACE = EmbeddingSpace("bench", 768)
+SPACE = EmbeddingSpace("offline", "bench", 768)
 BATCH = 100
 NAMESPACE = "default"
 REPEATS = 3
@@ -101,12 +102,12 @@ def _values(request: IngestRequest) -> tuple[object, ...]:
 
 def upserts(server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
     """Rows/s of the ways in on one connection, in batches of 100, all indexes there but the vector's."""
-    owner = opener(server.url(postgres.OWNER))()
+    owner = connection_factory(server.url(postgres.OWNER))()
     owner.script("DROP INDEX memories_embedding, memory_chunks_embedding")
-    pool = Pool(opener(server.url(postgres.RUNTIME_USER)), 1)
+    pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
     best: dict[str, float] = {}
 
-    def keep(name: str, figure: float) -> None:
+    def record(name: str, figure: float) -> None:
         best[name] = max(best.get(name, 0.0), figure)
 
     for _ in range(REPEATS):
@@ -114,20 +115,20 @@ def upserts(server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
         owner.script("CHECKPOINT")
         made = make(count, SPACE.dimension)
         for name, way in (("asyncpg, executemany", _asyncpg_upsert), ("asyncpg, COPY", _asyncpg_copy)):
-            keep(name, rate(count, lambda: asyncio.run(_asyncpg(server, made, way))))  # noqa: B023
+            record(name, rate(count, lambda: asyncio.run(_asyncpg(server, made, way))))  # noqa: B023
             owner.script("TRUNCATE memories CASCADE")
             owner.script("CHECKPOINT")
-        with pool.session() as session:
-            _warm(session)
-            keep("our upsert", rate(count, lambda: _upsert(session, made)))  # noqa: B023
+        with pool.connection() as connection:
+            _warm(connection)
+            record("our upsert", rate(count, lambda: _upsert(connection, made)))  # noqa: B023
             for _ in range(REPEATS):  # the first finds every row as it was just written
-                keep("touches alone", rate(count, lambda: _touch(session, made)))  # noqa: B023
+                record("touches alone", rate(count, lambda: _touch(connection, made)))  # noqa: B023
         owner.script("TRUNCATE memories CASCADE")
         owner.script("CHECKPOINT")
-        store = PostgresStore(pool, SPACE)
-        keep("claim to commit", rate(count, lambda: _claim(store, made)))  # noqa: B023
+        store = PostgresMemories(pool, SPACE)
+        record("claim to commit", rate(count, lambda: _claim(store, made)))  # noqa: B023
         again = [(IngestRequest.of(new_id(), content=r.content, timestamp=r.timestamp), v) for r, v in made]
-        keep("claim to commit, duplicates", rate(count, lambda: _claim(store, again)))  # noqa: B023
+        record("claim to commit, duplicates", rate(count, lambda: _claim(store, again)))  # noqa: B023
     pool.close()
     owner.close()
     return best
@@ -159,26 +160,28 @@ async def _asyncpg_copy(connection: Any, batch: Sequence[Row]) -> None:
         )
 
 
-def _warm(session: Session) -> None:
-    session.script(ingest_sql.CREATE_INCOMING)
+def _warm(connection: Connection) -> None:
+    connection.script(ingest_sql.CREATE_INCOMING)
 
 
-def _upsert(session: Session, made: Sequence[Row]) -> None:
+def _upsert(connection: Connection, made: Sequence[Row]) -> None:
     for batch in batches(made):
-        with session.transaction():
-            session.run(sql.ENTER_NAMESPACE, namespace=NAMESPACE)
-            session.copy(ingest_sql.COPY_INCOMING, copy_binary.memories((new_id(), *row) for row in batch))
-            session.run(ingest_sql.STORE, namespace=NAMESPACE, model="bench", dimension=SPACE.dimension, requests="[]")
+        with connection.transaction():
+            connection.run(memories_sql.ENTER_NAMESPACE, namespace=NAMESPACE)
+            connection.copy(ingest_sql.COPY_INCOMING, copy_binary.memories((new_id(), *row) for row in batch))
+            connection.run(
+                ingest_sql.STORE, namespace=NAMESPACE, model="bench", dimension=SPACE.dimension, requests="[]"
+            )
 
 
-def _touch(session: Session, made: Sequence[Row]) -> None:
+def _touch(connection: Connection, made: Sequence[Row]) -> None:
     for batch in batches(made):
-        with session.transaction():
-            session.run(sql.ENTER_NAMESPACE, namespace=NAMESPACE)
-            session.run(TOUCH, namespace=NAMESPACE, hashes=rows.text_array([r.content_hash for r, _ in batch]))
+        with connection.transaction():
+            connection.run(memories_sql.ENTER_NAMESPACE, namespace=NAMESPACE)
+            connection.run(TOUCH, namespace=NAMESPACE, hashes=rows.text_array([r.content_hash for r, _ in batch]))
 
 
-def _claim(store: PostgresStore, made: Sequence[Row]) -> None:
+def _claim(store: PostgresMemories, made: Sequence[Row]) -> None:
     for batch in batches(made):
         by_id = {request.request_id: vector for request, vector in batch}
         with store.claim(NAMESPACE, [request for request, _ in batch]) as claim:
@@ -213,9 +216,11 @@ def pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int
     )
     function.start()
     queue = LocalQueue(directory.queue)
-    turn = fasteners.InterProcessLock(directory.turn)
+    delivery_lock = fasteners.InterProcessLock(directory.delivery_lock)
     secret = variables["MNEMOSYNE_PUSH_SECRET"]
-    delivery = Delivery(queue, function.url, function.url, turn=turn, secret=secret, concurrency=workers)
+    delivery = Delivery(
+        queue, function.url, function.url, delivery_lock=delivery_lock, secret=secret, concurrency=workers
+    )
     try:
         function.wait_ready()
         delivery.start()
@@ -235,7 +240,7 @@ def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int
             vectors = embedder.embed_documents([request.content for request in made])
             rows_made = list(zip(made, vectors, strict=True))
             by_hand = bare(server, rows_made, size, workers)
-            owner = opener(server.url(postgres.OWNER))()
+            owner = connection_factory(server.url(postgres.OWNER))()
             owner.script("TRUNCATE memories CASCADE")
             with pipeline(directory, server, workers) as queue:
                 queue.publish(NAMESPACE, make_one())  # the function's first push loads its embedder
@@ -253,13 +258,13 @@ def make_one() -> list[IngestRequest]:
     return [request for request, _ in make(1, OFFLINE.dimension)]
 
 
-def _send(queue: LocalQueue, made: Sequence[IngestRequest], size: int, owner: Session) -> None:
+def _send(queue: LocalQueue, made: Sequence[IngestRequest], size: int, owner: Connection) -> None:
     for start in range(0, len(made), size):
         queue.publish(NAMESPACE, made[start : start + size])
     _wait_stored(owner, len(made) + 1)
 
 
-def _wait_stored(owner: Session, count: int) -> None:
+def _wait_stored(owner: Connection, count: int) -> None:
     deadline = time.monotonic() + 300
     while owner.run("SELECT count(*) FROM memories")[0][0] < count:
         if time.monotonic() > deadline:

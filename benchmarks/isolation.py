@@ -15,17 +15,18 @@ from pathlib import Path
 import numpy as np
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "functions"), str(ROOT / "infra"), str(ROOT)]
 
-from infra.local import postgres  # noqa: E402
-from infra.local.data_dir import DataDir  # noqa: E402
-from mnemosyne.adapters.connections import Pool, Session, opener  # noqa: E402
-from mnemosyne.adapters.postgres import PostgresStore  # noqa: E402
+from mnemosyne.adapters.database.connections import Connection, connection_factory  # noqa: E402
+from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
+from mnemosyne.adapters.database.pool import Pool  # noqa: E402
 from mnemosyne.domain.embedding_space import EmbeddingSpace  # noqa: E402
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery  # noqa: E402
 from mnemosyne.ports import Vector  # noqa: E402
+from mnemosyne_cli.local import postgres  # noqa: E402
+from mnemosyne_cli.local.data_dir import DataDir  # noqa: E402
 
-SPACE = EmbeddingSpace("bench", 64)
+SPACE = EmbeddingSpace("offline", "bench", 64)
 REPEATS = 40
 
 FILL = """
@@ -46,7 +47,7 @@ FROM (
 """
 
 
-def prepare(owner: Session, rows: int) -> None:
+def prepare(owner: Connection, rows: int) -> None:
     """Fill the table and bring its statistics up to date."""
     owner.script("DROP INDEX memories_embedding")
     owner.run(FILL, rows=rows)
@@ -57,7 +58,7 @@ def prepare(owner: Session, rows: int) -> None:
     owner.script("VACUUM ANALYZE memories")
 
 
-def searches(store: PostgresStore) -> dict[str, Callable[[], object]]:
+def searches(store: PostgresMemories) -> dict[str, Callable[[], object]]:
     """Each kind of reading."""
     random = np.random.default_rng(7)
 
@@ -80,7 +81,7 @@ def searches(store: PostgresStore) -> dict[str, Callable[[], object]]:
     }
 
 
-def medians(*stores: PostgresStore) -> list[dict[str, float]]:
+def medians(*stores: PostgresMemories) -> list[dict[str, float]]:
     """Milliseconds of each kind in each store; taken in turns, so that the machine's moods fall on all alike."""
     kinds = [searches(store) for store in stores]
     figures: list[dict[str, float]] = [{} for _ in stores]
@@ -105,17 +106,17 @@ def main() -> None:
         server = postgres.start(DataDir.at(scratch))
         try:
             postgres.prepare(server, SPACE)
-            owner = opener(server.url(postgres.OWNER), socket_timeout=None)()
+            owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None)()
             owner.script("SET statement_timeout = 0")
             prepare(owner, rows)
-            isolated = Pool(opener(server.url(postgres.RUNTIME_USER)), 1)
-            free = Pool(opener(server.url(postgres.OWNER)), 1)
-            medians(PostgresStore(isolated, SPACE))  # warm
+            isolated = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
+            free = Pool(connection_factory(server.url(postgres.OWNER)), 1)
+            medians(PostgresMemories(isolated, SPACE))  # warm
             owner.script("SELECT pg_stat_reset()")
-            medians(PostgresStore(isolated, SPACE))
+            medians(PostgresMemories(isolated, SPACE))
             time.sleep(1.5)  # the server counts scans with some delay
             used = owner.run("SELECT indexrelname, idx_scan FROM pg_stat_user_indexes WHERE idx_scan > 0 ORDER BY 1")
-            with_isolation, without = medians(PostgresStore(isolated, SPACE), PostgresStore(free, SPACE))
+            with_isolation, without = medians(PostgresMemories(isolated, SPACE), PostgresMemories(free, SPACE))
             isolated.close()
             free.close()
             owner.close()

@@ -17,18 +17,19 @@ from datetime import datetime
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "functions"), str(ROOT / "infra"), str(ROOT)]
 
-from infra.local import postgres  # noqa: E402
-from infra.local.data_dir import DataDir  # noqa: E402
-from mnemosyne.adapters.connections import Pool, opener  # noqa: E402
-from mnemosyne.adapters.offline import SPACE, OfflineEmbedder  # noqa: E402
-from mnemosyne.adapters.postgres import PostgresStore  # noqa: E402
+from mnemosyne.adapters.database.connections import connection_factory  # noqa: E402
+from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
+from mnemosyne.adapters.database.pool import Pool  # noqa: E402
+from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder  # noqa: E402
 from mnemosyne.domain.memory import IngestRequest  # noqa: E402
 from mnemosyne.domain.message import IngestMessage  # noqa: E402
 from mnemosyne.domain.search import SearchMode, SearchQuery  # noqa: E402
 from mnemosyne.ids import new_id  # noqa: E402
 from mnemosyne.service import ingest  # noqa: E402
+from mnemosyne_cli.local import postgres  # noqa: E402
+from mnemosyne_cli.local.data_dir import DataDir  # noqa: E402
 
 Search = Callable[[str], Sequence[str]]
 
@@ -53,7 +54,7 @@ class Collection:
         )
 
 
-def store(collection: Collection, memories: PostgresStore, embedder: OfflineEmbedder) -> dict[str, str]:
+def store(collection: Collection, memories: PostgresMemories, embedder: OfflineEmbedder) -> dict[str, str]:
     """Store every document; from memory id to document id."""
     documents = list(collection.documents.items())
     names: dict[str, str] = {}
@@ -87,8 +88,8 @@ def run(
 ) -> dict[str, dict[str, float]]:
     """Every mode on one collection."""
     embedder = OfflineEmbedder(scratch / f"{collection.name}.bin")
-    pool = Pool(opener(server.url(postgres.RUNTIME_USER)), 1)
-    memories = PostgresStore(pool, SPACE)
+    pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
+    memories = PostgresMemories(pool, SPACE)
     names = store(collection, memories, embedder)
 
     def searcher(mode: SearchMode, *, words_only: bool = False, weight: float = embedder.lexical_weight) -> Search:

@@ -24,7 +24,7 @@ async def ingest(request: Request) -> Response:
 
 @functions_framework.aio.http
 async def dead_letter(request: Request) -> Response:
-    """Pub/Sub pushes of what could not be ingested, for the dead-letter subscription."""
+    """Pub/Sub pushes of what could not be ingested, for the dead-dead_letter subscription."""
     return bootstrap.dead_letter_app()
 
 
@@ -36,5 +36,5 @@ async def import_object(request: Request) -> Response:
 
 @functions_framework.aio.http
 async def migrate(request: Request) -> Response:
-    """The schema brought up to date, for the deployment."""
+    """Return the schema brought up to date, for the deployment."""
     return bootstrap.migrate_app()

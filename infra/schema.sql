@@ -26,8 +26,8 @@ BEGIN
             ELSE pg_try_advisory_xact_lock_shared(key) END
     );
     -- A statement of its own: it sees what was committed before the locks were had. The outcomes are looked up by an
-    -- array of ids: joined, a plan made before the table grew would read all of the namespace's. One at a time touches
-    -- a memory, and the others leave it to that one: waiting for each other's rows, they would do so in circles.
+    -- array of ids: joined, a plan made before the table grew would read all of the namespace's. One at a time marks
+    -- a memory as seen, and the others leave it to that one: waiting for each other's rows, they would do so in circles.
     WITH request AS (
         SELECT r.request_id, r.content_hash, r.source, r.key
         FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, source text, key text)
@@ -37,7 +37,7 @@ BEGIN
         FROM ingest_requests i
         WHERE i.namespace = p_namespace AND i.request_id = ANY (ARRAY(SELECT request_id FROM request))
             AND i.state IN ('stored', 'duplicate')
-    ), taken AS (
+    ), conflicting AS (
         SELECT request.request_id
         FROM request
         JOIN final USING (request_id)
@@ -49,7 +49,7 @@ BEGIN
         WHERE m.namespace = p_namespace AND m.content_hash = ANY (ARRAY(
             SELECT content_hash FROM request WHERE request_id NOT IN (SELECT request_id FROM final)
         ))
-    ), touched AS (
+    ), seen_again AS (
         UPDATE memories
         SET last_seen_at = now()
         WHERE id = ANY (ARRAY(
@@ -73,20 +73,20 @@ BEGIN
             updated_at = clock_timestamp(), announced_at = NULL
         WHERE i.state IN ('queued', 'failed', 'dead_lettered')
         RETURNING request_id, state, memory_id, attempts, error
-    ), settled AS (
+    ), already_final AS (
         SELECT request_id, state, memory_id, attempts, error FROM final UNION ALL SELECT * FROM recorded
     )
     SELECT jsonb_build_object(
-        -- A stored content whose request is not settled: another delivery has given it an outcome since we looked.
+        -- A stored content whose request is not final: another delivery has given it an outcome since we looked.
         'busy', to_jsonb(busy || ARRAY(
             SELECT content_hash FROM request JOIN seen USING (content_hash)
-            WHERE request_id NOT IN (SELECT request_id FROM settled)
+            WHERE request_id NOT IN (SELECT request_id FROM already_final)
         )),
-        'settled', (SELECT coalesce(jsonb_agg(settled), '[]') FROM settled),
-        'taken', (SELECT coalesce(jsonb_agg(request_id), '[]') FROM taken)
+        'already_final', (SELECT coalesce(jsonb_agg(already_final), '[]') FROM already_final),
+        'conflicting', (SELECT coalesce(jsonb_agg(request_id), '[]') FROM conflicting)
     )
     INTO answer;
-    RETURN answer;
+    RETURN answer || jsonb_build_object('settled', answer -> 'already_final', 'taken', answer -> 'conflicting');
 END
 $$;
 CREATE FUNCTION public.claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
@@ -164,6 +164,11 @@ BEGIN
     RETURN NULL;
 END
 $$;
+CREATE FUNCTION public.filters_of(p_filters jsonb) RETURNS public.memory_filters
+    LANGUAGE sql STABLE
+    AS $$
+SELECT jsonb_populate_record(CAST(NULL AS memory_filters), p_filters)
+$$;
 CREATE TABLE public.api_keys (
     id text NOT NULL,
     name text NOT NULL,
@@ -206,6 +211,26 @@ BEGIN
     END IF;
 END
 $$;
+CREATE FUNCTION public.limit_of(own bigint, everybody bigint) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN NULLIF(COALESCE(own, everybody), '9223372036854775807'::bigint);
+CREATE FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_cursor_timestamp timestamp with time zone, p_cursor_id uuid, p_limit integer) RETURNS TABLE(id uuid, "timestamp" timestamp with time zone, title text, tags text[], superseded_by uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    filters memory_filters := filters_of(p_filters);
+BEGIN
+    PERFORM require_own(p_namespace);
+    RETURN QUERY
+    SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by
+    FROM memories m
+    WHERE m.namespace = p_namespace AND passes(m, filters)
+        AND (p_cursor_id IS NULL OR (m."timestamp", m.id) < (p_cursor_timestamp, p_cursor_id))
+    ORDER BY m."timestamp" DESC, m.id DESC
+    LIMIT p_limit;
+END
+$$;
 CREATE FUNCTION public.list_memories(p_namespace text, p_filters public.memory_filters, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) RETURNS TABLE(id uuid, "timestamp" timestamp with time zone, title text, tags text[], superseded_by uuid)
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -216,25 +241,6 @@ BEGIN
     SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by
     FROM memories m
     WHERE m.namespace = p_namespace AND passes(m, p_filters)
-        AND (p_beyond_id IS NULL OR (m."timestamp", m.id) < (p_beyond_timestamp, p_beyond_id))
-    ORDER BY m."timestamp" DESC, m.id DESC
-    LIMIT p_limit;
-END
-$$;
-CREATE FUNCTION public.list_memories(p_namespace text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) RETURNS TABLE(id uuid, "timestamp" timestamp with time zone, title text, tags text[], superseded_by uuid)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'public', 'pg_temp'
-    AS $$
-BEGIN
-    RETURN QUERY
-    SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by
-    FROM memories m
-    WHERE m.namespace = p_namespace
-        AND (p_after IS NULL OR m."timestamp" >= p_after)
-        AND (p_before IS NULL OR m."timestamp" < p_before)
-        AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
-        AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
-        AND (p_include_superseded OR m.superseded_by IS NULL)
         AND (p_beyond_id IS NULL OR (m."timestamp", m.id) < (p_beyond_timestamp, p_beyond_id))
     ORDER BY m."timestamp" DESC, m.id DESC
     LIMIT p_limit;
@@ -276,6 +282,24 @@ END)) STORED NOT NULL,
 WITH (fillfactor='66', toast_tuple_target='2688', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE PLAIN;
 ALTER TABLE ONLY public.memories ALTER COLUMN search_text SET STATISTICS 200;
+CREATE FUNCTION public.memory_record(m public.memories) RETURNS jsonb
+    LANGUAGE sql STABLE PARALLEL SAFE
+    AS $$
+SELECT jsonb_build_object(
+    'id', m.id,
+    'content', m.content,
+    'timestamp', m."timestamp",
+    'title', m.title,
+    'tags', m.tags,
+    'metadata', m.metadata,
+    'content_hash', m.content_hash,
+    'embedding_model', m.embedding_model,
+    'created_at', m.created_at,
+    'last_seen_at', m.last_seen_at,
+    'superseded_by', m.superseded_by,
+    'quality', memory_quality(m.rating_count, m.rating_sum, m.fetches)
+)
+$$;
 CREATE FUNCTION public.passes(m public.memories, f public.memory_filters) RETURNS boolean
     LANGUAGE sql STABLE
     RETURN ((((f).after IS NULL) OR ((m)."timestamp" >= (f).after)) AND (((f).before IS NULL) OR ((m)."timestamp" < (f).before)) AND (((f).any_tags IS NULL) OR ((m).tag_keys && (f).any_tags)) AND (((f).all_tags IS NULL) OR ((m).tag_keys @> (f).all_tags)) AND ((f).include_superseded OR ((m).superseded_by IS NULL)));
@@ -327,6 +351,203 @@ BEGIN
     IF p_namespace IS DISTINCT FROM nullif(current_setting('mnemosyne.namespace', true), '') THEN
         RAISE insufficient_privilege USING MESSAGE = 'this session is not for that namespace';
     END IF;
+END
+$$;
+CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) RETURNS json
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    filters memory_filters := filters_of(p_filters);
+    -- Up to this many, comparing every vector is as fast as walking the index, and exact.
+    exact_up_to CONSTANT integer := 10000;
+    -- Up to this many, looking through one's own is faster than asking the index, which holds everybody's words.
+    own_up_to CONSTANT integer := 2000;
+    -- Words so common that together they would match more than this only add to the score of what others found.
+    lexical_rows CONSTANT integer := 5000;
+    -- Of each list: three times what is asked for, so that fusion and quality have something to choose from.
+    candidates integer := greatest(3 * p_limit, 100);
+    query_vector halfvec := CAST(p_vector AS halfvec);
+    estimated bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
+    passing bigint;
+    strategy text;
+    terms tsquery[];
+    shares double precision[];
+    weights double precision[];
+    generating tsquery;
+    walked_ids uuid[];
+    walked_distances double precision[];
+    chunk_ids uuid[];
+    chunk_distances double precision[];
+    chunk_memories integer;
+    chunk_limit integer;
+    vector_ids uuid[] := '{}';
+    vector_scores double precision[] := '{}';
+    lexical_ids uuid[] := '{}';
+    lexical_scores double precision[] := '{}';
+    hits json;
+    considered integer;
+BEGIN
+    PERFORM require_own(p_namespace);
+    -- Holds off a move to another space until this search has ended.
+    LOCK TABLE memories IN ACCESS SHARE MODE;
+    IF p_vector IS NOT NULL AND (p_model, vector_dims(query_vector)) IS DISTINCT FROM (
+        SELECT ROW (s.model, a.atttypmod) FROM embedding_space s, pg_attribute a
+        WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
+    ) THEN
+        RETURN NULL;
+    END IF;
+    -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
+    IF estimated > exact_up_to AND query_vector IS NOT NULL THEN
+        SELECT count(*) INTO passing FROM (
+            SELECT FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters) LIMIT exact_up_to + 1
+        ) AS some_;
+        estimated := CASE WHEN passing > exact_up_to THEN estimated ELSE passing END;
+    END IF;
+    IF p_query IS NULL OR p_mode = 'exact' THEN
+        strategy := CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END;
+        SELECT array_agg(found.id), array_agg(1.0) INTO vector_ids, vector_scores FROM (
+            SELECT m.id FROM memories m
+            WHERE m.namespace = p_namespace AND passes(m, filters)
+                AND (p_query IS NULL OR m.content ILIKE '%' || replace(replace(replace(
+                    p_query, '\', '\\'), '%', '\%'), '_', '\_') || '%')
+            ORDER BY m."timestamp" DESC, m.id DESC
+            LIMIT CASE WHEN p_quality_weight > 0 THEN candidates ELSE p_limit END
+        ) AS found;
+    END IF;
+    IF p_query IS NOT NULL AND p_mode <> 'exact' AND query_vector IS NOT NULL THEN
+        IF estimated > exact_up_to THEN
+            -- The index is walked until enough of what it yields passes the filters.
+            strategy := 'hnsw';
+            SELECT array_agg(walked.id), array_agg(walked.distance) INTO walked_ids, walked_distances FROM (
+                SELECT m.id, m.embedding <=> query_vector AS distance FROM memories m
+                WHERE m.namespace = p_namespace AND passes(m, filters)
+                ORDER BY m.embedding <=> query_vector
+                LIMIT candidates
+            ) AS walked;
+            -- The chunks of one long memory may be nearer than all others': walk on, four times as far each time and 64
+            -- times at most, until enough memories are met.
+            chunk_limit := candidates;
+            LOOP
+                SELECT array_agg(walked.memory_id), array_agg(walked.distance), count(DISTINCT walked.memory_id)
+                INTO chunk_ids, chunk_distances, chunk_memories FROM (
+                    SELECT c.memory_id, c.embedding <=> query_vector AS distance FROM memory_chunks c
+                    WHERE c.namespace = p_namespace
+                        AND EXISTS (SELECT FROM memories m WHERE m.id = c.memory_id AND passes(m, filters))
+                    ORDER BY c.embedding <=> query_vector
+                    LIMIT chunk_limit
+                ) AS walked;
+                EXIT WHEN chunk_memories >= p_limit OR coalesce(cardinality(chunk_ids), 0) < chunk_limit
+                    OR chunk_limit >= 64 * candidates;
+                chunk_limit := 4 * chunk_limit;
+            END LOOP;
+            SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO vector_ids, vector_scores FROM (
+                SELECT both_.id, min(both_.distance) AS distance
+                FROM (
+                    SELECT * FROM unnest(walked_ids, walked_distances)
+                    UNION ALL
+                    SELECT * FROM unnest(chunk_ids, chunk_distances)
+                ) AS both_ (id, distance)
+                GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
+            ) AS found;
+        END IF;
+        -- A walk that ends early has spent itself on the memories of others, which lie nearer.
+        IF estimated <= exact_up_to OR coalesce(cardinality(walked_ids), 0) < candidates THEN
+            -- `+ 0` keeps the index out of it: every vector that passes the filters is compared.
+            strategy := 'exact';
+            SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO vector_ids, vector_scores FROM (
+                SELECT both_.id, min(both_.distance) AS distance FROM (
+                    SELECT m.id, (m.embedding <=> query_vector) + 0 AS distance FROM memories m
+                    WHERE m.namespace = p_namespace AND passes(m, filters)
+                    UNION ALL
+                    SELECT m.id, (c.embedding <=> query_vector) + 0 AS distance
+                    FROM memory_chunks c JOIN memories m ON m.id = c.memory_id
+                    WHERE m.namespace = p_namespace AND c.namespace = p_namespace AND passes(m, filters)
+                ) AS both_
+                GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
+            ) AS found;
+        END IF;
+    END IF;
+    IF p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND query_vector IS NULL)) THEN
+        strategy := concat_ws('+', strategy, 'fulltext');
+        SELECT array_agg(t.term), array_agg(t.share), array_agg(t.weight) INTO terms, shares, weights
+        FROM search_terms(p_namespace, p_query) AS t;
+        SELECT CAST(string_agg(CAST(t.term AS text), ' | ') AS tsquery) INTO generating FROM (
+            SELECT s.term, sum(s.share) OVER (ORDER BY s.share, s.term) - s.share AS rarer_share
+            FROM unnest(terms, shares) AS s (term, share)
+        ) AS t
+        WHERE t.rarer_share * estimated <= lexical_rows;
+        SELECT array_agg(found.id), array_agg(found.rank) INTO lexical_ids, lexical_scores FROM (
+            SELECT m.id, (
+                SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1)) FROM unnest(terms, weights) AS t (term, weight)
+            ) AS rank
+            FROM memories m
+            WHERE m.namespace = p_namespace AND passes(m, filters) AND CASE WHEN estimated <= own_up_to
+                THEN m.search_text @@ generating IS TRUE ELSE m.search_text @@ generating END
+            ORDER BY rank DESC, m.id
+            LIMIT candidates
+        ) AS found;
+    END IF;
+    -- Score-normalised convex fusion over the union of both lists (Bruch, Gai, Ingber 2023), then quality. A list
+    -- that is not asked for has weight 0, and alone a list keeps its own scores.
+    WITH listed AS (
+        SELECT coalesce(n.id, w.id) AS id, n.score AS vector_score, w.score AS lexical_score
+        FROM unnest(vector_ids, vector_scores) AS n (id, score)
+        FULL JOIN unnest(lexical_ids, lexical_scores) AS w (id, score) ON w.id = n.id
+    ), completed AS (
+        SELECT listed.id, m."timestamp", memory_quality(m.rating_count, m.rating_sum, m.fetches) AS quality,
+               coalesce(listed.vector_score, greatest(1.0 - (m.embedding <=> query_vector), 1.0 - (
+                   SELECT min(c.embedding <=> query_vector) FROM memory_chunks c WHERE c.memory_id = listed.id
+               ))) AS vector_score,
+               coalesce(listed.lexical_score, (
+                   SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1))
+                   FROM unnest(terms, weights) AS t (term, weight)
+               ), 0) AS lexical_score
+        FROM listed JOIN memories m ON m.id = listed.id
+    ), bounds AS (
+        SELECT min(c.vector_score) AS vector_min, nullif(max(c.vector_score) - min(c.vector_score), 0) AS vector_span,
+               min(c.lexical_score) AS lexical_min, nullif(max(c.lexical_score) - min(c.lexical_score), 0) AS lexical_span
+        FROM completed c
+    ), fused AS (
+        SELECT c.id, c."timestamp", c.quality, c.vector_score, CASE
+            WHEN p_query IS NULL THEN 0.0
+            WHEN strategy LIKE '%+fulltext' THEN
+                (1 - p_lexical_weight) * coalesce((c.vector_score - b.vector_min) / b.vector_span, 1.0)
+                + p_lexical_weight * coalesce((c.lexical_score - b.lexical_min) / b.lexical_span, CASE WHEN c.lexical_score > 0 THEN 1.0 ELSE 0.0 END)
+            WHEN strategy = 'fulltext' THEN coalesce(c.lexical_score / (b.lexical_min + b.lexical_span), 1.0)
+            ELSE least(1.0, greatest(0.0, c.vector_score))
+        END AS relevance
+        FROM completed c, bounds b
+    ), scored AS (
+        SELECT f.*, (1 - p_quality_weight) * f.relevance + p_quality_weight * f.quality AS score, count(*) OVER () AS n
+        FROM fused f
+        -- Opposite meanings are all of relevance 0: nearness orders them still.
+        ORDER BY score DESC, f.vector_score DESC NULLS LAST, f."timestamp" DESC, f.id DESC
+        LIMIT p_limit
+    ), measured AS (
+        SELECT m.id, char_length(m.content) AS content_length,
+            char_length(m.content) + char_length(CAST(m.metadata AS text)) AS length
+        FROM scored s JOIN memories m ON m.id = s.id
+    ), shared AS (
+        SELECT d.length, (p_characters - (sum(d.length) OVER shorter - d.length))
+            / (count(*) OVER () - row_number() OVER shorter + 1) AS each_
+        FROM measured d WINDOW shorter AS (ORDER BY d.length, d.id ROWS UNBOUNDED PRECEDING)
+    ), allowed AS (
+        -- The share of the first that does not fit is that of all longer ones too.
+        SELECT (SELECT s.each_ FROM shared s WHERE s.length > s.each_ ORDER BY s.length LIMIT 1) AS each_
+    )
+    SELECT json_agg(memory_record(m) || jsonb_build_object(
+        'content', CASE WHEN d.length > a.each_ THEN left(m.content, CAST(greatest(0, a.each_ - CASE
+            WHEN d.length - d.content_length <= a.each_ / 2 THEN d.length - d.content_length ELSE 0
+            END) AS integer)) ELSE m.content END,
+        'metadata', CASE WHEN d.length > a.each_ AND d.length - d.content_length > a.each_ / 2 THEN NULL ELSE m.metadata END,
+        'length', d.content_length,
+        'relevance', CASE WHEN p_query IS NOT NULL THEN s.relevance END, 'score', s.score
+    ) ORDER BY s.score DESC, s.vector_score DESC NULLS LAST, s."timestamp" DESC, s.id DESC), max(s.n)
+    INTO hits, considered
+    FROM scored s JOIN memories m ON m.id = s.id JOIN measured d ON d.id = s.id CROSS JOIN allowed a;
+    RETURN json_build_object('strategy', strategy, 'considered', coalesce(considered, 0), 'hits', coalesce(hits, '[]'));
 END
 $$;
 CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) RETURNS json
@@ -525,239 +746,6 @@ BEGIN
     RETURN json_build_object('strategy', strategy, 'considered', coalesce(considered, 0), 'hits', coalesce(hits, '[]'));
 END
 $$;
-CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) RETURNS json
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'public', 'pg_temp'
-    AS $_$
-DECLARE
-    -- Up to this many, comparing every vector is as fast as walking the index, and exact.
-    exact_up_to CONSTANT integer := 10000;
-    -- Words so common that together they would match more than this only add to the score of what others found.
-    lexical_rows CONSTANT integer := 5000;
-    candidates integer := greatest(3 * p_limit, 100);
-    vector_ halfvec := CAST(p_vector AS halfvec);
-    plan json;
-    estimated double precision;
-    strategy text;
-    terms tsquery[];
-    weights double precision[];
-    generating tsquery;
-    walked_ids uuid[];
-    walked_distances double precision[];
-    chunk_ids uuid[];
-    chunk_distances double precision[];
-    chunk_memories integer;
-    chunk_limit integer;
-    near_ids uuid[] := '{}';
-    near double precision[] := '{}';
-    word_ids uuid[] := '{}';
-    words double precision[] := '{}';
-    hits json;
-    considered integer;
-BEGIN
-    -- Holds off a move to another space until this search has ended.
-    LOCK TABLE memories IN ACCESS SHARE MODE;
-    IF p_vector IS NOT NULL AND (p_model, vector_dims(vector_)) IS DISTINCT FROM (
-        SELECT ROW (s.model, a.atttypmod) FROM embedding_space s, pg_attribute a
-        WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
-    ) THEN
-        RETURN NULL;
-    END IF;
-    EXECUTE 'EXPLAIN (FORMAT JSON) SELECT 1 FROM memories WHERE namespace = $1'
-        ' AND ($2 IS NULL OR "timestamp" >= $2) AND ($3 IS NULL OR "timestamp" < $3)'
-        ' AND ($4 IS NULL OR tag_keys && $4) AND ($5 IS NULL OR tag_keys @> $5)'
-        ' AND ($6 OR superseded_by IS NULL)'
-        INTO plan
-        USING p_namespace, p_after, p_before, p_any_tags, p_all_tags, p_include_superseded;
-    estimated := CAST(plan -> 0 -> 'Plan' ->> 'Plan Rows' AS double precision);
-    IF p_query IS NULL OR p_mode = 'exact' THEN
-        strategy := CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END;
-        SELECT array_agg(found.id), array_agg(1.0) INTO near_ids, near FROM (
-            SELECT m.id FROM memories m
-            WHERE m.namespace = p_namespace
-                AND (p_after IS NULL OR m."timestamp" >= p_after)
-                AND (p_before IS NULL OR m."timestamp" < p_before)
-                AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
-                AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
-                AND (p_include_superseded OR m.superseded_by IS NULL)
-                AND (p_query IS NULL OR m.content ILIKE '%' || replace(replace(replace(
-                    p_query, '\', '\\'), '%', '\%'), '_', '\_') || '%')
-            ORDER BY m."timestamp" DESC, m.id DESC
-            LIMIT CASE WHEN p_quality_weight > 0 THEN candidates ELSE p_limit END
-        ) AS found;
-    END IF;
-    IF p_query IS NOT NULL AND p_mode <> 'exact' AND vector_ IS NOT NULL THEN
-        IF estimated > exact_up_to THEN
-            -- The index is walked until enough of what it yields passes the filters.
-            strategy := 'hnsw';
-            SELECT array_agg(walked.id), array_agg(walked.distance) INTO walked_ids, walked_distances FROM (
-                SELECT m.id, m.embedding <=> vector_ AS distance FROM memories m
-                WHERE m.namespace = p_namespace
-                    AND (p_after IS NULL OR m."timestamp" >= p_after)
-                    AND (p_before IS NULL OR m."timestamp" < p_before)
-                    AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
-                    AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
-                    AND (p_include_superseded OR m.superseded_by IS NULL)
-                ORDER BY m.embedding <=> vector_
-                LIMIT candidates
-            ) AS walked;
-            -- The chunks of one long memory may be nearer than all others': walk on until enough memories are met.
-            chunk_limit := candidates;
-            LOOP
-                SELECT array_agg(walked.memory_id), array_agg(walked.distance), count(DISTINCT walked.memory_id)
-                INTO chunk_ids, chunk_distances, chunk_memories FROM (
-                    SELECT c.memory_id, c.embedding <=> vector_ AS distance FROM memory_chunks c
-                    WHERE c.namespace = p_namespace AND EXISTS (
-                        SELECT FROM memories m
-                        WHERE m.id = c.memory_id
-                            AND (p_after IS NULL OR m."timestamp" >= p_after)
-                            AND (p_before IS NULL OR m."timestamp" < p_before)
-                            AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
-                            AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
-                            AND (p_include_superseded OR m.superseded_by IS NULL)
-                    )
-                    ORDER BY c.embedding <=> vector_
-                    LIMIT chunk_limit
-                ) AS walked;
-                EXIT WHEN chunk_memories >= p_limit OR coalesce(cardinality(chunk_ids), 0) < chunk_limit
-                    OR chunk_limit >= 64 * candidates;
-                chunk_limit := 4 * chunk_limit;
-            END LOOP;
-            SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO near_ids, near FROM (
-                SELECT both_.id, min(both_.distance) AS distance
-                FROM (
-                    SELECT * FROM unnest(walked_ids, walked_distances)
-                    UNION ALL
-                    SELECT * FROM unnest(chunk_ids, chunk_distances)
-                ) AS both_ (id, distance)
-                GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
-            ) AS found;
-        END IF;
-        IF estimated <= exact_up_to OR coalesce(cardinality(walked_ids), 0) < p_limit THEN
-            -- `+ 0` keeps the index out of it: every vector that passes the filters is compared.
-            strategy := 'exact';
-            SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO near_ids, near FROM (
-                SELECT both_.id, min(both_.distance) AS distance FROM (
-                    SELECT m.id, (m.embedding <=> vector_) + 0 AS distance FROM memories m
-                    WHERE m.namespace = p_namespace
-                        AND (p_after IS NULL OR m."timestamp" >= p_after)
-                        AND (p_before IS NULL OR m."timestamp" < p_before)
-                        AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
-                        AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
-                        AND (p_include_superseded OR m.superseded_by IS NULL)
-                    UNION ALL
-                    SELECT m.id, (c.embedding <=> vector_) + 0 AS distance
-                    FROM memory_chunks c JOIN memories m ON m.id = c.memory_id
-                    WHERE m.namespace = p_namespace AND c.namespace = p_namespace
-                        AND (p_after IS NULL OR m."timestamp" >= p_after)
-                        AND (p_before IS NULL OR m."timestamp" < p_before)
-                        AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
-                        AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
-                        AND (p_include_superseded OR m.superseded_by IS NULL)
-                ) AS both_
-                GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
-            ) AS found;
-        END IF;
-    END IF;
-    IF p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND vector_ IS NULL)) THEN
-        strategy := concat_ws('+', strategy, 'fulltext');
-        SELECT array_agg(t.term), array_agg(t.weight) INTO terms, weights FROM search_terms(p_query) AS t;
-        SELECT CAST(string_agg(CAST(t.term AS text), ' | ') AS tsquery) INTO generating FROM (
-            SELECT s.term, sum(s.share) OVER (ORDER BY s.share, s.term) - s.share AS rarer_share
-            FROM search_terms(p_query) AS s
-        ) AS t
-        WHERE t.rarer_share * estimated <= lexical_rows;
-        SELECT array_agg(found.id), array_agg(found.rank) INTO word_ids, words FROM (
-            SELECT m.id, (
-                SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1)) FROM unnest(terms, weights) AS t (term, weight)
-            ) AS rank
-            FROM memories m
-            WHERE m.namespace = p_namespace AND m.search_text @@ generating
-                AND (p_after IS NULL OR m."timestamp" >= p_after)
-                AND (p_before IS NULL OR m."timestamp" < p_before)
-                AND (p_any_tags IS NULL OR m.tag_keys && p_any_tags)
-                AND (p_all_tags IS NULL OR m.tag_keys @> p_all_tags)
-                AND (p_include_superseded OR m.superseded_by IS NULL)
-            ORDER BY rank DESC, m.id
-            LIMIT candidates
-        ) AS found;
-    END IF;
-    -- Score-normalised convex fusion over the union of both lists (Bruch, Gai, Ingber 2023), then quality. A list
-    -- that is not asked for has weight 0, and alone a list keeps its own scores.
-    WITH listed AS (
-        SELECT coalesce(n.id, w.id) AS id, n.score AS near, w.score AS words
-        FROM unnest(near_ids, near) AS n (id, score)
-        FULL JOIN unnest(word_ids, words) AS w (id, score) ON w.id = n.id
-    ), completed AS (
-        SELECT listed.id, m."timestamp", memory_quality(m.rating_count, m.rating_sum, m.fetches) AS quality,
-               coalesce(listed.near, greatest(1.0 - (m.embedding <=> vector_), 1.0 - (
-                   SELECT min(c.embedding <=> vector_) FROM memory_chunks c WHERE c.memory_id = listed.id
-               ))) AS near,
-               coalesce(listed.words, (
-                   SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1))
-                   FROM unnest(terms, weights) AS t (term, weight)
-               ), 0) AS words
-        FROM listed JOIN memories m ON m.id = listed.id
-    ), bounds AS (
-        SELECT min(c.near) AS near_min, nullif(max(c.near) - min(c.near), 0) AS near_span,
-               min(c.words) AS words_min, nullif(max(c.words) - min(c.words), 0) AS words_span
-        FROM completed c
-    ), fused AS (
-        SELECT c.id, c."timestamp", c.quality, c.near, CASE
-            WHEN p_query IS NULL THEN 0.0
-            WHEN strategy LIKE '%+fulltext' THEN
-                (1 - p_lexical_weight) * coalesce((c.near - b.near_min) / b.near_span, 1.0)
-                + p_lexical_weight * coalesce((c.words - b.words_min) / b.words_span, CASE WHEN c.words > 0 THEN 1.0 ELSE 0.0 END)
-            WHEN strategy = 'fulltext' THEN coalesce(c.words / (b.words_min + b.words_span), 1.0)
-            ELSE least(1.0, greatest(0.0, c.near))
-        END AS relevance
-        FROM completed c, bounds b
-    ), scored AS (
-        SELECT f.*, (1 - p_quality_weight) * f.relevance + p_quality_weight * f.quality AS score, count(*) OVER () AS n
-        FROM fused f
-        -- Opposite meanings are all of relevance 0: nearness orders them still.
-        ORDER BY score DESC, f.near DESC NULLS LAST, f."timestamp" DESC, f.id DESC
-        LIMIT p_limit
-    )
-    SELECT json_agg(json_build_object(
-        'id', m.id, 'timestamp', m."timestamp", 'content', m.content, 'title', m.title, 'tags', m.tags,
-        'metadata', m.metadata, 'superseded_by', m.superseded_by, 'quality', s.quality,
-        'relevance', CASE WHEN p_query IS NOT NULL THEN s.relevance END, 'score', s.score
-    ) ORDER BY s.score DESC, s.near DESC NULLS LAST, s."timestamp" DESC, s.id DESC), max(s.n)
-    INTO hits, considered
-    FROM scored s JOIN memories m ON m.id = s.id;
-    RETURN json_build_object('strategy', strategy, 'estimated', estimated, 'considered', coalesce(considered, 0),
-                             'hits', coalesce(hits, '[]'));
-END
-$_$;
-CREATE FUNCTION public.search_terms(p_query text) RETURNS TABLE(term tsquery, share double precision, weight double precision)
-    LANGUAGE sql STABLE
-    SET search_path TO 'public', 'pg_temp'
-    BEGIN ATOMIC
- WITH statistic AS MATERIALIZED (
-          SELECT ((pg_stats.most_common_elems)::text)::text[] AS words,
-             pg_stats.most_common_elem_freqs AS shares
-            FROM pg_stats
-           WHERE ((pg_stats.schemaname = 'public'::name) AND (pg_stats.tablename = 'memories'::name) AND (pg_stats.attname = 'search_text'::name))
-         ), known AS (
-          SELECT word.lexeme,
-             word.share
-            FROM statistic,
-             LATERAL UNNEST(statistic.words, statistic.shares) word(lexeme, share)
-         ), weighed AS (
-          SELECT (((''''::text || replace(replace(asked.lexeme, '\'::text, '\\'::text), ''''::text, ''''''::text)) || ''''::text))::tsquery AS term,
-             COALESCE((known.share)::double precision, ( SELECT (statistic.shares[(cardinality(statistic.words) + 1)] / (2)::double precision)
-                    FROM statistic), (0.001)::double precision) AS share
-            FROM (unnest(to_tsvector('english'::regconfig, search_terms.p_query)) asked(lexeme, positions, weights)
-              LEFT JOIN known ON ((known.lexeme = asked.lexeme)))
-         )
-  SELECT weighed.term,
-     weighed.share,
-     sqrt(ln(((1.0)::double precision + ((1.0)::double precision / GREATEST(weighed.share, (0.00001)::double precision))))) AS sqrt
-    FROM weighed
-   ORDER BY weighed.share, weighed.term
-  LIMIT 30;
-END;
 CREATE TABLE public.namespace_words (
     namespace text NOT NULL,
     memories bigint NOT NULL,
@@ -808,9 +796,9 @@ CREATE FUNCTION public.usage_and_quota() RETURNS TABLE(memories bigint, bytes bi
  SELECT used.memories,
      used.bytes,
      used.texts,
-     COALESCE(own.memories, everybody.memories) AS "coalesce",
-     COALESCE(own.bytes, everybody.bytes) AS "coalesce",
-     COALESCE(own.texts_a_day, everybody.texts_a_day) AS "coalesce"
+     public.limit_of(own.memories, everybody.memories) AS limit_of,
+     public.limit_of(own.bytes, everybody.bytes) AS limit_of,
+     public.limit_of(own.texts_a_day, everybody.texts_a_day) AS limit_of
     FROM ((( SELECT (COALESCE(sum(u.memories), (0)::numeric))::bigint AS memories,
              (COALESCE(sum(u.bytes), (0)::numeric))::bigint AS bytes,
              (COALESCE(sum(u.texts) FILTER (WHERE (u.day = ((now() AT TIME ZONE 'UTC'::text))::date)), (0)::numeric))::bigint AS texts
@@ -835,6 +823,9 @@ CREATE TABLE public.embedding_space (
     previous_dimension integer,
     next_model text,
     next_dimension integer,
+    provider text NOT NULL,
+    previous_provider text,
+    next_provider text,
     CONSTRAINT embedding_space_only_row_check CHECK (only_row)
 );
 CREATE TABLE public.ingest_requests (
@@ -886,6 +877,11 @@ CREATE TABLE public.schema_migrations (
     checksum text NOT NULL,
     applied_at timestamp with time zone DEFAULT now() NOT NULL
 );
+CREATE TABLE public.schema_repeatables (
+    name text NOT NULL,
+    checksum text NOT NULL,
+    applied_at timestamp with time zone DEFAULT now() NOT NULL
+);
 ALTER TABLE ONLY public.api_keys
     ADD CONSTRAINT api_keys_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.dead_letters
@@ -910,6 +906,8 @@ ALTER TABLE ONLY public.quotas
     ADD CONSTRAINT quotas_pkey PRIMARY KEY (namespace);
 ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
+ALTER TABLE ONLY public.schema_repeatables
+    ADD CONSTRAINT schema_repeatables_pkey PRIMARY KEY (name);
 CREATE INDEX ingest_requests_source ON public.ingest_requests USING btree (namespace, md5(source), key) WHERE (source IS NOT NULL);
 CREATE INDEX ingest_requests_updated ON public.ingest_requests USING btree (namespace, updated_at, request_id);
 CREATE INDEX memories_embedding ON public.memories USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='200');
@@ -962,15 +960,18 @@ GRANT ALL ON FUNCTION public.count_chunks(p_texts bigint) TO mnemosyne_ingest;
 REVOKE ALL ON FUNCTION public.count_deleted() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_stored() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_updated() FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.filters_of(p_filters jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.find_api_key(p_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.fit_rows_to_pages(p_dimension integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.limit_of(own bigint, everybody bigint) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_cursor_timestamp timestamp with time zone, p_cursor_id uuid, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_cursor_timestamp timestamp with time zone, p_cursor_id uuid, p_limit integer) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_cursor_timestamp timestamp with time zone, p_cursor_id uuid, p_limit integer) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.list_memories(p_namespace text, p_filters public.memory_filters, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters public.memory_filters, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters public.memory_filters, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) TO mnemosyne_mcp;
-REVOKE ALL ON FUNCTION public.list_memories(p_namespace text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) TO mnemosyne_runtime;
 REVOKE ALL ON FUNCTION public.memory_bytes(content text, title text, tags text[], metadata jsonb) FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;
 GRANT SELECT,DELETE ON TABLE public.memories TO mnemosyne_mcp;
@@ -988,15 +989,18 @@ GRANT SELECT(superseded_by) ON TABLE public.memories TO mnemosyne_ingest;
 GRANT UPDATE(rating_count) ON TABLE public.memories TO mnemosyne_mcp;
 GRANT UPDATE(rating_sum) ON TABLE public.memories TO mnemosyne_mcp;
 GRANT UPDATE(fetches) ON TABLE public.memories TO mnemosyne_mcp;
+REVOKE ALL ON FUNCTION public.memory_record(m public.memories) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.memory_record(m public.memories) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.memory_record(m public.memories) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.passes(m public.memories, f public.memory_filters) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.refresh_words(p_namespace text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.require_own(p_namespace text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_mcp;
-REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_after timestamp with time zone, p_before timestamp with time zone, p_any_tags text[], p_all_tags text[], p_include_superseded boolean, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision) TO mnemosyne_runtime;
-REVOKE ALL ON FUNCTION public.search_terms(p_query text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.search_terms(p_namespace text, p_query text) FROM PUBLIC;
 GRANT SELECT ON TABLE public.quotas TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.quotas TO mnemosyne_mcp;
@@ -1035,3 +1039,8 @@ GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_mcp;
 GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_ingest;
 GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_dead_letter;
 GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_import_object;
+GRANT SELECT ON TABLE public.schema_repeatables TO mnemosyne_runtime;
+GRANT SELECT ON TABLE public.schema_repeatables TO mnemosyne_mcp;
+GRANT SELECT ON TABLE public.schema_repeatables TO mnemosyne_ingest;
+GRANT SELECT ON TABLE public.schema_repeatables TO mnemosyne_dead_letter;
+GRANT SELECT ON TABLE public.schema_repeatables TO mnemosyne_import_object;

@@ -1,4 +1,4 @@
-"""Show that a deployed server remembers: ingest, wait for the status, search, forget. `python -m infra.smoke URL`.
+"""Show that a deployed server remembers: ingest, wait for the status, search, forget. `python infra/smoke.py URL`.
 
 A bearer token is taken from MNEMOSYNE_TOKEN. Exit code 1 where anything is not as it should be.
 """
@@ -7,14 +7,14 @@ import sys
 import time
 import uuid
 
-from infra.cli.destinations import OverMcp
 from mnemosyne.errors import MnemosyneError
+from mnemosyne_cli.destinations import OverMcp
 
 SECONDS = 120.0
 
 
 def smoke(url: str, *, seconds: float = SECONDS) -> str:
-    """What was done, in one line; raises MnemosyneError where it could not be."""
+    """Return what was done, in one line; raises MnemosyneError where it could not be."""
     server = OverMcp(url)
     content = f"Smoke test {uuid.uuid4()}: the deployment remembers."
     queued = server.call("ingest_memory", {"content": content, "timestamp": "2026-01-01T00:00:00Z", "tags": ["smoke"]})

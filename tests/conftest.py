@@ -1,32 +1,37 @@
-"""The real parts that tests share: an embedded PostgreSQL, and the whole system as a subprocess."""
+"""The real parts that tests share: an embedded PostgreSQL, and the whole system as a subprocess.
+
+What is heavy is imported by the fixture that needs it: unit tests share this file, and start in a second.
+"""
 
 import itertools
 import os
-import signal
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
-import httpx
 import pytest
 from hypothesis import HealthCheck, settings
 
-from infra.local import functions, postgres
-from infra.local.data_dir import DataDir
-from mnemosyne.adapters.connections import Pool, opener
-from mnemosyne.adapters.postgres import PostgresStore
-from tests.dev import DevServer
-from tests.fakes import FAKE_SPACE
-from tests.waiting import wait_until
+if TYPE_CHECKING:
+    from mnemosyne.adapters.database.memories import PostgresMemories
+    from mnemosyne.adapters.database.pool import Pool
+    from mnemosyne_cli.local.postgres import EmbeddedPostgres
+    from tests.dev import DevServer
 
 settings.register_profile("machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("unit", settings.get_profile("machine"), max_examples=5)
 settings.load_profile("machine")
 
 
 @pytest.fixture(scope="session")
-def cluster() -> Iterator[postgres.EmbeddedPostgres]:
+def cluster() -> "Iterator[EmbeddedPostgres]":
     """A PostgreSQL server of this test session's own."""
+    from mnemosyne_cli.local import postgres
+    from mnemosyne_cli.local.data_dir import DataDir
+    from tests.fakes import FAKE_SPACE
+
     with tempfile.TemporaryDirectory(prefix="mnemosyne-test-") as directory:
         server = postgres.start(DataDir.at(directory))
         try:
@@ -42,8 +47,10 @@ def _names() -> Iterator[int]:
 
 
 @pytest.fixture
-def new_database(cluster: postgres.EmbeddedPostgres, _names: Iterator[int]) -> Iterator[Callable[..., str]]:
+def new_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator[Callable[..., str]]:
     """Makes databases of one test's own, migrated or `empty`, and drops them; returns each one's name."""
+    from mnemosyne_cli.local import postgres
+
     made: list[str] = []
 
     def make(*, empty: bool = False) -> str:
@@ -64,30 +71,42 @@ def database(new_database: Callable[..., str]) -> str:
 
 
 @pytest.fixture
-def pool(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
+def pool(cluster: "EmbeddedPostgres", database: str) -> "Iterator[Pool]":
     """Connections to this test's database, as the role the functions run as."""
-    opened = Pool(opener(cluster.url(postgres.RUNTIME_USER, database)), 8)
+    from mnemosyne.adapters.database.connections import connection_factory
+    from mnemosyne.adapters.database.pool import Pool
+    from mnemosyne_cli.local import postgres
+
+    opened = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 8)
     yield opened
     opened.close()
 
 
 @pytest.fixture
-def store(pool: Pool) -> PostgresStore:
+def store(pool: "Pool") -> "PostgresMemories":
     """The real store on this test's database."""
-    return PostgresStore(pool, FAKE_SPACE)
+    from mnemosyne.adapters.database.memories import PostgresMemories
+    from tests.fakes import FAKE_SPACE
+
+    return PostgresMemories(pool, FAKE_SPACE)
 
 
-def _as_owner(cluster: postgres.EmbeddedPostgres, statement: str) -> None:
-    session = opener(cluster.url(postgres.OWNER, postgres.OWNER))()
+def _as_owner(cluster: "EmbeddedPostgres", statement: str) -> None:
+    from mnemosyne.adapters.database.connections import connection_factory
+    from mnemosyne_cli.local import postgres
+
+    connection = connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()
     try:
-        session.script(statement)
+        connection.script(statement)
     finally:
-        session.close()
+        connection.close()
 
 
 @pytest.fixture(scope="session")
-def dev() -> Iterator[DevServer]:
+def dev() -> "Iterator[DevServer]":
     """`mnemosyne dev`, started as a person would, shared by all tests that do not stop it."""
+    from tests.dev import DevServer
+
     with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
         server = DevServer(Path(directory))
         server.start()
@@ -98,8 +117,10 @@ def dev() -> Iterator[DevServer]:
 
 
 @pytest.fixture
-def own_dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
+def own_dev(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[DevServer]":
     """`mnemosyne dev` for one test alone; not yet started."""
+    from tests.dev import DevServer
+
     with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
         server = DevServer(Path(directory))
         try:
@@ -111,6 +132,9 @@ def own_dev(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DevServer]:
 @pytest.fixture(scope="session")
 def emulator() -> Iterator[str]:
     """The Pub/Sub emulator's host and port; skips loudly where the machine has none."""
+    from mnemosyne_cli.local import functions
+    from tests.waiting import wait_until
+
     jar = next(iter(sorted(_sdk().glob("platform/pubsub-emulator/lib/cloud-pubsub-emulator-*-all.jar"))), None)
     if jar is None:
         pytest.skip("NOT TESTED: the Pub/Sub emulator is not installed (gcloud components install pubsub-emulator)")
@@ -124,11 +148,13 @@ def emulator() -> Iterator[str]:
         wait_until(lambda: _answers(f"http://{host}/"), "the Pub/Sub emulator answers")
         yield host
     finally:
-        process.send_signal(signal.SIGTERM)
-        process.wait(20)
+        process.kill()  # asked to end, it takes ten seconds; it keeps nothing
+        process.wait()
 
 
 def _answers(url: str) -> bool:
+    import httpx
+
     try:
         return httpx.get(url, timeout=2).text.strip() == "Ok"
     except httpx.HTTPError:

@@ -10,20 +10,22 @@ from typing import Any
 
 import httpx
 
-from infra.local.data_dir import DataDir
-from infra.local.functions import free_port
+from mnemosyne_cli.local.data_dir import DataDir
+from mnemosyne_cli.local.functions import free_port
 from tests.cloud_run.attached import FrontEnd
 from tests.cloud_run.identity import Google
 from tests.cloud_run.service import Deployment
+from tests.mcp_client import ToolClient
 from tests.waiting import wait_until
 
 COMMAND = Path(sys.executable).with_name("mnemosyne")
 
 
-class DevServer:
+class DevServer(ToolClient):
     """One `mnemosyne dev` on a directory and port of its own."""
 
-    def __init__(self, directory: Path, *, environment: dict[str, str] | None = None) -> None:
+    def __init__(self, directory: Path, *, environment: dict[str, str] | None = None, command: Path = COMMAND) -> None:
+        self._command = command
         self.directory = directory
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
@@ -39,7 +41,15 @@ class DevServer:
         """Start it and return once it is ready."""
         with self.output.open("wb") as output:
             self.process = subprocess.Popen(
-                [COMMAND, "dev", "--port", str(self.port), "--data-dir", self.directory / "data", *self.arguments],
+                [
+                    self._command,
+                    "dev",
+                    "--port",
+                    str(self.port),
+                    "--data-dir",
+                    self.directory / "data",
+                    *self.arguments,
+                ],
                 stdout=output,
                 stderr=output,
                 env=self.environment,
@@ -99,42 +109,3 @@ class DevServer:
             deployment = Deployment("mcp", {}, DataDir.at(str(self.directory)), Google(), host=f"127.0.0.1:{self.port}")
             self._fronted = self._serving.enter_context(FrontEnd(deployment, self.port).serving()).url
         return self.client.post(f"{self._fronted}/mcp", json=body, headers=headers)
-
-    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call a tool; its structured result. Fails on a tool error."""
-        result = self.call_raw(tool, arguments)
-        assert not result.get("isError"), result
-        structured: dict[str, Any] = result["structuredContent"]
-        return structured
-
-    def call_raw(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Call a tool; the whole result."""
-        params = {"name": tool, "arguments": arguments}
-        answer = self.post({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).json()
-        assert "result" in answer, answer
-        result: dict[str, Any] = answer["result"]
-        return result
-
-    def error(self, tool: str, arguments: dict[str, Any]) -> str:
-        """Call a tool that must refuse; what it says."""
-        result = self.call_raw(tool, arguments)
-        assert result["isError"] is True
-        text: str = result["content"][0]["text"]
-        return text
-
-    def ingest(self, content: str, **fields: Any) -> str:
-        """Hand a memory over; the request's id."""
-        arguments = {"content": content, "timestamp": "2026-05-20T12:00:00Z", **fields}
-        request_id: str = self.call("ingest_memory", arguments)["request_id"]
-        return request_id
-
-    def outcome(self, request_id: str) -> dict[str, Any]:
-        """The request's status once it is final."""
-        status: dict[str, Any] = {}
-
-        def final() -> bool:
-            status.update(self.call("ingest_status", {"request_id": request_id})["requests"][0])
-            return bool(status["state"] != "queued")
-
-        wait_until(final, f"request {request_id} is final")
-        return status

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -15,31 +14,33 @@ import numpy as np
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
+    Cursor,
     DeadLetter,
     ExportedMemory,
     IngestRequest,
     IngestState,
     IngestStatus,
-    ListPosition,
     Memory,
     MemoryChange,
-    MemoryHead,
-    OutcomePosition,
+    MemorySummary,
+    OutcomeCursor,
     Rating,
     Stats,
     Unstored,
 )
-from mnemosyne.domain.message import decode
+from mnemosyne.domain.message import decode, encode
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.published import Published
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch
-from mnemosyne.errors import Conflict, NotFound, SpaceChanged, Unavailable
+from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound, Unavailable
 from mnemosyne.ids import new_id
+from mnemosyne.observability import current_trace
 from mnemosyne.ports import Vector
+from tests import oracle
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
-FAKE_SPACE = EmbeddingSpace("fake", 64)
+FAKE_SPACE = EmbeddingSpace("fake", "fake", 64)
 
 
 class FakeEmbedder:
@@ -76,16 +77,23 @@ class FakeEmbedder:
 
 
 class FakeQueue:
-    """Keeps what is published."""
+    """Keeps what is published, as it would lie on the topic."""
 
     def __init__(self) -> None:
-        self.published: list[tuple[str, tuple[IngestRequest, ...]]] = []
+        self.messages: list[tuple[bytes, Mapping[str, str]]] = []
         self.away = False
 
+    @property
+    def published(self) -> list[tuple[str, tuple[IngestRequest, ...]]]:
+        """Namespace and requests of each message."""
+        read = (
+            decode(Published(message_id="", data=data, attributes=attributes)) for data, attributes in self.messages
+        )
+        return [(message.namespace, message.requests) for message in read]
+
     def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
-        if self.away:
-            raise Unavailable("the queue did not accept the request")
-        self.published.append((namespace, tuple(requests)))
+        here = current_trace()
+        self.republish(*encode(namespace, requests, here.traceparent if here else ""))
 
     def check(self) -> str:
         if self.away:
@@ -93,8 +101,9 @@ class FakeQueue:
         return "in memory"
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
-        message = decode(Published(message_id="", data=data, attributes=attributes))
-        self.publish(message.namespace, message.requests)
+        if self.away:
+            raise Unavailable("the queue is away: nothing was stored")
+        self.messages.append((data, attributes))
 
 
 class FakeOutcomes:
@@ -116,21 +125,21 @@ class FakeClaim:
     def __init__(self, store: "FakeStore", namespace: str, requests: Sequence[IngestRequest]) -> None:
         self._store, self._namespace = store, namespace
         self.busy: list[IngestRequest] = [r for r in requests if (namespace, r.content_hash) in store.locked]
-        self.settled: dict[UUID, IngestStatus] = {}
+        self.already_final: dict[UUID, IngestStatus] = {}
         self.new: list[IngestRequest] = []
-        self.taken: list[UUID] = []
+        self.conflicting: list[UUID] = []
         for request in requests:
             known = store.requests.get((namespace, request.request_id))
             if request in self.busy:
                 continue
             if known and known.state in (IngestState.STORED, IngestState.DUPLICATE):
-                self.settled[request.request_id] = known
+                self.already_final[request.request_id] = known
                 if store.contents.get((namespace, request.request_id)) != request.content_hash:
-                    self.taken.append(request.request_id)
+                    self.conflicting.append(request.request_id)
             elif (found := store.by_hash(namespace, request.content_hash)) is not None:
                 successor = found.superseded_by
                 error = f"the memory is superseded by {successor}" if successor else None
-                self.settled[request.request_id] = self._record(request, IngestState.DUPLICATE, found.id, error)
+                self.already_final[request.request_id] = self._record(request, IngestState.DUPLICATE, found.id, error)
             else:
                 self.new.append(request)
 
@@ -166,11 +175,7 @@ class FakeClaim:
             state = IngestState.DUPLICATE if found else IngestState.STORED
             memory = found or Memory(
                 id=new_id(),
-                timestamp=request.timestamp,
-                content=request.content,
-                title=request.title,
-                tags=request.tags,
-                metadata=request.metadata,
+                **request.said,
                 content_hash=request.content_hash,
                 embedding_model=model,
                 created_at=NOW,
@@ -191,8 +196,8 @@ class FakeStore:
         self.locked: set[tuple[str, str]] = set()
         self.announced: set[tuple[str, UUID]] = set()
         self.contents: dict[tuple[str, UUID], str] = {}
-        self.letters: dict[tuple[str, str], DeadLetter] = {}
-        self.space = FAKE_SPACE
+        self.stored_dead_letters: dict[tuple[str, str], DeadLetter] = {}
+        self.embedding_space = FAKE_SPACE
         self.limits = Quota()
 
     def by_hash(self, namespace: str, content_hash: str) -> Memory | None:
@@ -235,22 +240,26 @@ class FakeStore:
                 origin=one.origin,
             )
 
-    def keep(self, namespace: str, letter: DeadLetter, *, unless: int | None = None) -> bool:
-        if unless is not None and sum(n == namespace for n, _ in self.letters) >= unless:
+    def store_dead_letter(self, namespace: str, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
+        if unless is not None and sum(n == namespace for n, _ in self.stored_dead_letters) >= unless:
             return False
-        kept = replace(self._named(namespace, letter), lost=unless is None)
-        before = self.letters.get((namespace, kept.message_id))
-        self.letters[namespace, kept.message_id] = replace(before, lost=before.lost or kept.lost) if before else kept
+        kept = replace(self._named(namespace, dead_letter), lost=unless is None)
+        before = self.stored_dead_letters.get((namespace, kept.message_id))
+        self.stored_dead_letters[namespace, kept.message_id] = (
+            replace(before, lost=before.lost or kept.lost) if before else kept
+        )
         return before is None or not before.lost
 
-    def _named(self, namespace: str, letter: DeadLetter) -> DeadLetter:
-        other = self.letters.get((namespace, letter.message_id))
-        if other is None or other.data == letter.data:
-            return letter
-        return replace(letter, message_id=f"{letter.message_id}.{hashlib.sha256(letter.data).hexdigest()[:16]}")
+    def _named(self, namespace: str, dead_letter: DeadLetter) -> DeadLetter:
+        other = self.stored_dead_letters.get((namespace, dead_letter.message_id))
+        if other is None or other.data == dead_letter.data:
+            return dead_letter
+        return replace(
+            dead_letter, message_id=f"{dead_letter.message_id}.{hashlib.sha256(dead_letter.data).hexdigest()[:16]}"
+        )
 
-    def bury(
-        self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored], *, contents: Mapping[UUID, str]
+    def give_up(
+        self, namespace: str, dead_letter: DeadLetter, given_up: Sequence[Unstored], *, contents: Mapping[UUID, str]
     ) -> DeadLetter | None:
         others, waiting = [], []
         for one in given_up:
@@ -272,31 +281,31 @@ class FakeStore:
                 updated_at=NOW,
                 origin=one.origin,
             )
-            letter = replace(letter, cause=error)
-        kept = ((one.data, one.attributes) for (n, _), one in self.letters.items() if n == namespace)
-        if not (waiting or others) or (letter.data, letter.attributes) in kept:
+            dead_letter = replace(dead_letter, cause=error)
+        kept = ((one.data, one.attributes) for (n, _), one in self.stored_dead_letters.items() if n == namespace)
+        if not (waiting or others) or (dead_letter.data, dead_letter.attributes) in kept:
             return None
-        letter = replace(self._named(namespace, letter), lost=bool(others))
-        self.letters[namespace, letter.message_id] = letter
-        return letter
+        dead_letter = replace(self._named(namespace, dead_letter), lost=bool(others))
+        self.stored_dead_letters[namespace, dead_letter.message_id] = dead_letter
+        return dead_letter
 
-    def dead_letters(self, namespace: str, limit: int, *, beyond: DeadLetter | None = None) -> Sequence[DeadLetter]:
-        found = [letter for (n, _), letter in self.letters.items() if n == namespace]
+    def dead_letters(self, namespace: str, limit: int, *, after: DeadLetter | None = None) -> Sequence[DeadLetter]:
+        found = [dead_letter for (n, _), dead_letter in self.stored_dead_letters.items() if n == namespace]
         found.sort(key=_letter_key)
-        return [one for one in found if beyond is None or _letter_key(one) > _letter_key(beyond)][:limit]
+        return [one for one in found if after is None or _letter_key(one) > _letter_key(after)][:limit]
 
-    def lost_letters(self, namespace: str, since: datetime) -> Sequence[DeadLetter]:
+    def lost_dead_letters(self, namespace: str, since: datetime) -> Sequence[DeadLetter]:
         letters = self.dead_letters(namespace, 1_000_000)
         return [replace(one, data=b"") for one in letters if one.lost and one.dead_lettered_at >= since]
 
-    def revive(self, namespace: str, request_ids: Sequence[UUID]) -> None:
+    def mark_queued(self, namespace: str, request_ids: Sequence[UUID]) -> None:
         for request_id in request_ids:
             known = self.requests.get((namespace, request_id))
             if known and known.state is IngestState.DEAD_LETTERED:
                 self.requests[namespace, request_id] = replace(known, state=IngestState.QUEUED)
 
-    def forget(self, namespace: str, message_id: str) -> None:
-        self.letters.pop((namespace, message_id), None)
+    def delete_dead_letter(self, namespace: str, message_id: str) -> None:
+        self.stored_dead_letters.pop((namespace, message_id), None)
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         known = {i: self.requests[namespace, i] for i in request_ids if (namespace, i) in self.requests}
@@ -307,14 +316,14 @@ class FakeStore:
         return known
 
     def outcomes(
-        self, namespace: str, limit: int, *, beyond: OutcomePosition, source: str | None = None
+        self, namespace: str, limit: int, *, after: OutcomeCursor, source: str | None = None
     ) -> Sequence[IngestStatus]:
         ended = [
             one
             for (n, _), one in self.requests.items()
             if n == namespace and one.state is not IngestState.QUEUED and source in (None, _source(one))
         ]
-        found = [one for one in ended if _outcome_key(one) > (beyond.updated_at, beyond.request_id)]
+        found = [one for one in ended if _outcome_key(one) > (after.updated_at, after.request_id)]
         return sorted(found, key=_outcome_key)[:limit]
 
     def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
@@ -325,28 +334,35 @@ class FakeStore:
             if one.state is not IngestState.QUEUED and (namespace, one.request_id) not in self.announced
         ]
 
-    def record_announced(self, namespace: str, told: Sequence[IngestStatus]) -> None:
-        current = (one for one in told if self.requests.get((namespace, one.request_id)) == one)
+    def mark_announced(self, namespace: str, announced: Sequence[IngestStatus]) -> None:
+        current = (one for one in announced if self.requests.get((namespace, one.request_id)) == one)
         self.announced |= {(namespace, one.request_id) for one in current}
 
     def search(
         self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float
     ) -> Ranking:
-        if vector is not None and model != self.space.model:
-            raise SpaceChanged(f"the memories are no more in the space of {model}")
-        hits = []
-        for n, m, vectors in self.memories.values():
-            if n != namespace or not _passes(m, query.filters):
-                continue
-            if query.query and query.mode is SearchMode.EXACT and query.query.lower() not in m.content.lower():
-                continue
-            relevance: float | None = None
-            if query.query and query.mode is SearchMode.EXACT:
-                relevance = 1.0
-            elif query.query and vector is not None:
-                relevance = max(0.0, *(float(v @ vector) for v in vectors))
-            score = (1 - query.quality_weight) * (relevance or 0.0) + query.quality_weight * m.quality
-            hits.append(_hit(m, relevance, score))
+        if vector is not None and model != self.embedding_space.model:
+            raise EmbeddingModelChanged(f"the memories are no more in the space of {model}")
+        found = {str(m.id): (m, vectors) for n, m, vectors in self.memories.values() if n == namespace}
+        found = {name: one for name, one in found.items() if _passes(one[0], query.filters)}
+        asked = query.query or ""
+        relevance: dict[str, float | None] = dict.fromkeys(found)
+        if asked and query.mode is SearchMode.EXACT:
+            relevance = {name: 1.0 for name, (m, _) in found.items() if asked.lower() in m.content.lower()}
+        elif asked and found:
+            nearness = {
+                name: 0.0 if vector is None else max(float(v @ vector) for v in vectors)
+                for name, (_, vectors) in found.items()
+            }
+            words = {name: _words_in_common(asked, m.content) for name, (m, _) in found.items()}
+            if query.mode is SearchMode.HYBRID or vector is None:
+                relevance = {**oracle.fused(nearness, words, 1.0 if vector is None else lexical_weight)}
+            else:
+                relevance = {name: max(0.0, one) for name, one in nearness.items()}
+        hits = [
+            _hit(found[name][0], one, oracle.score(one or 0.0, found[name][0].quality, query.quality_weight))
+            for name, one in relevance.items()
+        ]
         hits.sort(key=lambda hit: (hit.score, hit.timestamp, hit.id), reverse=True)
         return Ranking(hits=_cut(hits[: query.limit], query.characters), strategy="exact", considered=len(hits))
 
@@ -375,20 +391,18 @@ class FakeStore:
         count, total, read = self.counts.get(memory.id, (0, 0, 0))
         count, total, read = count + (rating is not None), total + (rating or 0), read + fetches
         self.counts[memory.id] = (count, total, read)
-        liked = (1 + (total + count) / 2) / (2 + count)
-        quality = min(1.0, liked + 0.2 * min(1.0, math.log(1 + read) / math.log(101)))
-        return self._keep(replace(memory, quality=quality))
+        return self._keep(replace(memory, quality=oracle.quality(count, total, read)))
 
     def list(
-        self, namespace: str, filters: Filters, limit: int, *, beyond: ListPosition | None = None
-    ) -> Sequence[MemoryHead]:
+        self, namespace: str, filters: Filters, limit: int, *, after: Cursor | None = None
+    ) -> Sequence[MemorySummary]:
         heads = [
-            MemoryHead(id=m.id, timestamp=m.timestamp, title=m.title, tags=m.tags, superseded_by=m.superseded_by)
+            MemorySummary(id=m.id, timestamp=m.timestamp, title=m.title, tags=m.tags, superseded_by=m.superseded_by)
             for n, m, _ in self.memories.values()
             if n == namespace and _passes(m, filters)
         ]
-        if beyond:
-            heads = [head for head in heads if (head.timestamp, head.id) < (beyond.timestamp, beyond.id)]
+        if after:
+            heads = [head for head in heads if (head.timestamp, head.id) < (after.timestamp, after.id)]
         return sorted(heads, key=lambda head: (head.timestamp, head.id), reverse=True)[:limit]
 
     def update(self, namespace: str, memory_id: UUID, change: MemoryChange) -> Memory | None:
@@ -415,24 +429,20 @@ class FakeStore:
         memory = self._get(namespace, memory_id)
         return Rating(before=memory.quality, after=self._count(memory, rating=rating).quality) if memory else None
 
-    def export(self, namespace: str, limit: int, *, beyond: ExportedMemory | None = None) -> Sequence[ExportedMemory]:
+    def export(self, namespace: str, limit: int, *, after: ExportedMemory | None = None) -> Sequence[ExportedMemory]:
         mine = sorted((m for n, m, _ in self.memories.values() if n == namespace), key=_export_key)
         successors = {m.id: m.content_hash for m in mine}
         exported = [
             ExportedMemory(
                 id=m.id,
-                timestamp=m.timestamp,
-                content=m.content,
-                title=m.title,
-                tags=m.tags,
-                metadata=m.metadata,
+                **m.said,
                 content_hash=m.content_hash,
                 superseded_by_hash=successors[m.superseded_by] if m.superseded_by else None,
                 created_at=m.created_at,
             )
             for m in mine
         ]
-        return [e for e in exported if beyond is None or _export_key(e) > _export_key(beyond)][:limit]
+        return [e for e in exported if after is None or _export_key(e) > _export_key(after)][:limit]
 
     def stats(self, namespace: str) -> Stats:
         mine = [m for n, m, _ in self.memories.values() if n == namespace]
@@ -444,7 +454,7 @@ class FakeStore:
             tags=dict(tags.most_common(20)),
             pending=states.count(IngestState.QUEUED),
             dead_lettered=states.count(IngestState.DEAD_LETTERED),
-            dead_letters=sum(n == namespace for n, _ in self.letters),
+            dead_letters=sum(n == namespace for n, _ in self.stored_dead_letters),
             oldest=min((m.timestamp for m in mine), default=None),
             newest=max((m.timestamp for m in mine), default=None),
             storage_bytes=sum(len(m.content) for m in mine),
@@ -482,12 +492,20 @@ def _cut(hits: Sequence[Hit], budget: int | None) -> list[Hit]:
     return cut
 
 
+def _words_in_common(query: str, content: str) -> float:
+    return float(len(_words(query) & _words(content)))
+
+
+def _words(text: str) -> set[str]:
+    return {word.strip(".,?!") for word in text.casefold().split()}
+
+
 def _source(status: IngestStatus) -> str | None:
     return status.origin.source if status.origin else None
 
 
-def _letter_key(letter: DeadLetter) -> tuple[datetime, str]:
-    return letter.dead_lettered_at, letter.message_id
+def _letter_key(dead_letter: DeadLetter) -> tuple[datetime, str]:
+    return dead_letter.dead_lettered_at, dead_letter.message_id
 
 
 def _outcome_key(status: IngestStatus) -> tuple[datetime, UUID]:
@@ -501,11 +519,7 @@ def _export_key(memory: Memory | ExportedMemory) -> tuple[datetime, str]:
 def _hit(memory: Memory, relevance: float | None, score: float) -> Hit:
     return Hit(
         id=memory.id,
-        timestamp=memory.timestamp,
-        title=memory.title,
-        content=memory.content,
-        tags=memory.tags,
-        metadata=memory.metadata,
+        **memory.said,
         superseded_by=memory.superseded_by,
         relevance=relevance,
         quality=memory.quality,

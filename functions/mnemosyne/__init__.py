@@ -1,3 +1,3 @@
 """Mnemosyne: a remote semantic memory for AI agents."""
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"

@@ -9,7 +9,7 @@
     ├── Unauthorized     who you are or what you may do
     ├── Unavailable      a part we depend on is away; nothing was changed, try again
     │   ├── Uncertain    … and it went away while committing: it may or may not have been done
-    │   └── SpaceChanged … because the memories have moved to another embedding space: embed again
+    │   └── EmbeddingModelChanged … because the memories have moved to another embedding space: embed again
     └── Misconfigured    the operator can mend it: settings or schema
 
 Adapters translate their drivers' errors into these once, `from exc`; only the edges catch them.
@@ -56,7 +56,7 @@ class Uncertain(Unavailable):
     """Raised when the connection was lost while committing: look before doing it again."""
 
 
-class SpaceChanged(Unavailable):
+class EmbeddingModelChanged(Unavailable):
     """Raised when an embedding is of another space than the memories are in by now."""
 
 

@@ -13,12 +13,14 @@ _RAND_A = 0xFFF << 64
 
 
 def new_id() -> UUID:
-    """A new id; ids made later sort later."""
+    """Return a new id; ids made later sort later."""
     return UUID(int=uuid6.uuid7().int)  # a plain UUID: serializers do not know the library's subclass
 
 
 def issue_request_id(namespace: str) -> UUID:
-    """A new request id that `issued_at` knows again: its bits between time and chance are a check over the rest."""
+    """Return a new request id that `issued_at` knows again: its bits between time and chance are a check over
+    the rest.
+    """
     made = time.time_ns() // 1_000_000 << 80 | 0x7 << 76 | 0b10 << 62 | secrets.randbits(62)
     return UUID(int=made | _check(made, namespace))
 
@@ -42,5 +44,7 @@ def _check(rest: int, namespace: str) -> int:
 
 
 def derived_id(source: str, key: str) -> UUID:
-    """The request id of what `source` calls `key`: `uuid5(uuid5(NAMESPACE_URL, source), key)`, the same every time."""
+    """Return the request id of what `source` calls `key`: `uuid5(uuid5(NAMESPACE_URL, source), key)`, the same
+    every time.
+    """
     return uuid5(uuid5(NAMESPACE_URL, source), key)

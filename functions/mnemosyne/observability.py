@@ -5,7 +5,6 @@ Contents and queries are never passed here. Format: https://cloud.google.com/log
 
 import json
 import logging
-import os
 import re
 import secrets
 import sys
@@ -40,7 +39,7 @@ _current: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
 
 def current_trace() -> Trace | None:
-    """The trace of the request being served, if one is."""
+    """Return the trace of the request being served, if one is."""
     return _current.get()
 
 
@@ -60,7 +59,12 @@ def trace(carrier: Mapping[str, str]) -> Iterator[Trace]:
 class JsonFormatter(logging.Formatter):
     """Render a record as one line of JSON that Cloud Logging understands without an agent."""
 
+    def __init__(self, project: str = "") -> None:
+        super().__init__()
+        self._project = project
+
     def format(self, record: logging.LogRecord) -> str:
+        """Render the record."""
         entry: dict[str, object] = {
             "severity": record.levelname,
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
@@ -72,8 +76,7 @@ class JsonFormatter(logging.Formatter):
         else:
             entry["message"] = record.getMessage()
         if here := current_trace():
-            project = os.environ.get("GOOGLE_CLOUD_PROJECT")
-            name = f"projects/{project}/traces/{here.trace_id}" if project else here.trace_id
+            name = f"projects/{self._project}/traces/{here.trace_id}" if self._project else here.trace_id
             entry |= {"logging.googleapis.com/trace": name, "logging.googleapis.com/spanId": here.span_id}
         if record.exc_info and record.exc_info[0]:
             entry["stack_trace"] = "".join(traceback.format_exception(*record.exc_info))
@@ -124,7 +127,7 @@ class EventLog:
         self._log(logging.ERROR, event, fields)
 
     def exception(self, event: str, **fields: object) -> None:
-        """A fault of our own: the line carries the traceback that nobody outside sees."""
+        """Log a fault of our own: the line carries the traceback that nobody outside sees."""
         self._log(logging.ERROR, event, fields, exc_info=True)
 
     def _log(self, level: int, event: str, fields: dict[str, object], *, exc_info: bool = False) -> None:
@@ -133,10 +136,13 @@ class EventLog:
             listener(event, fields)
 
 
-def configure_logging(level: str, stream: TextIO = sys.stderr) -> None:
-    """Send every log line of the process to a stream as JSON, ours from `level` up, others' warnings."""
+def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str = "") -> None:
+    """Send every log line of the process to a stream as JSON, ours from `level` up, others' warnings.
+
+    `project` is the Google Cloud project that traces belong to.
+    """
     handler = logging.StreamHandler(stream)
-    handler.setFormatter(JsonFormatter())
+    handler.setFormatter(JsonFormatter(project))
     root = logging.getLogger()
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)

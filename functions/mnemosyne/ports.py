@@ -8,16 +8,16 @@ from uuid import UUID
 
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
+    Cursor,
     DeadLetter,
     ExportedMemory,
     IngestRequest,
     IngestState,
     IngestStatus,
-    ListPosition,
     Memory,
     MemoryChange,
-    MemoryHead,
-    OutcomePosition,
+    MemorySummary,
+    OutcomeCursor,
     Rating,
     Stats,
     Unstored,
@@ -57,13 +57,13 @@ class Embedder(Protocol):
         """How much words count against its meaning in a hybrid search, in [0, 1]; measured, not guessed."""
 
     def for_namespace(self, namespace: str) -> "Embedder":
-        """The embedder for texts of that namespace: what it has learnt of others' texts must not show there."""
+        """Return the embedder for texts of that namespace: what it has learnt of others' texts must not show there."""
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """One vector per text, in order, as documents to be found; raises Unavailable or InvalidRequest."""
 
     def embed_query(self, text: str) -> Vector:
-        """The vector to search with; raises Unavailable or InvalidRequest."""
+        """Return the vector to search with; raises Unavailable or InvalidRequest."""
 
 
 class IngestQueue(Protocol):
@@ -73,7 +73,7 @@ class IngestQueue(Protocol):
         """Return once the requests are durable, all in one message; raises Unavailable where none is."""
 
     def check(self) -> str:
-        """What is seen of the queue; raises Unavailable where nothing could be published to it."""
+        """Return what is seen of the queue; raises Unavailable where nothing could be published to it."""
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
         """Return once a message, as it was published before, is durable again; raises Unavailable."""
@@ -83,7 +83,7 @@ class Claim(Protocol):
     """The exclusive right to store some requests' memories, held until the context ends."""
 
     @property
-    def settled(self) -> Mapping[UUID, IngestStatus]:
+    def already_final(self) -> Mapping[UUID, IngestStatus]:
         """The requests that need no storing: in a final state before, or duplicates now recorded."""
 
     @property
@@ -95,7 +95,7 @@ class Claim(Protocol):
         """The requests whose content another delivery is storing at this moment."""
 
     @property
-    def taken(self) -> Sequence[UUID]:
+    def conflicting(self) -> Sequence[UUID]:
         """Requests under whose id another content was stored before."""
 
     @property
@@ -107,7 +107,7 @@ class Claim(Protocol):
     ) -> Mapping[UUID, IngestStatus]:
         """Store the memories of some of the new requests, each with one vector per chunk, and record the outcomes.
 
-        Raises SpaceChanged where the memories have moved to another space than that model's.
+        Raises EmbeddingModelChanged where the memories have moved to another space than that model's.
         """
 
 
@@ -123,86 +123,86 @@ class MemoryStore(Protocol):
     def record_failures(self, namespace: str, failed: Sequence[Unstored]) -> None:
         """Note that the requests can never be stored; a request already in a final state keeps it."""
 
-    def keep(self, namespace: str, letter: DeadLetter, *, unless: int | None = None) -> bool:
-        """Keep a message as a dead letter, whatever its requests; whether it was not kept before.
+    def store_dead_letter(self, namespace: str, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
+        """Store a message as a dead letter, unless so many of the namespace's are; whether it was not stored before."""
 
-        `unless` so many of the namespace's are kept already: then it is not, nor told as one that is lost.
-        """
-
-    def bury(
-        self, namespace: str, letter: DeadLetter, given_up: Sequence[Unstored], *, contents: Mapping[UUID, str]
+    def give_up(
+        self, namespace: str, dead_letter: DeadLetter, waiting: Sequence[Unstored], *, contents: Mapping[UUID, str]
     ) -> DeadLetter | None:
-        """Keep a message that was given up and record it; as it is kept, None where it is not, or was before.
+        """Record a message's waiting requests as dead-lettered, and store it as a dead letter.
 
-        It is not where each of its requests has been stored with the content hash that it has here.
+        Returns it as it is stored; None where it was before, or all its requests are stored with these `contents`.
         """
 
-    def dead_letters(self, namespace: str, limit: int, *, beyond: DeadLetter | None = None) -> Sequence[DeadLetter]:
-        """Messages that are kept, oldest first, from beyond one on."""
+    def dead_letters(self, namespace: str, limit: int, *, after: DeadLetter | None = None) -> Sequence[DeadLetter]:
+        """List dead letters, oldest first, after one of them."""
 
-    def lost_letters(self, namespace: str, since: datetime) -> Sequence[DeadLetter]:
-        """Messages kept since then of which something has no other outcome, oldest first and without their data."""
+    def lost_dead_letters(self, namespace: str, since: datetime) -> Sequence[DeadLetter]:
+        """List those stored since then of which something has no other outcome, oldest first and without their data."""
 
-    def revive(self, namespace: str, request_ids: Sequence[UUID]) -> None:
-        """Let requests that were given up wait again."""
+    def mark_queued(self, namespace: str, request_ids: Sequence[UUID]) -> None:
+        """Let requests that were dead-lettered wait again."""
 
-    def forget(self, namespace: str, message_id: str) -> None:
-        """Drop a dead letter that has been put back."""
+    def delete_dead_letter(self, namespace: str, message_id: str) -> None:
+        """Delete a dead letter that has been put back on the queue."""
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
-        """What is known of each request; those not yet seen are absent."""
+        """Return what is known of each request; those not yet seen are absent."""
 
     def outcomes(
-        self, namespace: str, limit: int, *, beyond: OutcomePosition, source: str | None = None
+        self, namespace: str, limit: int, *, after: OutcomeCursor, source: str | None = None
     ) -> Sequence[IngestStatus]:
-        """Requests in a final state in the order they reached it, from beyond a position on; of one source, or all."""
+        """Return requests in a final state in the order they reached it, after a cursor; of one source, or all."""
 
     def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
         """Those of the requests that are in a final state of which their publisher has not been told."""
 
-    def record_announced(self, namespace: str, told: Sequence[IngestStatus]) -> None:
+    def mark_announced(self, namespace: str, announced: Sequence[IngestStatus]) -> None:
         """Note that the publisher has been told of these states, where they are still the requests'."""
 
     @property
-    def space(self) -> EmbeddingSpace:
+    def embedding_space(self) -> EmbeddingSpace:
         """The space that the memories are in, as far as known: a claim or search that finds another one says so."""
 
     def search(
         self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float
     ) -> Ranking:
-        """The best memories within the filters; by words alone where there is no vector, which is of that model.
+        """Return the best memories within the filters; by words alone where there is no vector, which is of that model.
 
-        Raises SpaceChanged where the memories have moved to another.
+        Raises EmbeddingModelChanged where the memories have moved to another.
         """
 
     def fetch(self, namespace: str, memory_id: UUID, *, counted: bool = True) -> Memory | None:
         """One memory, whole; counted as read or not: what is read is worth more."""
 
     def list(
-        self, namespace: str, filters: Filters, limit: int, *, beyond: ListPosition | None = None
-    ) -> Sequence[MemoryHead]:
-        """The newest memories within the filters, from beyond a position on."""
+        self, namespace: str, filters: Filters, limit: int, *, after: Cursor | None = None
+    ) -> Sequence[MemorySummary]:
+        """Return the newest memories within the filters, after a cursor."""
 
     def delete(self, namespace: str, memory_id: UUID) -> str | None:
         """Delete one memory; its title, or None where there is none."""
 
     def update(self, namespace: str, memory_id: UUID, change: MemoryChange) -> Memory | None:
-        """The memory after the change, or None where there is none; raises Conflict, NotFound over supersession."""
+        """Return the memory after the change, or None where there is none.
+
+        Raises Conflict, NotFound over supersession.
+        """
 
     def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
         """Record a rating of -1, 0 or 1, or None where there is no such memory."""
 
-    def export(self, namespace: str, limit: int, *, beyond: ExportedMemory | None = None) -> Sequence[ExportedMemory]:
-        """Memories by time and then content hash, whatever their ids, from beyond one on."""
+    def export(self, namespace: str, limit: int, *, after: ExportedMemory | None = None) -> Sequence[ExportedMemory]:
+        """Memories by time and then content hash, whatever their ids, after one of them."""
 
     def stats(self, namespace: str) -> Stats:
-        """The namespace in figures."""
+        """Return the namespace in figures."""
 
     def quota(self, namespace: str) -> Quota:
-        """What the namespace holds, and what it may hold."""
+        """Return what the namespace holds, and what it may hold."""
 
     def known_quota(self, namespace: str) -> Quota | None:
-        """What is known of it without waiting for the database; None where nothing is."""
+        """Return what is known of it without waiting for the database; None where nothing is."""
 
 
 class ObjectImports(Protocol):
@@ -214,18 +214,21 @@ class ObjectImports(Protocol):
     def record(self, namespace: str, progress: ObjectImport) -> None:
         """Note how far it has been read; never less far than before."""
 
-    def ended(self, namespace: str, source: str) -> Mapping[IngestState, int]:
+    def final_states(self, namespace: str, source: str) -> Mapping[IngestState, int]:
         """How many of the object's memories have reached each final state."""
 
-    def outcomes(self, namespace: str, source: str, limit: int, *, beyond: str = "") -> Sequence[IngestStatus]:
-        """Final states of the object's memories by their keys, from beyond one on."""
+    def outcomes(self, namespace: str, source: str, limit: int, *, after: str = "") -> Sequence[IngestStatus]:
+        """Return final states of the object's memories by their keys, after one of those."""
 
 
 class ObjectStore(Protocol):
     """Buckets, as far as importing from them needs them."""
 
     def open(self, wanted: StoredObject) -> AbstractContextManager[OpenObject]:
-        """The object's content and what is known of it; raises NotFound, Misconfigured or Unavailable, also in use."""
+        """Return the object's content and what is known of it.
+
+        Raises NotFound, Misconfigured or Unavailable, also in use.
+        """
 
     def write_report(self, wanted: StoredObject, lines: Iterable[bytes]) -> bool:
         """Write the report beside the object; whether it was not there yet. Raises Misconfigured or Unavailable."""
@@ -242,7 +245,7 @@ class TokenVerifier(Protocol):
     """Tells what a signed token says, once it is sure that it may be believed."""
 
     def verify(self, token: str) -> Mapping[str, Any]:
-        """The token's claims; raises Unauthorized, or Unavailable where the issuer cannot be asked."""
+        """Return the token's claims; raises Unauthorized, or Unavailable where the issuer cannot be asked."""
 
 
 class Clock(Protocol):
@@ -260,7 +263,7 @@ class Services(Protocol):
         """Where accepted requests go."""
 
     def known_quota(self, namespace: str) -> Quota | None:
-        """What is known of a namespace's quota, without building or asking anything."""
+        """Return what is known of a namespace's quota, without building or asking anything."""
 
     @property
     def memories(self) -> MemoryStore:

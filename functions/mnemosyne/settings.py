@@ -8,11 +8,11 @@ from urllib.parse import urlsplit
 
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
+from mnemosyne.domain.embedding_space import PROVIDERS
 from mnemosyne.errors import Misconfigured
 
 PREFIX = "MNEMOSYNE_"
 FUNCTIONS = ("mcp", "ingest", "dead_letter", "import_object")
-DIMENSIONS = {"offline": 256, "gemini": 768}
 _SECRETS = ("database_url", "db_password", "push_secret")
 _INSTANCE = re.compile(r"[a-z0-9.-]+(:[a-z0-9.-]+)?:[a-z0-9-]+:[a-z0-9-]+")
 _TOPIC = re.compile(r"projects/[^/]+/topics/[^/]+|file:///.+")
@@ -40,8 +40,10 @@ class Settings(BaseModel):
         description="where accepted requests are published: projects/P/topics/T, or a local queue's file:///path"
     )
     outcome_topic: str = Field("", description="where outcomes are told: projects/P/topics/T; empty: nowhere")
-    embedder: Literal["gemini", "offline"] = Field("offline", description="which embedder turns text into vectors")
-    embedding_model: str = Field("gemini-embedding-001", description="the Gemini model; the offline one is fixed")
+    embedder: str = Field("offline", description=f"who turns text into vectors: {' or '.join(PROVIDERS)}")
+    embedding_model: str = Field(
+        "", description="the provider's model; empty: gemini-embedding-001, the offline one is fixed"
+    )
     embedding_dimension: int = Field(
         ge=1, le=3072, description="fixed when the schema is created; if not set: 768, for the offline embedder 256"
     )
@@ -63,7 +65,7 @@ class Settings(BaseModel):
         None, ge=0, le=10, description="addresses behind the caller's in X-Forwarded-For; on Cloud Run 0 if not set"
     )
     runtime_users: tuple[str, ...] = Field(
-        (), description="comma-separated database users that migrate lets in, as FUNCTION=USER"
+        (), description="comma-separated database users that migrate grants roles to, as FUNCTION=USER"
     )
     k_service: str = Field("", description="set by Cloud Run")
     allowed_hosts: tuple[str, ...] = Field(
@@ -85,7 +87,9 @@ class Settings(BaseModel):
         given = {name: value for name in cls.model_fields if (value := environment.get(variable(name), "").strip())}
         if "k_service" in given:
             given.setdefault("trusted_proxies", "0")
-        given.setdefault("embedding_dimension", str(DIMENSIONS.get(given.get("embedder", "offline"), 768)))
+        provider = PROVIDERS.get(given.get("embedder", "offline"))
+        if provider is not None:
+            given.setdefault("embedding_dimension", str(provider.dimension))
         problems = list(_contradictions(given))
         try:
             parsed = cls.model_validate({name: _value(name, value) for name, value in given.items()})
@@ -98,7 +102,7 @@ class Settings(BaseModel):
 
 
 def variable(name: str) -> str:
-    """The environment variable of a field."""
+    """Return the environment variable of a field."""
     return name.upper() if name.startswith(("google_", "k_", "otel_")) else PREFIX + name.upper()
 
 
@@ -113,7 +117,7 @@ def _listed(value: str) -> tuple[str, ...]:
 
 
 def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
-    """What no single variable shows: too much, too little, or two that do not go together."""
+    """Yield what no single variable shows: too much, too little, or two that do not go together."""
     url, instance = given.get("database_url", ""), given.get("instance_connection_name", "")
     if bool(url) == bool(instance):
         yield (
@@ -141,27 +145,31 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
     collector = given.get("otel_exporter_otlp_endpoint", "")
     if collector and not collector.startswith(("http://", "https://")):
         yield f"OTEL_EXPORTER_OTLP_ENDPOINT must start with http:// or https://, got {collector!r}"
-    for admitted in _listed(given.get("runtime_users", "")):
-        if "=" in admitted and admitted.partition("=")[0] not in FUNCTIONS:
-            yield f"MNEMOSYNE_RUNTIME_USERS must name one of {', '.join(FUNCTIONS)} before =, got {admitted!r}"
+    for granted in _listed(given.get("runtime_users", "")):
+        if "=" in granted and granted.partition("=")[0] not in FUNCTIONS:
+            yield f"MNEMOSYNE_RUNTIME_USERS must name one of {', '.join(FUNCTIONS)} before =, got {granted!r}"
     yield from _auth_problems(given)
     yield from _embedding_problems(given)
 
 
 def _embedding_problems(given: Mapping[str, str]) -> Iterator[str]:
-    model = given.get("embedding_model", "")
-    if given.get("embedder", "offline") != "offline":
-        if model and not model.startswith("gemini-"):
+    name, model = given.get("embedder", "offline"), given.get("embedding_model", "")
+    provider = PROVIDERS.get(name)
+    if provider is None:
+        yield f"MNEMOSYNE_EMBEDDER must be one of {', '.join(PROVIDERS)}, got {name!r}"
+        return
+    if not provider.is_fixed:
+        if model and not model.startswith(provider.model_prefix):
             yield (
-                "MNEMOSYNE_EMBEDDING_MODEL must be the name of a Gemini model, such as gemini-embedding-001, got "
+                f"MNEMOSYNE_EMBEDDING_MODEL must be the name of a model of {name}, such as {provider.model}, got "
                 f"{model!r}"
             )
         return
     if model:
-        yield "MNEMOSYNE_EMBEDDING_MODEL is Gemini's: it means nothing with MNEMOSYNE_EMBEDDER=offline"
-    if given["embedding_dimension"] != str(DIMENSIONS["offline"]):
+        yield f"MNEMOSYNE_EMBEDDING_MODEL means nothing with MNEMOSYNE_EMBEDDER={name}, which has one model"
+    if given["embedding_dimension"] != str(provider.dimension):
         yield (
-            f"MNEMOSYNE_EMBEDDING_DIMENSION must be {DIMENSIONS['offline']} with MNEMOSYNE_EMBEDDER=offline, got "
+            f"MNEMOSYNE_EMBEDDING_DIMENSION must be {provider.dimension} with MNEMOSYNE_EMBEDDER={name}, got "
             f"{given['embedding_dimension']!r}"
         )
 

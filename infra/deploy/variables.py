@@ -1,4 +1,4 @@
-"""Print the deployment's variables as a table: `python -m infra.deploy.variables > docs/variables.md`."""
+"""Print the deployment's variables as a table: `python -m deploy.variables > docs/variables.md`."""
 
 import re
 from pathlib import Path
@@ -15,7 +15,7 @@ Made from `terraform/variables.tf` by `make docs`. Set them in `terraform/terraf
 
 
 def table() -> str:
-    """The page, from the root's variables in their order."""
+    """Return the page, from the root's variables in their order."""
     rows = []
     for name, body in re.findall(r'(?ms)^variable "(\w+)" \{\n(.*?)^\}', VARIABLES.read_text()):
         description = re.search(r'^  description = "(.*)"$', body, re.MULTILINE)

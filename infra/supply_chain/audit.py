@@ -1,4 +1,4 @@
-"""Look for known vulnerabilities of what is deployed, with pip-audit: `python -m infra.supply_chain.audit`.
+"""Look for known vulnerabilities of what is deployed, with pip-audit: `python -m supply_chain.audit`.
 
 Fails where there are any. Where no source of advisories can be reached it says so and does not fail: a machine behind
 a package mirror has none, and pip-audit by itself would say there that nothing is known.
@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from infra.supply_chain.pins import DEPLOYED, ROOT, Pin, pins
+from supply_chain.pins import DEPLOYED, ROOT, Pin, pins
 
 PIP_AUDIT = ROOT / ".venv-supply-chain" / "bin" / "pip-audit"
 SOURCES: Sequence[Sequence[str]] = (("--vulnerability-service=pypi",), ("--vulnerability-service=osv",))
@@ -36,7 +36,10 @@ def rounds(entries: Sequence[Pin]) -> list[list[Pin]]:
 
 
 def ask(source: Sequence[str], part: Sequence[Pin]) -> list[dict[str, Any]]:
-    """What the source knows of each package: `vulns`, or `skip_reason`; raises NotAudited where it cannot be asked."""
+    """Return what the source knows of each package: `vulns`, or `skip_reason`.
+
+    Raises NotAudited where it cannot be asked.
+    """
     with tempfile.NamedTemporaryFile("w", suffix=".txt") as file:
         file.write("".join(f"{pin.name}=={pin.version}\n" for pin in part))
         file.flush()
@@ -55,7 +58,7 @@ def ask(source: Sequence[str], part: Sequence[Pin]) -> list[dict[str, Any]]:
 
 
 def audit(file: Path, sources: Sequence[Sequence[str]]) -> list[str]:
-    """The vulnerabilities, one a line, of the first source that answers; raises NotAudited where none does."""
+    """Return the vulnerabilities, one a line, of the first source that answers; raises NotAudited where none does."""
     for source in sources:
         try:
             answers = [answer for part in rounds(pins(file)) for answer in ask(source, part)]

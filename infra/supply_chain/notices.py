@@ -1,4 +1,4 @@
-"""Hold THIRD_PARTY_NOTICES.md to what is pinned and installed: `python -m infra.supply_chain.notices`.
+"""Hold THIRD_PARTY_NOTICES.md to what is pinned and installed: `python -m supply_chain.notices`.
 
 Own code, for the tools that list licences (pip-licenses, licensecheck) know installed packages alone, in words that
 are often no SPDX expression; here what is for other platforms counts too, and what wheels carry besides Python.
@@ -12,7 +12,7 @@ from importlib.metadata import Distribution, PackageNotFoundError, distribution
 
 from packaging.licenses import InvalidLicenseExpression, canonicalize_license_expression
 
-from infra.supply_chain.pins import ROOT, used
+from supply_chain.pins import ROOT, used
 
 NOTICES = ROOT / "THIRD_PARTY_NOTICES.md"
 PERMISSIVE = frozenset(
@@ -53,7 +53,10 @@ def listed(text: str) -> dict[str, Notice]:
 
 
 def licences(package: Distribution) -> frozenset[str] | None:
-    """What a package's metadata says, as SPDX expressions of which one is meant; None where it is not understood."""
+    """Return what a package's metadata says, as SPDX expressions of which one is meant.
+
+    None where it is not understood.
+    """
     headers = {name: package.metadata.get_all(name) or [] for name in ("License-Expression", "License", "Classifier")}
     said = "".join(headers["License-Expression"]) or "".join(headers["License"]).split("\n")[0]
     kinds = [one.split(" :: ")[-1] for one in headers["Classifier"] if one.startswith("License ::")]
@@ -67,7 +70,7 @@ def licences(package: Distribution) -> frozenset[str] | None:
 def problems(
     wanted: Mapping[str, str], rows: Mapping[str, Notice], said: Mapping[str, frozenset[str] | None]
 ) -> list[str]:
-    """What is wrong with the list: by the packages used and where, its rows, and what installed packages say."""
+    """Return what is wrong with the list: by the packages used and where, its rows, and what installed packages say."""
     found = [f"{name} is not listed: add it under Packages" for name in wanted.keys() - rows.keys()]
     found += [f"{name} is listed and not used any more: take it out" for name in rows.keys() - wanted.keys()]
     for name in wanted.keys() & rows.keys():

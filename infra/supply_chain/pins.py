@@ -39,7 +39,9 @@ def _pin(entry: str) -> Pin:
 
 
 def used() -> dict[str, str]:
-    """What is deployed and what the extra `local` adds, with all that they bring: the name, and where it is used."""
+    """Return what is deployed and what the extra `local` adds, with all that they bring: the name, and where it
+    is used.
+    """
     deployed = {pin.name for pin in pins(DEPLOYED)}
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
     local = brought_by((Requirement(one).name for one in extras["local"]), pins(DEVELOPMENT))
@@ -47,7 +49,7 @@ def used() -> dict[str, str]:
 
 
 def brought_by(names: Iterable[str], locked: Iterable[Pin]) -> set[str]:
-    """The packages named, and those that they bring, and so on, as the lock's `via` tells."""
+    """Return the packages named, and those that they bring, and so on, as the lock's `via` tells."""
     found = {str(canonicalize_name(name)) for name in names}
     locked = list(locked)
     while more := {pin.name for pin in locked if pin.via & found} - found:

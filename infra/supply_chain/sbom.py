@@ -1,4 +1,4 @@
-"""Write the SBOM of what is deployed as CycloneDX JSON, with hashes and licences: `python -m infra.supply_chain.sbom`.
+"""Write the SBOM of what is deployed as CycloneDX JSON, with hashes and licences: `python -m supply_chain.sbom`.
 
 Runs in .venv-supply-chain: cyclonedx-py makes it of the pins, and THIRD_PARTY_NOTICES.md tells the licences.
 """
@@ -9,14 +9,14 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from infra.supply_chain.notices import NOTICES, listed
-from infra.supply_chain.pins import DEPLOYED, ROOT
+from supply_chain.notices import NOTICES, listed
+from supply_chain.pins import DEPLOYED, ROOT
 
 VERSION = "1.6"
 
 
 def made() -> dict[str, Any]:
-    """The SBOM, the same for the same pins."""
+    """Return the SBOM, the same for the same pins."""
     options = ("--pyproject", str(ROOT / "pyproject.toml"), "--sv", VERSION, "--output-reproducible", "--no-validate")
     command = [sys.executable, "-m", "cyclonedx_py", "requirements", str(DEPLOYED), *options]
     done = subprocess.run(command, capture_output=True, text=True, check=False)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import Unauthorized
 from mnemosyne.http.access import Access
@@ -56,7 +56,7 @@ def services() -> FakeServices:
 
 
 @pytest.fixture
-def real_services(services: FakeServices, store: PostgresStore) -> FakeServices:
+def real_services(services: FakeServices, store: PostgresMemories) -> FakeServices:
     """With memories in PostgreSQL."""
     services.memories = store  # type: ignore[assignment]
     return services
@@ -105,8 +105,3 @@ def headers(token: str | None = "ada", **more: str) -> dict[str, str]:
     """The headers of a call."""
     credential = {"Authorization": f"Bearer {token}"} if token else {}
     return {"Content-Type": "application/json", **credential, **more}
-
-
-def tool(name: str, arguments: Any) -> dict[str, Any]:
-    """A tool call."""
-    return {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": name, "arguments": arguments}}

@@ -16,10 +16,17 @@ from mnemosyne.http.access import LOOKUPS_OF_ADDRESS, REFUSALS_A_MINUTE, client_
 from mnemosyne.mcp.server import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import ingest
-from mnemosyne.service.authenticate import ApiKeys, CloudRunIam, Oidc, SharedSecret, new_key
+from mnemosyne.service.api_keys import new_key
+from mnemosyne.service.authenticate import (
+    ApiKeyAuthenticator,
+    CloudRunIamAuthenticator,
+    OidcAuthenticator,
+    SharedSecret,
+)
 from mnemosyne.settings import Settings
-from tests.abuse.conftest import BOTH, CALLERS, Credentials, headers, tool
+from tests.abuse.conftest import BOTH, CALLERS, Credentials, headers
 from tests.fakes import NOW, FakeServices, request
+from tests.mcp_client import tool_call
 from tests.waiting import wait_until
 
 BY_NAME = {one.name: one for one in TOOLS}
@@ -66,12 +73,12 @@ def test_a_namespace_out_of_a_token_is_printable_and_short(name: Any) -> None:
     claims: dict[str, Any] = {"sub": "ada", "namespace": name, "email": name, "email_verified": True}
     if name is not None:
         with pytest.raises(Unauthorized):
-            Oidc(Verifier(), "namespace").authenticate("Bearer x")
+            OidcAuthenticator(Verifier(), "namespace").authenticate("Bearer x")
     with pytest.raises(Unauthorized):
-        CloudRunIam(lambda token: claims).authenticate("Bearer x")
+        CloudRunIamAuthenticator(lambda token: claims).authenticate("Bearer x")
     claims = {"sub": name}
     with pytest.raises(Unauthorized):
-        Oidc(Verifier(), "namespace").authenticate("Bearer x")
+        OidcAuthenticator(Verifier(), "namespace").authenticate("Bearer x")
 
 
 def test_wrong_credentials_are_counted_by_address_and_logged_with_it(
@@ -169,7 +176,7 @@ def test_while_the_database_is_away_only_the_first_waits_for_it() -> None:
         asked.append(key_id)
         raise Unavailable("away")
 
-    keys = ApiKeys(find, lambda: datetime.now(UTC))
+    keys = ApiKeyAuthenticator(find, lambda: datetime.now(UTC))
     for n in range(20):
         with pytest.raises(Unavailable):
             keys.authenticate(f"Bearer mnk_{n:012}_secret")
@@ -178,7 +185,7 @@ def test_while_the_database_is_away_only_the_first_waits_for_it() -> None:
 
 def test_a_key_id_of_anything_but_letters_and_digits_is_looked_up_nowhere() -> None:
     asked: list[str] = []
-    keys = ApiKeys(lambda key_id: asked.append(key_id), lambda: NOW)
+    keys = ApiKeyAuthenticator(lambda key_id: asked.append(key_id), lambda: NOW)
     for strange in ("mnk_abc\x00efghijkl_x", "mnk_éééééééééééé_x", "mnk_short_x", "mnk_", "x"):
         with pytest.raises(Unauthorized):
             keys.authenticate(f"Bearer {strange}")
@@ -250,7 +257,7 @@ def test_where_tokens_are_given_is_told_under_no_scheme_of_the_caller_s(app_of: 
 
 
 def test_a_slow_issuer_holds_up_nobody_whose_key_is_known() -> None:
-    from mnemosyne.adapters import tokens
+    from mnemosyne.adapters.identity import tokens
 
     slow, begun = threading.Event(), threading.Event()
     fetched: list[int] = []
@@ -276,7 +283,7 @@ def test_a_slow_issuer_holds_up_nobody_whose_key_is_known() -> None:
 
 
 def test_those_who_wait_for_an_issuer_that_is_away_wait_for_one_attempt() -> None:
-    from mnemosyne.adapters import tokens
+    from mnemosyne.adapters.identity import tokens
 
     attempts, away, counting, asking = [], threading.Event(), threading.Lock(), 0
 
@@ -310,7 +317,7 @@ def test_those_who_wait_for_an_issuer_that_is_away_wait_for_one_attempt() -> Non
 
 def test_a_new_key_is_never_known_by_half_its_secret() -> None:
     key, token = new_key(name="n", namespace="ada", scopes=BOTH, created_at=NOW, expires_at=None)
-    keys = ApiKeys(lambda key_id: key, lambda: NOW)
+    keys = ApiKeyAuthenticator(lambda key_id: key, lambda: NOW)
     assert keys.authenticate(f"Bearer {token}").namespace == "ada"
     for forged in (token[:-1], token + "x", f"mnk_{key.id}_"):
         with pytest.raises(Unauthorized):
@@ -318,5 +325,5 @@ def test_a_new_key_is_never_known_by_half_its_secret() -> None:
 
 
 def test_a_tool_call_is_held_to_its_scope_by_the_door(opened: Any, services: Any) -> None:
-    response = opened(services).post("/mcp", json=tool("memory_search", {"query": "x"}), headers=headers("writer"))
+    response = opened(services).post("/mcp", json=tool_call("memory_search", {"query": "x"}), headers=headers("writer"))
     assert response.status_code == 403

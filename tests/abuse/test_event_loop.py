@@ -97,7 +97,7 @@ async def _attacked(app: Any, services: FakeServices) -> tuple[float, dict[int, 
         for number in numbers:
             response = await client.post("/mcp", content=Shapes(number).body(), headers=headers())
             statuses[response.status_code] = statuses.get(response.status_code, 0) + 1
-            services.queue.published.clear()
+            services.queue.messages.clear()
 
     transport = httpx.ASGITransport(app, raise_app_exceptions=True)
     async with (

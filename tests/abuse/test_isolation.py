@@ -15,16 +15,17 @@ from typing import Any
 import pg8000.exceptions
 import pytest
 
-from infra.local import postgres
-from mnemosyne.adapters.connections import Pool, Session, opener
-from mnemosyne.adapters.offline import OfflineEmbedder
-from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.offline import OfflineEmbedder
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.mcp.server import call
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.service import ingest
+from mnemosyne_cli.local import postgres
 from tests.abuse.conftest import CALLERS
 from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request
 
@@ -64,13 +65,13 @@ class Scenario:
 
 def _services(cluster: postgres.EmbeddedPostgres, name: str) -> FakeServices:
     services = FakeServices()
-    services.memories = PostgresStore(  # type: ignore[assignment]
-        Pool(opener(cluster.url("mcp", name)), 1), FAKE_SPACE
+    services.memories = PostgresMemories(  # type: ignore[assignment]
+        Pool(connection_factory(cluster.url("mcp", name)), 1), FAKE_SPACE
     )
     return services
 
 
-def _store(store: PostgresStore, namespace: str, contents: list[str]) -> dict[Any, IngestRequest]:
+def _store(store: PostgresMemories, namespace: str, contents: list[str]) -> dict[Any, IngestRequest]:
     requests = [
         request(content, tags=[content.split()[0]] if content.split() else [], metadata={"n": number})
         for number, content in enumerate(contents)
@@ -120,13 +121,13 @@ def _answers(services: FakeServices, scenario: Scenario, requests: dict[Any, Ing
 
 
 @pytest.fixture(scope="module")
-def pair(cluster: postgres.EmbeddedPostgres) -> Iterator[tuple[PostgresStore, PostgresStore, list[FakeServices]]]:
+def pair(cluster: postgres.EmbeddedPostgres) -> Iterator[tuple[PostgresMemories, PostgresMemories, list[FakeServices]]]:
     """Two databases, alone and shared: stores that may store, and services of the one that agents use."""
-    owner = opener(cluster.url(postgres.OWNER, postgres.OWNER))()
+    owner = connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()
     names = ("pair_alone", "pair_shared")
     for name in names:
         owner.script(f"CREATE DATABASE {name} TEMPLATE {postgres.DATABASE}")
-    stores = [PostgresStore(Pool(opener(cluster.url("ingest", name)), 1), FAKE_SPACE) for name in names]
+    stores = [PostgresMemories(Pool(connection_factory(cluster.url("ingest", name)), 1), FAKE_SPACE) for name in names]
     services = [_services(cluster, name) for name in names]
     yield stores[0], stores[1], services
     used: list[Any] = [*stores, *(one.memories for one in services)]
@@ -139,7 +140,7 @@ def pair(cluster: postgres.EmbeddedPostgres) -> Iterator[tuple[PostgresStore, Po
 
 def _emptied(cluster: postgres.EmbeddedPostgres) -> None:
     for name in ("pair_alone", "pair_shared"):
-        owner = opener(cluster.url(postgres.OWNER, name))()
+        owner = connection_factory(cluster.url(postgres.OWNER, name))()
         owner.script(
             "TRUNCATE memories, memory_chunks, memory_ratings, ingest_requests, namespace_usage, namespace_words"
         )
@@ -147,7 +148,7 @@ def _emptied(cluster: postgres.EmbeddedPostgres) -> None:
 
 
 def test_no_answer_differs_whatever_the_other_tenant_stores(
-    cluster: postgres.EmbeddedPostgres, pair: tuple[PostgresStore, PostgresStore, list[FakeServices]]
+    cluster: postgres.EmbeddedPostgres, pair: tuple[PostgresMemories, PostgresMemories, list[FakeServices]]
 ) -> None:
     alone, shared, (without, beside) = pair
     compared = 0
@@ -178,7 +179,7 @@ def test_the_offline_embedder_answers_alike_whatever_others_store(tmp_path: Any)
 
 
 def test_how_long_a_search_takes_tells_nothing_of_what_others_store(
-    cluster: postgres.EmbeddedPostgres, pair: tuple[PostgresStore, PostgresStore, list[FakeServices]]
+    cluster: postgres.EmbeddedPostgres, pair: tuple[PostgresMemories, PostgresMemories, list[FakeServices]]
 ) -> None:
     """The stated test: Mann-Whitney's U over interleaved searches, as the chance that one of hers beside him takes
     longer than one alone. A half is no difference; .35 to .65 is what the order of two such runs makes by itself.
@@ -190,7 +191,7 @@ def test_how_long_a_search_takes_tells_nothing_of_what_others_store(
         _store(store, "ada", contents)
     _store(shared, "bob", [f"{content} {n}" for n in range(8) for content in contents])
     for name in ("pair_alone", "pair_shared"):
-        owner = opener(cluster.url(postgres.OWNER, name))()
+        owner = connection_factory(cluster.url(postgres.OWNER, name))()
         owner.script("VACUUM ANALYZE memories")
         owner.close()
 
@@ -213,17 +214,17 @@ def test_how_long_a_search_takes_tells_nothing_of_what_others_store(
 
 
 @pytest.fixture
-def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[str], Session]]:
-    """Opens sessions as a function's own user."""
-    opened: list[Session] = []
+def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[str], Connection]]:
+    """Opens connections as a function's own user."""
+    opened: list[Connection] = []
 
-    def make(user: str) -> Session:
-        opened.append(opener(cluster.url(user, database))())
+    def make(user: str) -> Connection:
+        opened.append(connection_factory(cluster.url(user, database))())
         return opened[-1]
 
     yield make
-    for session in opened:
-        session.close()
+    for connection in opened:
+        connection.close()
 
 
 @pytest.mark.parametrize(
@@ -234,17 +235,17 @@ def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Ca
     ],
 )
 def test_functions_that_see_every_row_work_for_the_session_s_namespace_alone(
-    session_of: Callable[[str], Session], statement: str
+    session_of: Callable[[str], Connection], statement: str
 ) -> None:
-    session = session_of("mcp")
+    connection = session_of("mcp")
     broken: Any = statement
     for entered in ("", "bob"):
-        with pytest.raises(pg8000.exceptions.DatabaseError, match="not for that namespace"), session.transaction():
-            session.run("SELECT set_config('mnemosyne.namespace', :entered, true)", entered=entered)
-            session.run(broken)
-    with session.transaction():
-        session.run("SELECT set_config('mnemosyne.namespace', 'ada', true)")
-        session.run(broken)
+        with pytest.raises(pg8000.exceptions.DatabaseError, match="not for that namespace"), connection.transaction():
+            connection.run("SELECT set_config('mnemosyne.namespace', :entered, true)", entered=entered)
+            connection.run(broken)
+    with connection.transaction():
+        connection.run("SELECT set_config('mnemosyne.namespace', 'ada', true)")
+        connection.run(broken)
 
 
 @pytest.mark.parametrize(
@@ -270,13 +271,13 @@ def test_functions_that_see_every_row_work_for_the_session_s_namespace_alone(
     ],
 )
 def test_each_function_may_do_what_it_does_and_no_more(
-    session_of: Callable[[str], Session], user: str, statement: str
+    session_of: Callable[[str], Connection], user: str, statement: str
 ) -> None:
     with pytest.raises(pg8000.exceptions.DatabaseError, match="permission denied"):
         session_of(user).script(statement)
 
 
-def test_scores_do_not_tell_which_words_others_store(store: PostgresStore) -> None:
+def test_scores_do_not_tell_which_words_others_store(store: PostgresMemories) -> None:
     """The audit's own attack: a word that another tenant has stored once weighed less in one's own scores."""
     embedder = FakeEmbedder()
     _store(store, "ada", ["apple zeppelin", "apple pear plum", "pear cherry"])

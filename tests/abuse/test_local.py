@@ -7,10 +7,10 @@ from typing import Any
 
 import pytest
 
-from infra.local import postgres
-from infra.local.data_dir import DataDir, is_root
-from infra.local.traversal import let_pass
 from mnemosyne.errors import Misconfigured
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.local.data_dir import DataDir, is_root
+from mnemosyne_cli.local.traversal import let_pass
 from tests.fakes import FAKE_SPACE
 
 NOBODY = 65534

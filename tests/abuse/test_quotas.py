@@ -7,11 +7,9 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from infra.cli.main import cli
-from infra.local import postgres
-from mnemosyne.adapters.connections import opener
-from mnemosyne.adapters.postgres import PostgresStore
-from mnemosyne.adapters.quotas import QuotaKeeper
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.domain.memory import IngestState, MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.quota import EVERYBODY, Quota, midnight
@@ -20,6 +18,8 @@ from mnemosyne.http import migrate
 from mnemosyne.mcp.server import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import ingest
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.main import cli
 from tests.abuse.conftest import CALLERS
 from tests.fakes import FakeEmbedder, FakeServices, request
 from tests.waiting import wait_until
@@ -28,17 +28,19 @@ BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
 @pytest.fixture
-def keeper(cluster: postgres.EmbeddedPostgres, database: str) -> QuotaKeeper:
-    return QuotaKeeper(opener(cluster.url(postgres.OWNER, database)))
+def keeper(cluster: postgres.EmbeddedPostgres, database: str) -> PostgresQuotas:
+    return PostgresQuotas(connection_factory(cluster.url(postgres.OWNER, database)))
 
 
-def _store(store: PostgresStore, *contents: str, embedder: FakeEmbedder | None = None) -> list[tuple[str, str | None]]:
+def _store(
+    store: PostgresMemories, *contents: str, embedder: FakeEmbedder | None = None
+) -> list[tuple[str, str | None]]:
     asked = tuple(request(content) for content in contents)
     stored = ingest.store(IngestMessage("ada", asked), memories=store, embedder=embedder or FakeEmbedder())
     return [(stored.outcomes[one.request_id].state, stored.outcomes[one.request_id].error) for one in asked]
 
 
-def test_usage_follows_every_change(store: PostgresStore) -> None:
+def test_usage_follows_every_change(store: PostgresMemories) -> None:
     assert store.quota("ada") == Quota()
     _store(store, "tea", "green tea" + " and so on" * 60)  # the second in chunks
     used = store.quota("ada")
@@ -67,7 +69,7 @@ def _any() -> Any:
     ],
 )
 def test_over_the_quota_nothing_is_embedded_and_the_outcome_says_which_limit(
-    store: PostgresStore, keeper: QuotaKeeper, limits: dict[str, int], said: str
+    store: PostgresMemories, keeper: PostgresQuotas, limits: dict[str, int], said: str
 ) -> None:
     keeper.set("ada", limits)
     embedder = FakeEmbedder()
@@ -79,7 +81,7 @@ def test_over_the_quota_nothing_is_embedded_and_the_outcome_says_which_limit(
 
 
 def test_what_failed_for_want_of_room_is_stored_when_it_is_sent_again(
-    store: PostgresStore, keeper: QuotaKeeper
+    store: PostgresMemories, keeper: PostgresQuotas
 ) -> None:
     keeper.set("ada", {"memories": 0})
     asked = request("tea")
@@ -92,7 +94,7 @@ def test_what_failed_for_want_of_room_is_stored_when_it_is_sent_again(
 
 
 def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
-    store: PostgresStore, keeper: QuotaKeeper, monkeypatch: pytest.MonkeyPatch
+    store: PostgresMemories, keeper: PostgresQuotas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mnemosyne.domain.message import encode
     from mnemosyne.domain.published import Published
@@ -109,10 +111,10 @@ def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
     keeper.set("ada", {"memories": 1})
     for number, content in enumerate(("tea", "car")):
         deliver(str(number), content)
-    (letter,) = store.dead_letters("ada", 10)
-    assert "quota of 1 memories" in letter.cause
+    (dead_letter,) = store.dead_letters("ada", 10)
+    assert "quota of 1 memories" in dead_letter.cause
     keeper.set("ada", {"memories": 10})
-    ingest.redrive("ada", letter, memories=store, queue=services.queue)
+    ingest.redrive("ada", dead_letter, memories=store, queue=services.queue)
     ((_, again),) = services.queue.published
     ingest.store(IngestMessage("ada", tuple(again)), memories=store, embedder=services.embedder)
     assert store.quota("ada").memories == 2
@@ -123,7 +125,7 @@ def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
     assert len(store.dead_letters("ada", 10)) == 1  # they take room too
 
 
-def test_a_change_that_there_is_no_room_for_changes_nothing(store: PostgresStore, keeper: QuotaKeeper) -> None:
+def test_a_change_that_there_is_no_room_for_changes_nothing(store: PostgresMemories, keeper: PostgresQuotas) -> None:
     _store(store, "tea")
     (one,) = store.list("ada", _any(), 10)
     keeper.set("ada", {"bytes": 100})
@@ -133,13 +135,13 @@ def test_a_change_that_there_is_no_room_for_changes_nothing(store: PostgresStore
     assert store.update("ada", one.id, MemoryChange(title="cup")) is not None
 
 
-def test_a_duplicate_needs_no_room(store: PostgresStore, keeper: QuotaKeeper) -> None:
+def test_a_duplicate_needs_no_room(store: PostgresMemories, keeper: PostgresQuotas) -> None:
     _store(store, "tea")
     keeper.set("ada", {"memories": 1, "texts_a_day": 1})
     assert [state for state, _ in _store(store, "tea")] == ["duplicate"]
 
 
-def test_an_agent_hears_at_once_what_is_known_to_be_full(store: PostgresStore, keeper: QuotaKeeper) -> None:
+def test_an_agent_hears_at_once_what_is_known_to_be_full(store: PostgresMemories, keeper: PostgresQuotas) -> None:
     services = FakeServices()
     services.memories = store  # type: ignore[assignment]
     keeper.set("ada", {"memories": 0})
@@ -158,7 +160,7 @@ def test_an_agent_hears_at_once_what_is_known_to_be_full(store: PostgresStore, k
     assert len(services.queue.published) == before
 
 
-def test_the_owner_sees_it_in_memory_stats(store: PostgresStore, keeper: QuotaKeeper) -> None:
+def test_the_owner_sees_it_in_memory_stats(store: PostgresMemories, keeper: PostgresQuotas) -> None:
     services = FakeServices()
     services.memories = store  # type: ignore[assignment]
     _store(store, "tea")
@@ -175,22 +177,21 @@ def test_the_owner_sees_it_in_memory_stats(store: PostgresStore, keeper: QuotaKe
 
 
 def test_a_deployment_begins_with_limits_and_one_s_own_machine_without(
-    cluster: postgres.EmbeddedPostgres, database: str, new_database: Any, keeper: QuotaKeeper
+    cluster: postgres.EmbeddedPostgres, database: str, new_database: Any, keeper: PostgresQuotas
 ) -> None:
-    from mnemosyne import bootstrap
-    from mnemosyne.adapters import migrations
+    from mnemosyne.adapters.database import migrations
     from tests.fakes import FAKE_SPACE
 
     assert keeper.every() == [(EVERYBODY, Quota())]
-    owner = opener(cluster.url(postgres.OWNER, new := new_database(empty=True)))()
-    migrations.migrate(owner, bootstrap.migrations(), space=FAKE_SPACE)
+    owner = connection_factory(cluster.url(postgres.OWNER, new := new_database(empty=True)))()
+    migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
     owner.close()
-    ((name, everybody),) = QuotaKeeper(opener(cluster.url(postgres.OWNER, new))).every()
+    ((name, everybody),) = PostgresQuotas(connection_factory(cluster.url(postgres.OWNER, new))).every()
     assert name == EVERYBODY
     assert (everybody.memories_limit, everybody.texts_limit) == (1_000_000, 200_000)
 
 
-def test_quota_sets_and_lists(cluster: postgres.EmbeddedPostgres, database: str, store: PostgresStore) -> None:
+def test_quota_sets_and_lists(cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories) -> None:
     environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database)}
 
     def run(*words: str) -> str:
@@ -213,7 +214,7 @@ def test_quota_sets_and_lists(cluster: postgres.EmbeddedPostgres, database: str,
     assert refused.exit_code == 2
 
 
-def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: QuotaKeeper) -> None:
+def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: PostgresQuotas) -> None:
     from starlette.testclient import TestClient
 
     class NoKeys:

@@ -14,7 +14,8 @@ from mnemosyne.http.batch import ANSWER_BYTES
 from mnemosyne.http.edge import HEADER_BYTES, McpEdge
 from mnemosyne.mcp import jsonrpc
 from mnemosyne.service import ingest
-from tests.abuse.conftest import headers, tool
+from tests.abuse.conftest import headers
+from tests.mcp_client import tool_call
 
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
@@ -49,7 +50,7 @@ def test_signs_within_strings_are_no_values(opened: Any, services: Any) -> None:
     prose = 'He said: "yes, [no], {maybe}", \\ and so on, ' * 2_000
     memories = [{"content": f"{n} {prose}"[:99_000], "timestamp": "2026-05-20T12:00:00Z"} for n in range(30)]
     response = opened(services, per_minute=0).post(
-        "/mcp", json=tool("ingest_memories", {"memories": memories}), headers=headers()
+        "/mcp", json=tool_call("ingest_memories", {"memories": memories}), headers=headers()
     )
     assert response.json()["result"]["structuredContent"]["status"] == "queued"
 
@@ -71,7 +72,7 @@ def test_what_is_malformed_costs_as_much_as_what_is_not(opened: Any, services: A
 
 def test_an_error_names_five_problems_and_how_many_more_there_are(opened: Any, services: Any) -> None:
     arguments = {f"unknown{n}": n for n in range(15_000)} | {"x" * 100_000: 1}
-    response = opened(services).post("/mcp", json=tool("memory_search", arguments), headers=headers())
+    response = opened(services).post("/mcp", json=tool_call("memory_search", arguments), headers=headers())
     text = response.json()["result"]["content"][0]["text"]
     assert "and 14,996 more" in text
     assert len(response.content) < 10_000
@@ -90,7 +91,7 @@ def test_an_answer_has_twenty_thousand_characters_of_stored_text_unless_more_is_
 ) -> None:
     _store(real_services, "ada", *(f"a {n} {'b ' * 40_000}" for n in range(10)), "a short one")
     limit = {"n_results": 20} if name == "debug_retrieve" else {"limit": 20}
-    response = opened(real_services).post("/mcp", json=tool(name, {"query": "a b", **limit}), headers=headers())
+    response = opened(real_services).post("/mcp", json=tool_call(name, {"query": "a b", **limit}), headers=headers())
     found = response.json()["result"]["structuredContent"]
     assert found["total"] == 11
     assert sum(len(one["content"]) for one in found["memories"]) <= 20_000
@@ -104,7 +105,7 @@ def test_metadata_too_counts_and_comes_whole_or_not_at_all(opened: Any, real_ser
     large = {"key": "v" * 60_000}
     message = IngestMessage("ada", (request("tea one", metadata=large), request("tea two", metadata={"k": 1})))
     ingest.store(message, memories=real_services.memories, embedder=real_services.embedder)
-    asked = tool("memory_search", {"query": "tea", "max_response_chars": 1_000})
+    asked = tool_call("memory_search", {"query": "tea", "max_response_chars": 1_000})
     found = opened(real_services).post("/mcp", json=asked, headers=headers()).json()["result"]["structuredContent"]
     assert {one["content"]: one["metadata"] for one in found["memories"]} == {"tea one": {}, "tea two": {"k": 1}}
     assert [one.get("truncated") for one in found["memories"] if one["content"] == "tea one"] == [True]
@@ -112,7 +113,7 @@ def test_metadata_too_counts_and_comes_whole_or_not_at_all(opened: Any, real_ser
 
 def test_a_batch_is_answered_within_a_bound_and_says_what_it_left_out(opened: Any, real_services: Any) -> None:
     _store(real_services, "ada", *(f"a {n} {'b ' * 45_000}" for n in range(8)))
-    search = tool("memory_search", {"query": "a", "mode": "exact", "limit": 100, "max_response_chars": 400_000})
+    search = tool_call("memory_search", {"query": "a", "mode": "exact", "limit": 100, "max_response_chars": 400_000})
     response = opened(real_services, per_minute=0).post(
         "/mcp", json=[search] * 30, headers=headers(**{"MCP-Protocol-Version": "2025-03-26"})
     )
@@ -135,7 +136,7 @@ def test_a_batch_whose_sender_has_left_is_not_worked_to_its_end(app_of: Any, ser
         return search(*asked, **more)
 
     services.memories.search = slow
-    body = json.dumps([tool("memory_search", {"query": "tea"})] * 50).encode()
+    body = json.dumps([tool_call("memory_search", {"query": "tea"})] * 50).encode()
 
     async def send_and_leave() -> None:
         app = app_of(services, per_minute=0)

@@ -8,16 +8,17 @@ from typing import Any
 import anyio
 import pytest
 
-from infra.local import postgres
 from mnemosyne import bootstrap
-from mnemosyne.adapters.connections import Pool, opener
-from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
 from mnemosyne.mcp.server import build_server, call
-from mnemosyne.mcp.tool import acting
+from mnemosyne.mcp.tool import principal_context
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.service import ingest
+from mnemosyne_cli.local import postgres
 from tests.abuse.conftest import CALLERS
 from tests.fakes import FAKE_SPACE, FakeServices, request
 
@@ -45,22 +46,22 @@ def test_what_is_searched_for_is_bounded_by_what_comparing_it_takes(
 
 def test_a_statement_of_an_agent_s_ends_after_five_seconds(cluster: postgres.EmbeddedPostgres, database: str) -> None:
     assert bootstrap.SEARCH_SECONDS == 5
-    session = opener(cluster.url("mcp", database), statement_seconds=1)()
+    connection = connection_factory(cluster.url("mcp", database), statement_seconds=1)()
     broken: Any = "SELECT pg_sleep(20)"
     with pytest.raises(Unavailable, match="narrow it by time or tags"):
-        session.run(broken)
-    assert session.run("SHOW statement_timeout") == [["1s"]]
-    session.close()
+        connection.run(broken)
+    assert connection.run("SHOW statement_timeout") == [["1s"]]
+    connection.close()
 
 
 def test_the_worst_substring_over_long_memories_is_given_up_and_others_are_served(
-    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresStore, services: FakeServices
+    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories, services: FakeServices
 ) -> None:
     for n in range(8):
         message = IngestMessage("bob", (request(f"{n} {'a' * 99_000}"),))
         ingest.store(message, memories=store, embedder=services.embedder)
-    pool = Pool(opener(cluster.url("mcp", database), statement_seconds=1), 8)
-    services.memories = PostgresStore(pool, FAKE_SPACE)  # type: ignore[assignment]
+    pool = Pool(connection_factory(cluster.url("mcp", database), statement_seconds=1), 8)
+    services.memories = PostgresMemories(pool, FAKE_SPACE)  # type: ignore[assignment]
     worst = {"query": "a" * 499 + "b", "mode": "exact"}
     result = call(BY_NAME["memory_search"], worst, CALLERS["bob"], services)
     assert not result.is_error or "narrow it by time or tags" in str(result.content[0])
@@ -96,7 +97,7 @@ def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(s
         params = mcp_types.CallToolRequestParams(name="memory_search", arguments={"query": "tea"})
 
         async def ask(who: str) -> None:
-            with acting(CALLERS[who]):
+            with principal_context(CALLERS[who]):
                 await handler(None, params)  # type: ignore[arg-type]
 
         async with anyio.create_task_group() as group:
@@ -111,7 +112,7 @@ def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(s
     assert most["ada"] == 4
 
 
-def test_whoever_counts_while_others_store_waits_for_nobody(store: PostgresStore, services: FakeServices) -> None:
+def test_whoever_counts_while_others_store_waits_for_nobody(store: PostgresMemories, services: FakeServices) -> None:
     """Counting what a namespace holds must not make those who store in it wait for one another."""
 
     def store_some(worker: int) -> None:

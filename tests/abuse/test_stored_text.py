@@ -6,18 +6,18 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from infra.cli.main import cli
-from infra.cli.terminal import plain
-from infra.local import postgres
-from mnemosyne.adapters.api_keys import ApiKeyKeeper
-from mnemosyne.adapters.connections import opener
-from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.memory import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.mcp.server import call
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.service import ingest
-from mnemosyne.service.authenticate import new_key
+from mnemosyne.service.api_keys import new_key
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.main import cli
+from mnemosyne_cli.terminal import plain
 from tests.abuse.conftest import BOTH, CALLERS
 from tests.fakes import NOW, FakeServices, request
 
@@ -96,7 +96,7 @@ def test_titles_and_tags_are_without_control_and_invisible_characters(services: 
 
 
 def test_what_was_stored_before_that_was_so_is_shown_clean_as_well(
-    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresStore, services: FakeServices
+    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories, services: FakeServices
 ) -> None:
     services.memories = store  # type: ignore[assignment]
     (memory_id,) = _stored(services, "tea")
@@ -124,7 +124,7 @@ def test_a_list_of_keys_commands_no_terminal(
 ) -> None:
     key, _ = new_key(name=f"n{HOSTILE}", namespace=f"a{HOSTILE}", scopes=BOTH, created_at=NOW, expires_at=None)
     url = cluster.url(postgres.OWNER, database)
-    ApiKeyKeeper(opener(url)).create(key)
+    PostgresApiKeyStore(connection_factory(url)).create(key)
     monkeypatch.setenv("MNEMOSYNE_DATABASE_URL", url)
     printed = CliRunner().invoke(cli, ["keys", "list"]).output
     assert key.id in printed
@@ -136,15 +136,15 @@ def test_a_list_of_keys_commands_no_terminal(
 def test_no_command_shows_a_terminal_what_it_would_obey(
     cluster: postgres.EmbeddedPostgres,
     database: str,
-    store: PostgresStore,
+    store: PostgresMemories,
     monkeypatch: pytest.MonkeyPatch,
     command: list[str],
 ) -> None:
     from mnemosyne.domain.memory import DeadLetter
 
     namespace = f"ns{HOSTILE}".replace("\x00", "")
-    letter = DeadLetter(message_id="1", data=b"x", attributes={}, cause=f"cause{HOSTILE}", dead_lettered_at=NOW)
-    store.keep(namespace, letter)
+    dead_letter = DeadLetter(message_id="1", data=b"x", attributes={}, cause=f"cause{HOSTILE}", dead_lettered_at=NOW)
+    store.store_dead_letter(namespace, dead_letter)
     asked = request("tea")
     ingest.store(IngestMessage(namespace, (asked,)), memories=store, embedder=FakeServices().embedder)
     environment = {
@@ -153,7 +153,9 @@ def test_no_command_shows_a_terminal_what_it_would_obey(
         "MNEMOSYNE_EMBEDDER": "gemini",
         "MNEMOSYNE_EMBEDDING_DIMENSION": "64",
     }
-    monkeypatch.setattr("mnemosyne.adapters.postgres.read_space", lambda session, expected: store.space)
+    monkeypatch.setattr(
+        "mnemosyne.adapters.database.memories.read_embedding_space", lambda connection, expected: store.embedding_space
+    )
     of = [] if command[0] == "quota" else ["--namespace", namespace]
     printed = CliRunner().invoke(cli, [*command, *of], env=environment)
     assert printed.exit_code == 0, printed.output
@@ -175,7 +177,7 @@ def test_exports_and_failures_are_for_their_owner_alone(
         yield services
 
     _stored(services, "tea")
-    monkeypatch.setattr("infra.cli.export.target", here)
+    monkeypatch.setattr("mnemosyne_cli.export.open_services", here)
     (tmp_path / "there.jsonl").write_text("x")
     (tmp_path / "there.jsonl").chmod(0o644)
     for name in ("new.jsonl", "there.jsonl"):
@@ -192,7 +194,7 @@ def test_exports_and_failures_are_for_their_owner_alone(
 
 
 def test_an_alias_bomb_in_a_note_is_one_failure(tmp_path: Any) -> None:
-    from infra.cli import formats
+    from mnemosyne_cli import formats
 
     bomb = "---\na: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n"

@@ -24,12 +24,13 @@ from pathlib import Path
 from typing import Any
 
 ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+sys.path[:0] = [str(ROOT / "functions"), str(ROOT / "infra"), str(ROOT)]
 
 import httpx  # noqa: E402
 import psutil  # noqa: E402
 
-from infra.local.functions import free_port  # noqa: E402
+from mnemosyne_cli.local.functions import free_port  # noqa: E402
+from tests.mcp_client import tool_call  # noqa: E402
 
 ROUNDS = 3
 CONNECTIONS = 8
@@ -40,9 +41,7 @@ COMMAND = str(ROOT / ".venv" / "bin" / "mnemosyne")
 
 def call(tool: str, arguments: Any) -> bytes:
     """A tool call as it is posted."""
-    return json.dumps(
-        {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-    ).encode()
+    return json.dumps(tool_call(tool, arguments)).encode()
 
 
 def search(query: str, **arguments: Any) -> bytes:

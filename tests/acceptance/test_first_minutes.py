@@ -10,6 +10,7 @@ import httpx
 import pytest
 
 from tests.dev import COMMAND, DevServer
+from tests.mcp_client import tool_call
 from tests.waiting import wait_until
 
 
@@ -45,12 +46,7 @@ def test_the_scripts_of_earlier_users_work_unchanged(dev: DevServer, session_hea
     if session_header is not None:
         headers["Mcp-Session-Id"] = response.headers.get("Mcp-Session-Id", session_header)
     arguments = {"content": f"from a script {session_header}", "timestamp": "2026-05-20T12:00:00Z"}
-    call = {
-        "jsonrpc": "2.0",
-        "id": 1,
-        "method": "tools/call",
-        "params": {"name": "ingest_memory", "arguments": arguments},
-    }
+    call = tool_call("ingest_memory", arguments)
     answer = client.post(dev.url, content=json.dumps(call), headers=headers).json()
     queued = json.loads(answer["result"]["content"][0]["text"])
     assert queued["status"] == "queued"
@@ -154,7 +150,7 @@ def test_a_wrong_call_is_exit_code_2() -> None:
 
 
 def _other_port() -> int:
-    from infra.local.functions import free_port
+    from mnemosyne_cli.local.functions import free_port
 
     return free_port()
 

@@ -15,8 +15,8 @@ import pytest
 import sqlglot
 from sqlglot import expressions
 
-from infra.local.emulator import PROJECT, TOPIC
 from mnemosyne.domain.message import PublishedMemory
+from mnemosyne_cli.local.emulator import PROJECT, TOPIC
 from tests.packages import environment
 from tests.publisher import Publisher, publishing
 from tests.waiting import wait_until

@@ -12,10 +12,11 @@ from pathlib import Path
 import httpx
 import pytest
 
-from infra.local.data_dir import is_root
-from infra.local.functions import free_port
+from mnemosyne_cli.local.data_dir import is_root
+from mnemosyne_cli.local.functions import free_port
 from tests.dev import COMMAND, DevServer
 from tests.fakes_wire.gemini import GeminiServer
+from tests.mcp_client import tool_call
 from tests.waiting import wait_until
 
 # Lets another interpreter of the same version use this environment's packages.
@@ -120,7 +121,7 @@ def test_two_that_start_at_once_on_a_fresh_directory_both_work() -> None:
         lines = [
             {"jsonrpc": "2.0", "id": 0, "method": "initialize", "params": hello},
             {"jsonrpc": "2.0", "method": "notifications/initialized"},
-            {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "memory_stats", "arguments": {}}},
+            tool_call("memory_stats", {}),
         ]
         started = [
             subprocess.Popen(
@@ -164,7 +165,7 @@ def test_an_ordinary_user_needs_no_privilege() -> None:
         output = Path(home) / "terminal.txt"
         with output.open("wb") as terminal:
             process = subprocess.Popen(
-                [python, "-c", "from infra.cli.main import main; main()", "dev", "--port", str(port)],
+                [python, "-c", "from mnemosyne_cli.main import main; main()", "dev", "--port", str(port)],
                 user=nobody.pw_uid,
                 group=nobody.pw_gid,
                 extra_groups=[],

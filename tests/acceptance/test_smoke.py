@@ -2,8 +2,8 @@
 
 import pytest
 
-from infra.smoke import smoke
 from mnemosyne.errors import MnemosyneError
+from smoke import smoke
 from tests.dev import DevServer
 
 

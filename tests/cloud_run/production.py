@@ -14,14 +14,14 @@ from typing import Any
 import httpx
 import pytest
 
-from infra.local import emulator as local_emulator
-from infra.local import postgres
-from infra.local.data_dir import DataDir
-from mnemosyne import bootstrap
-from mnemosyne.adapters.api_keys import ApiKeyKeeper
-from mnemosyne.adapters.connections import opener
+from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
+from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.principal import Scope
+from mnemosyne.service import api_keys
+from mnemosyne_cli.local import emulator as local_emulator
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.local.data_dir import DataDir
 from tests.cloud_run.identity import ALL_USERS, Google
 from tests.cloud_run.pubsub import PUSH_ACCOUNT, Push
 from tests.cloud_run.service import Deployment, Service, deterministic_url
@@ -29,9 +29,9 @@ from tests.fakes_wire.cloud_sql import INSTANCE, CloudSqlInstance
 from tests.fakes_wire.collector import Collector
 from tests.fakes_wire.gemini import GeminiServer
 from tests.fakes_wire.metadata import EMAIL, MetadataServer
-from tests.waiting import wait_until
+from tests.mcp_client import ToolClient
 
-SPACE = EmbeddingSpace("gemini-embedding-001", 768)
+SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 768)
 USER = "ada@example.com"
 OIDC_AUDIENCE = "https://memory.example/mcp"
 HOUR = 3600
@@ -78,11 +78,11 @@ class Production:
 
     def as_owner(self, statement: str) -> list[list[Any]]:
         """Run a statement as the schema's owner."""
-        session = opener(self.postgres.url(postgres.OWNER))()
+        connection = connection_factory(self.postgres.url(postgres.OWNER))()
         try:
-            return session.script(statement)
+            return connection.script(statement)
         finally:
-            session.close()
+            connection.close()
 
     def _service(self, target: str, settings: dict[str, str], invokers: list[str], *, iap_user: str = "") -> Service:
         environment = {
@@ -130,14 +130,14 @@ class Production:
             return lambda: self.google.identity_token(USER, deterministic_url("mcp"))
         if mode == "oidc":
             return lambda: self.google.token(aud=OIDC_AUDIENCE, sub="ada", scope="read write")
-        key, token = bootstrap.new_key(
+        key, token = api_keys.new_key(
             name="test",
             namespace=f"key-{len(self._mcps)}",
             scopes=frozenset({Scope.READ, Scope.WRITE}),
             created_at=datetime.now(UTC),
             expires_at=None,
         )
-        ApiKeyKeeper(opener(self.postgres.url(postgres.OWNER))).create(key)
+        PostgresApiKeyStore(connection_factory(self.postgres.url(postgres.OWNER))).create(key)
         return lambda: token
 
     def an_hour_passes(self) -> None:
@@ -156,43 +156,14 @@ class Production:
         self._exits.close()
 
 
-class Client:
+class Client(ToolClient):
     """Calls tools through the front end."""
 
     def __init__(self, service: Service, credential: Callable[[], str]) -> None:
         self.service = service
         self._credential = credential
 
-    def post(self, tool: str, arguments: dict[str, Any], **headers: str) -> httpx.Response:
-        """One call, whatever is answered."""
-        params = {"name": tool, "arguments": arguments}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+    def post(self, body: Any, **headers: str) -> httpx.Response:
+        """Post JSON, whatever is answered."""
         headers = {"Authorization": f"Bearer {self._credential()}", **headers}
         return httpx.post(f"{self.service.url}/mcp", json=body, headers=headers, timeout=120)
-
-    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """The structured result; fails on any error."""
-        answer = self.post(tool, arguments)
-        assert answer.status_code == 200, (answer.status_code, answer.text)
-        result = answer.json()["result"]
-        assert not result.get("isError"), result
-        structured: dict[str, Any] = result["structuredContent"]
-        return structured
-
-    def final(self, request_ids: list[str], *, seconds: float = 60) -> list[dict[str, Any]]:
-        """The status of each request, once all are final."""
-        statuses: list[dict[str, Any]] = []
-
-        def ended() -> bool:
-            statuses[:] = self.call("ingest_status", {"request_ids": request_ids})["requests"]
-            return all(status["state"] != "queued" for status in statuses)
-
-        wait_until(ended, f"{len(request_ids)} requests are final", seconds=seconds)
-        return statuses
-
-    def remember(self, content: str) -> str:
-        """Ingest and wait until it is stored; the memory's id."""
-        queued = self.call("ingest_memory", {"content": content, "timestamp": "2026-05-20T12:00:00Z"})
-        (status,) = self.final([queued["request_id"]])
-        assert status["state"] == "stored", status
-        return str(status["memory_id"])

@@ -16,7 +16,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
-from infra.local.data_dir import DataDir
+from mnemosyne_cli.local.data_dir import DataDir
 from tests.cloud_run.headers import HOP_BY_HOP, Headers, forwarded, proxied
 from tests.cloud_run.identity import ALL_USERS, Google, Refused, admit
 from tests.cloud_run.instance import HOST, Instance

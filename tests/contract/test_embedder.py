@@ -1,19 +1,36 @@
 """What every Embedder does."""
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
 import pytest
 
-from mnemosyne.adapters.offline import OfflineEmbedder
+from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
+from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
+from mnemosyne.adapters.embedders.offline import OfflineEmbedder
 from mnemosyne.ports import Embedder
 from tests.fakes import FakeEmbedder
+from tests.fakes_wire.gemini import GeminiServer
 
 
-@pytest.fixture(params=[FakeEmbedder, OfflineEmbedder])
+@pytest.fixture
+def gemini(monkeypatch: pytest.MonkeyPatch) -> Iterator[Embedder]:
+    """The real google-genai client, against a server that speaks the wire."""
+    monkeypatch.setenv("GEMINI_API_KEY", "key")
+    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
+    with GeminiServer().serving() as server:
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+        yield GeminiEmbedder("gemini-embedding-001", 64)
+
+
+@pytest.fixture(params=["fake", "offline", "gemini", "offline, batching", "gemini, batching"])
 def embedder(request: pytest.FixtureRequest) -> Embedder:
-    made: Embedder = request.param()
-    return made
+    name, _, batching = request.param.partition(", ")
+    made: Embedder = {"fake": FakeEmbedder, "offline": OfflineEmbedder}.get(
+        name, lambda: request.getfixturevalue("gemini")
+    )()
+    return MicroBatchingEmbedder(made) if batching else made
 
 
 def test_one_normalised_vector_per_text_in_order(embedder: Embedder) -> None:
@@ -31,6 +48,18 @@ def test_a_query_is_nearest_to_the_text_that_means_the_same(embedder: Embedder) 
     query = embedder.embed_query("a cup of tea")
     tea, cars = embedder.embed_documents(["she drinks a cup of green tea", "fast cars on the road"])
     assert query @ tea > query @ cars
+
+
+def test_no_texts_are_no_vectors(embedder: Embedder) -> None:
+    assert list(embedder.embed_documents([])) == []
+
+
+def test_it_names_a_model_a_dimension_and_a_weight(embedder: Embedder) -> None:
+    assert embedder.model
+    assert len(embedder.embed_query("tea")) == embedder.dimension
+    assert 0 <= embedder.lexical_weight <= 1
+    assert embedder.chunk_characters > 0
+    assert embedder.for_namespace("ns").dimension == embedder.dimension
 
 
 def test_text_of_unknown_signs_has_a_vector_too() -> None:

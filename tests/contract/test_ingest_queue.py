@@ -5,13 +5,14 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.adapters.local_queue import LocalQueue
-from mnemosyne.adapters.pubsub import PubSubQueue
+from mnemosyne.adapters.queues.local import LocalQueue
+from mnemosyne.adapters.queues.pubsub import PubSubQueue
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.observability import trace
-from tests.fakes import request
+from mnemosyne.ports import IngestQueue
+from tests.fakes import FakeQueue, request
 
 TOPIC = "projects/test/topics/contract"
 TRACEPARENT = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"
@@ -26,6 +27,17 @@ class LocalEnd:
     def received(self) -> tuple[bytes, dict[str, str]]:
         (message,) = LocalQueue(self.queue._path).due(1e12, 10)  # another process's view of the file
         return message.data, dict(message.attributes)
+
+
+class FakeEnd:
+    """The queue that unit tests lean on."""
+
+    def __init__(self) -> None:
+        self.queue = FakeQueue()
+
+    def received(self) -> tuple[bytes, dict[str, str]]:
+        ((data, attributes),) = self.queue.messages
+        return data, dict(attributes)
 
 
 class PubSubEnd:
@@ -52,8 +64,11 @@ class PubSubEnd:
         self._subscriber.close()
 
 
-@pytest.fixture(params=["local", "pubsub"])
+@pytest.fixture(params=["fake", "local", "pubsub"])
 def end(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+    if request.param == "fake":
+        yield FakeEnd()
+        return
     if request.param == "local":
         yield LocalEnd(tmp_path)
         return
@@ -84,16 +99,22 @@ def test_a_queue_file_that_cannot_be_written_accepts_nothing(tmp_path: Path) -> 
 
 def test_a_topic_out_of_reach_accepts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PUBSUB_EMULATOR_HOST", "127.0.0.1:9")
-    monkeypatch.setattr("mnemosyne.adapters.pubsub.PUBLISH_TIMEOUT_SECONDS", 1.0)
+    monkeypatch.setattr("mnemosyne.adapters.queues.pubsub.PUBLISH_TIMEOUT_SECONDS", 1.0)
     with pytest.raises(Unavailable, match="nothing was stored"):
         PubSubQueue(TOPIC).publish("ns", [request("a")])
 
 
 def test_a_check_says_what_is_published_to(end: Any) -> None:
-    assert "contract" in end.queue.check() or "queue.db" in end.queue.check()
+    assert {FakeEnd: "memory", LocalEnd: "queue.db", PubSubEnd: "contract"}[type(end)] in end.queue.check()
 
 
 def test_a_check_of_a_topic_that_is_not_there_says_so(end: Any) -> None:
-    missing = PubSubQueue("projects/test/topics/missing") if isinstance(end, PubSubEnd) else LocalQueue(Path("/no/q"))
-    with pytest.raises(Unavailable, match=r"missing|/no/q"):
-        missing.check()
+    fake = FakeQueue()
+    fake.away = True
+    missing: dict[type, IngestQueue] = {
+        FakeEnd: fake,
+        LocalEnd: LocalQueue(Path("/no/q")),
+        PubSubEnd: PubSubQueue("projects/test/topics/missing"),
+    }
+    with pytest.raises(Unavailable, match=r"missing|/no/q|away"):
+        missing[type(end)].check()

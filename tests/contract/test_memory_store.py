@@ -13,14 +13,14 @@ import pytest
 
 from mnemosyne.domain.chunking import chunks
 from mnemosyne.domain.memory import (
+    Cursor,
     DeadLetter,
     IngestRequest,
     IngestState,
     IngestStatus,
-    ListPosition,
     MemoryChange,
     Origin,
-    OutcomePosition,
+    OutcomeCursor,
     Unstored,
 )
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
@@ -43,7 +43,7 @@ def memories(request: pytest.FixtureRequest) -> MemoryStore:
 
 def _store(memories: MemoryStore, *requests: IngestRequest, namespace: str = "ns") -> dict[UUID, IngestStatus]:
     with memories.claim(namespace, requests) as claim:
-        outcomes = dict(claim.settled)
+        outcomes = dict(claim.already_final)
         if claim.new:
             outcomes |= claim.store(claim.new, [_embedded(r.content) for r in claim.new], EMBEDDER.model)
     return outcomes
@@ -57,7 +57,7 @@ def _unstored(one: IngestRequest, error: str) -> Unstored:
     return Unstored(request_id=one.request_id, error=error, origin=one.origin)
 
 
-def _letter(message_id: str) -> DeadLetter:
+def _dead_letter(message_id: str) -> DeadLetter:
     return DeadLetter(
         message_id=message_id, data=b"\x00\xff{", attributes={"k": "é"}, cause="given up", dead_lettered_at=NOW
     )
@@ -291,9 +291,9 @@ def test_a_listing_goes_on_beyond_a_position_without_gap_or_repeat(memories: Mem
         _stored(memories, f"{number}", timestamp=NOW + timedelta(days=number // 2))
     seen: list[str] = []
     beyond = None
-    while page := memories.list("ns", Filters(), 3, beyond=beyond):
+    while page := memories.list("ns", Filters(), 3, after=beyond):
         seen += [head.title for head in page]
-        beyond = ListPosition(timestamp=page[-1].timestamp, id=page[-1].id)
+        beyond = Cursor(timestamp=page[-1].timestamp, id=page[-1].id)
     assert sorted(seen) == [str(number) for number in range(7)]
     assert seen[0] == "6"
 
@@ -303,8 +303,8 @@ def test_stats_count_one_namespace(memories: MemoryStore) -> None:
     _stored(memories, "b", tags=("x",), timestamp=NOW + timedelta(days=1))
     _stored(memories, "c", namespace="other")
     memories.record_attempt("ns", [_unstored(request("w"), "waiting")])
-    memories.bury("ns", _letter("1"), [_unstored(request("g"), "given up")], contents={})
-    memories.keep("ns", _letter("2"))
+    memories.give_up("ns", _dead_letter("1"), [_unstored(request("g"), "given up")], contents={})
+    memories.store_dead_letter("ns", _dead_letter("2"))
     stats = memories.stats("ns")
     assert (stats.memories, stats.pending, stats.dead_lettered, stats.dead_letters) == (2, 1, 1, 2)
     assert {tag.lower(): count for tag, count in stats.tags.items()} == {"x": 2, "y": 1}
@@ -348,7 +348,7 @@ def test_deleting_what_is_not_there_is_told(memories: MemoryStore) -> None:
 
 def test_twenty_deliveries_at_once_store_one_memory(store: MemoryStore) -> None:
     made = request("a")
-    start = threading.Barrier(8)
+    start = threading.Barrier(20)
     stored: list[IngestState] = []
 
     def deliver() -> None:
@@ -357,7 +357,7 @@ def test_twenty_deliveries_at_once_store_one_memory(store: MemoryStore) -> None:
         if outcome is not None:
             stored.append(outcome.state)
 
-    threads = [threading.Thread(target=deliver) for _ in range(8)]
+    threads = [threading.Thread(target=deliver) for _ in range(20)]
     for thread in threads:
         thread.start()
     for thread in threads:
@@ -369,32 +369,34 @@ def test_twenty_deliveries_at_once_store_one_memory(store: MemoryStore) -> None:
 def test_a_dead_letter_is_kept_whole_and_redriven_once(memories: MemoryStore) -> None:
     waiting = request("a")
     memories.record_attempt("ns", [_unstored(waiting, "why")])
-    letter = _letter("1")
-    assert memories.bury("ns", letter, [_unstored(waiting, "given up")], contents={})
-    assert memories.bury("ns", letter, [_unstored(waiting, "given up")], contents={}) is None
+    dead_letter = _dead_letter("1")
+    assert memories.give_up("ns", dead_letter, [_unstored(waiting, "given up")], contents={})
+    assert memories.give_up("ns", dead_letter, [_unstored(waiting, "given up")], contents={}) is None
     (kept,) = memories.dead_letters("ns", 100)
     assert (kept.data, kept.attributes, kept.cause) == (b"\x00\xff{", {"k": "é"}, "why")
     assert memories.dead_letters("other", 100) == []
     assert memories.statuses("ns", [waiting.request_id])[waiting.request_id].state is IngestState.DEAD_LETTERED
-    memories.revive("ns", [waiting.request_id])
-    memories.forget("ns", "1")
+    memories.mark_queued("ns", [waiting.request_id])
+    memories.delete_dead_letter("ns", "1")
     assert memories.dead_letters("ns", 100) == []
     assert _store(memories, waiting)[waiting.request_id].state is IngestState.STORED
 
 
 def test_a_message_is_kept_once_whatever_its_requests(memories: MemoryStore) -> None:
-    assert [memories.keep("", _letter("7")) for _ in range(2)] == [True, False]
-    assert [letter.message_id for letter in memories.dead_letters("", 100)] == ["7"]
+    assert [memories.store_dead_letter("", _dead_letter("7")) for _ in range(2)] == [True, False]
+    assert [dead_letter.message_id for dead_letter in memories.dead_letters("", 100)] == ["7"]
     assert memories.dead_letters("ns", 100) == []
 
 
 def test_another_message_under_the_same_id_is_kept_beside_it(memories: MemoryStore) -> None:
     for data in (b"one", b"two", b"two"):
-        memories.keep("ns", replace(_letter("7"), data=data))
-    memories.bury("ns", replace(_letter("7"), data=b"three"), [_unstored(request("a"), "given up")], contents={})
+        memories.store_dead_letter("ns", replace(_dead_letter("7"), data=data))
+    memories.give_up(
+        "ns", replace(_dead_letter("7"), data=b"three"), [_unstored(request("a"), "given up")], contents={}
+    )
     letters = memories.dead_letters("ns", 100)
-    assert sorted(letter.data for letter in letters) == [b"one", b"three", b"two"]
-    assert len({letter.message_id for letter in letters}) == 3
+    assert sorted(dead_letter.data for dead_letter in letters) == [b"one", b"three", b"two"]
+    assert len({dead_letter.message_id for dead_letter in letters}) == 3
 
 
 def test_a_message_is_kept_unless_each_request_is_stored_with_the_content_it_has_there(memories: MemoryStore) -> None:
@@ -402,41 +404,43 @@ def test_a_message_is_kept_unless_each_request_is_stored_with_the_content_it_has
     _store(memories, stored)
     memories.record_failures("ns", [_unstored(failed, "no good")])
 
-    def buried(number: int, one: IngestRequest) -> DeadLetter | None:
-        letter = replace(_letter(str(number)), data=str(number).encode())
+    def given_up(number: int, one: IngestRequest) -> DeadLetter | None:
+        dead_letter = replace(_dead_letter(str(number)), data=str(number).encode())
         contents = {one.request_id: one.content_hash}
-        return memories.bury("ns", letter, [_unstored(one, "given up")], contents=contents)
+        return memories.give_up("ns", dead_letter, [_unstored(one, "given up")], contents=contents)
 
-    assert buried(1, stored) is None
-    other = buried(2, replace(stored, content="another"))
+    assert given_up(1, stored) is None
+    other = given_up(2, replace(stored, content="another"))
     assert other and other.lost
-    mended = buried(3, failed)
+    mended = given_up(3, failed)
     assert mended and not mended.lost
     assert memories.statuses("ns", [failed.request_id])[failed.request_id].state is IngestState.DEAD_LETTERED
-    assert buried(4, failed), "given up again with another content, it is kept again"
-    assert buried(4, failed) is None
-    assert [letter.message_id for letter in memories.lost_letters("ns", NOW - timedelta(days=1))] == ["2"]
+    assert given_up(4, failed), "given up again with another content, it is kept again"
+    assert given_up(4, failed) is None
+    assert [dead_letter.message_id for dead_letter in memories.lost_dead_letters("ns", NOW - timedelta(days=1))] == [
+        "2"
+    ]
 
 
 def test_the_same_words_published_at_another_time_are_another_message_to_be_kept(memories: MemoryStore) -> None:
     for number, when in enumerate(("10:00", "10:00", "11:00")):  # the first was given up twice
-        letter = replace(_letter(str(number)), attributes={"first_published": when})
-        memories.bury("ns", letter, [_unstored(request(f"{number}"), "given up")], contents={})
+        dead_letter = replace(_dead_letter(str(number)), attributes={"first_published": when})
+        memories.give_up("ns", dead_letter, [_unstored(request(f"{number}"), "given up")], contents={})
     assert [one.attributes["first_published"] for one in memories.dead_letters("ns", 100)] == ["10:00", "11:00"]
 
 
 def test_a_message_given_up_of_which_something_is_lost_beside_says_so(memories: MemoryStore) -> None:
-    memories.bury("ns", _letter("1"), [_unstored(request("a"), "given up")], contents={})
-    assert memories.lost_letters("ns", NOW - timedelta(days=1)) == []
-    assert [memories.keep("ns", _letter("1")) for _ in range(2)] == [True, False]
-    assert [one.message_id for one in memories.lost_letters("ns", NOW - timedelta(days=1))] == ["1"]
+    memories.give_up("ns", _dead_letter("1"), [_unstored(request("a"), "given up")], contents={})
+    assert memories.lost_dead_letters("ns", NOW - timedelta(days=1)) == []
+    assert [memories.store_dead_letter("ns", _dead_letter("1")) for _ in range(2)] == [True, False]
+    assert [one.message_id for one in memories.lost_dead_letters("ns", NOW - timedelta(days=1))] == ["1"]
     assert len(memories.dead_letters("ns", 100)) == 1
 
 
 def test_what_has_failed_waits_again_once_it_is_mended_and_what_was_given_up_does_not(memories: MemoryStore) -> None:
     failed, given_up = request("a"), request("b")
     memories.record_failures("ns", [_unstored(failed, "no good")])
-    memories.bury("ns", _letter("1"), [_unstored(given_up, "given up")], contents={})
+    memories.give_up("ns", _dead_letter("1"), [_unstored(given_up, "given up")], contents={})
     memories.record_attempt("ns", [_unstored(one, "away") for one in (failed, given_up)])
     states = {key: one.state for key, one in memories.statuses("ns", [failed.request_id, given_up.request_id]).items()}
     assert states == {failed.request_id: IngestState.QUEUED, given_up.request_id: IngestState.DEAD_LETTERED}
@@ -448,9 +452,9 @@ def test_another_content_is_told_from_a_redelivery_after_the_memory_is_deleted(m
     assert memory_id
     memories.delete("ns", memory_id)
     with memories.claim("ns", [replace(first, content="b")]) as claim:
-        assert list(claim.taken) == [first.request_id]
+        assert list(claim.conflicting) == [first.request_id]
     with memories.claim("ns", [first]) as claim:
-        assert (list(claim.taken), list(claim.new)) == ([], [])
+        assert (list(claim.conflicting), list(claim.new)) == ([], [])
 
 
 def test_a_state_that_was_told_is_not_taken_for_the_one_after_it(memories: MemoryStore) -> None:
@@ -458,7 +462,7 @@ def test_a_state_that_was_told_is_not_taken_for_the_one_after_it(memories: Memor
     memories.record_failures("ns", [_unstored(mended, "no good")])
     told = memories.unannounced("ns", [mended.request_id])
     _store(memories, mended)
-    memories.record_announced("ns", told)
+    memories.mark_announced("ns", told)
     assert [one.state for one in memories.unannounced("ns", [mended.request_id])] == [IngestState.STORED]
 
 
@@ -473,7 +477,7 @@ def test_names_as_long_as_they_may_be_are_kept(memories: MemoryStore) -> None:
 def test_what_was_given_up_or_failed_is_stored_when_it_comes_again(memories: MemoryStore) -> None:
     failed, given_up = request("a"), request("b")
     memories.record_failures("ns", [_unstored(failed, "no good")])
-    memories.bury("ns", _letter("1"), [_unstored(given_up, "given up")], contents={})
+    memories.give_up("ns", _dead_letter("1"), [_unstored(given_up, "given up")], contents={})
     states = {one.request_id: one.state for one in _store(memories, failed, given_up).values()}
     assert states == {failed.request_id: IngestState.STORED, given_up.request_id: IngestState.STORED}
 
@@ -482,9 +486,9 @@ def test_another_content_under_an_id_that_has_stored_one_is_told(memories: Memor
     first = request("a")
     _store(memories, first)
     with memories.claim("ns", [replace(first, content="b")]) as claim:
-        assert (list(claim.new), list(claim.taken)) == ([], [first.request_id])
+        assert (list(claim.new), list(claim.conflicting)) == ([], [first.request_id])
     with memories.claim("ns", [first]) as claim:
-        assert list(claim.taken) == []
+        assert list(claim.conflicting) == []
 
 
 @pytest.mark.parametrize("state", ["stored", "duplicate", "failed", "queued", "dead_lettered"])
@@ -501,7 +505,7 @@ def test_every_outcome_keeps_what_its_publisher_calls_it(memories: MemoryStore, 
         case "queued":
             memories.record_attempt("ns", [_unstored(named, "away")])
         case "dead_lettered":
-            memories.bury("ns", _letter("1"), [_unstored(named, "given up")], contents={})
+            memories.give_up("ns", _dead_letter("1"), [_unstored(named, "given up")], contents={})
     status = memories.statuses("ns", [named.request_id])[named.request_id]
     assert (status.state, status.origin) == (state, Origin("crm/tickets", "4711"))
 
@@ -512,16 +516,16 @@ def test_outcomes_come_page_by_page_each_once(memories: MemoryStore) -> None:
         _store(memories, one)
     memories.record_attempt("ns", [_unstored(request("w"), "waiting")])
     seen: list[UUID] = []
-    beyond = OutcomePosition(updated_at=NOW - timedelta(days=1))
-    while page := memories.outcomes("ns", 3, beyond=beyond):
+    beyond = OutcomeCursor(updated_at=NOW - timedelta(days=1))
+    while page := memories.outcomes("ns", 3, after=beyond):
         seen += [one.request_id for one in page]
         assert page[-1].updated_at
-        beyond = OutcomePosition(updated_at=page[-1].updated_at, request_id=page[-1].request_id)
+        beyond = OutcomeCursor(updated_at=page[-1].updated_at, request_id=page[-1].request_id)
     assert sorted(seen) == sorted(one.request_id for one in named)
-    start = OutcomePosition(updated_at=NOW - timedelta(days=1))
-    found = memories.outcomes("ns", 100, beyond=start, source="crm")
+    start = OutcomeCursor(updated_at=NOW - timedelta(days=1))
+    found = memories.outcomes("ns", 100, after=start, source="crm")
     assert {one.origin.key for one in found if one.origin} == {"1", "3", "5"}
-    assert memories.outcomes("other", 100, beyond=start) == []
+    assert memories.outcomes("other", 100, after=start) == []
 
 
 def test_an_outcome_is_unannounced_until_it_is_noted_and_anew_when_it_changes(memories: MemoryStore) -> None:
@@ -530,7 +534,7 @@ def test_an_outcome_is_unannounced_until_it_is_noted_and_anew_when_it_changes(me
     memories.record_attempt("ns", [_unstored(waiting, "away")])
     both = [mended.request_id, waiting.request_id]
     assert [one.state for one in memories.unannounced("ns", both)] == [IngestState.FAILED]
-    memories.record_announced("ns", memories.unannounced("ns", both))
+    memories.mark_announced("ns", memories.unannounced("ns", both))
     assert memories.unannounced("ns", both) == []
     _store(memories, mended, waiting)
     assert {one.state for one in memories.unannounced("ns", both)} == {IngestState.STORED}

@@ -6,12 +6,11 @@ from uuid import UUID
 
 import pytest
 
-from infra.local import postgres
-from mnemosyne import bootstrap
-from mnemosyne.adapters import migrations
-from mnemosyne.adapters.connections import Pool, Session, opener
-from mnemosyne.adapters.postgres import PostgresStore
-from mnemosyne.adapters.rows import vector_text
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.database.rows import vector_text
 from mnemosyne.domain.chronicle import tag_key, tags_of, title_of, unite_tags
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestState, content_hash
@@ -19,6 +18,7 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.errors import Misconfigured
 from mnemosyne.service import ingest
+from mnemosyne_cli.local import postgres
 from tests.fakes import FakeEmbedder, request
 
 CHRONICLE = """[[[CHRONICLE_START]]]
@@ -40,12 +40,12 @@ CONTENTS = [
 class OldDatabase:
     """What the server before left: six columns, its own hashes, its own index."""
 
-    def __init__(self, owner: Session, dimension: int) -> None:
+    def __init__(self, owner: Connection, dimension: int) -> None:
         self.owner = owner
         self.embedder = FakeEmbedder()
         self.embedder.dimension = dimension
         self.embedder.model = "gemini-embedding-001"
-        self.space = EmbeddingSpace(self.embedder.model, dimension)
+        self.space = EmbeddingSpace("gemini", self.embedder.model, dimension)
         owner.script("CREATE EXTENSION vector")
         owner.script(
             f"CREATE TABLE memories (id uuid PRIMARY KEY DEFAULT gen_random_uuid(), timestamp timestamptz NOT NULL,"
@@ -69,21 +69,21 @@ class OldDatabase:
 @pytest.fixture(params=[768, 3072])
 def old(
     request: pytest.FixtureRequest, cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
-) -> Iterator[tuple[OldDatabase, PostgresStore]]:
+) -> Iterator[tuple[OldDatabase, PostgresMemories]]:
     name = new_database(empty=True)
-    owner = opener(cluster.url(postgres.OWNER, name))()
+    owner = connection_factory(cluster.url(postgres.OWNER, name))()
     made = OldDatabase(owner, request.param)
-    pool = Pool(opener(cluster.url(postgres.RUNTIME_USER, name)), 2)
-    yield made, PostgresStore(pool, made.space)
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 2)
+    yield made, PostgresMemories(pool, made.space)
     pool.close()
     owner.close()
 
 
 def test_every_row_is_kept_under_its_id_with_title_and_tags_read_from_its_text(
-    old: tuple[OldDatabase, PostgresStore],
+    old: tuple[OldDatabase, PostgresMemories],
 ) -> None:
     before, store = old
-    migrations.migrate(before.owner, bootstrap.migrations(), space=before.space)
+    migrations.migrate(before.owner, migrations.bundled(), space=before.space)
     for memory_id, content in zip(before.ids, CONTENTS, strict=True):
         memory = store.fetch("default", memory_id)
         assert memory is not None
@@ -95,9 +95,9 @@ def test_every_row_is_kept_under_its_id_with_title_and_tags_read_from_its_text(
     assert store.stats("default").memories == len(CONTENTS)
 
 
-def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldDatabase, PostgresStore]) -> None:
+def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldDatabase, PostgresMemories]) -> None:
     before, store = old
-    migrations.migrate(before.owner, bootstrap.migrations(), space=before.space)
+    migrations.migrate(before.owner, migrations.bundled(), space=before.space)
     vector = before.embedder.embed_query("zeppelin Lakehurst left for")
     for given, mode in ((vector, SearchMode.SEMANTIC), (None, SearchMode.HYBRID)):
         query = SearchQuery(query="zeppelin Lakehurst left for", mode=mode, limit=1)
@@ -107,9 +107,9 @@ def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldData
     assert [head.id for head in tagged] == [before.ids[0]]
 
 
-def test_what_was_stored_before_is_a_duplicate_from_now_on(old: tuple[OldDatabase, PostgresStore]) -> None:
+def test_what_was_stored_before_is_a_duplicate_from_now_on(old: tuple[OldDatabase, PostgresMemories]) -> None:
     before, store = old
-    migrations.migrate(before.owner, bootstrap.migrations(), space=before.space)
+    migrations.migrate(before.owner, migrations.bundled(), space=before.space)
     again = IngestMessage("default", tuple(request(content) for content in dict.fromkeys(CONTENTS)))
     stored = ingest.store(again, memories=store, embedder=before.embedder)
     outcomes = [stored.outcomes[one.request_id] for one in again.requests]
@@ -121,18 +121,18 @@ def test_what_was_stored_before_is_a_duplicate_from_now_on(old: tuple[OldDatabas
 
 
 def test_another_dimension_than_the_settings_is_refused_with_both_and_nothing_changes(
-    old: tuple[OldDatabase, PostgresStore],
+    old: tuple[OldDatabase, PostgresMemories],
 ) -> None:
     before, _ = old
-    wrong = EmbeddingSpace(before.space.model, 1536)
+    wrong = EmbeddingSpace("gemini", before.space.model, 1536)
     with pytest.raises(Misconfigured, match=f"embeddings of dimension {before.space.dimension}, the settings say 1536"):
-        migrations.migrate(before.owner, bootstrap.migrations(), space=wrong)
+        migrations.migrate(before.owner, migrations.bundled(), space=wrong)
     assert before.owner.run("SELECT count(*) FROM public.memories") == [[len(CONTENTS)]]
 
 
-def test_rows_without_an_embedding_are_counted_and_nothing_changes(old: tuple[OldDatabase, PostgresStore]) -> None:
+def test_rows_without_an_embedding_are_counted_and_nothing_changes(old: tuple[OldDatabase, PostgresMemories]) -> None:
     before, _ = old
     before.owner.run("UPDATE memories SET embedding = NULL WHERE id = :id", id=before.ids[0])
     with pytest.raises(Misconfigured, match="1 of the memories to take over lack"):
-        migrations.migrate(before.owner, bootstrap.migrations(), space=before.space)
+        migrations.migrate(before.owner, migrations.bundled(), space=before.space)
     assert before.owner.run("SELECT count(*) FROM public.memories") == [[len(CONTENTS)]]

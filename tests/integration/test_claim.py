@@ -7,12 +7,13 @@ from uuid import UUID
 import pg8000.exceptions
 import pytest
 
-from infra.local import postgres
-from mnemosyne.adapters import ingest_sql, rows
-from mnemosyne.adapters.connections import Pool, Session, opener
-from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.adapters.database import ingest_sql, rows
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.errors import Unavailable
+from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 from tests.waiting import wait_until
 
@@ -21,30 +22,30 @@ SELECT count(*) FROM pg_stat_activity WHERE datname = current_database() AND wai
 """
 
 
-def _deliver(store: PostgresStore, *requests: IngestRequest) -> Mapping[UUID, IngestStatus]:
+def _deliver(store: PostgresMemories, *requests: IngestRequest) -> Mapping[UUID, IngestStatus]:
     with store.claim("ns", requests) as claim:
         if not claim.new:
-            return claim.settled
+            return claim.already_final
         stored = claim.store(
             claim.new, [FakeEmbedder().embed_documents([r.content]) for r in claim.new], FAKE_SPACE.model
         )
-        return {**claim.settled, **stored}
+        return {**claim.already_final, **stored}
 
 
-def test_duplicates_of_a_known_content_do_not_keep_each_other_out(store: PostgresStore, pool: Pool) -> None:
+def test_duplicates_of_a_known_content_do_not_keep_each_other_out(store: PostgresMemories, pool: Pool) -> None:
     _deliver(store, request("a"))
     again = request("a")
-    with pool.session() as other, other.transaction():
+    with pool.connection() as other, other.transaction():
         other.run("SELECT pg_advisory_xact_lock_shared(hashtextextended('ns' || :hash, 0))", hash=again.content_hash)
         with store.claim("ns", [again]) as claim:
             assert not claim.busy
-            assert claim.settled[again.request_id].state is IngestState.DUPLICATE
+            assert claim.already_final[again.request_id].state is IngestState.DUPLICATE
 
 
-def test_deliveries_that_share_contents_do_not_wait_for_each_other_s_rows(store: PostgresStore, pool: Pool) -> None:
+def test_deliveries_that_share_contents_do_not_wait_for_each_other_s_rows(store: PostgresMemories, pool: Pool) -> None:
     _deliver(store, request("a"), request("b"))
     theirs = rows.requests_json([request("a"), request("b")])
-    with pool.session() as other, other.transaction():
+    with pool.connection() as other, other.transaction():
         other.run(ingest_sql.CLAIM, namespace="ns", requests=theirs, to_store=False)
         outcomes = _deliver(store, request("b"), request("a"))
     assert {one.state for one in outcomes.values()} == {IngestState.DUPLICATE}
@@ -52,10 +53,10 @@ def test_deliveries_that_share_contents_do_not_wait_for_each_other_s_rows(store:
 
 @pytest.mark.parametrize("known", [True, False])
 def test_a_stored_memory_can_be_read_while_new_ones_beside_it_are_embedded(
-    store: PostgresStore, pool: Pool, *, known: bool
+    store: PostgresMemories, pool: Pool, *, known: bool
 ) -> None:
     (stored,) = _deliver(store, request("a")).values()
-    ours = store if known else PostgresStore(pool, FAKE_SPACE)
+    ours = store if known else PostgresMemories(pool, FAKE_SPACE)
     with ours.claim("ns", [request("a"), request("b")]) as claim:
         assert [one.content for one in claim.new] == ["b"]
         assert stored.memory_id
@@ -67,15 +68,15 @@ def test_a_stored_memory_can_be_read_while_new_ones_beside_it_are_embedded(
 def test_a_session_whose_store_was_rolled_back_stores_the_next_memory(
     cluster: postgres.EmbeddedPostgres, database: str, state: str
 ) -> None:
-    owner = opener(cluster.url(postgres.OWNER, database))()
+    owner = connection_factory(cluster.url(postgres.OWNER, database))()
     owner.script(
         f"""
         CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE SQLSTATE '{state}'; END $$;
         CREATE TRIGGER fail BEFORE INSERT ON memories EXECUTE FUNCTION fail();
         """
     )
-    pool = Pool(opener(cluster.url(postgres.RUNTIME_USER, database)), 1)
-    store, made = PostgresStore(pool, FAKE_SPACE), request("a")
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
+    store, made = PostgresMemories(pool, FAKE_SPACE), request("a")
     with pytest.raises(Unavailable):
         _deliver(store, made)
     owner.script("DROP TRIGGER fail ON memories")
@@ -84,52 +85,52 @@ def test_a_session_whose_store_was_rolled_back_stores_the_next_memory(
     owner.close()
 
 
-def test_a_known_content_that_another_delivery_is_storing_is_busy(store: PostgresStore, pool: Pool) -> None:
+def test_a_known_content_that_another_delivery_is_storing_is_busy(store: PostgresMemories, pool: Pool) -> None:
     _deliver(store, request("a"))
     again = request("a")
-    with pool.session() as other, other.transaction():
+    with pool.connection() as other, other.transaction():
         other.run("SELECT pg_advisory_xact_lock(hashtextextended('ns' || :hash, 0))", hash=again.content_hash)
         with store.claim("ns", [again]) as claim:
             assert [r.request_id for r in claim.busy] == [again.request_id]
             assert not claim.new
 
 
-def test_a_known_content_that_was_deleted_elsewhere_is_stored_anew(store: PostgresStore, pool: Pool) -> None:
+def test_a_known_content_that_was_deleted_elsewhere_is_stored_anew(store: PostgresMemories, pool: Pool) -> None:
     first, again, neighbour = request("a"), request("a"), request("b")
     (stored,) = _deliver(store, first).values()
-    assert stored.memory_id and PostgresStore(pool, FAKE_SPACE).delete("ns", stored.memory_id) == "a"
+    assert stored.memory_id and PostgresMemories(pool, FAKE_SPACE).delete("ns", stored.memory_id) == "a"
     outcomes = _deliver(store, again, neighbour)
     assert {one.state for one in outcomes.values()} == {IngestState.STORED}
     assert outcomes[again.request_id].memory_id not in (stored.memory_id, None)
 
 
-def test_a_known_content_costs_one_round_trip(store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_known_content_costs_one_round_trip(store: PostgresMemories, monkeypatch: pytest.MonkeyPatch) -> None:
     _deliver(store, request("a"))
     trips = []
 
     def spied(name: str) -> Callable[..., object]:
-        sent: Callable[..., object] = getattr(Session, name)
+        sent: Callable[..., object] = getattr(Connection, name)
 
-        def send(session: Session, sql: str, *rest: object, **named: object) -> object:
+        def send(connection: Connection, sql: str, *rest: object, **named: object) -> object:
             trips.append(sql)
-            return sent(session, sql, *rest, **named)
+            return sent(connection, sql, *rest, **named)
 
         return send
 
     for name in ("run", "script", "copy"):
-        monkeypatch.setattr(Session, name, spied(name))
+        monkeypatch.setattr(Connection, name, spied(name))
     _deliver(store, request("a"))
     assert len(trips) == 1, trips
 
 
 @pytest.mark.parametrize("known", [True, False])
 def test_an_outcome_that_another_delivery_records_meanwhile_stands(
-    store: PostgresStore, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str, *, known: bool
+    store: PostgresMemories, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str, *, known: bool
 ) -> None:
     _deliver(store, request("a"))
-    ours, again = store if known else PostgresStore(pool, FAKE_SPACE), request("a")
+    ours, again = store if known else PostgresMemories(pool, FAKE_SPACE), request("a")
     busy: list[IngestRequest] = []
-    watcher = opener(cluster.url(postgres.OWNER, database))()
+    watcher = connection_factory(cluster.url(postgres.OWNER, database))()
 
     def deliver() -> None:
         with ours.claim("ns", [again]) as claim:
@@ -137,7 +138,7 @@ def test_an_outcome_that_another_delivery_records_meanwhile_stands(
             busy.extend(claim.busy)
 
     delivery = threading.Thread(target=deliver)
-    with pool.session() as other:
+    with pool.connection() as other:
         with other.transaction():
             other.run("SELECT set_config('mnemosyne.namespace', 'ns', true)")
             other.run(
@@ -157,7 +158,7 @@ def test_an_outcome_that_another_delivery_records_meanwhile_stands(
 def test_the_table_takes_no_hash_that_is_not_64_hex_digits(
     cluster: postgres.EmbeddedPostgres, database: str, content_hash: str
 ) -> None:
-    owner = opener(cluster.url(postgres.OWNER, database))()
+    owner = connection_factory(cluster.url(postgres.OWNER, database))()
     with pytest.raises(pg8000.exceptions.DatabaseError, match="memories_content_hash_check"):
         owner.run(
             """

@@ -11,11 +11,12 @@ from typing import Any
 
 import pytest
 
-from infra.local import postgres
-from mnemosyne.adapters import cloud_sql
-from mnemosyne.adapters.cloud_sql import CloudSql
-from mnemosyne.adapters.connections import TRUSTED_SECONDS, Pool, opener
+from mnemosyne.adapters.database import cloud_sql
+from mnemosyne.adapters.database.cloud_sql import CloudSql
+from mnemosyne.adapters.database.connections import TRUSTED_SECONDS, connection_factory
+from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.errors import Misconfigured, Unavailable
+from mnemosyne_cli.local import postgres
 from tests.fakes_wire.cloud_sql import INSTANCE, REGION, CloudSqlInstance
 from tests.fakes_wire.metadata import EMAIL, MetadataServer
 from tests.waiting import wait_until
@@ -26,7 +27,7 @@ ROLE = EMAIL.removesuffix(".gserviceaccount.com")
 
 @pytest.fixture(scope="module")
 def _instance(cluster: postgres.EmbeddedPostgres) -> Iterator[CloudSqlInstance]:
-    owner = opener(cluster.url(postgres.OWNER, postgres.OWNER))()
+    owner = connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()
     owner.script(f"CREATE DATABASE {DATABASE} TEMPLATE {postgres.DATABASE}")
     owner.script(f'CREATE ROLE "{ROLE}" LOGIN IN ROLE mnemosyne_runtime')
     with (
@@ -60,66 +61,66 @@ def _opener(api: CloudSqlInstance, **changed: Any) -> CloudSql:
 
 
 def test_a_session_logs_in_as_the_service_account_and_has_all_settings(instance: CloudSqlInstance) -> None:
-    session = _opener(instance)()
-    assert session.run("SELECT current_user") == [[ROLE]]
-    assert session.run("SELECT current_setting('statement_timeout'), current_setting('hnsw.ef_search')") == [
+    connection = _opener(instance)()
+    assert connection.run("SELECT current_user") == [[ROLE]]
+    assert connection.run("SELECT current_setting('statement_timeout'), current_setting('hnsw.ef_search')") == [
         ["30s", "200"]
     ]
-    assert session._connection._usock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
-    assert session._connection._usock.gettimeout() == 45.0
-    session.close()
+    assert connection._driver._usock.getsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY)
+    assert connection._driver._usock.gettimeout() == 45.0
+    connection.close()
 
 
 def test_the_second_session_asks_the_admin_api_nothing(instance: CloudSqlInstance) -> None:
-    open_session = _opener(instance)
-    open_session().close()
+    connect = _opener(instance)
+    connect().close()
     asked = len(instance.calls)
     assert asked == 2
-    open_session().close()
+    connect().close()
     assert len(instance.calls) == asked
 
 
 def test_large_statements_and_answers_pass(instance: CloudSqlInstance) -> None:
-    session = _opener(instance)()
+    connection = _opener(instance)()
     text = "x" * 3_000_000
-    assert session.run("SELECT CAST(:text AS text)", text=text) == [[text]]
-    session.close()
+    assert connection.run("SELECT CAST(:text AS text)", text=text) == [[text]]
+    connection.close()
 
 
 def test_when_all_backends_are_killed_the_next_checkout_works(
     instance: CloudSqlInstance, cluster: postgres.EmbeddedPostgres
 ) -> None:
     pool = Pool(_opener(instance), 4)
-    with pool.session() as one, pool.session() as two:
+    with pool.connection() as one, pool.connection() as two:
         one.run("SELECT 1")
         two.run("SELECT 1")
-    owner = opener(cluster.url(postgres.OWNER))()
+    owner = connection_factory(cluster.url(postgres.OWNER))()
     owner.run("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = :role", role=ROLE)
     owner.close()
     killed = time.monotonic()
-    wait_until(lambda: time.monotonic() > killed + TRUSTED_SECONDS, "idle sessions are asked before they are used")
+    wait_until(lambda: time.monotonic() > killed + TRUSTED_SECONDS, "idle connections are asked before they are used")
     for _ in range(10):
-        with pool.session() as session:
-            assert session.run("SELECT 1") == [[1]]
+        with pool.connection() as connection:
+            assert connection.run("SELECT 1") == [[1]]
     pool.close()
 
 
 def test_a_certificate_that_the_server_no_longer_takes_is_renewed(instance: CloudSqlInstance) -> None:
-    open_session = _opener(instance)
-    open_session().close()
+    connect = _opener(instance)
+    connect().close()
     threading.Event().wait(1.1)  # certificates are dated to the second
     instance.refuse_certificates_before = datetime.now(UTC).replace(microsecond=0)
-    session = open_session()
-    assert session.run("SELECT 1") == [[1]]
+    connection = connect()
+    assert connection.run("SELECT 1") == [[1]]
     assert len(instance.calls) == 4
-    session.close()
+    connection.close()
 
 
 def test_an_admin_api_that_answers_503_twice_is_asked_again(instance: CloudSqlInstance) -> None:
     instance.fault = lambda api, path: (503, {"error": {"message": "again"}}) if len(api.calls) <= 2 else None
-    session = _opener(instance)()
-    assert session.run("SELECT 1") == [[1]]
-    session.close()
+    connection = _opener(instance)()
+    assert connection.run("SELECT 1") == [[1]]
+    connection.close()
 
 
 @pytest.mark.parametrize(
@@ -174,14 +175,14 @@ def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
     let_go = _hang(instance, where)
     with (
         pytest.raises(Unavailable, match=r"the database (gave no connection within|cannot be reached)"),
-        pool.session(),
+        pool.connection(),
     ):
         pass
     let_go()
     for _ in range(50):
-        with pool.session() as session:
-            session.broken = True  # so that each opens one of its own
-            assert session.run("SELECT 1") == [[1]]
+        with pool.connection() as connection:
+            connection.broken = True  # so that each opens one of its own
+            assert connection.run("SELECT 1") == [[1]]
     pool.close()
 
 
@@ -199,28 +200,28 @@ def test_the_first_connection_may_be_a_while_in_coming(
         instance.mute = len(refused) < 5
 
     monkeypatch.setattr(cloud_sql.log, "warning", count)
-    session = _opener(instance)()
-    assert session.run("SELECT 1") == [[1]]
+    connection = _opener(instance)()
+    assert connection.run("SELECT 1") == [[1]]
     assert refused == ["database_unreachable"] * 5
-    session.close()
+    connection.close()
 
 
 def test_once_there_was_a_connection_a_lost_one_is_not_waited_for(
     instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 0.2)
-    open_session = _opener(instance)
-    open_session().close()
+    connect = _opener(instance)
+    connect().close()
     instance.mute = True
     with pytest.raises(Unavailable):
-        open_session()
+        connect()
 
 
 def test_a_query_that_hangs_is_given_up_and_fifty_further_run(instance: CloudSqlInstance) -> None:
     pool = Pool(_opener(instance, socket_timeout=0.5), 2)
-    with pytest.raises(Unavailable, match="the connection was lost"), pool.session() as session:
-        session.run("SELECT pg_sleep(20)")
+    with pytest.raises(Unavailable, match="the connection was lost"), pool.connection() as connection:
+        connection.run("SELECT pg_sleep(20)")
     for _ in range(50):
-        with pool.session() as session:
-            assert session.run("SELECT 1") == [[1]]
+        with pool.connection() as connection:
+            assert connection.run("SELECT 1") == [[1]]
     pool.close()

@@ -38,7 +38,7 @@ def test_listing_and_accepting_import_neither_the_embedder_nor_the_database(body
         "google.cloud.sql.connector",
         "tokenizers",
         "opentelemetry.exporter",
-        "mnemosyne.adapters.postgres",
+        "mnemosyne.adapters.database.memories",
     ]
     environment = {
         "MNEMOSYNE_INSTANCE_CONNECTION_NAME": "p:r:i",
@@ -58,3 +58,10 @@ def test_listing_and_accepting_import_neither_the_embedder_nor_the_database(body
         check=False,
     )
     assert done.stdout.strip() == "[]", done.stderr
+
+
+def test_importing_main_connects_to_nothing_and_imports_no_adapter() -> None:
+    heavy = "google.genai google.cloud.pubsub_v1 google.cloud.sql pg8000 mnemosyne.adapters mcp.server tokenizers"
+    code = f"import sys, main; print([name for name in {heavy.split()!r} if name in sys.modules])"
+    printed = subprocess.run([sys.executable, "-c", code], cwd=FUNCTIONS, capture_output=True, text=True, check=True)
+    assert printed.stdout.strip() == "[]"

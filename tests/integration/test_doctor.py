@@ -8,13 +8,12 @@ from typing import Any
 import pytest
 from click.testing import CliRunner
 
-from infra.cli.main import cli
-from infra.local import postgres
-from mnemosyne import bootstrap
-from mnemosyne.adapters import migrations
-from mnemosyne.adapters.connections import opener
-from mnemosyne.adapters.offline import SPACE
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.main import cli
 
 
 @pytest.fixture
@@ -26,8 +25,8 @@ def examine(
 
     def run(*, space: EmbeddingSpace | None = SPACE, user: str = postgres.RUNTIME_USER, **changed: str) -> Any:
         if space is not None:
-            owner = opener(cluster.url(postgres.OWNER, name))()
-            migrations.migrate(owner, bootstrap.migrations(), space=space)
+            owner = connection_factory(cluster.url(postgres.OWNER, name))()
+            migrations.migrate(owner, migrations.bundled(), space=space)
             owner.close()
         environment = {
             "MNEMOSYNE_DATABASE_URL": cluster.url(user, name),
@@ -78,7 +77,7 @@ def test_an_empty_database_is_to_be_migrated(examine: Any) -> None:
 
 
 def test_another_embedding_space_than_the_settings(examine: Any) -> None:
-    seen = examine(space=EmbeddingSpace("gemini-embedding-001", 768))["embedding space"]
+    seen = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768))["embedding space"]
     assert "embeddings of gemini-embedding-001 at dimension 768" in seen["seen"]
     assert "mnemosyne reembed" in seen["remedy"]
 
@@ -102,5 +101,5 @@ def test_an_identity_provider_that_does_not_answer(examine: Any) -> None:
 def test_an_embedder_without_a_key(examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
         monkeypatch.delenv(name, raising=False)
-    checks = examine(space=EmbeddingSpace("gemini-embedding-001", 768), MNEMOSYNE_EMBEDDER="gemini")
+    checks = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768), MNEMOSYNE_EMBEDDER="gemini")
     assert "Set GEMINI_API_KEY" in checks["embedder"]["seen"]

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mnemosyne.adapters import gemini
-from mnemosyne.adapters.gemini import GeminiEmbedder
+from mnemosyne.adapters.embedders import gemini
+from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
 from mnemosyne.errors import InvalidRequest, Unavailable
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.fakes_wire.metadata import MetadataServer
@@ -67,7 +67,7 @@ def test_vertex_ai_is_spoken_to_with_the_function_s_own_identity(
     with MetadataServer().serving() as metadata:
         # google-auth has read its variables long ago in this process: a new one, as a function is.
         program = f"""
-from mnemosyne.adapters.gemini import GeminiEmbedder, VertexAi
+from mnemosyne.adapters.embedders.gemini import GeminiEmbedder, VertexAi
 embedder = GeminiEmbedder("{model}", 64, VertexAi("test-project", "europe-west1"))
 print(len(embedder.embed_documents(["tea", "cars", "tea"])), embedder.embed_query("tea").shape)
 """

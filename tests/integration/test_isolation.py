@@ -6,10 +6,10 @@ from uuid import UUID
 
 import pytest
 
-from infra.local import postgres
-from mnemosyne.adapters import api_keys
-from mnemosyne.adapters.connections import Pool, opener
-from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.adapters.database import api_keys
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.memory import DeadLetter, Unstored
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
@@ -17,7 +17,8 @@ from mnemosyne.ids import new_id
 from mnemosyne.mcp.server import call
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.service import ingest
-from mnemosyne.service.authenticate import new_key
+from mnemosyne.service.api_keys import new_key
+from mnemosyne_cli.local import postgres
 from tests.fakes import NOW, FakeServices, request
 
 SCOPES = frozenset({Scope.READ, Scope.WRITE})
@@ -31,7 +32,7 @@ TABLES = ["memories", "memory_chunks", "memory_ratings", "ingest_requests", "dea
 class Two:
     """Ada has a memory in chunks, rated, a request and a dead letter; Bob has one memory of his own."""
 
-    def __init__(self, store: PostgresStore) -> None:
+    def __init__(self, store: PostgresMemories) -> None:
         self.services = FakeServices()
         self.services.memories = store  # type: ignore[assignment]
         asked = request(SECRET + " " + "and so on. " * 60, title="Lakehurst", tags=["airship"])
@@ -39,8 +40,8 @@ class Two:
         self.request_id = asked.request_id
         (self.bob,) = self._store("bob", request("green tea"))
         store.rate("ada", self.ada, 1, "useful")
-        letter = DeadLetter(message_id="1", data=b"x", attributes={}, cause="c", dead_lettered_at=NOW)
-        store.bury("ada", letter, [Unstored(request_id=new_id(), error="c")], contents={})
+        dead_letter = DeadLetter(message_id="1", data=b"x", attributes={}, cause="c", dead_lettered_at=NOW)
+        store.give_up("ada", dead_letter, [Unstored(request_id=new_id(), error="c")], contents={})
 
     def _store(self, namespace: str, *requests: Any) -> list[UUID]:
         message = IngestMessage(namespace, tuple(requests))
@@ -52,7 +53,7 @@ class Two:
 
 
 @pytest.fixture
-def two(store: PostgresStore) -> Two:
+def two(store: PostgresMemories) -> Two:
     return Two(store)
 
 
@@ -133,10 +134,10 @@ def test_the_same_content_is_no_duplicate_of_another_s(two: Two) -> None:
 
 @pytest.mark.parametrize("table", TABLES)
 def test_a_query_that_forgets_the_namespace_still_sees_one_s_own_alone(two: Two, pool: Pool, table: str) -> None:
-    with pool.session() as session, session.transaction():
-        session.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
+    with pool.connection() as connection, connection.transaction():
+        connection.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
         broken: Any = f"SELECT DISTINCT namespace FROM {table}"
-        assert session.run(broken) in ([], [["bob"]])
+        assert connection.run(broken) in ([], [["bob"]])
 
 
 @pytest.mark.parametrize(
@@ -151,20 +152,24 @@ def test_a_query_that_forgets_the_namespace_still_sees_one_s_own_alone(two: Two,
 def test_a_statement_that_names_another_s_namespace_changes_nothing_there(
     two: Two, pool: Pool, cluster: postgres.EmbeddedPostgres, database: str, statement: str
 ) -> None:
-    with pool.session() as session, session.transaction():
-        session.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
-        session.script(statement)
+    with pool.connection() as connection, connection.transaction():
+        connection.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
+        connection.script(statement)
     assert "zeppelin" in _said(two.call(ADA, "get_memory", id=str(two.ada)))
-    owner = opener(cluster.url(postgres.OWNER, database))()
+    owner = connection_factory(cluster.url(postgres.OWNER, database))()
     assert owner.run("SELECT count(*) FROM ingest_requests WHERE namespace = 'ada' AND state = 'stored'") == [[1]]
     assert owner.run("SELECT count(*) FROM dead_letters WHERE namespace = 'ada'") == [[1]]
     owner.close()
 
 
 def test_a_row_cannot_be_put_into_another_s_namespace(two: Two, pool: Pool) -> None:
-    with pytest.raises(Exception, match="row-level security"), pool.session() as session, session.transaction():
-        session.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
-        session.script(
+    with (
+        pytest.raises(Exception, match="row-level security"),
+        pool.connection() as connection,
+        connection.transaction(),
+    ):
+        connection.run("SELECT set_config('mnemosyne.namespace', 'bob', true)")
+        connection.script(
             "INSERT INTO ingest_requests (namespace, request_id, state) VALUES ('ada', gen_random_uuid(), 'failed')"
         )
 
@@ -172,26 +177,26 @@ def test_a_row_cannot_be_put_into_another_s_namespace(two: Two, pool: Pool) -> N
 @pytest.mark.parametrize("table", TABLES)
 def test_without_a_namespace_there_is_nothing(two: Two, pool: Pool, table: str) -> None:
     broken: Any = f"SELECT * FROM {table}"
-    with pool.session() as session:
-        assert session.run(broken) == []
+    with pool.connection() as connection:
+        assert connection.run(broken) == []
 
 
 def test_every_table_that_holds_anybody_s_rows_is_under_row_level_security(
     cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
-    owner = opener(cluster.url(postgres.OWNER, database))()
+    owner = connection_factory(cluster.url(postgres.OWNER, database))()
     open_tables = owner.run(
         "SELECT relname FROM pg_class WHERE relkind = 'r' AND relnamespace = CAST('public' AS regnamespace)"
         " AND NOT relrowsecurity ORDER BY 1"
     )
-    assert open_tables == [["embedding_space"], ["schema_migrations"]]
+    assert open_tables == [["embedding_space"], ["schema_migrations"], ["schema_repeatables"]]
     owner.close()
 
 
 def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
     cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
-    owner = opener(cluster.url(postgres.OWNER, database))()
+    owner = connection_factory(cluster.url(postgres.OWNER, database))()
     definers = owner.run(
         "SELECT proname, proconfig::text, has_function_privilege('public', oid, 'EXECUTE') FROM pg_proc"
         " WHERE prosecdef AND pronamespace = CAST('public' AS regnamespace) ORDER BY 1"
@@ -209,13 +214,13 @@ def test_the_functions_can_look_a_key_up_and_do_nothing_else_with_keys(
     pool: Pool, cluster: postgres.EmbeddedPostgres, database: str
 ) -> None:
     key, _ = new_key(name="n", namespace="ada", scopes=SCOPES, created_at=NOW, expires_at=None)
-    keeper = api_keys.ApiKeyKeeper(opener(cluster.url(postgres.OWNER, database)))
+    keeper = api_keys.PostgresApiKeyStore(connection_factory(cluster.url(postgres.OWNER, database)))
     keeper.create(key)
     found = api_keys.PostgresApiKeys(pool).find(key.id)
     assert found == key
     for statement in ("SELECT * FROM api_keys", "DELETE FROM api_keys", "UPDATE api_keys SET namespace = 'bob'"):
-        with pytest.raises(Exception, match="permission denied"), pool.session() as session:
-            session.script(statement)
+        with pytest.raises(Exception, match="permission denied"), pool.connection() as connection:
+            connection.script(statement)
     keeper.revoke(key.id)
     revoked = api_keys.PostgresApiKeys(pool).find(key.id)
     assert revoked is not None and revoked.revoked_at is not None

@@ -6,20 +6,21 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from infra.local import postgres
 from mnemosyne import bootstrap
-from mnemosyne.adapters.api_keys import ApiKeyKeeper
-from mnemosyne.adapters.connections import opener
-from mnemosyne.adapters.quotas import QuotaKeeper
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.http.migrate import build_app
 from mnemosyne.settings import Settings
+from mnemosyne_cli.local import postgres
 
 USER = "mcp@test-project.iam"
 
 
 @pytest.fixture
 def user(cluster: postgres.EmbeddedPostgres) -> Iterator[str]:
-    owner = opener(cluster.url(postgres.OWNER, postgres.OWNER))()
+    owner = connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()
     owner.script(f'CREATE ROLE "{USER}" LOGIN')
     yield USER
     owner.script(f'DROP ROLE "{USER}"')
@@ -39,9 +40,11 @@ def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., st
             **changed,
         }
         settings = Settings.from_environment(environment)
-        owner = opener(cluster.url(postgres.OWNER, name))
-        migrated = lambda: [one.name for one in bootstrap.migrate(settings)]  # noqa: E731
-        run = build_app(migrated, ApiKeyKeeper(owner), QuotaKeeper(owner), identify=lambda authorization: None)
+        owner = connection_factory(cluster.url(postgres.OWNER, name))
+        migrated = lambda: [one.label for one in bootstrap.migrate(settings)]  # noqa: E731
+        run = build_app(
+            migrated, PostgresApiKeyStore(owner), PostgresQuotas(owner), identify=lambda authorization: None
+        )
         return TestClient(run), name
 
     return make
@@ -49,7 +52,7 @@ def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., st
 
 def test_it_applies_what_is_missing_and_then_nothing(migrating: Any) -> None:
     client, _ = migrating()
-    assert client.post("/").json()["applied"] == [one.name for one in bootstrap.migrations()]
+    assert client.post("/").json()["applied"] == [one.label for one in migrations.bundled()]
     assert client.post("/").json() == {"applied": []}
 
 
@@ -58,10 +61,10 @@ def test_the_users_named_may_do_what_the_functions_do(
 ) -> None:
     client, name = migrating(MNEMOSYNE_RUNTIME_USERS=user)
     assert client.post("/").status_code == 200
-    session = opener(cluster.url(user, name))()
-    assert session.run("SELECT count(*) FROM memories") == [[0]]
-    session.close()
-    owner = opener(cluster.url(postgres.OWNER, name))()
+    connection = connection_factory(cluster.url(user, name))()
+    assert connection.run("SELECT count(*) FROM memories") == [[0]]
+    connection.close()
+    owner = connection_factory(cluster.url(postgres.OWNER, name))()
     owner.script(f'DROP OWNED BY "{user}"')
     owner.close()
 
@@ -70,7 +73,7 @@ def test_each_user_is_given_the_rights_of_its_function_and_loses_the_common_ones
     migrating: Any, cluster: postgres.EmbeddedPostgres, user: str
 ) -> None:
     client, name = migrating(MNEMOSYNE_RUNTIME_USERS=f"ingest={user}")
-    owner = opener(cluster.url(postgres.OWNER, name))()
+    owner = connection_factory(cluster.url(postgres.OWNER, name))()
 
     def roles() -> set[str]:
         rows = owner.run(
@@ -96,12 +99,12 @@ def test_a_user_that_is_not_there_is_named(migrating: Any) -> None:
     client, _ = migrating(MNEMOSYNE_RUNTIME_USERS='no"body')
     response = client.post("/")
     assert response.status_code == 500
-    assert 'no"body cannot be admitted' in response.json()["error"]
+    assert 'cannot be granted to the database user no"body' in response.json()["error"]
 
 
 def test_a_failed_migration_is_a_failed_call(migrating: Any, cluster: postgres.EmbeddedPostgres) -> None:
     client, name = migrating()
-    owner = opener(cluster.url(postgres.OWNER, name))()
+    owner = connection_factory(cluster.url(postgres.OWNER, name))()
     owner.script("CREATE TABLE memories (id uuid, content text)")
     owner.close()
     response = client.post("/")

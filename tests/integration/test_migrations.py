@@ -2,105 +2,139 @@
 
 import json
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pg8000.exceptions
 import pytest
 from click.testing import CliRunner
 
-from infra.cli.main import cli
-from infra.local import postgres
-from infra.local.schema import CLOUD_SPACE, dump
-from mnemosyne import bootstrap
-from mnemosyne.adapters import migrations
-from mnemosyne.adapters.connections import Pool, Session, opener
-from mnemosyne.adapters.embedding_space import read_space
-from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Misconfigured
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.local.schema import CLOUD_SPACE, dump
+from mnemosyne_cli.main import cli
 from tests.fakes import FakeEmbedder, request
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
-SMALL = EmbeddingSpace("small", 8)
+SMALL = EmbeddingSpace("offline", "small", 8)
 
 
 @pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[Session]:
-    """A session as owner on an empty database."""
-    session = opener(cluster.url(postgres.OWNER, new_database(empty=True)))()
-    yield session
-    session.close()
+def owner(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[Connection]:
+    """A connection as owner on an empty database."""
+    connection = connection_factory(cluster.url(postgres.OWNER, new_database(empty=True)))()
+    yield connection
+    connection.close()
 
 
-def test_schema_file_is_the_sum_of_the_migrations(cluster: postgres.EmbeddedPostgres, owner: Session) -> None:
-    migrations.migrate(owner, bootstrap.migrations(), space=CLOUD_SPACE)
+def test_schema_file_is_the_sum_of_the_migrations(cluster: postgres.EmbeddedPostgres, owner: Connection) -> None:
+    migrations.migrate(owner, migrations.bundled(), space=CLOUD_SPACE)
     (name,) = owner.run("SELECT current_database()")[0]
     assert dump(cluster, name) == (ROOT / "infra" / "schema.sql").read_text(), "run `make schema`"
 
 
-def test_migrating_again_changes_nothing(owner: Session) -> None:
-    applied = migrations.migrate(owner, bootstrap.migrations(), space=SMALL)
-    assert [m.version for m in applied] == [m.version for m in bootstrap.migrations()]
-    assert migrations.migrate(owner, bootstrap.migrations(), space=SMALL) == []
+def test_migrating_again_changes_nothing(owner: Connection) -> None:
+    applied = migrations.migrate(owner, migrations.bundled(), space=SMALL)
+    assert [m.version for m in applied] == [m.version for m in migrations.bundled()]
+    assert migrations.migrate(owner, migrations.bundled(), space=SMALL) == []
 
 
-def test_a_migration_changed_after_it_was_applied_is_refused(owner: Session) -> None:
-    migrations.migrate(owner, bootstrap.migrations(), space=SMALL)
-    first, *rest = bootstrap.migrations()
-    changed = migrations.Migration(version=first.version, name=first.name, sql=first.sql + "-- more")
+def test_a_migration_changed_after_it_was_applied_is_refused(owner: Connection) -> None:
+    migrations.migrate(owner, migrations.bundled(), space=SMALL)
+    first, *rest = migrations.bundled()
+    changed = replace(first, sql=first.sql + "-- more")
     with pytest.raises(Misconfigured, match="0001 memories was changed after it was applied"):
         migrations.migrate(owner, [changed, *rest], space=SMALL)
 
 
-def test_a_migration_that_fails_leaves_nothing_behind(owner: Session) -> None:
-    bad = migrations.Migration(version=1, name="bad", sql="CREATE TABLE half (x int); SELECT no_such_function();")
+def test_a_migration_that_fails_leaves_nothing_behind(owner: Connection) -> None:
+    bad = migrations.SchemaFile(version=1, name="bad", sql="CREATE TABLE half (x int); SELECT no_such_function();")
     with pytest.raises(pg8000.exceptions.DatabaseError):
         migrations.migrate(owner, [bad], space=SMALL)
     assert owner.run("SELECT to_regclass('half')") == [[None]]
     assert migrations.status(owner, [bad])[0].applied_at is None
 
 
-def test_the_dimension_is_read_from_the_catalog_of_an_empty_table(owner: Session) -> None:
-    migrations.migrate(owner, bootstrap.migrations(), space=SMALL)
-    assert read_space(owner, SMALL) == SMALL
+def test_a_repeatable_file_is_applied_again_once_it_has_changed(owner: Connection) -> None:
+    migrations.migrate(owner, migrations.bundled(), space=SMALL)
+    changed = [
+        replace(one, sql=one.sql.replace("0.2 *", "0.1 *")) if one.name == "02_memory_quality" else one
+        for one in migrations.bundled()
+    ]
+    assert [one.label for one in migrations.migrate(owner, changed, space=SMALL)] == ["02_memory_quality"]
+    assert owner.one("SELECT memory_quality(0, 0, 100) AS quality")["quality"] == pytest.approx(0.6)
+    assert migrations.migrate(owner, changed, space=SMALL) == []
+
+
+def test_repeatable_files_are_replaced_together_or_not_at_all(owner: Connection) -> None:
+    migrations.migrate(owner, migrations.bundled(), space=SMALL)
+    broken = [
+        replace(one, sql=one.sql.replace("0.2 *", "0.1 *"))
+        if one.name == "02_memory_quality"
+        else replace(one, sql=one.sql + "SELECT no_such_function();")
+        if one.name == "10_find_api_key"
+        else one
+        for one in migrations.bundled()
+    ]
+    with pytest.raises(pg8000.exceptions.DatabaseError):
+        migrations.migrate(owner, broken, space=SMALL)
+    assert owner.one("SELECT memory_quality(0, 0, 100) AS quality")["quality"] == pytest.approx(0.7)
+    assert migrations.migrate(owner, migrations.bundled(), space=SMALL) == []
+
+
+def test_the_dimension_is_read_from_the_catalog_of_an_empty_table(owner: Connection) -> None:
+    migrations.migrate(owner, migrations.bundled(), space=SMALL)
+    assert read_embedding_space(owner, SMALL) == SMALL
     with pytest.raises(
         Misconfigured, match=r"embeddings of small at dimension 8, the settings say small at dimension 16"
     ):
-        read_space(owner, EmbeddingSpace("small", 16))
+        read_embedding_space(owner, EmbeddingSpace("offline", "small", 16))
 
 
-def test_a_database_without_schema_says_what_to_run(owner: Session) -> None:
+def test_a_database_without_schema_says_what_to_run(owner: Connection) -> None:
     with pytest.raises(Misconfigured, match="run `mnemosyne migrate`"):
-        read_space(owner, SMALL)
+        read_embedding_space(owner, SMALL)
 
 
 def test_numbers_must_have_no_gaps(tmp_path: Path) -> None:
-    (tmp_path / "0002_x.sql").write_text("SELECT 1")
+    (tmp_path / "migrations").mkdir()
+    (tmp_path / "migrations" / "0002_x.sql").write_text("SELECT 1")
     with pytest.raises(Misconfigured, match="without gaps"):
         migrations.read(tmp_path)
 
 
 def test_the_runtime_role_owns_nothing_and_cannot_bypass_row_level_security(pool: Pool) -> None:
-    with pool.session() as session:
-        assert session.run("SELECT count(*) FROM pg_tables WHERE tableowner = current_user") == [[0]]
-        rows = session.run("SELECT rolsuper, rolbypassrls, rolcreaterole FROM pg_roles WHERE rolname = current_user")
+    with pool.connection() as connection:
+        assert connection.run("SELECT count(*) FROM pg_tables WHERE tableowner = current_user") == [[0]]
+        rows = connection.run("SELECT rolsuper, rolbypassrls, rolcreaterole FROM pg_roles WHERE rolname = current_user")
         assert rows == [[False, False, False]]
 
 
-def test_a_query_that_forgets_the_namespace_sees_nothing(pool: Pool, store: PostgresStore) -> None:
+def test_a_query_that_forgets_the_namespace_sees_nothing(pool: Pool, store: PostgresMemories) -> None:
     with store.claim("ns", [request("a")]) as claim:
         claim.store(claim.new, [FakeEmbedder().embed_documents(["a"])], "fake")
     assert len(store.list("ns", Filters(), 10)) == 1
-    with pool.session() as session:
-        assert session.run("SELECT count(*) FROM memories") == [[0]]
-        assert session.run("SELECT count(*) FROM ingest_requests") == [[0]]
+    with pool.connection() as connection:
+        assert connection.run("SELECT count(*) FROM memories") == [[0]]
+        assert connection.run("SELECT count(*) FROM ingest_requests") == [[0]]
 
 
-def test_an_older_version_runs_on_a_newer_schema(owner: Session) -> None:
-    migrations.migrate(owner, bootstrap.migrations(), space=SMALL)
-    *older, _ = bootstrap.migrations()
+def test_an_older_version_runs_on_a_newer_schema(owner: Connection) -> None:
+    migrations.migrate(owner, migrations.bundled(), space=SMALL)
+    newest = max(one.version or 0 for one in migrations.bundled())
+    older = [
+        replace(one, sql=f"{one.sql}-- as it was") if one.version is None else one
+        for one in migrations.bundled()
+        if one.version != newest
+    ]
     assert migrations.migrate(owner, older, space=SMALL) == []
     assert [one.version for one in migrations.status(owner, older)] == [one.version for one in older]
 
@@ -110,10 +144,10 @@ def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], words: int
 ) -> None:
     name = new_database(empty=True)
-    owner = opener(cluster.url(postgres.OWNER, name))()
-    migrations.migrate(owner, bootstrap.migrations(), space=CLOUD_SPACE)
-    pool = Pool(opener(cluster.url(postgres.RUNTIME_USER, name)), 1)
-    store, embedder = PostgresStore(pool, CLOUD_SPACE), FakeEmbedder()
+    owner = connection_factory(cluster.url(postgres.OWNER, name))()
+    migrations.migrate(owner, migrations.bundled(), space=CLOUD_SPACE)
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 1)
+    store, embedder = PostgresMemories(pool, CLOUD_SPACE), FakeEmbedder()
     embedder.dimension = CLOUD_SPACE.dimension
     contents = [f"{n} " + " ".join(f"word{n * m}" for m in range(words)) for n in range(4)]
     for content in contents * 5:
@@ -121,6 +155,8 @@ def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
         with store.claim("ns", [again]) as claim:
             if claim.new:
                 claim.store(claim.new, [embedder.embed_documents([content])], CLOUD_SPACE.model)
+    with pool.connection() as connection:  # else an idle one reports within ten seconds
+        connection.run("SELECT pg_stat_force_next_flush()")
     counts = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'memories'"
     try:
         wait_until(lambda: owner.run(counts) == [[16, 16]], "the server has counted 16 updates, all of them HOT")

@@ -15,7 +15,7 @@ from cryptography.hazmat.primitives import serialization
 from cryptography.hazmat.primitives.asymmetric import rsa
 from starlette.testclient import TestClient
 
-from mnemosyne.adapters.tokens import OidcVerifier
+from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http.push import build_app, store
 from mnemosyne.service.authenticate import PushIdentity

@@ -10,11 +10,14 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mnemosyne.adapters.connections import TRUSTED_SECONDS
+from mnemosyne.adapters.database.connections import TRUSTED_SECONDS
 from tests.cloud_run.identity import SIGNATURE_REMOVED, without_signature
 from tests.cloud_run.production import SPACE, USER, Production
 from tests.cloud_run.service import deterministic_url
+from tests.mcp_client import tool_call
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is killed and frozen in them
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +71,7 @@ def test_who_is_let_in_with_another_header_is_not_taken_for_whom_it_says(product
     mine = production.google.identity_token(USER, deterministic_url("mcp"))
     forged = without_signature(production.google.identity_token("eve@example.com", deterministic_url("mcp")))
     headers = {"X-Serverless-Authorization": f"Bearer {mine}", "Authorization": f"Bearer {forged}"}
-    assert production.client("iam").post("memory_stats", {}, **headers).status_code == 401
+    assert production.client("iam").post(tool_call("memory_stats", {}), **headers).status_code == 401
 
 
 def test_paths_that_end_in_z_are_the_platform_s_own(production: Production) -> None:
@@ -90,7 +93,7 @@ def test_a_failover_is_survived_without_a_failed_read(production: Production) ->
         "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename LIKE '%@test-project.iam'"
     )
     killed = time.monotonic()
-    wait_until(lambda: time.monotonic() > killed + TRUSTED_SECONDS, "idle sessions are asked before they are used")
+    wait_until(lambda: time.monotonic() > killed + TRUSTED_SECONDS, "idle connections are asked before they are used")
     client.call("memory_search", {"query": "failover"})
     client.remember("after the failover")
 
@@ -138,7 +141,7 @@ def test_a_thousand_memories_are_stored_once_each_while_instances_come_and_go(pr
             states = [
                 status["state"]
                 for start in range(0, len(request_ids), 100)
-                for status in client.final(request_ids[start : start + 100], seconds=120)
+                for status in client.outcomes(request_ids[start : start + 100], seconds=120)
             ]
         finally:
             ended.set()

@@ -57,7 +57,7 @@ def test_whatever_is_published_has_an_outcome_and_nothing_says_queued_for_ever(p
     }
 
     def seen() -> bool:
-        return len(publisher.rows("outcomes")) == 112 and len(_letters(publisher, "")) == 2
+        return len(publisher.rows("outcomes")) == 112 and len(_dead_letters(publisher, "")) == 2
 
     wait_until(seen, "every message has its outcome", seconds=60)
     outcomes = publisher.rows("outcomes")
@@ -70,12 +70,12 @@ def test_whatever_is_published_has_an_outcome_and_nothing_says_queued_for_ever(p
     states = [row["state"] for row in outcomes]
     assert (states.count("stored"), states.count("failed"), states.count("dead_lettered")) == (103, 6, 3)
     assert {row["message_id"] for row in outcomes} - {None} == {sent["an array"], sent["text"], sent["cut short"]}
-    assert set(_letters(publisher, "")) == {sent["no namespace"], sent["no namespace, and no JSON"]}
+    assert set(_dead_letters(publisher, "")) == {sent["no namespace"], sent["no namespace, and no JSON"]}
     stats = publisher.dev.call("memory_stats", {})
     assert (stats["memories"], stats["pending"], stats["dead_letters"]) == (103, 0, 3)
 
 
-def _letters(publisher: Publisher, namespace: str) -> dict[str, dict[str, Any]]:
+def _dead_letters(publisher: Publisher, namespace: str) -> dict[str, dict[str, Any]]:
     return {row["message_id"]: row for row in publisher.rows("dead-letters", "list", "--namespace", namespace)}
 
 
@@ -93,11 +93,11 @@ def test_a_command_beside_dev_leaves_it_what_the_emulator_delivers(publisher: Pu
 
 def test_a_letter_without_a_namespace_is_given_one_and_stored(publisher: Publisher) -> None:
     message_id = publisher.publish(_memory("found an owner", source="lost", key="1"))
-    wait_until(lambda: message_id in _letters(publisher, ""), "the message is kept for the operator")
+    wait_until(lambda: message_id in _dead_letters(publisher, ""), "the message is kept for the operator")
     publisher.run("redrive", "--namespace", "", "--into", "default", "--message-id", message_id)
     asked = ("outcomes", "--source", "lost")
     wait_until(lambda: [row["state"] for row in publisher.rows(*asked)] == ["stored"], "it is stored")
-    assert message_id not in _letters(publisher, "")
+    assert message_id not in _dead_letters(publisher, "")
 
 
 def test_the_contract_is_served_as_it_is_documented(publisher: Publisher) -> None:
@@ -108,12 +108,12 @@ def test_the_contract_is_served_as_it_is_documented(publisher: Publisher) -> Non
 
 def test_a_dead_letter_is_shown_byte_for_byte_and_dropped(publisher: Publisher) -> None:
     message_id = publisher.publish(b"\x00\xff not JSON", **IN_DEFAULT)
-    wait_until(lambda: message_id in _letters(publisher, "default"), "the message is kept")
-    assert _letters(publisher, "default")[message_id]["bytes"] == 11
+    wait_until(lambda: message_id in _dead_letters(publisher, "default"), "the message is kept")
+    assert _dead_letters(publisher, "default")[message_id]["bytes"] == 11
     shown = publisher.start("dead-letters", "show", message_id)
     assert shown.communicate(timeout=60)[0] == b"\x00\xff not JSON"
     publisher.run("dead-letters", "drop", message_id)
-    assert message_id not in _letters(publisher, "default")
+    assert message_id not in _dead_letters(publisher, "default")
     assert publisher.start("dead-letters", "drop", message_id).wait(60) == 1
 
 

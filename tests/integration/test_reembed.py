@@ -9,23 +9,22 @@ from typing import Any
 import pytest
 from click.testing import CliRunner, Result
 
-from infra.cli.main import cli
-from infra.local import postgres
-from mnemosyne import bootstrap
-from mnemosyne.adapters import migrations
-from mnemosyne.adapters.connections import Session, opener
-from mnemosyne.adapters.embedding_space import read_space
-from mnemosyne.backends import Backends
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchQuery
-from mnemosyne.errors import Conflict, Misconfigured, SpaceChanged, Unavailable
+from mnemosyne.errors import Conflict, EmbeddingModelChanged, Misconfigured, Unavailable
 from mnemosyne.service import ingest, search
+from mnemosyne.services import ConfiguredServices
 from mnemosyne.settings import Settings
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.main import cli
 from tests.fakes import request
 from tests.fakes_wire.gemini import GeminiServer, error
 
-OLD = EmbeddingSpace("gemini-embedding-001", 64)
+OLD = EmbeddingSpace("gemini", "gemini-embedding-001", 64)
 COUNT = 60
 SEARCHES_PER_SECOND = 20
 
@@ -33,7 +32,7 @@ SEARCHES_PER_SECOND = 20
 class Moving:
     """A database in the old space, a system that serves it, and the command as an operator would type it."""
 
-    def __init__(self, gemini: GeminiServer, owner: Session, owner_url: str, runtime_url: str) -> None:
+    def __init__(self, gemini: GeminiServer, owner: Connection, owner_url: str, runtime_url: str) -> None:
         self.gemini = gemini
         self.owner = owner
         self._environment = {
@@ -47,8 +46,8 @@ class Moving:
         self.store(*(f"memory {word(n)} of many {word(n)}" for n in range(COUNT)))
         self.store("dd. " * 3_000)  # in chunks, and in a direction of its own
 
-    def serve(self, runtime_url: str, **changed: str) -> Backends:
-        return Backends(
+    def serve(self, runtime_url: str, **changed: str) -> ConfiguredServices:
+        return ConfiguredServices(
             Settings.from_environment({**self._environment, "MNEMOSYNE_DATABASE_URL": runtime_url, **changed})
         )
 
@@ -56,7 +55,7 @@ class Moving:
         message = IngestMessage("default", tuple(request(content) for content in contents))
         try:
             ingest.store(message, memories=self.system.memories, embedder=self.system.embedder)
-        except SpaceChanged:  # Pub/Sub would redeliver
+        except EmbeddingModelChanged:  # Pub/Sub would redeliver
             ingest.store(message, memories=self.system.memories, embedder=self.system.embedder)
 
     def best(self, query: str) -> tuple[str, str | None]:
@@ -64,7 +63,7 @@ class Moving:
         asked = SearchQuery(query=query, limit=1)
         try:
             found = search.search("default", asked, memories=self.system.memories, embedder=self.system.embedder)
-        except SpaceChanged:  # as a tool call does
+        except EmbeddingModelChanged:  # as a tool call does
             found = search.search("default", asked, memories=self.system.memories, embedder=self.system.embedder)
         return found.ranking.hits[0].content, found.degraded
 
@@ -83,8 +82,8 @@ def moving(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], monkeypatch: pytest.MonkeyPatch
 ) -> Iterator[Moving]:
     name = new_database(empty=True)
-    owner = opener(cluster.url(postgres.OWNER, name))()
-    migrations.migrate(owner, bootstrap.migrations(), space=OLD)
+    owner = connection_factory(cluster.url(postgres.OWNER, name))()
+    migrations.migrate(owner, migrations.bundled(), space=OLD)
     with GeminiServer().serving() as gemini:
         monkeypatch.setenv("GEMINI_API_KEY", "key")
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url)
@@ -95,7 +94,7 @@ def moving(
 
 @pytest.mark.parametrize(
     "target",
-    [EmbeddingSpace("gemini-embedding-001", 96), EmbeddingSpace("gemini-embedding-2", 64)],
+    [EmbeddingSpace("gemini", "gemini-embedding-001", 96), EmbeddingSpace("gemini", "gemini-embedding-2", 64)],
     ids=["another dimension", "another model of the same dimension"],
 )
 def test_memories_move_while_they_are_searched_and_stored(moving: Moving, target: EmbeddingSpace) -> None:
@@ -141,11 +140,12 @@ def test_memories_move_while_they_are_searched_and_stored(moving: Moving, target
     assert problems == []
     report = json.loads(result.stdout)
     assert (report["recall_before"], report["recall_after"]) == (1.0, 1.0)
-    assert read_space(moving.owner) == target
+    assert read_embedding_space(moving.owner) == target
     assert moving.owner.run("SELECT DISTINCT embedding_model FROM memories") == [[target.model]]
     assert moving.owner.run("SELECT count(*) > 0 FROM memory_chunks") == [[True]]
 
 
+@pytest.mark.exhaustive
 def test_an_interrupted_move_goes_on_where_it_was(moving: Moving) -> None:
     embedded = 0
 
@@ -156,7 +156,7 @@ def test_an_interrupted_move_goes_on_where_it_was(moving: Moving) -> None:
 
     moving.gemini.fault = fails_at_the_second_batch
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("infra.cli.reembed.ATTEMPTS", 1)
+        patch.setattr("mnemosyne_cli.reembed.ATTEMPTS", 1)
         stopped = moving.reembed("--model", "gemini-embedding-2", "--dimension", "96", "--batch-size", "20")
     assert stopped.exit_code == 1
     assert isinstance(stopped.exception, Unavailable)

@@ -3,9 +3,9 @@
 from pathlib import Path
 
 from benchmarks.retrieval import ROOT, Collection, run
-from infra.local import postgres
-from infra.local.data_dir import DataDir
-from mnemosyne.adapters.offline import SPACE
+from mnemosyne.adapters.embedders.offline import SPACE
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.local.data_dir import DataDir
 
 
 def test_hybrid_finds_more_than_either_side_alone_on_conversations(tmp_path: Path) -> None:

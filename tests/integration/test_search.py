@@ -8,12 +8,13 @@ import numpy as np
 import orjson
 import pytest
 
-from infra.local import postgres
-from mnemosyne.adapters.connections import Pool, Session, opener
-from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, Ranking, SearchMode, SearchQuery, TagMatch
 from mnemosyne.service import ingest, search
+from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 from tests.waiting import wait_until
 
@@ -42,13 +43,17 @@ class Haystack:
             "tenth": generator.random(ROWS) < 0.1,
             "half": generator.random(ROWS) < 0.5,
         }
-        self.store = PostgresStore(Pool(opener(cluster.url(postgres.RUNTIME_USER, database)), 4), FAKE_SPACE)
-        self._owner = opener(cluster.url(postgres.OWNER, database))()
+        self.store = PostgresMemories(
+            Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 4), FAKE_SPACE
+        )
+        self._owner = connection_factory(cluster.url(postgres.OWNER, database))()
         self._fill(self._owner)
 
     def indexes_used(self) -> set[str]:
-        """The indexes that any session has scanned, once the server has counted those that were to be."""
+        """The indexes that any connection has scanned, once the server has counted those that were to be."""
         used: set[str] = set()
+        with self.store._pool.connection() as connection:  # else an idle one reports within ten seconds
+            connection.run("SELECT pg_stat_force_next_flush()")
 
         def counted() -> bool:
             self._owner.script("SELECT pg_stat_clear_snapshot()")
@@ -59,7 +64,7 @@ class Haystack:
         wait_until(counted, "scans are counted")
         return used
 
-    def _fill(self, owner: Session) -> None:
+    def _fill(self, owner: Connection) -> None:
         owner.script("DROP INDEX memories_embedding")
         rows = [
             {
@@ -109,7 +114,7 @@ class Haystack:
 
 @pytest.fixture(scope="module")
 def haystack(cluster: postgres.EmbeddedPostgres) -> Iterator[Haystack]:
-    owner = opener(cluster.url(postgres.OWNER, postgres.OWNER))()
+    owner = connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()
     owner.script(f"CREATE DATABASE haystack TEMPLATE {postgres.DATABASE}")
     made = Haystack(cluster, "haystack")
     yield made
@@ -172,26 +177,26 @@ def test_under_isolation_every_index_is_still_used(haystack: Haystack) -> None:
     assert used >= EXPECTED_INDEXES
 
 
-def _stored(store: PostgresStore, *contents: str, **fields: Any) -> FakeEmbedder:
+def _stored(store: PostgresMemories, *contents: str, **fields: Any) -> FakeEmbedder:
     embedder = FakeEmbedder()
     message = IngestMessage("ns", tuple(request(content, **fields) for content in contents))
     ingest.store(message, memories=store, embedder=embedder)
     return embedder
 
 
-def _found(store: PostgresStore, embedder: FakeEmbedder, query: str, **fields: Any) -> list[str]:
+def _found(store: PostgresMemories, embedder: FakeEmbedder, query: str, **fields: Any) -> list[str]:
     asked = SearchQuery(query=query, **{"mode": SearchMode.HYBRID, **fields})
     found = search.search("ns", asked, memories=store, embedder=embedder)
     return [hit.content for hit in found.ranking.hits]
 
 
-def test_words_are_found_by_their_stem_and_need_not_all_be_there(store: PostgresStore) -> None:
+def test_words_are_found_by_their_stem_and_need_not_all_be_there(store: PostgresMemories) -> None:
     embedder = _stored(store, "She leases a flat", "The dog sleeps", "Nothing of the kind")
     embedder.away = True
     assert _found(store, embedder, "Who is leasing flats in Lisbon?") == ["She leases a flat"]
 
 
-def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresStore, owner: Session) -> None:
+def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresMemories, owner: Connection) -> None:
     names = [f"Caroline said thing {n}" for n in range(60)]
     embedder = _stored(store, *names, "The zeppelin left", "Caroline left")
     owner.script("ANALYZE memories")
@@ -200,13 +205,13 @@ def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresStore, owner: 
 
 
 @pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Session]:
-    session = opener(cluster.url(postgres.OWNER, database))()
-    yield session
-    session.close()
+def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
+    connection = connection_factory(cluster.url(postgres.OWNER, database))()
+    yield connection
+    connection.close()
 
 
-def test_hybrid_scores_lie_between_none_and_full(store: PostgresStore) -> None:
+def test_hybrid_scores_lie_between_none_and_full(store: PostgresMemories) -> None:
     embedder = _stored(store, *(f"tea number {n} of many cups" for n in range(20)), "an exact zeppelin", "cars")
     asked = SearchQuery(query="zeppelin tea", mode=SearchMode.HYBRID, limit=22)
     hits = search.search("ns", asked, memories=store, embedder=embedder).ranking.hits
@@ -216,7 +221,7 @@ def test_hybrid_scores_lie_between_none_and_full(store: PostgresStore) -> None:
     assert hits[0].content == "an exact zeppelin"
 
 
-def test_one_only_memory_is_fully_relevant_whatever_the_mode(store: PostgresStore) -> None:
+def test_one_only_memory_is_fully_relevant_whatever_the_mode(store: PostgresMemories) -> None:
     embedder = _stored(store, "green tea")
     asked = SearchQuery(query="green tea", mode=SearchMode.HYBRID)
     (hit,) = search.search("ns", asked, memories=store, embedder=embedder).ranking.hits
@@ -227,7 +232,7 @@ def test_one_only_memory_is_fully_relevant_whatever_the_mode(store: PostgresStor
     "query", ["'", "\\", "a'b\\c", "& | ! ( ) :*", "<->", "foo:*", "the of and", "%_", "🜚", "x" * 3000]
 )
 @pytest.mark.parametrize("mode", list(SearchMode))
-def test_any_sign_in_a_query_is_only_text(store: PostgresStore, query: str, mode: SearchMode) -> None:
+def test_any_sign_in_a_query_is_only_text(store: PostgresMemories, query: str, mode: SearchMode) -> None:
     embedder = _stored(store, "green tea", f"about {query}")
     if mode is SearchMode.EXACT:
         assert _found(store, embedder, query, mode=mode) == [f"about {query}"]
@@ -236,7 +241,7 @@ def test_any_sign_in_a_query_is_only_text(store: PostgresStore, query: str, mode
 
 
 @pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.HYBRID])
-def test_without_the_embedder_words_answer_and_the_answer_says_so(store: PostgresStore, mode: SearchMode) -> None:
+def test_without_the_embedder_words_answer_and_the_answer_says_so(store: PostgresMemories, mode: SearchMode) -> None:
     embedder = _stored(store, "green tea", "fast cars")
     embedder.away = True
     found = search.search("ns", SearchQuery(query="tea", mode=mode), memories=store, embedder=embedder)
@@ -245,25 +250,25 @@ def test_without_the_embedder_words_answer_and_the_answer_says_so(store: Postgre
     assert found.ranking.strategy == "fulltext"
 
 
-def test_a_given_title_can_be_searched_for(store: PostgresStore) -> None:
+def test_a_given_title_can_be_searched_for(store: PostgresMemories) -> None:
     embedder = _stored(store, "hunter2", title="wifi password")
     assert _found(store, embedder, "wifi password", mode=SearchMode.SEMANTIC) == ["hunter2"]
     embedder.away = True
     assert _found(store, embedder, "wifi password") == ["hunter2"]
 
 
-def test_a_search_is_one_round_trip(pool: Pool, store: PostgresStore, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_search_is_one_round_trip(pool: Pool, store: PostgresMemories, monkeypatch: pytest.MonkeyPatch) -> None:
     embedder = _stored(store, "green tea")
     _found(store, embedder, "tea")
     sent: list[str] = []
-    run = Session.run
+    run = Connection.run
 
-    def counted(self: Session, sql: Any, **parameters: object) -> Any:
+    def counted(self: Connection, sql: Any, **parameters: object) -> Any:
         sent.append(sql)
         return run(self, sql, **parameters)
 
-    monkeypatch.setattr(Session, "run", counted)
-    monkeypatch.setattr(Session, "script", lambda self, sql: sent.append(sql))
+    monkeypatch.setattr(Connection, "run", counted)
+    monkeypatch.setattr(Connection, "script", lambda self, sql: sent.append(sql))
     _found(store, embedder, "tea")
     assert len(sent) == 1
 
@@ -271,12 +276,12 @@ def test_a_search_is_one_round_trip(pool: Pool, store: PostgresStore, monkeypatc
 def test_the_runtime_role_cannot_reach_around_the_search_function(pool: Pool) -> None:
     import pg8000.exceptions
 
-    with pool.session() as session, pytest.raises(pg8000.exceptions.DatabaseError, match="permission denied"):
-        session.run("SELECT * FROM search_terms('x')")
+    with pool.connection() as connection, pytest.raises(pg8000.exceptions.DatabaseError, match="permission denied"):
+        connection.run("SELECT * FROM search_terms('ns', 'x')")
 
 
 def test_supersession_ends_when_the_newer_memory_is_deleted(
-    store: PostgresStore, new_database: Callable[..., str]
+    store: PostgresMemories, new_database: Callable[..., str]
 ) -> None:
     from mnemosyne.domain.memory import MemoryChange
 

@@ -7,10 +7,11 @@ from typing import Any
 import httpx
 import pytest
 
-from infra.local import functions
-from infra.local.data_dir import DataDir
-from infra.local.functions import FunctionProcess
+from mnemosyne_cli.local import functions
+from mnemosyne_cli.local.data_dir import DataDir
+from mnemosyne_cli.local.functions import FunctionProcess
 from tests.fakes_wire.collector import Collector
+from tests.mcp_client import tool_call
 
 WARNINGS_ONLY = {"MNEMOSYNE_LOG_LEVEL": "WARNING"}
 
@@ -35,8 +36,14 @@ def _mcp(directory: DataDir, **variables: str) -> FunctionProcess:
 
 
 def _call(function: FunctionProcess, tool: str, arguments: dict[str, Any]) -> None:
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-    assert httpx.post(f"{function.url}/mcp", json=body, timeout=60).status_code == 200
+    assert httpx.post(f"{function.url}/mcp", json=tool_call(tool, arguments), timeout=60).status_code == 200
+
+
+def _end(function: FunctionProcess) -> None:
+    """End it as the platform does: what was not yet sent is sent on the way out, however slow the machine is."""
+    function.ask_to_stop()
+    function.wait(60)
+    function.stop()
 
 
 def test_a_collector_is_told_what_happened_and_how_long_it_took(collector: Collector, tmp_path: Path) -> None:
@@ -50,7 +57,7 @@ def test_a_collector_is_told_what_happened_and_how_long_it_took(collector: Colle
         _call(function, "ingest_memory", {"content": "x", "timestamp": "yesterday"})
         _call(function, "list_memories", {})
     finally:
-        function.stop()  # what was not yet sent is sent on the way out
+        _end(function)
     assert collector.count("mnemosyne.events", event="ingest_accepted") == 3
     assert collector.count("mnemosyne.events", event="tool_called", tool="ingest_memory", outcome="done") == 3
     assert collector.count("mnemosyne.events", event="tool_called", tool="ingest_memory", outcome="refused") == 1
@@ -70,7 +77,7 @@ def test_two_instances_count_each_for_itself(collector: Collector, tmp_path: Pat
             function.wait_ready()
             _call(function, "ingest_memory", {"content": "a", "timestamp": "2026-05-20T12:00:00Z"})
         finally:
-            function.stop()
+            _end(function)
     assert len({one["service.instance.id"] for one in collector.resources}) == 2
     assert {one["service.name"] for one in collector.resources} == {"memory-of-ours"}
 
@@ -83,7 +90,7 @@ def test_no_series_names_a_memory_a_namespace_or_a_caller(collector: Collector, 
         _call(function, "ingest_memory", {"content": "zeppelin", "timestamp": "2026-05-20T12:00:00Z"})
         _call(function, "delete_memory", {"id": "01890000-0000-7000-8000-000000000000"})
     finally:
-        function.stop()
+        _end(function)
     assert collector.counts
     names = {key for _, attributes in collector.counts for key, _ in attributes}
     assert names <= {"event", "tool", "action", "outcome", "state", "mode", "strategy", "stage"}

@@ -19,8 +19,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from infra.local.functions import free_port
-from infra.supply_chain.pins import DEPLOYED
+from mnemosyne_cli.local.functions import free_port
+from supply_chain.pins import DEPLOYED
 from tests.terraform.conftest import ROOT, Plan
 from tests.terraform.workspace import MODULE
 from tests.waiting import wait_until
@@ -89,12 +89,17 @@ def built(plan: Plan) -> Iterator[Built]:
 
 def test_it_holds_what_runs_and_nothing_else(plan: Plan) -> None:
     names = zipfile.ZipFile(plan.archive).namelist()
-    assert {"main.py", "requirements.txt", "mnemosyne/bootstrap.py", "migrations/0001_memories.sql"} <= set(names)
+    assert {
+        "main.py",
+        "requirements.txt",
+        "mnemosyne/bootstrap.py",
+        "mnemosyne/sql/migrations/0001_memories.sql",
+    } <= set(names)
     kinds = {Path(name).suffix for name in names}
     assert kinds == {".py", ".txt", ".sql"}
     assert not any(part in name for name in names for part in ("test", "infra", "cli", "local/", "__pycache__"))
-    migrations = {file.name for file in (ROOT / "infra" / "migrations").glob("*.sql")}
-    assert {Path(name).name for name in names if name.endswith(".sql")} == migrations
+    schema = {f"mnemosyne/sql/{file.relative_to(ROOT / 'infra')}" for file in (ROOT / "infra").glob("*/*.sql")}
+    assert {name for name in names if name.endswith(".sql")} == schema
 
 
 def test_its_requirements_have_no_development_dependency(plan: Plan) -> None:

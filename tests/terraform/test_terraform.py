@@ -7,7 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from infra.deploy.variables import table
+from deploy import settings
+from deploy.variables import table
+from mnemosyne.service.ingest import RETENTION
 from mnemosyne.settings import Settings, variable
 from tests.cloud_run.service import DEPLOYED, Limits
 from tests.terraform.conftest import ROOT, Plan, tfcheck
@@ -170,3 +172,13 @@ def test_the_front_end_of_the_tests_has_the_limits_of_the_deployment(plan: Plan)
             timeout_seconds=int(planned["timeout_seconds"]),
             max_instances=int(planned["max_instance_count"]),
         )
+
+
+def test_a_request_is_said_to_be_queued_for_as_long_as_the_topic_keeps_it() -> None:
+    pubsub = (ROOT / "terraform" / "modules" / "mnemosyne" / "pubsub.tf").read_text()
+    (seconds,) = re.findall(r'(?m)^  retention += "(\d+)s"$', pubsub)
+    assert int(seconds) == RETENTION.total_seconds()
+
+
+def test_the_page_of_settings_is_made_of_the_settings() -> None:
+    assert (ROOT / "docs" / "settings.md").read_text() == settings.table(), "make docs"

@@ -29,7 +29,7 @@ class CloudStorage:
 
     @contextmanager
     def open(self, wanted: StoredObject) -> Iterator[OpenObject]:
-        """The object's content, as it is stored; raises NotFound, Misconfigured or Unavailable, also in use."""
+        """Yield the object's content, as it is stored; raises NotFound, Misconfigured or Unavailable, also in use."""
         blob = self._client.bucket(wanted.bucket).blob(wanted.name, generation=wanted.generation)
         _translated(wanted, blob.reload)
         # Raw: unpacked on the way, a packed object cannot be read in ranges, and its reader loses its place:
@@ -84,7 +84,7 @@ class _Reader(io.RawIOBase):
 
 
 def _translated(wanted: StoredObject, call: Callable[[], ResultT]) -> ResultT:
-    """What the call returns; the library's errors become ours."""
+    """Return what the call returns; the library's errors become ours."""
     import requests
     from google.api_core import exceptions
     from google.auth.exceptions import GoogleAuthError

@@ -27,14 +27,14 @@ _INVISIBLE = re.compile(INVISIBLE)
 
 
 def title_of(content: str) -> str:
-    """The text of the first `TITLE:` line, else the first 50 characters; control characters become spaces."""
+    """Return the text of the first `TITLE:` line, else the first 50 characters; control characters become spaces."""
     match = _TITLE_LINE.search(content)
     found = match[1].strip(" \t\r") if match else ""
     return one_line(found[:TITLE_LIMIT]) or one_line(content[:TITLE_LENGTH]) or UNTITLED
 
 
 def tags_of(content: str) -> tuple[str, ...]:
-    """The tags of the first `TAGS:` line, split on commas and trimmed; empty where there is none."""
+    """Return the tags of the first `TAGS:` line, split on commas and trimmed; empty where there is none."""
     match = _TAGS_LINE.search(content)
     parts = match[1].split(",") if match else []
     return tuple(tag for part in parts if (tag := part.strip()) and len(tag) <= TAG_LIMIT)
@@ -52,10 +52,12 @@ def unite_tags(*groups: Iterable[str]) -> tuple[str, ...]:
 
 
 def tag_key(tag: str) -> str:
-    """The form under which a tag is compared: neither case nor the way its letters are composed matters."""
+    """Return the form under which a tag is compared: neither case nor the way its letters are composed matters."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", one_line(tag).strip()).casefold())
 
 
 def one_line(text: str) -> str:
-    """The text with every control character and line break turned into a space, and without what cannot be seen."""
+    """Return the text with every control character and line break turned into a space, and without what cannot
+    be seen.
+    """
     return _CONTROL.sub(" ", _INVISIBLE.sub("", text))

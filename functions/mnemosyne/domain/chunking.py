@@ -7,7 +7,8 @@ _WORD_END = re.compile(r"\s+")
 
 
 def chunks(text: str, *, limit: int) -> list[str]:
-    """The text in chunks of at most `limit` characters, each beginning with about the last eighth of the one before.
+    """Return the text in chunks of at most `limit` characters, each beginning with about the last eighth of the
+    one before.
 
     A text within the limit is one chunk, itself. A sentence longer than the limit is cut between words, and a word
     longer than the limit wherever the limit falls. Nothing but white space is lost.
@@ -46,7 +47,7 @@ def _pieces(text: str, limit: int) -> list[str]:
 
 
 def _tail(sentences: list[str], length: int) -> list[str]:
-    """The last sentences that together are no longer than that."""
+    """Return the last sentences that together are no longer than that."""
     kept: list[str] = []
     for sentence in reversed(sentences):
         length -= len(sentence) + 1

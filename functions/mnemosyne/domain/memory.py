@@ -2,12 +2,12 @@
 
 import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Any
+from typing import Any, Final
 from uuid import UUID
 
 from mnemosyne.domain.chronicle import one_line, tags_of, title_of, unite_tags
@@ -30,7 +30,7 @@ def content_hash(content: str) -> str:
 
 
 def embedded_text(title: str, content: str) -> str:
-    """What of a memory is embedded: the content, after its title where that is not a part of it."""
+    """Return what of a memory is embedded: the content, after its title where that is not a part of it."""
     return content if title in one_line(content) else f"{title}\n{content}"
 
 
@@ -43,15 +43,29 @@ class Origin:
 
 
 @dataclass(frozen=True, kw_only=True)
-class IngestRequest:
-    """One memory to store, as accepted: validated, with title and tags settled."""
+class MemoryFields:
+    """What somebody says of a memory: the same fields wherever it is asked for, stored, found or exported."""
 
-    request_id: UUID
     content: str
     timestamp: datetime
     title: str
     tags: tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict)
+
+    @property
+    def said(self) -> dict[str, Any]:
+        """These fields by name, in order."""
+        return {name: getattr(self, name) for name in MEMORY_FIELDS}
+
+
+MEMORY_FIELDS: Final = tuple(one.name for one in fields(MemoryFields))
+
+
+@dataclass(frozen=True, kw_only=True)
+class IngestRequest(MemoryFields):
+    """One memory to store, as accepted: validated, with title and tags as they will be stored."""
+
+    request_id: UUID
     origin: Origin | None = None
 
     @cached_property
@@ -76,21 +90,24 @@ class IngestRequest:
         request_id: UUID,
         *,
         content: str,
-        timestamp: datetime,
         title: str | None = None,
-        tags: tuple[str, ...] = (),
+        tags: Sequence[str] | None = None,
         metadata: Metadata | None = None,
         origin: Origin | None = None,
+        **fields_: Any,
     ) -> "IngestRequest":
-        """A request with its title taken from the text where none is given, and its tags united with the text's."""
+        """Make a request: its title is taken from the text where none is given, its tags united with the text's.
+
+        The other fields are those of MemoryFields.
+        """
         return cls(
             request_id=request_id,
             content=content,
-            timestamp=timestamp,
             title=shown if (shown := one_line(title or "")).strip() else title_of(content),
-            tags=unite_tags(tags, tags_of(content)),
+            tags=unite_tags(tags or (), tags_of(content)),
             metadata=metadata or {},
             origin=origin,
+            **fields_,
         )
 
 
@@ -141,7 +158,7 @@ class DeadLetter:
 
 
 @dataclass(frozen=True, kw_only=True)
-class OutcomePosition:
+class OutcomeCursor:
     """Where outcomes go on: after this one."""
 
     updated_at: datetime
@@ -149,15 +166,10 @@ class OutcomePosition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Memory:
+class Memory(MemoryFields):
     """One stored memory, whole."""
 
     id: UUID
-    timestamp: datetime
-    content: str
-    title: str
-    tags: tuple[str, ...]
-    metadata: Metadata
     content_hash: str
     embedding_model: str
     created_at: datetime
@@ -201,7 +213,7 @@ class Stats:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ListPosition:
+class Cursor:
     """Where a listing goes on: after this memory."""
 
     timestamp: datetime
@@ -209,22 +221,17 @@ class ListPosition:
 
 
 @dataclass(frozen=True, kw_only=True)
-class ExportedMemory:
+class ExportedMemory(MemoryFields):
     """A memory as it leaves one store for another: what replaces it is named by its content hash, not by an id."""
 
     id: UUID
-    timestamp: datetime
-    content: str
-    title: str
-    tags: tuple[str, ...]
-    metadata: Metadata
     content_hash: str
-    superseded_by_hash: str | None
     created_at: datetime
+    superseded_by_hash: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
-class MemoryHead:
+class MemorySummary:
     """One line of a listing."""
 
     id: UUID

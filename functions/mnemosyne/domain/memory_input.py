@@ -1,16 +1,16 @@
-"""One memory as it is handed over, by an agent or by an importer: parsed and bounded. Pure."""
+"""One memory as it is handed over, by an agent, a publisher or an importer: parsed and bounded. Pure."""
 
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
-from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.memory import MEMORY_FIELDS, IngestRequest, Origin
 from mnemosyne.domain.parsing import Content, Input, Instant, JsonObject, Tags, Title
 
 
 class MemoryInput(Input):
-    """One memory as an agent hands it over."""
+    """One memory as somebody hands it over."""
 
     content: Annotated[
         Content,
@@ -35,13 +35,6 @@ class MemoryInput(Input):
         JsonObject | None, Field(description="Any JSON object to keep beside the memory; not searched.")
     ] = None
 
-    def request(self, request_id: UUID) -> IngestRequest:
-        """The request, under that id."""
-        return IngestRequest.of(
-            request_id,
-            content=self.content,
-            timestamp=self.timestamp,
-            title=self.title,
-            tags=tuple(self.tags or ()),
-            metadata=self.metadata,
-        )
+    def request(self, request_id: UUID, origin: Origin | None = None) -> IngestRequest:
+        """Return the request, under that id."""
+        return IngestRequest.of(request_id, origin=origin, **{name: getattr(self, name) for name in MEMORY_FIELDS})

@@ -13,18 +13,13 @@ import orjson
 from pydantic import BeforeValidator, ConfigDict, Field
 
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, Origin, Unstored
+from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import (
     KEY_LIMIT,
     SOURCE_LIMIT,
-    Content,
     Id,
-    Input,
-    Instant,
-    JsonObject,
     Key,
     Source,
-    Tags,
-    Title,
     parse,
     shown,
     uuid,
@@ -42,20 +37,15 @@ _TRANSPORT = "//pubsub.googleapis.com/"
 
 
 def _numbered(value: object) -> object:
-    """A key as text: warehouses number their rows."""
+    """Return a key as text: warehouses number their rows."""
     return storable_name(value, characters=KEY_LIMIT) or value if isinstance(value, int | float) else value
 
 
-class PublishedMemory(Input):
+class PublishedMemory(MemoryInput):
     """One memory as a publisher hands it over. Fields that are not named here are left out of what is stored."""
 
     model_config = ConfigDict(extra="ignore")
 
-    content: Annotated[Content, Field(description="The memory itself, stored verbatim.")]
-    timestamp: Annotated[Instant, Field(description="When it happened, RFC 3339 with an offset or Z.")]
-    title: Annotated[Title | None, Field(description="One line; otherwise taken from the content.")] = None
-    tags: Annotated[Tags | None, Field(description="Labels to filter by.")] = None
-    metadata: Annotated[JsonObject | None, Field(description="Any JSON object to keep beside the memory.")] = None
     request_id: Annotated[
         Id | None, Field(description="The request's id, under which its outcome is told; otherwise derived.")
     ] = None
@@ -98,25 +88,22 @@ class IngestMessage:
         return {request.request_id: request.content_hash for request in self.requests}
 
     def waiting(self, error: str) -> list[Unstored]:
-        """The requests that may yet be stored, as ones that this error has left without a memory."""
+        """Return the requests that may yet be stored, as ones that this error has left without a memory."""
         if self.postponed:
             return list(self.rejected)
         return [Unstored(request_id=one.request_id, error=error, origin=one.origin) for one in self.requests]
 
 
 def encode(namespace: str, requests: Sequence[IngestRequest], traceparent: str) -> tuple[bytes, dict[str, str]]:
-    """The message's data and attributes; raises InvalidRequest where it would be larger than the topic takes."""
+    """Return the message's data and attributes; raises InvalidRequest where it would be larger than the topic takes."""
     memories = [
         {
             "request_id": request.request_id,
-            "content": request.content,
-            "timestamp": request.timestamp,
+            **request.said,
             # A title taken from control characters alone is blank, which no given one may be; it is taken again.
             "title": request.title if request.title.strip() else None,
-            "tags": request.tags,
-            "metadata": request.metadata,
+            **({"source": request.origin.source, "key": request.origin.key} if request.origin else {}),
         }
-        | ({"source": request.origin.source, "key": request.origin.key} if request.origin else {})
         for request in requests
     ]
     data = orjson.dumps({"schema_version": SCHEMA_VERSION, "memories": memories}, option=orjson.OPT_UTC_Z)
@@ -131,7 +118,7 @@ def encode(namespace: str, requests: Sequence[IngestRequest], traceparent: str) 
 
 
 def decode(message: Published, *, only: str | None = None) -> IngestMessage:
-    """The message read memory by memory: a bad one does not spoil its neighbours, and each gets an id.
+    """Return the message read memory by memory: a bad one does not spoil its neighbours, and each gets an id.
 
     `only` is the one namespace that its publisher may write to. Never raises: what cannot be read is said in the
     answer, with every request id that can be seen.
@@ -158,7 +145,7 @@ def decode(message: Published, *, only: str | None = None) -> IngestMessage:
 
 
 def _visible(message: Published, unwrapped: Unwrapped, why: str) -> tuple[Unstored, ...]:
-    """The requests that can be seen of a message that cannot be read, each failed for that reason."""
+    """Return the requests that can be seen of a message that cannot be read, each failed for that reason."""
     seen = [Unstored(request_id=one, error=why) for one in message.visible_request_ids]
     if origin := unwrapped.origin:
         seen.append(Unstored(request_id=derived_id(origin.source, origin.key), error=why, origin=origin))
@@ -166,7 +153,7 @@ def _visible(message: Published, unwrapped: Unwrapped, why: str) -> tuple[Unstor
 
 
 def _version(given: object) -> int:
-    """The schema's version, of which none named is the first; 0 where it is no number."""
+    """Return the schema's version, of which none named is the first; 0 where it is no number."""
     number = storable_name(SCHEMA_VERSION if given is None else given, characters=20)
     return int(number) if number.isascii() and number.isdigit() and number == str(int(number)) else 0
 
@@ -182,7 +169,7 @@ class _Named:
 
 
 def _items(unwrapped: Unwrapped) -> tuple[list[Any], str]:
-    """The memories of a batch, or the one that the body is; or why there are none."""
+    """Return the memories of a batch, or the one that the body is; or why there are none."""
     body = unwrapped.body
     if unwrapped.problem:
         return [], unwrapped.problem
@@ -199,7 +186,9 @@ def _items(unwrapped: Unwrapped) -> tuple[list[Any], str]:
 
 
 def _named(item: Any, index: int, unwrapped: Unwrapped, message: Published) -> _Named:
-    """The item with its request's id: its own, or that of its source and key, or that of its place in the message."""
+    """Return the item with its request's id: its own, or that of its source and key, or that of its place in
+    the message.
+    """
     fields = item if isinstance(item, dict) else {}
     problem = "" if isinstance(item, dict) else f"memories[{index}] must be an object"
     if index >= BATCH_LIMIT:
@@ -227,7 +216,7 @@ def _named(item: Any, index: int, unwrapped: Unwrapped, message: Published) -> _
 
 
 def _judged(named: Sequence[_Named]) -> tuple[tuple[IngestRequest, ...], tuple[Unstored, ...], str]:
-    """The requests, those that can never be stored, and why the message must be kept beside them."""
+    """Return the requests, those that can never be stored, and why the message must be kept beside them."""
     requests: dict[UUID, IngestRequest] = {}
     bad: list[tuple[str, Unstored]] = []
     lost: list[str] = []
@@ -236,7 +225,7 @@ def _judged(named: Sequence[_Named]) -> tuple[tuple[IngestRequest, ...], tuple[U
         try:
             if one.problem:
                 raise InvalidRequest(one.problem)
-            request = _request(parse(PublishedMemory, one.fields, of="a memory"), one)
+            request = parse(PublishedMemory, one.fields, of="a memory").request(one.request_id, one.origin)
         except InvalidRequest as exc:
             bad.append((place, Unstored(request_id=one.request_id, error=str(exc), origin=one.origin)))
             continue
@@ -245,15 +234,3 @@ def _judged(named: Sequence[_Named]) -> tuple[tuple[IngestRequest, ...], tuple[U
     lost += [f"{place}, and {one.error}" for place, one in bad if one.request_id in requests]
     rejected = {one.request_id: one for _, one in reversed(bad) if one.request_id not in requests}
     return tuple(requests.values()), tuple(reversed(rejected.values())), "; ".join(lost[:10])
-
-
-def _request(memory: PublishedMemory, named: _Named) -> IngestRequest:
-    return IngestRequest.of(
-        named.request_id,
-        content=memory.content,
-        timestamp=memory.timestamp,
-        title=memory.title,
-        tags=tuple(memory.tags or ()),
-        metadata=memory.metadata,
-        origin=named.origin,
-    )

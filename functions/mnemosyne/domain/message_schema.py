@@ -79,7 +79,7 @@ _SEVERAL = {
 
 
 def message_schema() -> dict[str, Any]:
-    """What `ingest` stores all of, as JSON Schema 2020-12; what does not fit is told memory by memory."""
+    """Return what `ingest` stores all of, as JSON Schema 2020-12; what does not fit is told memory by memory."""
     memory = PublishedMemory.model_json_schema()
     properties = {name: _field(name, field) for name, field in memory["properties"].items()}
     properties["tags"]["anyOf"][0]["items"] |= {"pattern": _FILLED}
@@ -104,7 +104,7 @@ def message_schema() -> dict[str, Any]:
 
 
 def _field(name: str, field: dict[str, Any]) -> dict[str, Any]:
-    """The field's schema with the rules that pydantic does not know."""
+    """Return the field's schema with the rules that pydantic does not know."""
     rules = _RULES.get(name, {})
     shown = {key: value for key, value in field.items() if key not in ("title", "default")}
     if "anyOf" not in shown:

@@ -27,7 +27,8 @@ class StoredObject:
 
     @classmethod
     def of(cls, attributes: Mapping[str, str]) -> Self | None:
-        """The object that a notification tells of; None where it tells of no new content, or of a report of ours.
+        """Return the object that a notification tells of; None where it tells of no new content, or of a report
+        of ours.
 
         https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest where it is none.
         """
@@ -83,10 +84,10 @@ class ObjectImport:
 
 
 def key_of(line: int, place: int) -> str:
-    """The key of the memory that begins on a line, the `place`th to do so: keys sort as lines do."""
+    """Return the key of the memory that begins on a line, the `place`th to do so: keys sort as lines do."""
     return f"{line:0{_KEY_DIGITS}}" + (f".{place}" if place > 1 else "")
 
 
 def line_of(key: str) -> int:
-    """The line that a key names."""
+    """Return the line that a key names."""
     return int(key.partition(".")[0])

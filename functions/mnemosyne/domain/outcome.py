@@ -6,7 +6,7 @@ from typing import Self
 import orjson
 
 from mnemosyne.domain.memory import DeadLetter, IngestState, IngestStatus
-from mnemosyne.domain.time_window import rfc3339
+from mnemosyne.domain.rfc3339 import rfc3339
 
 EVENT_TYPE = "mnemosyne.ingest.outcome.v1"
 ATTRIBUTE_BYTES = 1024
@@ -21,12 +21,12 @@ class Outcome:
     message_id: str
     """Of the delivery that the outcome was told of."""
     status: IngestStatus | None
-    letter: DeadLetter | None = None
+    dead_letter: DeadLetter | None = None
 
     @classmethod
-    def of_letter(cls, namespace: str, letter: DeadLetter) -> Self:
-        """The outcome of a message that is kept whole."""
-        return cls(namespace=namespace, message_id=letter.message_id, status=None, letter=letter)
+    def of_dead_letter(cls, namespace: str, dead_letter: DeadLetter) -> Self:
+        """Return the outcome of a message that is kept whole."""
+        return cls(namespace=namespace, message_id=dead_letter.message_id, status=None, dead_letter=dead_letter)
 
     @property
     def state(self) -> IngestState:
@@ -34,9 +34,9 @@ class Outcome:
         return self.status.state if self.status else IngestState.DEAD_LETTERED
 
     def encode(self) -> tuple[bytes, dict[str, str]]:
-        """The event in binary mode: data and attributes; told twice, it has the same `ce-id`."""
-        status, letter = self.status, self.letter
-        at = rfc3339(status.updated_at if status else letter.dead_lettered_at if letter else None)
+        """Return the event in binary mode: data and attributes; told twice, it has the same `ce-id`."""
+        status, dead_letter = self.status, self.dead_letter
+        at = rfc3339(status.updated_at if status else dead_letter.dead_lettered_at if dead_letter else None)
         origin = status.origin if status else None
         data = {
             "namespace": self.namespace,
@@ -46,7 +46,7 @@ class Outcome:
             "message_id": self.message_id,
             "source": origin.source if origin else None,
             "key": origin.key if origin else None,
-            "error": status.error if status else letter.cause if letter else None,
+            "error": status.error if status else dead_letter.cause if dead_letter else None,
             "updated_at": at,
         }
         attributes = {

@@ -16,7 +16,7 @@ from pydantic_core import ErrorDetails
 
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
-from mnemosyne.domain.time_window import instant
+from mnemosyne.domain.rfc3339 import instant
 from mnemosyne.errors import InvalidRequest
 
 METADATA_BYTES = 65_536
@@ -34,7 +34,7 @@ _UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 
 
 def storable(text: str) -> str:
-    """The text, where PostgreSQL can store it exactly: no NUL, no lone surrogate."""
+    """Return the text, where PostgreSQL can store it exactly: no NUL, no lone surrogate."""
     if (at := text.find("\x00")) >= 0:
         raise ValueError(f"must not contain NUL (U+0000), found at character {at}")
     if not text.isascii() and (problem := surrogate(text)):
@@ -43,7 +43,7 @@ def storable(text: str) -> str:
 
 
 def surrogate(text: str) -> str:
-    """What to say of the first lone surrogate in the text; empty where there is none."""
+    """Return what to say of the first lone surrogate in the text; empty where there is none."""
     try:
         text.encode()
     except UnicodeEncodeError as exc:
@@ -96,7 +96,7 @@ def _check_json(value: object, depth: int) -> None:
 
 
 def uuid(value: object) -> object:
-    """The UUID that a string spells; anything but a string as it is, for the type to judge."""
+    """Return the UUID that a string spells; anything but a string as it is, for the type to judge."""
     if isinstance(value, str):
         if not _UUID.fullmatch(value):
             raise ValueError(f"must be a UUID such as 0192f3a4-…, got {shown(value)}")
@@ -109,7 +109,7 @@ def _instant(value: object) -> object:
 
 
 def _whole(value: object) -> object:
-    """A number without a fraction as the integer that JSON Schema takes it for."""
+    """Return a number without a fraction as the integer that JSON Schema takes it for."""
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
@@ -143,7 +143,8 @@ InputT = TypeVar("InputT", bound=BaseModel)
 
 
 def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
-    """The data as a `model`; raises InvalidRequest naming the arguments that are wrong, their values and the rules.
+    """Return the data as a `model`; raises InvalidRequest naming the arguments that are wrong, their values and
+    the rules.
 
     Of five problems it says each, of more the first five and how many more there are.
 
@@ -157,6 +158,14 @@ def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
         more = [f"and {len(errors) - PROBLEMS:,} more"] if len(errors) > PROBLEMS else []
         message = "; ".join([*problems, *more])
         raise InvalidRequest(message.encode(errors="replace").decode()) from exc
+
+
+def parse_json(body: bytes, *, of: str) -> Any:
+    """Read JSON; raises InvalidRequest where it is none."""
+    try:
+        return json.loads(body)
+    except (ValueError, RecursionError) as exc:
+        raise InvalidRequest(f"{of} must be JSON: {exc}") from exc
 
 
 def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
@@ -225,7 +234,7 @@ def _range(model: type[BaseModel], location: tuple[int | str, ...], context: Map
 
 
 def shown(value: object) -> str:
-    """The value as an error shows it: as JSON and cut short, whatever it is."""
+    """Return the value as an error shows it: as JSON and cut short, whatever it is."""
     try:
         text = json.dumps(value, ensure_ascii=True, default=str)
     except (TypeError, ValueError, RecursionError):

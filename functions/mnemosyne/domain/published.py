@@ -84,7 +84,7 @@ class Unwrapped:
         return Origin(self.source, self.key) if self.source and self.key else None
 
     def destination(self, only: str | None) -> tuple[str, str]:
-        """The namespace, empty where none can be told; and what is wrong with what was said of it.
+        """Return the namespace, empty where none can be told; and what is wrong with what was said of it.
 
         `only` is the one that the publisher may write to.
         """
@@ -101,7 +101,7 @@ class Unwrapped:
 
 
 def unwrap(message: Published) -> Unwrapped:
-    """The JSON object that a message carries, plain or as a CloudEvent 1.0 in binary or structured mode.
+    """Return the JSON object that a message carries, plain or as a CloudEvent 1.0 in binary or structured mode.
 
     On Pub/Sub the context attributes of binary mode are message attributes that begin with `ce-`:
     https://github.com/googleapis/google-cloudevents/blob/main/docs/spec/pubsub.md.
@@ -141,7 +141,7 @@ def _first(characters: int, *given: object) -> str:
 
 
 def storable_name(value: object, *, characters: int) -> str:
-    """The text, or the whole number as text, where it can name something; else empty."""
+    """Return the text, or the whole number as text, where it can name something; else empty."""
     text = value
     if isinstance(value, float):  # beyond that it is not the number that was written
         text = str(int(value)) if abs(value) <= 2**53 and value.is_integer() else ""
@@ -163,7 +163,7 @@ def _event_data(event: Mapping[str, Any]) -> Any:
 
 
 def _json(data: bytes) -> Any:
-    """The JSON value; what is odd in one string of it stays there, for that string to be judged."""
+    """Return the JSON value; what is odd in one string of it stays there, for that string to be judged."""
     try:
         return orjson.loads(data)
     except orjson.JSONDecodeError:
@@ -178,7 +178,7 @@ def _json(data: bytes) -> Any:
 
 
 def _integer(digits: str) -> int | float:
-    """The integer, or infinity where Python would refuse to read so many digits, and all around them."""
+    """Return the integer, or infinity where Python would refuse to read so many digits, and all around them."""
     return int(digits) if len(digits) < sys.int_info.default_max_str_digits else math.inf
 
 

@@ -23,29 +23,29 @@ class Quota:
 
     def refusal(self, now: datetime, *, memories: int = 1, size: int = 1, texts: int = 1) -> str | None:
         """Why there is no room for so much more; None where there is."""
-        if memories and _beyond(self.memories + memories, self.memories_limit):
+        if memories and _exceeds(self.memories + memories, self.memories_limit):
             return (
                 f"the namespace's quota of {self.memories_limit:,} memories is used up: delete some, or ask the "
                 "operator for more, and send it again"
             )
-        if self.beyond_bytes(size):
+        if self.exceeds_bytes(size):
             return (
                 f"the namespace's quota of {self.bytes_limit:,} bytes has no room for {size:,} more: delete "
                 "memories, or ask the operator for more, and send it again"
             )
-        if texts and _beyond(self.texts_today + texts, self.texts_limit):
+        if texts and _exceeds(self.texts_today + texts, self.texts_limit):
             return (
                 f"the namespace's quota of {self.texts_limit:,} embedded texts a day is used up: send it again after "
                 f"{midnight(now):%Y-%m-%dT%H:%MZ}, or ask the operator for more"
             )
         return None
 
-    def beyond_bytes(self, size: int) -> bool:
+    def exceeds_bytes(self, size: int) -> bool:
         """Whether there is no room for so many more bytes."""
-        return _beyond(self.bytes + size, self.bytes_limit)
+        return _exceeds(self.bytes + size, self.bytes_limit)
 
     def with_more(self, memories: int, size: int, texts: int) -> "Quota":
-        """What it holds once so much more is stored."""
+        """Return what it holds once so much more is stored."""
         return replace(
             self, memories=self.memories + memories, bytes=self.bytes + size, texts_today=self.texts_today + texts
         )
@@ -56,5 +56,5 @@ def midnight(now: datetime) -> datetime:
     return datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), time(), UTC)
 
 
-def _beyond(wanted: int, limit: int | None) -> bool:
+def _exceeds(wanted: int, limit: int | None) -> bool:
     return limit is not None and wanted > limit

@@ -6,7 +6,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
-from mnemosyne.domain.memory import Metadata
+from mnemosyne.domain.memory import MemoryFields
 
 
 class SearchMode(StrEnum):
@@ -58,20 +58,15 @@ class SearchQuery:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Hit:
+class Hit(MemoryFields):
     """One memory found; `relevance` is None where nothing was asked but to be within the filters.
 
     `truncated` says whether the content is cut, or metadata left out, to fit what was asked for.
     """
 
     id: UUID
-    timestamp: datetime
-    title: str
-    content: str
-    tags: tuple[str, ...]
-    metadata: Metadata
-    superseded_by: UUID | None
-    relevance: float | None
+    superseded_by: UUID | None = None
+    relevance: float | None = None
     quality: float
     score: float
     truncated: bool = False

@@ -17,6 +17,13 @@ def read(stream: BinaryIO, name: str) -> Iterator[Item]:
     """One item per chronicle, verbatim; what stands between them is passed over."""
     # Bytes that are no UTF-8 become lone surrogates, which the rules of input refuse in the memory they stand in.
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
+    try:
+        yield from _items(text, name)
+    finally:
+        text.detach()  # whoever has opened the stream closes it
+
+
+def _items(text: io.TextIOWrapper, name: str) -> Iterator[Item]:
     block: list[str] = []
     size = began = number = last = place = 0
     while line := text.readline(ITEM_BYTES):

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any
 
-FIELDS = ("content", "timestamp", "title", "tags", "metadata")
 OURS = ("id", "content_hash", "created_at", "superseded_by_hash")
 """What an export of ours says beside the fields: made anew where it is imported, or restored in another way."""
 ITEM_BYTES = 2_000_000
@@ -32,7 +31,10 @@ class Item:
 def item_of(
     source: str, line: int, fields: Mapping[str, Any], arguments: Mapping[str, Any], known: Iterable[str]
 ) -> Item:
-    """The memory with what an export of ours says beside it; `known` are the fields that the format has a use for."""
+    """Return the memory with what an export of ours says beside it.
+
+    `known` are the fields that the format has a use for.
+    """
     successor, tags = fields.get("superseded_by_hash"), fields.get("tags")
     if successor is not None and not isinstance(successor, str):
         return Item(source, None, "superseded_by_hash must be a string", line=line)
@@ -48,7 +50,7 @@ def item_of(
 
 
 def _printable(name: str) -> str:
-    """The name as anything can keep it."""
+    """Return the name as anything can keep it."""
     return name[:100].encode(errors="replace").decode().replace("\x00", "?")
 
 

@@ -4,7 +4,8 @@ import json
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from mnemosyne.formats.item import FIELDS, ITEM_BYTES, Item, item_of, tags_of, timestamp
+from mnemosyne.domain.memory import MEMORY_FIELDS
+from mnemosyne.formats.item import ITEM_BYTES, Item, item_of, tags_of, timestamp
 
 
 def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
@@ -32,8 +33,8 @@ def _item(line: bytes, source: str, number: int) -> Item:
         return Item(source, None, f"not JSON: {exc}", line=number)
     if not isinstance(fields, dict):
         return Item(source, None, "not a JSON object", line=number)
-    arguments = {one: fields[one] for one in FIELDS if fields.get(one) is not None}
+    arguments = {one: fields[one] for one in MEMORY_FIELDS if fields.get(one) is not None}
     for one, read_ in (("timestamp", timestamp), ("tags", tags_of)):
         if one in arguments:
             arguments[one] = read_(arguments[one])
-    return item_of(source, number, fields, arguments, FIELDS)
+    return item_of(source, number, fields, arguments, MEMORY_FIELDS)

@@ -5,14 +5,15 @@ from datetime import date, datetime
 from functools import cache
 from typing import Any, BinaryIO
 
-from mnemosyne.formats.item import FIELDS, ITEM_BYTES, Item, item_of, tags_of, timestamp
+from mnemosyne.domain.memory import MEMORY_FIELDS
+from mnemosyne.formats.item import ITEM_BYTES, Item, item_of, tags_of, timestamp
 
 _FRONT_MATTER = re.compile(r"---\r?\n(.*?)\r?\n---\r?\n", re.DOTALL)
 _TIMES = ("timestamp", "date", "created")
 
 
 def read(stream: BinaryIO, name: str, modified: datetime | None) -> Item:
-    """The note; where it does not say when it was written, it is from when its file was."""
+    """Return the note; where it does not say when it was written, it is from when its file was."""
     data = stream.read(ITEM_BYTES + 1)
     if len(data) > ITEM_BYTES:
         return Item(name, None, f"a note must have at most {ITEM_BYTES:,} bytes")
@@ -33,10 +34,11 @@ def read(stream: BinaryIO, name: str, modified: datetime | None) -> Item:
     if when is None:
         return Item(name, None, "no time: begin the file with ---, timestamp: …, ---")
     arguments = {"content": text[match.end() :] if match else text, "timestamp": timestamp(when)}
-    arguments |= {one: front[one] for one in ("title", "tags", "metadata") if front.get(one) is not None}
+    beside = [one for one in MEMORY_FIELDS if one not in arguments and front.get(one) is not None]
+    arguments |= {one: front[one] for one in beside}
     if "tags" in arguments:
         arguments["tags"] = tags_of(arguments["tags"])
-    return item_of(name, 1, front, arguments, (*FIELDS, *_TIMES))
+    return item_of(name, 1, front, arguments, (*MEMORY_FIELDS, *_TIMES))
 
 
 @cache
@@ -54,7 +56,7 @@ def _loader() -> Any:
 
 
 def _json(value: object) -> object:
-    """What YAML has read, in JSON's terms: a date is the text it was written as."""
+    """Return what YAML has read, in JSON's terms: a date is the text it was written as."""
     if isinstance(value, dict):
         return {str(name): _json(one) for name, one in value.items()}
     if isinstance(value, list):

@@ -28,7 +28,7 @@ UNPACKED_BYTES = 8 * 1024**3
 
 
 def format_of(name: str) -> str | None:
-    """The format that a name's ending says, a `.gz` after it left aside; None where it says none."""
+    """Return the format that a name's ending says, a `.gz` after it left aside; None where it says none."""
     return _SUFFIXES.get(PurePosixPath(name.removesuffix(GZIP)).suffix.lower())
 
 

@@ -17,14 +17,15 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.types import Scope as AsgiScope
 
-from mnemosyne.domain import cost
+from mnemosyne.domain import rate_limit
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.errors import OverBudget, Unauthorized, Unavailable
-from mnemosyne.http.budget import Budgets
+from mnemosyne.http.rate_limit import Budgets
 from mnemosyne.http.refusal import refusal
 from mnemosyne.mcp.tools import required_scope, units_of
 from mnemosyne.observability import EventLog
-from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION, Anyone, Authenticator, key_id
+from mnemosyne.service.api_keys import key_id
+from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION, Authenticator, NoAuthenticator
 
 log = EventLog(__name__)
 
@@ -41,7 +42,7 @@ OFFERED = f"{Scope.READ} {Scope.WRITE}"
 
 
 class Access:
-    """Admits principals and holds them to their scopes and budget.
+    """Authenticates principals and holds them to their scopes and budget.
 
     `proxies` is how many addresses stand behind the caller's in X-Forwarded-For, each added by something of the
     platform's; None where nothing stands in front, and the peer is the caller.
@@ -66,9 +67,9 @@ class Access:
         self._lookups = anyio.CapacityLimiter(LOOKUPS)
         self._lookups_of: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
 
-    async def admit(self, scope: AsgiScope, headers: Headers) -> Principal | Response:
+    async def authenticate(self, scope: AsgiScope, headers: Headers) -> Principal | Response:
         """Who calls, or the answer to somebody who is not let in."""
-        if isinstance(self._authenticator, Anyone):
+        if isinstance(self._authenticator, NoAuthenticator):
             return LOCAL if _on_loopback(scope) else refusal(403, "AUTH_MODE=none serves this machine only")
         address = client_address(scope, headers, self._proxies)
         try:
@@ -113,7 +114,7 @@ class Access:
     def restrict(
         self, scope: AsgiScope, headers: Headers, principal: Principal, posted: Any, paid: float = 0
     ) -> Response | None:
-        """The answer to a principal that may not do this, or not yet; None where it may, and has paid for it."""
+        """Return the answer to a principal that may not do this, or not yet; None where it may, and has paid for it."""
         calls = posted if isinstance(posted, list) else [posted]
         for call in calls:
             wanted = _wanted(call)
@@ -128,7 +129,7 @@ class Access:
                 )
                 challenge = f'{self._challenge(scope, headers, wanted)}, error="insufficient_scope"'
                 return refusal(403, f"this needs the scope {wanted}", headers={"WWW-Authenticate": challenge})
-        return self.spend(principal, cost.REQUEST * (len(calls) - 1) + sum(map(_units, calls)), paid)
+        return self.spend(principal, rate_limit.REQUEST * (len(calls) - 1) + sum(map(_units, calls)), paid)
 
     def metadata(self, request: Request) -> Response:
         """Which authorization server gives tokens for this resource: RFC 9728."""
@@ -149,7 +150,10 @@ class Access:
         return principal is not LOCAL and self.budgets.per_minute > 0
 
     def spend(self, principal: Principal, units: float, paid: float = 0) -> Response | None:
-        """The answer to a principal whose budget is used up; None where it was not. `paid` is what this request has."""
+        """Return the answer to a principal whose budget is used up.
+
+        None where it was not. `paid` is what this request has.
+        """
         if units <= 0 or not self.limits(principal) or not (seconds := self.budgets.take(principal.id, units, paid)):
             return None
         log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="rate", units=units)
@@ -158,7 +162,7 @@ class Access:
         return refusal(429, message, headers={"Retry-After": str(seconds)})
 
     def crowded(self, principal: Principal) -> Response:
-        """The answer to a principal that asks too much at a time."""
+        """Return the answer to a principal that asks too much at a time."""
         log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="concurrency")
         message = f"at most {self.budgets.at_once} requests at a time; try again once one is answered"
         return refusal(429, message, headers={"Retry-After": "1"})
@@ -177,7 +181,7 @@ class Access:
 
 
 def _wanted(call: Any) -> Scope | None:
-    """The scope that a tool call needs; every other method is free to whoever was let in."""
+    """Return the scope that a tool call needs; every other method is free to whoever was let in."""
     if not isinstance(call, Mapping) or call.get("method") != "tools/call":
         return None
     params = call.get("params")
@@ -186,7 +190,7 @@ def _wanted(call: Any) -> Scope | None:
 
 
 def _units(call: Any) -> float:
-    """What a call costs beside what every request does."""
+    """Return what a call costs beside what every request does."""
     params = call.get("params") if isinstance(call, Mapping) and call.get("method") == "tools/call" else None
     if not isinstance(params, Mapping) or not isinstance(params.get("name"), str):
         return 0.0
@@ -215,6 +219,6 @@ def _on_loopback(scope: AsgiScope) -> bool:
 
 
 def _origin(scope: AsgiScope, headers: Mapping[str, str]) -> str:
-    """The address that the client sees: TLS ends in front of us."""
+    """Return the address that the client sees: TLS ends in front of us."""
     proto = headers.get("x-forwarded-proto", "").split(",")[0].strip()
     return f"{proto if proto in ('http', 'https') else scope.get('scheme', 'http')}://{headers.get('host', '')}"

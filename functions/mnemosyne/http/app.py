@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from mnemosyne.domain import cost
+from mnemosyne.domain import rate_limit
 from mnemosyne.domain.health import Check
 from mnemosyne.domain.message_schema import message_schema
 from mnemosyne.http.access import METADATA_PATH, Access
@@ -32,18 +32,18 @@ def build_app(
     warm: Callable[[], None],
     examine: Callable[[], list[Check]],
 ) -> Starlette:
-    """The ASGI app of the `mcp` function; `warm` is called once, when the app starts to serve."""
+    """Return the ASGI app of the `mcp` function; `warm` is called once, when the app starts to serve."""
 
     async def health(request: Request) -> Response:
-        """The process lives; `?deep=1` also looks at the database."""
+        """Return the process lives; `?deep=1` also looks at the database."""
         if request.query_params.get("deep", "0") in ("", "0"):
             return JSONResponse({"status": "ok"})
         if not access.serves(request.headers.get("host", "")):
             return JSONResponse({"error": "no such host"}, status_code=421)
-        admitted = await access.admit(request.scope, request.headers)
-        if isinstance(admitted, Response):
-            return admitted
-        if (refused := access.spend(admitted, cost.REQUEST)) is not None:
+        principal = await access.authenticate(request.scope, request.headers)
+        if isinstance(principal, Response):
+            return principal
+        if (refused := access.spend(principal, rate_limit.REQUEST)) is not None:
             return refused
         checks = await anyio.to_thread.run_sync(examine)
         ok = all(check.ok for check in checks)
@@ -74,5 +74,5 @@ def build_app(
 
 
 async def schema(request: Request) -> Response:
-    """The contract of the topic."""
+    """Return the contract of the topic."""
     return JSONResponse(message_schema(), media_type="application/schema+json")

@@ -27,7 +27,7 @@ class Batches:
     async def answer(
         self, scope: Scope, revision: str, batch: list[Any], receive: Receive, wasted: Callable[[int], None]
     ) -> Response | None:
-        """The response; None where whoever asked has left, and what was not begun is not begun any more.
+        """Return the response; None where whoever asked has left, and what was not begun is not begun any more.
 
         `wasted` is told then how many bytes were made in vain.
         """

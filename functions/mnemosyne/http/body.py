@@ -7,7 +7,7 @@ from mnemosyne.errors import InvalidRequest
 
 BODY_BYTES = 4 * 1024 * 1024
 BODY_SECONDS = 30
-"""How long the body of somebody known may take to arrive."""
+"""How long a body may take to arrive: a slow-loris holds its place no longer."""
 DRAIN_SECONDS = 1.0
 DRAINED_BYTES = 32 * 1024 * 1024
 """What Cloud Run takes of a request at most."""
@@ -16,7 +16,7 @@ INLINE_BYTES = 64 * 1024
 
 
 async def read(receive: Receive, limit: int = BODY_BYTES) -> bytes | None:
-    """The whole body; None where it is larger than that."""
+    """Return the whole body; None where it is larger than that."""
     body = bytearray()
     while True:
         message = await receive()
@@ -44,7 +44,7 @@ async def drain(receive: Receive) -> None:
 
 
 def replay(body: bytes) -> Receive:
-    """A `receive` that gives that body."""
+    """Return a `receive` that gives that body."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
@@ -54,7 +54,7 @@ def replay(body: bytes) -> Receive:
 
 
 def content_length(value: str) -> int:
-    """The declared length; 0 where it is none. Raises InvalidRequest where it is too much."""
+    """Return the declared length; 0 where it is none. Raises InvalidRequest where it is too much."""
     length = int(value[:20]) if value.isascii() and value.isdigit() else 0
     if length > BODY_BYTES:
         raise InvalidRequest(f"a request must be at most {BODY_BYTES:,} bytes, got {length:,}")

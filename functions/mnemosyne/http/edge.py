@@ -13,7 +13,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from mnemosyne.domain import cost
+from mnemosyne.domain import rate_limit
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.http import body as bodies
@@ -22,7 +22,7 @@ from mnemosyne.http.batch import Batches
 from mnemosyne.http.body import BODY_BYTES, BODY_SECONDS
 from mnemosyne.http.refusal import refusal
 from mnemosyne.mcp import jsonrpc
-from mnemosyne.mcp.tool import acting
+from mnemosyne.mcp.tool import principal_context
 from mnemosyne.observability import trace
 
 MCP_PATH = "/mcp"
@@ -36,7 +36,9 @@ _DEFAULT_REVISION = "2025-03-26"  # what a request without MCP-Protocol-Version 
 
 
 class McpEdge:
-    """Middleware over the MCP app: who calls, method, media type, size and form are settled before the protocol."""
+    """Middleware over the MCP app: authentication, method, media type, size and form are validated before the
+    protocol.
+    """
 
     def __init__(self, app: ASGIApp, access: Access) -> None:
         self._app = app
@@ -53,39 +55,39 @@ class McpEdge:
         served = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
         with trace(headers):
             response = _unreadable(headers)
-            caller = None if response else await self._access.admit(served, headers)
-            if isinstance(caller, Principal):
+            principal = None if response else await self._access.authenticate(served, headers)
+            if isinstance(principal, Principal):
                 arrived = _Arrived(scope["headers"], receive)
-                await self._serve(caller, served, headers, arrived, _Counted(send))
+                await self._serve(principal, served, headers, arrived, _Counted(send))
                 return
             await bodies.drain(receive)
-        await (caller or response)(served, receive, send)  # type: ignore[misc]
+        await (principal or response)(served, receive, send)  # type: ignore[misc]
 
     async def _serve(
-        self, caller: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
+        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
     ) -> None:
         """Answer one who was let in, and let him owe what the answer costs, whether or not he waits for it."""
         try:
-            with self._access.budgets.held(caller.id) as taken:
-                if taken or not self._access.limits(caller):
+            with self._access.budgets.held(principal.id) as taken:
+                if taken or not self._access.limits(principal):
                     # Paid before anything is read: what is malformed costs as much.
-                    response = self._access.spend(caller, cost.REQUEST) or _refused(scope, headers)
+                    response = self._access.spend(principal, rate_limit.REQUEST) or _refused(scope, headers)
                 else:
-                    response = self._access.crowded(caller)
+                    response = self._access.crowded(principal)
                 if response is not None:
                     await bodies.drain(arrived.receive)
                 else:
-                    response = await self._answer(caller, scope, headers, arrived, send)
+                    response = await self._answer(principal, scope, headers, arrived, send)
                 if response is not None:
                     await response(scope, arrived.receive, send)
         finally:
-            if self._access.limits(caller):
-                self._access.budgets.owe(caller.id, send.bytes // cost.BYTES_OUT)
+            if self._access.limits(principal):
+                self._access.budgets.owe(principal.id, send.bytes // rate_limit.BYTES_OUT)
 
     async def _answer(
-        self, caller: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
+        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
     ) -> Response | None:
-        """The response where one is made here; None once the protocol's server has sent its own."""
+        """Return the response where one is made here; None once the protocol's server has sent its own."""
         try:
             with anyio.fail_after(BODY_SECONDS):
                 body = await bodies.read(arrived.receive)
@@ -95,8 +97,8 @@ class McpEdge:
             return refusal(413, f"a request must be at most {BODY_BYTES:,} bytes")
         if arrived.with_trailers:
             return refusal(400, "trailers are not taken: send every header before the body")
-        paid = cost.REQUEST + len(body) // cost.BYTES_IN
-        if (spent := self._access.spend(caller, paid - cost.REQUEST, cost.REQUEST)) is not None:
+        paid = rate_limit.REQUEST + len(body) // rate_limit.BYTES_IN
+        if (spent := self._access.spend(principal, paid - rate_limit.REQUEST, rate_limit.REQUEST)) is not None:
             return spent
         try:
             posted, problem = await self._parsed(body)
@@ -108,9 +110,9 @@ class McpEdge:
             return unsupported
         if _completed(posted):
             body = json.dumps(posted).encode()
-        if (restricted := self._access.restrict(scope, headers, caller, posted, paid)) is not None:
+        if (restricted := self._access.restrict(scope, headers, principal, posted, paid)) is not None:
             return restricted
-        with acting(caller):
+        with principal_context(principal):
             if isinstance(posted, list):
                 revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
                 return await self._batches.answer(scope, revision, posted, arrived.receive, send.add)
@@ -118,7 +120,7 @@ class McpEdge:
             return None
 
     async def _parsed(self, body: bytes) -> tuple[Any, str | None]:
-        """The JSON and what is wrong with it; large ones beside the event loop, which has others to serve."""
+        """Return the JSON and what is wrong with it; large ones beside the event loop, which has others to serve."""
         if len(body) <= bodies.INLINE_BYTES:
             return _parse(body)
         return await anyio.to_thread.run_sync(partial(_parse, body), limiter=self._parsers)
@@ -160,7 +162,7 @@ def _parse(body: bytes) -> tuple[Any, str | None]:
 
 
 def _cleaned(raw: list[tuple[bytes, bytes]]) -> Headers:
-    """The headers trimmed, without any session's id, and with an Accept header.
+    """Return the headers trimmed, without any session's id, and with an Accept header.
 
     There are no sessions: an id sent by an older client means nothing. Scripts that send no Accept take JSON.
     """
@@ -171,7 +173,7 @@ def _cleaned(raw: list[tuple[bytes, bytes]]) -> Headers:
 
 
 def _unreadable(headers: Headers) -> Response | None:
-    """The answer to headers that are too many, or that could be read in two ways."""
+    """Return the answer to headers that are too many, or that could be read in two ways."""
     if (size := sum(len(name) + len(value) for name, value in headers.raw)) > HEADER_BYTES:
         return refusal(431, f"headers must be at most {HEADER_BYTES:,} bytes together, got {size:,}")
     if not _HOST.fullmatch(host := headers.get("host", "")):  # what follows a port would pass for one further in
@@ -199,7 +201,10 @@ def _refused(scope: Scope, headers: Headers) -> Response | None:
 
 
 def _unsupported(headers: Headers, posted: Any) -> Response | None:
-    """The answer to a request under a revision that nobody knows; where it says more of itself, the SDK judges it."""
+    """Return the answer to a request under a revision that nobody knows.
+
+    Where it says more of itself, the SDK judges it.
+    """
     revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
     if revision in SUPPORTED_PROTOCOL_VERSIONS or not isinstance(posted, dict) or "_meta" in posted.get("params", {}):
         return None

@@ -12,10 +12,10 @@ https://cloud.google.com/run/docs/known-issues. Load balancers and people elsewh
 
 
 async def alive(request: Request) -> Response:
-    """The process lives."""
+    """Return the process lives."""
     return JSONResponse({"status": "ok"})
 
 
 def health_routes(health: Callable[[Request], Awaitable[Response]] = alive) -> list[Route]:
-    """The routes under which it is asked."""
+    """Return the routes under which it is asked."""
     return [Route(path, health, methods=["GET"]) for path in PATHS]

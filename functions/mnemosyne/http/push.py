@@ -36,6 +36,7 @@ from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
 log = EventLog(__name__)
 
 RETRY_AFTER_SECONDS = "10"
+"""With backpressure, 429 or 503, when to come back; Pub/Sub slows down by itself."""
 MEDIA_TYPES = ("application/json", "application/cloudevents+json")
 PUSH_BYTES = 16 * 1024 * 1024
 """A message has 10 MB at most, which base64 makes a third longer: https://cloud.google.com/pubsub/quotas."""
@@ -73,11 +74,11 @@ class Push:
     """Whether the subscription is a bucket's, so that the message tells of an object."""
 
     def decoded(self) -> IngestMessage:
-        """What the message asks for."""
+        """Return what the message asks for."""
         return decode(self.message, only=self.only)
 
-    def letter(self, cause: str) -> DeadLetter:
-        """The message as a dead letter."""
+    def dead_letter(self, cause: str) -> DeadLetter:
+        """Return the message as a dead letter."""
         return DeadLetter(
             message_id=self.message.message_id,
             data=self.message.data,
@@ -99,7 +100,7 @@ def build_app(
     warm: Callable[[], None],
     identify: Callable[[str | None], None],
 ) -> Starlette:
-    """The ASGI app of a function that takes pushes; `identify` raises Unauthorized on one that is not ours.
+    """Return the ASGI app of a function that takes pushes; `identify` raises Unauthorized on one that is not ours.
 
     At most `threads` messages are handled at a time and as many wait; more are refused with 429, so that Pub/Sub
     slows down instead of the instance filling up.
@@ -146,11 +147,11 @@ def store(push: Push, services: SubscriberServices) -> None:
         stored = ingest.store(message, memories=services.memories, embedder=services.embedder)
         lost = "; ".join(filter(None, [lost, stored.lost]))
         if stored.over_quota and not lost:
-            ingest.keep_beyond_quota(message.namespace, push.letter(stored.over_quota), memories=services.memories)
-    _conclude(push, message, push.letter(lost) if lost else None, services)
+            ingest.store_over_quota(message.namespace, push.dead_letter(stored.over_quota), memories=services.memories)
+    _conclude(push, message, push.dead_letter(lost) if lost else None, services)
 
 
-def bury(push: Push, services: SubscriberServices) -> None:
+def give_up(push: Push, services: SubscriberServices) -> None:
     """`dead_letter`: keep what could not be ingested, and record it.
 
     Whatever is wrong with a message, or with how it is read, it is kept: nobody comes after this.
@@ -161,20 +162,24 @@ def bury(push: Push, services: SubscriberServices) -> None:
         raise
     except Exception as exc:
         log.exception("push_crashed", message_id=push.message.message_id)
-        letter = push.letter(f"a fault of our own while it was given up: {type(exc).__name__}")
-        ingest.keep(push.only or "", letter, memories=services.memories)
+        dead_letter = push.dead_letter(f"a fault of our own while it was given up: {type(exc).__name__}")
+        ingest.store_dead_letter(push.only or "", dead_letter, memories=services.memories)
 
 
 def _bury(push: Push, services: SubscriberServices) -> None:
     count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
     if push.of_bucket:
         why = f"the object of this notification could not be imported in {count} deliveries"
-        ingest.keep(push.only or "", push.letter(why), memories=services.memories)
+        ingest.store_dead_letter(push.only or "", push.dead_letter(why), memories=services.memories)
         return
     message = push.decoded()
-    letter = push.letter(message.postponed or message.lost or f"given up after {count} deliveries")
-    kept = ingest.bury(message.namespace, letter, message, memories=services.memories) if message.request_ids else None
-    _conclude(push, message, letter if message.lost or (kept and kept.lost) else None, services)
+    dead_letter = push.dead_letter(message.postponed or message.lost or f"given up after {count} deliveries")
+    kept = (
+        ingest.give_up(message.namespace, dead_letter, message, memories=services.memories)
+        if message.request_ids
+        else None
+    )
+    _conclude(push, message, dead_letter if message.lost or (kept and kept.lost) else None, services)
 
 
 def import_object(push: Push, services: ImportServices) -> None:
@@ -187,22 +192,22 @@ def import_object(push: Push, services: ImportServices) -> None:
         if push.only is None or not push.of_bucket:
             raise InvalidRequest("a bucket's subscription must push to /objects/NAMESPACE")
     except InvalidRequest as exc:
-        ingest.keep(push.only or "", push.letter(str(exc)), memories=services.memories)
+        ingest.store_dead_letter(push.only or "", push.dead_letter(str(exc)), memories=services.memories)
         return
     if wanted:
         object_import.import_object(push.only, wanted, services, message_id=push.message.message_id)
 
 
-def _conclude(push: Push, message: IngestMessage, letter: DeadLetter | None, services: SubscriberServices) -> None:
+def _conclude(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:
     """Keep the message where something in it is lost otherwise, and tell its publisher of every outcome."""
-    if letter:
-        ingest.keep(message.namespace, letter, memories=services.memories)
+    if dead_letter:
+        ingest.store_dead_letter(message.namespace, dead_letter, memories=services.memories)
     if services.outcome_topic:
         outcomes.announce(
             message.namespace,
             message.request_ids,
             message_id=push.message.message_id,
-            letter=letter,
+            dead_letter=dead_letter,
             memories=services.memories,
             topic=services.outcome_topic,
         )
@@ -242,7 +247,7 @@ def _retry(status: int, error: str) -> Response:
 
 
 def _push(body: bytes, path: str) -> Push:
-    """A raw push, or a CloudEvent in binary (same body) or structured mode.
+    """Return a raw push, or a CloudEvent in binary (same body) or structured mode.
 
     The endpoint says whose messages these are: `/namespaces/NAMESPACE` a publisher's, `/objects/NAMESPACE` a bucket's.
     """

@@ -15,10 +15,10 @@ def refusal(
     id_: str | int | None = None,
     headers: Mapping[str, str] | None = None,
 ) -> Response:
-    """The response that says why, under the request's id where that is known."""
+    """Return the response that says why, under the request's id where that is known."""
     return JSONResponse(error(message, code, id_), status_code=status, headers=headers)
 
 
 def error(message: str, code: int = mcp_types.INVALID_REQUEST, id_: str | int | None = None) -> dict[str, Any]:
-    """A JSON-RPC error."""
+    """Return a JSON-RPC error."""
     return {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}}

@@ -13,7 +13,7 @@ NODES = 20_000
 
 
 def read(text: str | bytes) -> Any:
-    """The JSON of the text; raises InvalidRequest."""
+    """Return the JSON of the text; raises InvalidRequest."""
     check_nodes(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
     try:
         return json.loads(text.decode() if isinstance(text, bytes) else text)
@@ -27,7 +27,7 @@ def check_nodes(text: bytes) -> None:
     """Raise InvalidRequest where the JSON has more than 20,000 values, before any of it is built."""
     if _signs(text) <= NODES:
         return
-    # Those within strings say nothing. An escaped quote ends no string, and an escaped backslash escapes no quote.
+    # Those within strings do not count. An escaped quote ends no string, and an escaped backslash escapes no quote.
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
     few_strings = plain.count(b'"') <= 4 * NODES  # a member has two strings at most, its name and its value
     if not few_strings or _signs(b"".join(plain.split(b'"')[::2])) > NODES:
@@ -40,7 +40,7 @@ def _signs(text: bytes) -> int:
 
 
 def problem(posted: Any) -> str | None:
-    """What is wrong with the JSON as a JSON-RPC message, if anything is."""
+    """Return what is wrong with the JSON as a JSON-RPC message, if anything is."""
     if isinstance(posted, list):
         return None
     if not isinstance(posted, dict):
@@ -88,7 +88,7 @@ def _params_problem(method: Any, params: Any) -> str | None:
 
 
 def id_of(posted: Any) -> str | int | None:
-    """The id to answer with; None where it has none that could be sent back."""
+    """Return the id to answer with; None where it has none that could be sent back."""
     identifier = posted.get("id") if isinstance(posted, dict) else None
     if isinstance(identifier, str):
         return identifier if identifier.isascii() or not surrogate(identifier) else None

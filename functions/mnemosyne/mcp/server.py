@@ -18,9 +18,9 @@ from mcp.shared.exceptions import MCPError
 
 import mnemosyne
 from mnemosyne.domain.parsing import parse
-from mnemosyne.domain.principal import LOCAL, Scope
-from mnemosyne.errors import Misconfigured, MnemosyneError, SpaceChanged, Unavailable, Uncertain
-from mnemosyne.mcp.tool import Caller, Reply, Tool, current_caller
+from mnemosyne.domain.principal import LOCAL, Principal, Scope
+from mnemosyne.errors import EmbeddingModelChanged, Misconfigured, MnemosyneError, Unavailable, Uncertain
+from mnemosyne.mcp.tool import Reply, Tool, current_principal
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.observability import EventLog, current_trace, milliseconds, trace
 from mnemosyne.ports import Services
@@ -44,20 +44,20 @@ INSTRUCTIONS = (
 )
 
 
-def build_server(services: Services, *, threads: int, caller: Caller | None = None) -> Server[Any]:
-    """The server over the services; at most `threads` tools that need the database run at a time.
+def build_server(services: Services, *, threads: int, principal: Principal | None = None) -> Server[Any]:
+    """Return the server over the services; at most `threads` tools that need the database run at a time.
 
-    Each request runs on behalf of whom its edge has admitted, else of `caller`; without either it is refused.
+    Each request runs on behalf of whom its edge has authenticated, else of `principal`; without either it is refused.
     """
     tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
-    listings = {tool.name: tool.listing() for tool in TOOLS}
+    listings = {tool.name: tool.listing for tool in TOOLS}
     names = ", ".join(tool.name for tool in TOOLS)
     database, publishing = _Turns(threads), _Turns(PUBLISHING_THREADS)
 
     async def list_tools(
         context: ServerRequestContext[Any], params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListToolsResult:
-        here = _caller(caller)
+        here = _principal(principal)
         return mcp_types.ListToolsResult(tools=[listings[tool.name] for tool in TOOLS if here.may(tool.scope)])
 
     async def call_tool(
@@ -69,7 +69,7 @@ def build_server(services: Services, *, threads: int, caller: Caller | None = No
                 mcp_types.INVALID_PARAMS,
                 f"unknown tool {params.name[:100]!r}; the tools are {names}",
             )
-        here = _caller(caller)
+        here = _principal(principal)
         if not here.may(tool.scope):
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {tool.scope}")
         turns = database if tool.needs_database else publishing
@@ -86,38 +86,40 @@ def build_server(services: Services, *, threads: int, caller: Caller | None = No
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        get_tool_input_schema=lambda name: tools[name].listing().input_schema if name in tools else None,
+        get_tool_input_schema=lambda name: tools[name].listing.input_schema if name in tools else None,
         cache_hints={"tools/list": CacheHint(3_600_000, "private")},
     )
 
 
 class _Turns:
-    """So many threads for all callers together, and half of them at most for one; the others of his wait their turn."""
+    """So many threads for all callers together, and half of them at most for one principal, whose others wait."""
 
     def __init__(self, threads: int) -> None:
         self.everybody = anyio.CapacityLimiter(threads)
         self._share = max(1, threads // 2)
         self._own: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
 
-    def of(self, caller: Caller) -> AbstractAsyncContextManager[object]:
-        """A turn of that caller's; whoever is alone on a machine takes all."""
-        if caller is LOCAL:
+    def of(self, principal: Principal) -> AbstractAsyncContextManager[object]:
+        """Return a turn of that caller's; whoever is alone on a machine takes all."""
+        if principal is LOCAL:
             return nullcontext()
-        own = self._own.get(caller.id)
+        own = self._own.get(principal.id)
         if own is None:
-            own = self._own[caller.id] = anyio.CapacityLimiter(self._share)
+            own = self._own[principal.id] = anyio.CapacityLimiter(self._share)
         return own
 
 
-def call(tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services: Services) -> mcp_types.CallToolResult:
+def call(
+    tool: Tool[Any], arguments: Mapping[str, Any], principal: Principal, services: Services
+) -> mcp_types.CallToolResult:
     """Run one tool; what an agent can mend, or try again, comes back as a tool error for it to read."""
     if current_trace() is None:  # over stdio every call is a trace of its own
         with trace({}):
-            return call(tool, arguments, caller, services)
+            return call(tool, arguments, principal, services)
     started = time.perf_counter()
-    outcome, result = _called(tool, arguments, caller, services)
+    outcome, result = _called(tool, arguments, principal, services)
     log.info(
-        "tool_called", tool=tool.name, namespace=caller.namespace, outcome=outcome, duration_ms=milliseconds(started)
+        "tool_called", tool=tool.name, namespace=principal.namespace, outcome=outcome, duration_ms=milliseconds(started)
     )
     if tool.deprecated is None:
         return result
@@ -127,15 +129,17 @@ def call(tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services
 
 
 def _called(
-    tool: Tool[Any], arguments: Mapping[str, Any], caller: Caller, services: Services
+    tool: Tool[Any], arguments: Mapping[str, Any], principal: Principal, services: Services
 ) -> tuple[str, mcp_types.CallToolResult]:
-    about = {"tool": tool.name, "namespace": caller.namespace}
+    about = {"tool": tool.name, "namespace": principal.namespace}
     try:
-        reply = _run(tool, _arguments(tool, arguments), caller, services)
+        reply = _run(tool, _arguments(tool, arguments), principal, services)
     except Uncertain as exc:
         log.warning("tool_uncertain", **about, error=str(exc))
         if tool.scope is Scope.WRITE:
-            log.info("audit", action=tool.name, principal=caller.id, namespace=caller.namespace, outcome="uncertain")
+            log.info(
+                "audit", action=tool.name, principal=principal.id, namespace=principal.namespace, outcome="uncertain"
+            )
         return "uncertain", _error(f"the answer was lost, look before calling again: {exc}")
     except Unavailable as exc:
         log.warning("tool_unavailable", **about, error=str(exc))
@@ -155,22 +159,22 @@ def _called(
             f"same way. Trace id: {_trace_id()}"
         )
     if tool.scope is Scope.WRITE:
-        _audit(tool, reply, caller)
+        _audit(tool, reply, principal)
     return "done", _success(reply, stored=tool.gives_stored)
 
 
-def _audit(tool: Tool[Any], reply: Reply, caller: Caller) -> None:
+def _audit(tool: Tool[Any], reply: Reply, principal: Principal) -> None:
     """Who changed which memory: ids alone, never a content."""
     told = reply.result.model_dump(mode="json")
     ids = {name: told[name] for name in ("id", "request_id", "request_ids") if name in told}
-    log.info("audit", action=tool.name, principal=caller.id, namespace=caller.namespace, outcome="done", **ids)
+    log.info("audit", action=tool.name, principal=principal.id, namespace=principal.namespace, outcome="done", **ids)
 
 
-def _run(tool: Tool[Any], arguments: Any, caller: Caller, services: Services) -> Reply:
+def _run(tool: Tool[Any], arguments: Any, principal: Principal, services: Services) -> Reply:
     try:
-        return tool.run(arguments, caller, services)
-    except SpaceChanged:  # nothing was done; the embedder is another from now on
-        return tool.run(arguments, caller, services)
+        return tool.run(arguments, principal, services)
+    except EmbeddingModelChanged:  # nothing was done; the embedder is another from now on
+        return tool.run(arguments, principal, services)
 
 
 def _arguments(tool: Tool[Any], arguments: Mapping[str, Any]) -> Any:
@@ -178,11 +182,11 @@ def _arguments(tool: Tool[Any], arguments: Mapping[str, Any]) -> Any:
     return parse(tool.arguments, present, of=tool.name)
 
 
-def _caller(otherwise: Caller | None) -> Caller:
-    caller = current_caller() or otherwise
-    if caller is None:
+def _principal(otherwise: Principal | None) -> Principal:
+    principal = current_principal() or otherwise
+    if principal is None:
         raise MCPError(mcp_types.INVALID_REQUEST, "nobody was authenticated")
-    return caller
+    return principal
 
 
 def _trace_id() -> str:

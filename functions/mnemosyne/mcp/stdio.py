@@ -27,7 +27,7 @@ async def serve(server: Server[Any]) -> None:
 
 
 def _standard_input() -> BinaryIO:
-    """The input as bytes, for us alone: whatever is started meanwhile reads from nothing."""
+    """Return the input as bytes, for us alone: whatever is started meanwhile reads from nothing."""
     ours = os.fdopen(os.dup(0), "rb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any, Generic, TypeVar
 
 import mcp_types
@@ -16,34 +17,36 @@ from mnemosyne.ports import Services
 ArgumentsT = TypeVar("ArgumentsT", bound=Input)
 
 
-Caller = Principal
+Principal = Principal
 """On whose behalf a tool runs."""
 
-_current: ContextVar[Caller | None] = ContextVar("caller", default=None)
+_current: ContextVar[Principal | None] = ContextVar("caller", default=None)
 
 
 @contextmanager
-def acting(caller: Caller) -> Iterator[None]:
+def principal_context(principal: Principal) -> Iterator[None]:
     """Serve a request on that caller's behalf."""
-    token = _current.set(caller)
+    token = _current.set(principal)
     try:
         yield
     finally:
         _current.reset(token)
 
 
-def current_caller() -> Caller | None:
-    """On whose behalf the request being served runs, where it came with a caller."""
+def current_principal() -> Principal | None:
+    """On whose behalf the request being served runs, where it came with a principal."""
     return _current.get()
 
 
 class Result(BaseModel):
-    """Base of what tools return: becomes `structuredContent`, without the optional fields that say nothing."""
+    """Base of what tools return: becomes `structuredContent`, without optional fields that are None
+    (`exclude_none`).
+    """
 
     model_config = ConfigDict(frozen=True)
 
     @model_serializer(mode="wrap")
-    def _without_silence(self, serialize: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
+    def _exclude_none(self, serialize: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
         """Untyped on purpose: a return type would take the fields' place in the output schema."""
         shown = serialize(self)
         fields = type(self).model_fields
@@ -67,7 +70,7 @@ class Tool(Generic[ArgumentsT]):
     description: str
     arguments: type[ArgumentsT]
     result: type[Result]
-    run: Callable[[ArgumentsT, Caller, Services], Reply]
+    run: Callable[[ArgumentsT, Principal, Services], Reply]
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
@@ -85,8 +88,9 @@ class Tool(Generic[ArgumentsT]):
         """What a caller must hold."""
         return Scope.READ if self.read_only else Scope.WRITE
 
+    @cached_property
     def listing(self) -> mcp_types.Tool:
-        """The tool as `tools/list` shows it."""
+        """The tool as `tools/list` shows it; made once, for its schemas take milliseconds."""
         return mcp_types.Tool(
             name=self.name,
             title=self.title,
@@ -104,7 +108,8 @@ class Tool(Generic[ArgumentsT]):
 
 
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """The schema in one piece, without what no agent needs: generated titles, docstrings of models, null defaults.
+    """Return the schema in one piece, without what no agent needs: generated titles, docstrings of models, null
+    defaults.
 
     An optional argument is shown with its type alone; null is understood as absent.
     """
@@ -126,8 +131,8 @@ def _tidied(node: Any, definitions: Mapping[str, Any]) -> Any:
         (present,) = (option for option in options if option != {"type": "null"})
         return _tidied({k: v for k, v in node.items() if k not in ("anyOf", "default")} | present, definitions)
     kept = {k: v for k, v in node.items() if k != "title"}
-    if kept.get("type") == "object":
-        kept.pop("description", None) if "properties" in kept else None
+    if kept.get("type") == "object" and "properties" in kept:
+        kept.pop("description", None)
     properties = kept.pop("properties", None)
     tidied = {k: _tidied(v, definitions) for k, v in kept.items()}
     if properties is not None:

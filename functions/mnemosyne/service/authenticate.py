@@ -2,41 +2,34 @@
 
 import hashlib
 import hmac
-import re
 import secrets
-import string
 import threading
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from datetime import datetime
 from typing import Any, Protocol, TypeGuard
 
 from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, scopes_of
 from mnemosyne.errors import Misconfigured, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import Clock, TokenVerifier
+from mnemosyne.service.api_keys import hash_secret, split_token
 
 log = EventLog(__name__)
 
 SERVERLESS_AUTHORIZATION = "x-serverless-authorization"
 """The header that Cloud Run looks at in the stead of Authorization, where both are there:
 https://cloud.google.com/run/docs/authenticating/service-to-service."""
-PREFIX = "mnk"
-ID_LENGTH = 12
 NAME_LENGTH = 200
 """Characters of a namespace or subject, at most."""
-SECRET_LENGTH = 43  # letters and digits: 256 bits
 FRESH_SECONDS = 30.0
-"""How long a key is believed without asking again: a revocation bites within it."""
+"""TTL of a cached key: a revoked one is refused after it at the latest."""
 OUTAGE_SECONDS = 600.0
-"""How long a key that was good is believed while the database is away."""
+"""TTL of a cached key that was valid, while the database is away (stale-if-error)."""
 PAUSE_SECONDS = 5.0
 """How long the database is left alone after it could not be asked."""
 KEYS_REMEMBERED = 10_000
 SUBJECT_NAMESPACE = "user:"
-_ALPHABET = string.ascii_letters + string.digits
-_KEY_ID = re.compile(rf"[0-9A-Za-z]{{{ID_LENGTH}}}")
 _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 
 
@@ -57,17 +50,17 @@ class Authenticator(Protocol):
         """
 
 
-class Anyone:
+class NoAuthenticator:
     """`AUTH_MODE=none`: whoever reaches this machine's loopback."""
 
     only_authorization = False
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """The local principal, whatever is presented."""
+        """Return the local principal, whatever is presented."""
         return LOCAL
 
     def known(self, authorization: str | None) -> Principal | None:
-        """The same."""
+        """Return the same."""
         return LOCAL
 
 
@@ -77,7 +70,7 @@ class _Known:
     asked_at: float
 
 
-class ApiKeys:
+class ApiKeyAuthenticator:
     """`AUTH_MODE=api_key`: `Bearer mnk_<id>_<secret>`.
 
     `find` looks a key up by its id. What it says is believed for 30 seconds, and for 10 minutes of a key that was
@@ -95,16 +88,17 @@ class ApiKeys:
         self._lock = threading.Lock()
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """The key's principal; raises Unauthorized, or Unavailable where the key is new and the database away."""
-        prefix, identifier, secret = _parts(bearer(authorization))
-        sound = prefix == PREFIX and _KEY_ID.fullmatch(identifier)
-        return self._judged(self._look_up(identifier) if sound else None, secret)
+        """Return the key's principal; raises Unauthorized, or Unavailable where the key is new and the database
+        away.
+        """
+        identifier, secret = split_token(bearer(authorization))
+        return self._judged(self._look_up(identifier) if identifier else None, secret)
 
     def known(self, authorization: str | None) -> Principal | None:
-        """The principal of a key that was looked up within the last half minute; None of others."""
-        prefix, identifier, secret = _parts(bearer(authorization))
-        found = self._known.get(identifier)
-        if prefix != PREFIX or found is None or time.monotonic() >= found.asked_at + FRESH_SECONDS:
+        """Return the principal of a key that was looked up within the last half minute; None of others."""
+        identifier, secret = split_token(bearer(authorization))
+        found = self._known.get(identifier or "")
+        if found is None or time.monotonic() >= found.asked_at + FRESH_SECONDS:
             return None
         return self._judged(found.key, secret)
 
@@ -145,7 +139,7 @@ class ApiKeys:
             where[key_id] = known
 
 
-class Oidc:
+class OidcAuthenticator:
     """`AUTH_MODE=oidc`: a JWT of the issuer's, for our audience; namespace and scopes are its claims."""
 
     only_authorization = False
@@ -155,7 +149,7 @@ class Oidc:
         self._claim = namespace_claim
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """The token's principal; raises Unauthorized, or Unavailable where the issuer's keys cannot be had."""
+        """Return the token's principal; raises Unauthorized, or Unavailable where the issuer's keys cannot be had."""
         claims = self._verifier.verify(bearer(authorization))
         subject = claims["sub"]
         if not _usable(subject):
@@ -181,7 +175,7 @@ class Oidc:
         return str(claimed)
 
 
-class CloudRunIam:
+class CloudRunIamAuthenticator:
     """`AUTH_MODE=iam`: Cloud Run has checked the caller's identity token; its e-mail is the namespace.
 
     Cloud Run replaces the signature of a token it has checked, so there is none to verify here. That makes this mode
@@ -195,7 +189,7 @@ class CloudRunIam:
         self._read_claims = read_claims
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """The identity's principal; raises Unauthorized."""
+        """Return the identity's principal; raises Unauthorized."""
         claims = self._read_claims(bearer(authorization))
         email = claims.get("email")
         if not _usable(email) or claims.get("email_verified") is not True:
@@ -209,24 +203,17 @@ class CloudRunIam:
 
 
 class PushIdentity:
-    """Admits pushes of our own subscription: tokens of Google's, for this function, of the account that pushes."""
+    """Authenticates our own subscription's pushes: Google's tokens, for this function, of the account that pushes."""
 
     def __init__(self, verifier: TokenVerifier, email: str) -> None:
         self._verifier = verifier
         self._email = email
 
     def check(self, authorization: str | None) -> None:
-        """Raises Unauthorized where the push is anybody else's, Unavailable where nobody can tell."""
+        """Raise Unauthorized where the push is anybody else's, Unavailable where nobody can tell."""
         claims = self._verifier.verify(bearer(authorization))
         if claims.get("email") != self._email or claims.get("email_verified") is not True:
             raise Unauthorized("the push is not our subscription's")
-
-
-def key_id(authorization: str | None) -> str | None:
-    """The id of the API key in an Authorization header, for a log; None where there is none."""
-    token = (authorization or "").partition(" ")[2].strip()
-    prefix, identifier, _ = _parts(token)
-    return identifier if prefix == PREFIX and _KEY_ID.fullmatch(identifier) else None
 
 
 def _usable(name: object) -> TypeGuard[str]:
@@ -234,55 +221,23 @@ def _usable(name: object) -> TypeGuard[str]:
 
 
 class SharedSecret:
-    """Admits pushes that show the secret which this machine's delivery was started with."""
+    """Authenticates pushes that show the secret which this machine's delivery was started with."""
 
     def __init__(self, secret: str) -> None:
         self._hash = hash_secret(secret)
 
     def check(self, authorization: str | None) -> None:
-        """Raises Unauthorized where the push is anybody else's."""
+        """Raise Unauthorized where the push is anybody else's."""
         if not hmac.compare_digest(hash_secret(bearer(authorization)), self._hash):
             raise Unauthorized("the push is not our delivery's")
 
 
 def bearer(authorization: str | None) -> str:
-    """The token of an Authorization header; raises Unauthorized where there is none."""
+    """Return the token of an Authorization header; raises Unauthorized where there is none."""
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise Unauthorized("a bearer token is needed")
     return token.strip()
-
-
-def new_key(
-    *, name: str, namespace: str, scopes: frozenset[Scope], created_at: datetime, expires_at: datetime | None
-) -> tuple[ApiKey, str]:
-    """A key and its bearer token, which is nowhere kept."""
-    key_id, secret = _random(ID_LENGTH), _random(SECRET_LENGTH)
-    key = ApiKey(
-        id=key_id,
-        name=name,
-        namespace=namespace,
-        scopes=scopes,
-        secret_hash=hash_secret(secret),
-        created_at=created_at,
-        expires_at=expires_at,
-    )
-    return key, f"{PREFIX}_{key_id}_{secret}"
-
-
-def hash_secret(secret: str) -> bytes:
-    """SHA-256 is enough: the secret is 256 random bits, not a word somebody chose."""
-    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
-
-
-def _random(length: int) -> str:
-    return "".join(secrets.choice(_ALPHABET) for _ in range(length))
-
-
-def _parts(token: str) -> tuple[str, str, str]:
-    prefix, _, rest = token.partition("_")
-    key_id, _, secret = rest.partition("_")
-    return prefix, key_id, secret
 
 
 def _scope_names(claims: Mapping[str, Any]) -> list[str]:

@@ -50,17 +50,17 @@ class Stored:
     outcomes: dict[UUID, IngestStatus] = field(default_factory=dict)
     busy: bool = False
     """Whether some must wait for another delivery of their content."""
-    taken: list[UUID] = field(default_factory=list)
+    conflicting: list[UUID] = field(default_factory=list)
     """Those under whose id another content was stored before."""
     over_quota: str = ""
     """Why some failed for want of room, which may be there another day."""
 
     @property
     def lost(self) -> str:
-        """Why the message must be kept as a dead letter: what it says under a taken id is told nowhere else."""
+        """Why the message must be kept as a dead letter: what it says under a conflicting id is told nowhere else."""
         return "; ".join(
             f"the request {one} has stored another content before: publish what has changed under a new key or id"
-            for one in self.taken[:10]
+            for one in self.conflicting[:10]
         )
 
 
@@ -101,7 +101,7 @@ def _stored(namespace: str, requests: Sequence[IngestRequest], memories: MemoryS
         alone = _stored(namespace, [request], memories, embedder)
         together.outcomes |= alone.outcomes
         together.busy |= alone.busy
-        together.taken += alone.taken
+        together.conflicting += alone.conflicting
         together.over_quota = together.over_quota or alone.over_quota
     return together
 
@@ -110,13 +110,13 @@ def _store_together(
     namespace: str, requests: Sequence[IngestRequest], memories: MemoryStore, embedder: Embedder
 ) -> Stored:
     with memories.claim(namespace, requests) as claim:
-        outcomes = dict(claim.settled)
+        outcomes = dict(claim.already_final)
         fitting, refused = quotas.within(
             claim.quota, claim.new, datetime.now(UTC), chunk_characters=embedder.chunk_characters
         )
         if fitting:
             outcomes |= claim.store(fitting, _embeddings(namespace, fitting, embedder), embedder.model)
-        stored = Stored(outcomes, bool(claim.busy), list(claim.taken))
+        stored = Stored(outcomes, bool(claim.busy), list(claim.conflicting))
     if refused:
         failed = [Unstored(request_id=one.request_id, error=why, origin=one.origin) for one, why in refused]
         reject(namespace, failed, memories=memories)
@@ -177,68 +177,70 @@ def reject(namespace: str, failed: Sequence[Unstored], *, memories: MemoryStore)
         log.error("ingest_failed", namespace=namespace, request_id=one.request_id)
 
 
-def keep(namespace: str, letter: DeadLetter, *, memories: MemoryStore) -> None:
+def store_dead_letter(namespace: str, dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     """Keep a message of which something can be answered for in no other way, under its message id.
 
     A namespace of no characters is that of messages which name none.
     """
-    if memories.keep(namespace, letter):
-        log.error("dead_lettered", namespace=namespace, message_id=letter.message_id)
+    if memories.store_dead_letter(namespace, dead_letter):
+        log.error("dead_lettered", namespace=namespace, message_id=dead_letter.message_id)
 
 
-def keep_beyond_quota(namespace: str, letter: DeadLetter, *, memories: MemoryStore) -> None:
+def store_over_quota(namespace: str, dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
     """Keep a message of which something had no room, so that the operator can redrive it once there is.
 
     Of a namespace so many are kept, for they take room too; its requests say why they failed in any case.
     """
     # Not newly where there are too many, or where an earlier delivery of it is kept.
-    newly = memories.keep(namespace, letter, unless=BEYOND_QUOTA_KEPT)
-    log.warning("beyond_quota", namespace=namespace, message_id=letter.message_id, newly_kept=newly)
+    newly = memories.store_dead_letter(namespace, dead_letter, unless=BEYOND_QUOTA_KEPT)
+    log.warning("beyond_quota", namespace=namespace, message_id=dead_letter.message_id, newly_kept=newly)
 
 
-def bury(namespace: str, letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore) -> DeadLetter | None:
+def give_up(
+    namespace: str, dead_letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore
+) -> DeadLetter | None:
     """Keep a message that was given up, so that it can be redriven, and record its requests as dead-lettered.
 
     Those that can never be stored fail. It is not kept where each of the others is stored, with the same content.
-    Answers the letter as it is kept.
+    Returns the dead letter as it is stored.
     """
     if not message.postponed:
         reject(namespace, message.rejected, memories=memories)
-    kept = memories.bury(namespace, letter, message.waiting(letter.cause), contents=message.contents)
+    kept = memories.give_up(namespace, dead_letter, message.waiting(dead_letter.cause), contents=message.contents)
     if kept:
         log.error("dead_lettered", namespace=namespace, message_id=kept.message_id)
     return kept
 
 
-def carried(namespace: str, letter: DeadLetter) -> list[UUID]:
-    """The requests of a dead letter."""
-    message = Published(message_id=letter.message_id, data=letter.data, attributes=letter.attributes)
+def request_ids_in(namespace: str, dead_letter: DeadLetter) -> list[UUID]:
+    """Return the requests of a dead letter."""
+    message = Published(message_id=dead_letter.message_id, data=dead_letter.data, attributes=dead_letter.attributes)
     return decode(message, only=namespace).request_ids
 
 
 def redrive(
-    namespace: str, letter: DeadLetter, *, memories: MemoryStore, queue: IngestQueue, into: str | None = None
+    namespace: str, dead_letter: DeadLetter, *, memories: MemoryStore, queue: IngestQueue, into: str | None = None
 ) -> None:
     """Put a dead letter of the namespace back on the queue, for that namespace or for `into`.
 
-    Its requests wait again before it is published, and it is forgotten after: a crash in between leaves it to be
+    Its requests wait again before it is published, and it is deleted after: a crash in between leaves it to be
     redriven once more, which stores nothing twice.
     """
-    if OBJECT_NOTIFICATION in letter.attributes:
+    if OBJECT_NOTIFICATION in dead_letter.attributes:
         raise InvalidRequest(
-            f"the dead letter {letter.message_id} tells of an object of a bucket: mend the cause, then copy the object "
-            "onto itself, which tells of it anew, and drop the letter"
+            f"the dead letter {dead_letter.message_id} tells of an object of a bucket: mend the cause, then copy the "
+            "object onto itself, which tells of it anew, and drop the dead letter"
         )
     target = into or namespace
-    request_ids = carried(target, letter)
-    memories.revive(target, request_ids)
-    queue.republish(letter.data, {**letter.attributes, "namespace": target})
-    memories.forget(namespace, letter.message_id)
-    log.info("redriven", namespace=target, message_id=letter.message_id, count=len(request_ids))
+    request_ids = request_ids_in(target, dead_letter)
+    memories.mark_queued(target, request_ids)
+    queue.republish(dead_letter.data, {**dead_letter.attributes, "namespace": target})
+    memories.delete_dead_letter(namespace, dead_letter.message_id)
+    log.info("redriven", namespace=target, message_id=dead_letter.message_id, count=len(request_ids))
 
 
 def status(namespace: str, request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:
-    """What became of each request, in the order asked.
+    """Return what became of each request, in the order asked.
 
     A request not yet seen by the subscriber is `queued` if its id was issued here for this namespace, which is said
     only of what the topic has taken, and while the topic may still hold it; else `unknown`.

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from mnemosyne.domain.memory import ListPosition, Memory, MemoryChange, MemoryHead, Rating, Stats
+from mnemosyne.domain.memory import Cursor, Memory, MemoryChange, MemorySummary, Rating, Stats
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import NotFound
 from mnemosyne.observability import EventLog
@@ -21,14 +21,14 @@ def get(namespace: str, memory_id: UUID, *, counted: bool, memories: MemoryStore
 
 
 def newest(
-    namespace: str, filters: Filters, limit: int, *, beyond: ListPosition | None, memories: MemoryStore
-) -> tuple[Sequence[MemoryHead], ListPosition | None]:
-    """The newest memories within the filters, newest first, and where the listing goes on, if it does."""
-    heads = memories.list(namespace, filters, limit + 1, beyond=beyond)
+    namespace: str, filters: Filters, limit: int, *, after: Cursor | None, memories: MemoryStore
+) -> tuple[Sequence[MemorySummary], Cursor | None]:
+    """Return the newest memories within the filters, newest first, and where the listing goes on, if it does."""
+    heads = memories.list(namespace, filters, limit + 1, after=after)
     if len(heads) <= limit:
         return heads, None
     last = heads[limit - 1]
-    return heads[:limit], ListPosition(timestamp=last.timestamp, id=last.id)
+    return heads[:limit], Cursor(timestamp=last.timestamp, id=last.id)
 
 
 def delete(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> str:
@@ -41,7 +41,10 @@ def delete(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> str:
 
 
 def update(namespace: str, memory_id: UUID, change: MemoryChange, *, memories: MemoryStore) -> Memory:
-    """The memory after the change; raises NotFound, and Conflict where supersession would go round in a circle."""
+    """Return the memory after the change.
+
+    Raises NotFound, and Conflict where supersession would go round in a circle.
+    """
     memory = memories.update(namespace, memory_id, change)
     if memory is None:
         raise _missing(memory_id)
@@ -59,7 +62,7 @@ def rate(namespace: str, memory_id: UUID, rating: int, reason: str | None, *, me
 
 
 def stats(namespace: str, *, memories: MemoryStore) -> Stats:
-    """The namespace in figures."""
+    """Return the namespace in figures."""
     return memories.stats(namespace)
 
 

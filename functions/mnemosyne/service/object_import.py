@@ -168,26 +168,26 @@ def _wait(
     pause: Callable[[float], object],
 ) -> None:
     """Return once every memory of the object has its outcome; raises Unavailable where the time is up before."""
-    while (ended := sum(services.imports.ended(namespace, progress.source).values())) < progress.memories:
+    while (ended := sum(services.imports.final_states(namespace, progress.source).values())) < progress.memories:
         if time.monotonic() > deadline:
             raise Unavailable(f"{ended:,} of {progress.memories:,} memories of the object have their outcome")
         pause(POLL_SECONDS)
 
 
 def _report(namespace: str, progress: ObjectImport, services: ImportServices) -> Iterator[bytes]:
-    """The report's lines: a summary, then what became of each memory, in the object's order."""
+    """Yield the report's lines: a summary, then what became of each memory, in the object's order."""
     summary = {
         "object": progress.source,
         "memories": progress.memories,
-        **{state.value: count for state, count in services.imports.ended(namespace, progress.source).items()},
+        **{state.value: count for state, count in services.imports.final_states(namespace, progress.source).items()},
         "left_out": dict(progress.left_out),
         "error": progress.error,
     }
     yield _line(summary)
-    beyond = ""
-    while page := services.imports.outcomes(namespace, progress.source, PAGE, beyond=beyond):
+    after = ""
+    while page := services.imports.outcomes(namespace, progress.source, PAGE, after=after):
         yield b"".join(_line(_outcome(status)) for status in page)
-        beyond = _key(page)
+        after = _key(page)
 
 
 def _outcome(status: IngestStatus) -> dict[str, object]:

@@ -16,7 +16,7 @@ def announce(
     request_ids: Sequence[UUID],
     *,
     message_id: str,
-    letter: DeadLetter | None = None,
+    dead_letter: DeadLetter | None = None,
     memories: MemoryStore,
     topic: OutcomeTopic,
 ) -> None:
@@ -28,11 +28,11 @@ def announce(
     """
     waiting = memories.unannounced(namespace, request_ids) if request_ids else []
     told = [Outcome(namespace=namespace, message_id=message_id, status=status) for status in waiting]
-    if letter:
-        told.append(Outcome.of_letter(namespace, letter))
+    if dead_letter:
+        told.append(Outcome.of_dead_letter(namespace, dead_letter))
     if not told:
         return
     topic.publish(told)
     if waiting:
-        memories.record_announced(namespace, waiting)
+        memories.mark_announced(namespace, waiting)
     log.info("outcomes_announced", namespace=namespace, message_id=message_id, count=len(told))

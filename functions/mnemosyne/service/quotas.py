@@ -11,7 +11,7 @@ from mnemosyne.domain.quota import Quota
 def within(
     quota: Quota, requests: Sequence[IngestRequest], now: datetime, *, chunk_characters: int
 ) -> tuple[list[IngestRequest], list[tuple[IngestRequest, str]]]:
-    """The requests there is room for, first come first served, and the others with the reason.
+    """Return the requests there is room for, first come first served, and the others with the reason.
 
     Requests of equal content are one memory.
     """

@@ -12,7 +12,7 @@ log = EventLog(__name__)
 
 
 @dataclass(frozen=True, kw_only=True)
-class Found:
+class SearchResult:
     """What a search found; `degraded` says why it is not what was asked for, times are in milliseconds."""
 
     ranking: Ranking
@@ -21,10 +21,11 @@ class Found:
     database_ms: float
 
 
-def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedder: Embedder) -> Found:
-    """The best memories for the query.
+def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedder: Embedder) -> SearchResult:
+    """Return the best memories for the query.
 
-    Raises Unavailable where the database is away, SpaceChanged where the embedder is no more the memories' own.
+    Raises Unavailable where the database is away, EmbeddingModelChanged where the embedder is no more the memories'
+    own.
 
     Where the embedder is away, a search by meaning falls back to words and says so.
     """
@@ -39,7 +40,7 @@ def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedde
             log.warning("search_degraded", namespace=namespace, error=str(exc))
     embed_ms, embedded = milliseconds(started), time.perf_counter()
     ranking = memories.search(namespace, query, vector, model=embedder.model, lexical_weight=embedder.lexical_weight)
-    found = Found(ranking=ranking, degraded=degraded, embed_ms=embed_ms, database_ms=milliseconds(embedded))
+    found = SearchResult(ranking=ranking, degraded=degraded, embed_ms=embed_ms, database_ms=milliseconds(embedded))
     log.info(
         "searched",
         namespace=namespace,

@@ -1,12 +1,12 @@
 locals {
   # What the functions run, and nothing else: no tests, no command line, no development dependency.
-  functions_dir  = "${var.source_dir == null ? "${path.module}/../../.." : var.source_dir}/functions"
-  migrations_dir = "${var.source_dir == null ? "${path.module}/../../.." : var.source_dir}/infra/migrations"
+  functions_dir = "${var.source_dir == null ? "${path.module}/../../.." : var.source_dir}/functions"
+  infra_dir     = "${var.source_dir == null ? "${path.module}/../../.." : var.source_dir}/infra"
   archive = merge(
     { for file in fileset(local.functions_dir, "main.py") : file => "${local.functions_dir}/${file}" },
     { for file in fileset(local.functions_dir, "requirements.txt") : file => "${local.functions_dir}/${file}" },
     { for file in fileset(local.functions_dir, "mnemosyne/**/*.py") : file => "${local.functions_dir}/${file}" },
-    { for file in fileset(local.migrations_dir, "*.sql") : "migrations/${file}" => "${local.migrations_dir}/${file}" },
+    { for file in fileset(local.infra_dir, "{migrations,sql}/*.sql") : "mnemosyne/sql/${file}" => "${local.infra_dir}/${file}" },
   )
 }
 

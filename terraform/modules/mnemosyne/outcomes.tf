@@ -3,7 +3,7 @@ resource "google_pubsub_topic" "outcomes" {
   #checkov:skip=CKV_GCP_83: Google's own keys encrypt it unless kms_key names one.
   count                      = var.outcomes ? 1 : 0
   name                       = "${var.name}-outcomes"
-  message_retention_duration = "604800s"
+  message_retention_duration = local.retention
   kms_key_name               = var.kms_key
   labels                     = local.labels
   depends_on                 = [google_kms_crypto_key_iam_member.agents, terraform_data.service_agents]

@@ -31,7 +31,7 @@ resource "google_pubsub_topic" "entry" {
   #checkov:skip=CKV_GCP_83: Google's own keys encrypt it unless kms_key names one.
   for_each                   = local.entries
   name                       = "${var.name}-${each.key}"
-  message_retention_duration = "604800s"
+  message_retention_duration = local.retention
   kms_key_name               = var.kms_key
   labels                     = local.labels
   depends_on                 = [google_kms_crypto_key_iam_member.agents, terraform_data.service_agents]
@@ -41,7 +41,7 @@ resource "google_pubsub_topic" "entry_dead_letter" {
   #checkov:skip=CKV_GCP_83: Google's own keys encrypt it unless kms_key names one.
   for_each                   = local.entries
   name                       = "${var.name}-${each.key}-dead-letter"
-  message_retention_duration = "604800s"
+  message_retention_duration = local.retention
   kms_key_name               = var.kms_key
   labels                     = local.labels
   depends_on                 = [google_kms_crypto_key_iam_member.agents, terraform_data.service_agents]
@@ -52,7 +52,7 @@ resource "google_pubsub_subscription" "entry" {
   name                       = "${var.name}-${each.key}"
   topic                      = google_pubsub_topic.entry[each.key].id
   ack_deadline_seconds       = each.value.ack_deadline
-  message_retention_duration = "604800s"
+  message_retention_duration = local.retention
   labels                     = local.labels
 
   push_config {
@@ -86,7 +86,7 @@ resource "google_pubsub_subscription" "entry_dead_letter" {
   name                       = "${var.name}-${each.key}-dead-letter"
   topic                      = google_pubsub_topic.entry_dead_letter[each.key].id
   ack_deadline_seconds       = 150
-  message_retention_duration = "604800s"
+  message_retention_duration = local.retention
   labels                     = local.labels
 
   push_config {

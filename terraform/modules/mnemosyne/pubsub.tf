@@ -1,4 +1,6 @@
 locals {
+  # How long a message may wait: `RETENTION` in functions/mnemosyne/service/ingest.py says `queued` for as long.
+  retention      = "604800s"
   pubsub_agent   = "serviceAccount:service-${data.google_project.this.number}@gcp-sa-pubsub.iam.gserviceaccount.com"
   ingest_timeout = 120
 }
@@ -6,7 +8,7 @@ locals {
 resource "google_pubsub_topic" "ingest" {
   #checkov:skip=CKV_GCP_83: Google's own keys encrypt it unless kms_key names one.
   name                       = "${var.name}-ingest"
-  message_retention_duration = "604800s"
+  message_retention_duration = local.retention
   kms_key_name               = var.kms_key
   labels                     = local.labels
   depends_on                 = [google_kms_crypto_key_iam_member.agents, terraform_data.service_agents]
@@ -19,7 +21,7 @@ resource "google_pubsub_topic" "ingest" {
 resource "google_pubsub_topic" "dead_letter" {
   #checkov:skip=CKV_GCP_83: Google's own keys encrypt it unless kms_key names one.
   name                       = "${var.name}-dead-letter"
-  message_retention_duration = "604800s"
+  message_retention_duration = local.retention
   kms_key_name               = var.kms_key
   labels                     = local.labels
   depends_on                 = [google_kms_crypto_key_iam_member.agents, terraform_data.service_agents]
@@ -34,7 +36,7 @@ resource "google_pubsub_subscription" "ingest" {
   name                       = "${var.name}-ingest"
   topic                      = google_pubsub_topic.ingest.id
   ack_deadline_seconds       = local.ingest_timeout + 30
-  message_retention_duration = "604800s"
+  message_retention_duration = local.retention
   labels                     = local.labels
 
   push_config {
@@ -71,7 +73,7 @@ resource "google_pubsub_subscription" "dead_letter" {
   name                       = "${var.name}-dead-letter"
   topic                      = google_pubsub_topic.dead_letter.id
   ack_deadline_seconds       = 150
-  message_retention_duration = "604800s"
+  message_retention_duration = local.retention
   labels                     = local.labels
 
   push_config {

@@ -14,26 +14,27 @@ import pytest
 from google.api_core.exceptions import AlreadyExists, NotFound
 from google.cloud.pubsub_v1 import PublisherClient, SubscriberClient
 
-from infra.local import emulator as local_emulator
-from infra.local import postgres
-from infra.local.data_dir import DataDir
-from mnemosyne.adapters.connections import opener
-from mnemosyne.backends import Backends
+from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.errors import Unavailable
+from mnemosyne.services import ConfiguredServices
 from mnemosyne.settings import Settings
+from mnemosyne_cli.local import emulator as local_emulator
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.local.data_dir import DataDir
 from tests.cloud_run.identity import Google
 from tests.cloud_run.pubsub import PUSH_ACCOUNT, Push
 from tests.cloud_run.service import Deployment, Service, deterministic_url
 from tests.fakes_wire.cloud_storage import CloudStorage
 from tests.fakes_wire.gemini import GeminiServer
+from tests.mcp_client import tool_call
 from tests.waiting import wait_until
 
 USER = "ada@example.com"
 OUTCOMES = f"projects/{local_emulator.PROJECT}/topics/outcomes"
 OBJECTS = f"projects/{local_emulator.PROJECT}/topics/objects"
-SPACE = EmbeddingSpace("gemini-embedding-001", 64)
+SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 64)
 
 
 class Cloud:
@@ -72,7 +73,7 @@ class Cloud:
             self._exits.enter_context(Push(service).serving()) for service in (self._ingest, dead_letter, self.reader)
         )
         self._emulator = emulator
-        self.system = Backends(Settings.from_environment(self.environment))
+        self.system = ConfiguredServices(Settings.from_environment(self.environment))
 
     def _pushed_to(self, target: str) -> Service:
         identity = {
@@ -174,9 +175,9 @@ class Cloud:
 
     def kill_backends(self) -> None:
         """Cut every connection of the functions."""
-        session = opener(self.postgres.url(postgres.OWNER))()
-        session.script("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'mnemosyne'")
-        session.close()
+        connection = connection_factory(self.postgres.url(postgres.OWNER))()
+        connection.script("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE usename = 'mnemosyne'")
+        connection.close()
 
     def stop_postgres(self) -> None:
         """Fast shutdown: every connection is cut, nothing committed is lost."""
@@ -214,8 +215,7 @@ class Cloud:
 
     def call(self, tool: str, arguments: dict[str, object]) -> dict[str, object]:
         """Call a tool over HTTP; its whole result."""
-        params = {"name": tool, "arguments": arguments}
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        body = tool_call(tool, arguments)
         token = self._google.identity_token(USER, deterministic_url("mcp"))
         answer = httpx.post(f"{self._mcp.url}/mcp", json=body, headers={"Authorization": f"Bearer {token}"}, timeout=60)
         result: dict[str, object] = answer.json()["result"]

@@ -5,8 +5,12 @@ import json
 from collections import Counter
 from typing import Any
 
+import pytest
+
 from tests.integration.faults.conftest import Cloud
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is killed and frozen in them
 
 BUCKET = "memories"
 SECONDS = 150

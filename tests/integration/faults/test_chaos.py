@@ -6,14 +6,18 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from infra.cli import importer
-from infra.cli.destinations import OverPubSub
-from infra.cli.journal import Journal
-from mnemosyne.backends import Backends
+import pytest
+
 from mnemosyne.formats.item import Item
+from mnemosyne.services import ConfiguredServices
+from mnemosyne_cli import importer
+from mnemosyne_cli.destinations import OverPubSub
+from mnemosyne_cli.journal import Journal
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.integration.faults.conftest import Cloud
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is killed and frozen in them
 
 COUNT = 10_000
 SECONDS = 180.0
@@ -22,7 +26,7 @@ SECONDS = 180.0
 class Hurried(OverPubSub):
     """Gives up following the requests where they take too long: the test must end."""
 
-    def __init__(self, system: Backends, namespace: str) -> None:
+    def __init__(self, system: ConfiguredServices, namespace: str) -> None:
         super().__init__(system, namespace)
         self._deadline = time.monotonic() + SECONDS
 

@@ -8,16 +8,18 @@ from uuid import UUID
 import httpx
 import pytest
 
-from infra.local.delivery import push_envelope
-from mnemosyne.adapters.local_queue import QueuedMessage
+from mnemosyne.adapters.queues.local import QueuedMessage
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.search import Filters
 from mnemosyne.service import ingest
+from mnemosyne_cli.local.delivery import push_envelope
 from tests.fakes import request
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.integration.faults.conftest import USER, Cloud
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is killed and frozen in them
 
 
 def _push(cloud: Cloud, *requests: IngestRequest) -> int:
@@ -73,8 +75,8 @@ def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriv
     assert outcomes[poison].state is IngestState.DEAD_LETTERED
     assert "answered 500: chokes on it" in (outcomes[poison].error or "")
     cloud.gemini.fault = None
-    (letter,) = cloud.system.memories.dead_letters(cloud.namespace, 100)
-    ingest.redrive(cloud.namespace, letter, memories=cloud.system.memories, queue=cloud.system.queue)
+    (dead_letter,) = cloud.system.memories.dead_letters(cloud.namespace, 100)
+    ingest.redrive(cloud.namespace, dead_letter, memories=cloud.system.memories, queue=cloud.system.queue)
     wait_until(lambda: cloud.statuses([poison])[poison].state is IngestState.STORED, "the redriven memory is stored")
     assert cloud.system.memories.dead_letters(cloud.namespace, 100) == []
 

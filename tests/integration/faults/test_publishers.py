@@ -3,9 +3,13 @@
 import json
 from typing import Any
 
+import pytest
+
 from tests.fakes_wire.gemini import error
 from tests.integration.faults.conftest import Cloud
 from tests.waiting import wait_until
+
+pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is killed and frozen in them
 
 
 def _memory(content: str, **fields: Any) -> bytes:
@@ -40,8 +44,8 @@ def test_what_a_publisher_s_message_is_given_up_for_stays_in_its_namespace_and_i
     assert (event["state"], event["key"]) == ("dead_lettered", "1")
     assert "answered 500: boom" in event["error"]
     assert event["message_id"] != message_id  # forwarded, it has another: its name is what stays
-    (letter,) = cloud.system.memories.dead_letters(cloud.namespace, 100)
-    assert letter.data == _memory("poison", source="crm", key="1")
+    (dead_letter,) = cloud.system.memories.dead_letters(cloud.namespace, 100)
+    assert dead_letter.data == _memory("poison", source="crm", key="1")
 
 
 def test_a_replay_stores_once_and_is_told_once(cloud: Cloud) -> None:

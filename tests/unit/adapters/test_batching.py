@@ -6,7 +6,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 
-from mnemosyne.adapters.batching import MicroBatchingEmbedder
+from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ports import Vector
 from tests.fakes import FakeEmbedder

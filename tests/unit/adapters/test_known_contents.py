@@ -1,6 +1,6 @@
 """Contents known to be stored: for ten minutes, in their namespace."""
 
-from mnemosyne.adapters.known_contents import KNOWN_SECONDS, KnownContents
+from mnemosyne.adapters.database.known_contents import KNOWN_SECONDS, KnownContents
 from tests.fakes import request
 
 

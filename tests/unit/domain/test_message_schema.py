@@ -113,6 +113,7 @@ def _stores_all(body: Any) -> bool:
     return bool(message.requests) and not (message.rejected or message.lost or message.postponed)
 
 
+@pytest.mark.exhaustive
 def test_schema_and_reader_agree_on_ten_thousand_messages_valid_and_mutated() -> None:
     pick = random.Random(20261122)
     counts = {True: 0, False: 0}

@@ -11,8 +11,9 @@ from mnemosyne.domain.health import Check
 from mnemosyne.http.access import Access
 from mnemosyne.http.app import build_app
 from mnemosyne.mcp.server import build_server
-from mnemosyne.service.authenticate import Anyone
+from mnemosyne.service.authenticate import NoAuthenticator
 from tests.fakes import FakeServices
+from tests.mcp_client import tool_call
 
 CHECKS: list[Check] = []
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
@@ -26,7 +27,7 @@ def client() -> Any:
         allowed_origins=("https://good.example",),
         warm=lambda: None,
         examine=lambda: CHECKS,
-        access=Access(Anyone(), per_minute=0, issuer="", allowed_hosts=("testserver",)),
+        access=Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("testserver",)),
     )
     with TestClient(app) as opened:
         yield opened
@@ -125,7 +126,7 @@ def test_a_lone_surrogate_is_refused_by_name(client: TestClient) -> None:
 
 
 def test_an_unknown_tool_is_a_protocol_error_that_names_the_tools(client: TestClient) -> None:
-    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": "nope", "arguments": {}}}
+    body = tool_call("nope", {})
     error = _post(client, body).json()["error"]
     assert error["code"] == -32602
     assert "memory_search" in error["message"]

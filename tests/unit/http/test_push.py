@@ -12,7 +12,7 @@ from starlette.testclient import TestClient
 from mnemosyne.domain.memory import IngestState, Origin
 from mnemosyne.domain.message import encode
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.http.push import Push, build_app, bury, store
+from mnemosyne.http.push import Push, build_app, give_up, store
 from mnemosyne.ids import new_id
 from mnemosyne.service import ingest
 from tests.fakes import FakeOutcomes, FakeServices, request
@@ -102,7 +102,7 @@ def test_a_namespace_that_cannot_be_is_a_permanent_fault(client: TestClient, ser
     data, attributes = encode("ns", [request("a")], "")
     assert client.post("/", json=_envelope(data, {**attributes, "namespace": "a\x00"})).status_code == 204
     assert services.memories.memories == {}
-    assert [letter.message_id for letter in services.memories.dead_letters("", 100)] == ["1"]
+    assert [dead_letter.message_id for dead_letter in services.memories.dead_letters("", 100)] == ["1"]
 
 
 def test_what_cannot_be_read_is_kept_under_its_message_id_and_counted(
@@ -110,9 +110,9 @@ def test_what_cannot_be_read_is_kept_under_its_message_id_and_counted(
 ) -> None:
     for _ in range(2):  # redelivered, it is kept once
         assert client.post("/", json=_envelope(b"not json", {"namespace": "ns"})).status_code == 204
-    (letter,) = services.memories.dead_letters("ns", 100)
-    assert (letter.message_id, letter.data, letter.lost) == ("1", b"not json", True)
-    assert "message data must be JSON" in letter.cause
+    (dead_letter,) = services.memories.dead_letters("ns", 100)
+    assert (dead_letter.message_id, dead_letter.data, dead_letter.lost) == ("1", b"not json", True)
+    assert "message data must be JSON" in dead_letter.cause
     assert services.memories.stats("ns").dead_letters == 1
 
 
@@ -138,12 +138,14 @@ def test_a_newer_message_is_redelivered_until_it_is_given_up(client: TestClient,
         "schema_version 2 is newer than this reader, which knows 1",
     )
     with TestClient(
-        build_app(bury, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
+        build_app(give_up, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
     ) as end:
         assert end.post("/", json=body).status_code == 204
     (status,) = services.memories.requests.values()
     assert status.state is IngestState.DEAD_LETTERED
-    assert [letter.data for letter in services.memories.dead_letters("ns", 100)] == [json.dumps(newer).encode()]
+    assert [dead_letter.data for dead_letter in services.memories.dead_letters("ns", 100)] == [
+        json.dumps(newer).encode()
+    ]
 
 
 def test_each_outcome_is_told_once_however_often_it_is_delivered(client: TestClient, services: FakeServices) -> None:
@@ -184,7 +186,7 @@ def test_what_has_no_request_is_told_under_its_message_id(client: TestClient, se
 @pytest.fixture
 def last(services: FakeServices) -> Iterator[TestClient]:
     """The `dead_letter` function."""
-    app = build_app(bury, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
+    app = build_app(give_up, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
     with TestClient(app) as opened:
         yield opened
 
@@ -197,9 +199,9 @@ def test_a_fault_of_our_own_in_the_last_function_loses_no_message(
 
     monkeypatch.setattr(Push, "decoded", broken)
     assert last.post("/namespaces/ns", json=_envelope(b"x", {"note": "a\x00b"})).status_code == 204
-    (letter,) = services.memories.dead_letters("ns", 100)
-    assert (letter.data, letter.attributes) == (b"x", {"note": "a\ufffdb"})
-    assert "ZeroDivisionError" in letter.cause
+    (dead_letter,) = services.memories.dead_letters("ns", 100)
+    assert (dead_letter.data, dead_letter.attributes) == (b"x", {"note": "a\ufffdb"})
+    assert "ZeroDivisionError" in dead_letter.cause
 
 
 def test_an_attribute_of_a_publisher_does_not_make_its_memory_an_object(
@@ -213,9 +215,9 @@ def test_an_attribute_of_a_publisher_does_not_make_its_memory_an_object(
 def test_an_object_that_was_given_up_is_kept_and_says_how_to_go_on(last: TestClient, services: FakeServices) -> None:
     notification = {"eventType": "OBJECT_FINALIZE", "bucketId": "b", "objectId": "o", "objectGeneration": "1"}
     assert last.post("/objects/ns", json=_envelope(b"{}", notification)).status_code == 204
-    (letter,) = services.memories.dead_letters("ns", 100)
+    (dead_letter,) = services.memories.dead_letters("ns", 100)
     with pytest.raises(InvalidRequest, match="copy the object onto itself"):
-        ingest.redrive("ns", letter, memories=services.memories, queue=services.queue)
+        ingest.redrive("ns", dead_letter, memories=services.memories, queue=services.queue)
 
 
 def test_other_content_under_a_taken_id_that_is_given_up_is_kept_and_told(
@@ -226,7 +228,7 @@ def test_other_content_under_a_taken_id_that_is_given_up_is_kept_and_told(
     client.post("/", json=_envelope(*encode("ns", [first], "")))
     last.post("/", json=_envelope(*encode("ns", [replace(first, content="b")], "")))
     assert [outcome.state for outcome in services.outcome_topic.told] == [IngestState.STORED, IngestState.DEAD_LETTERED]
-    assert [letter.lost for letter in services.memories.dead_letters("ns", 100)] == [True]
+    assert [dead_letter.lost for dead_letter in services.memories.dead_letters("ns", 100)] == [True]
 
 
 @pytest.mark.parametrize("path", ["/namespaces/", "/namespaces/%20", "/objects/"])

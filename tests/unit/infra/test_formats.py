@@ -12,9 +12,6 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from infra.cli import formats
-from infra.cli.export_formats import to_jsonl, to_markdown
-from infra.cli.formats import guess, read
 from mnemosyne.domain.chronicle import one_line, unite_tags
 from mnemosyne.domain.memory import ExportedMemory, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
@@ -23,6 +20,9 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
 from mnemosyne.formats.item import Item
 from mnemosyne.ids import new_id
+from mnemosyne_cli import formats
+from mnemosyne_cli.export_formats import to_jsonl, to_markdown
+from mnemosyne_cli.formats import guess, read
 
 CHRONICLE = "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nTITLE: Example\nTAGS: a, b\nBODY: …\n[[[CHRONICLE_END]]]"
 
@@ -283,6 +283,7 @@ def test_packed_files_are_read_as_what_they_hold(tmp_path: Path, name: str) -> N
     assert item.arguments and item.arguments["timestamp"] == "2026-05-20T00:00:00Z"
 
 
+@pytest.mark.exhaustive
 def test_a_packed_file_that_is_cut_short_is_an_error_after_what_could_be_read(tmp_path: Path) -> None:
     path = tmp_path / "x.jsonl.gz"
     lines = b"".join(b'{"content": "%d", "timestamp": "2026-05-20"}\n' % n for n in range(100_000))
@@ -337,6 +338,7 @@ def test_names_of_fields_that_nothing_can_keep_are_still_named(tmp_path: Path) -
     assert _read(path, "jsonl")[0].left_out == ("?", "a?")
 
 
+@pytest.mark.exhaustive
 def test_a_packed_file_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mnemosyne.formats.reading.UNPACKED_BYTES", 10_000_000)
     path = tmp_path / "x.jsonl.gz"

@@ -1,23 +1,25 @@
 """Bulk import: every item ends counted once, and an interrupted run goes on without sending twice."""
 
 import json
+import sqlite3
 import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from uuid import UUID
 
 import pytest
 
-from infra.cli.importer import Destination, apply_later
-from infra.cli.importer import run as run_one
-from infra.cli.journal import Journal
 from mnemosyne.domain.memory import IngestState, MemoryChange, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.formats.item import Item
 from mnemosyne.ids import new_id
+from mnemosyne_cli.importer import Destination, apply_post_import_updates
+from mnemosyne_cli.importer import run as run_one
+from mnemosyne_cli.journal import BatchOutcome, Journal
 
 
 class FakeDestination:
@@ -79,7 +81,7 @@ class Ended:
 
 
 def _end(journals: list[Journal], destination: Destination) -> Ended:
-    apply_later(journals, destination)
+    apply_post_import_updates(journals, destination)
     ended = Ended(Counter(), [], Counter())
     for journal in journals:
         ended.states.update({state: count for state, count in journal.totals().states.items() if count})
@@ -120,6 +122,7 @@ def test_an_item_that_breaks_the_rules_is_a_failure_and_is_not_sent(tmp_path: Pa
     assert "timestamp must be RFC 3339" in summary.failures[0][1]
 
 
+@pytest.mark.exhaustive
 def test_an_interrupted_import_goes_on_without_sending_again(tmp_path: Path) -> None:
     items = _items(*(f"memory {n}" for n in range(5_000)))
     first = FakeDestination(dies_after=2_500)
@@ -160,6 +163,7 @@ def test_tags_that_were_removed_before_the_export_do_not_come_back_out_of_the_te
     assert destination.changes == [(destination.memories["TAGS: a, b"], MemoryChange(tags=("c",)))]
 
 
+@pytest.mark.exhaustive
 def test_what_one_destination_was_sent_another_one_is_sent_too(tmp_path: Path) -> None:
     items = _items(*(f"memory {n}" for n in range(3_000)))
     with pytest.raises(KeyboardInterrupt):
@@ -169,6 +173,7 @@ def test_what_one_destination_was_sent_another_one_is_sent_too(tmp_path: Path) -
     assert len(there.sent) == summary.states["stored"] == 3_000
 
 
+@pytest.mark.exhaustive
 def test_what_is_settled_is_neither_sent_nor_asked_after_again(tmp_path: Path) -> None:
     items = _items(*(f"memory {n}" for n in range(20_000)), "poison")
     first = FakeDestination(dies_after=15_000)
@@ -186,6 +191,7 @@ def test_what_is_settled_is_neither_sent_nor_asked_after_again(tmp_path: Path) -
     assert sum(asked) < 25_000, "what was settled before is not asked after"
 
 
+@pytest.mark.exhaustive
 def test_a_source_that_has_changed_is_sent_where_it_has(tmp_path: Path) -> None:
     before = _items(*(f"memory {n}" for n in range(6_000)))
     with pytest.raises(KeyboardInterrupt):
@@ -206,6 +212,7 @@ def test_a_journal_that_is_none_says_what_to_do(tmp_path: Path) -> None:
         Journal(tmp_path / "j", "here")
 
 
+@pytest.mark.exhaustive
 def test_nothing_of_an_import_grows_with_it(tmp_path: Path) -> None:
     class Forgetful(FakeDestination):
         """Stores at once and keeps nothing."""
@@ -235,6 +242,7 @@ def test_nothing_of_an_import_grows_with_it(tmp_path: Path) -> None:
     assert peak(20_000) < 1.5 * peak(5_000)
 
 
+@pytest.mark.exhaustive
 def test_equal_batches_are_counted_each_for_itself_after_an_interruption(tmp_path: Path) -> None:
     items = _items(*(f"memory {n}" for n in range(100))) * 2 + _items(*(f"more {n}" for n in range(2_800)))
     first = FakeDestination(dies_after=2_500)
@@ -264,6 +272,7 @@ def test_a_batch_is_no_larger_than_a_request_may_be(tmp_path: Path) -> None:
     assert destination.largest < 4 * 1024 * 1024
 
 
+@pytest.mark.exhaustive
 def test_what_a_destination_made_anew_has_lost_is_sent_again_under_the_same_ids(tmp_path: Path) -> None:
     items = _items(*(f"memory {n}" for n in range(3_000)))
     with pytest.raises(KeyboardInterrupt):
@@ -287,6 +296,7 @@ def test_supersession_reaches_across_files_and_what_is_missing_is_told(tmp_path:
     assert [source for source, _ in ended.failures] == [lone.source]
 
 
+@pytest.mark.exhaustive
 def test_what_a_run_before_has_stored_is_superseded_by_what_this_one_stores(tmp_path: Path) -> None:
     items = [*_items("old"), *_items(*(f"memory {n}" for n in range(6_000))), *_items("new")]
     items[0] = Item("f:0", items[0].arguments, superseded_by_hash=content_hash("new"))
@@ -303,3 +313,28 @@ def test_fields_that_have_no_place_are_counted(tmp_path: Path) -> None:
     items = [Item(one.source, one.arguments, left_out=("importance",)) for one in _items("a", "b")]
     ended = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), lambda count: None)
     assert ended.left_out == {"importance": 2}
+
+
+def test_a_journal_that_has_grown_is_gone_on_with(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "f", "there")
+    journal.record(0, "contents", [new_id()], {}, [])
+    journal.close()
+    with closing(sqlite3.connect(journal.path)) as later:
+        later.execute("ALTER TABLE batches ADD COLUMN priority TEXT DEFAULT 'high'")
+        later.commit()
+    again = Journal(tmp_path / "f", "there")
+    assert again.published(0, "contents") is not None
+    again.finish_batch(0, BatchOutcome({"stored": 1}))
+    assert again.totals().states == {"stored": 1}
+    again.close()
+
+
+def test_a_journal_of_a_newer_version_is_left_as_it_is(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "f", "there")
+    journal.close()
+    with closing(sqlite3.connect(journal.path)) as later:
+        later.execute("PRAGMA user_version = 2")
+    before = journal.path.read_bytes()
+    with pytest.raises(InvalidRequest, match="is of version 2, this program knows 1: finish the import with the newer"):
+        Journal(tmp_path / "f", "there")
+    assert journal.path.read_bytes() == before

@@ -41,7 +41,7 @@ def _arguments(tool: Tool[Any]) -> st.SearchStrategy[dict[str, Any]]:
 
 @pytest.mark.parametrize("tool", [*TOOLS, *DEPRECATED_TOOLS], ids=lambda tool: tool.name)
 @given(data=st.data())
-@settings(max_examples=60)
+@settings(max_examples=min(60, settings.default.max_examples if settings.default else 60))
 def test_a_tool_answers_or_says_what_is_wrong(tool: Tool[Any], data: st.DataObject) -> None:
     result = call(tool, data.draw(_arguments(tool)), LOCAL, FakeServices())
     content = result.content[0]

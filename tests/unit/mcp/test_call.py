@@ -9,14 +9,13 @@ import pytest
 from pydantic import BaseModel
 
 from mnemosyne.domain.message import IngestMessage
-from mnemosyne.domain.principal import Scope
+from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.server import call
-from mnemosyne.mcp.tool import Caller
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import ingest
 from tests.fakes import FakeServices, request
 
-CALLER = Caller(id="test", namespace="ns", scopes=frozenset({Scope.READ, Scope.WRITE}))
+CALLER = Principal(id="test", namespace="ns", scopes=frozenset({Scope.READ, Scope.WRITE}))
 BY_NAME = {tool.name: tool for tool in TOOLS}
 
 
@@ -139,14 +138,14 @@ def test_a_fault_of_our_own_tells_nothing_of_its_inside() -> None:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_argument_is_described(tool: Any) -> None:
-    schema = tool.listing().input_schema
+    schema = tool.listing.input_schema
     assert all("description" in field for field in schema["properties"].values())
     assert schema["additionalProperties"] is False
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_every_tool_says_what_it_does_and_whether_it_changes_anything(tool: Any) -> None:
-    listing = tool.listing()
+    listing = tool.listing
     assert listing.title
     assert len(listing.description) > 80
     assert listing.output_schema["type"] == "object"
@@ -162,6 +161,6 @@ def test_no_schema_carries_generated_noise(tool: Any) -> None:
             for key, value in node.items():
                 walk(value, key in ("properties", "$defs") and not inside_properties)
 
-    walk(tool.listing().input_schema)
-    walk(tool.listing().output_schema)
+    walk(tool.listing.input_schema)
+    walk(tool.listing.output_schema)
     assert issubclass(tool.arguments, BaseModel)

@@ -1,5 +1,6 @@
 """`memory_search`, its siblings and its old names, as an agent calls them."""
 
+import base64
 import json
 from datetime import timedelta
 from typing import Any
@@ -8,14 +9,13 @@ import mcp_types
 import pytest
 
 from mnemosyne.domain.message import IngestMessage
-from mnemosyne.domain.principal import Scope
+from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.server import DEPRECATED_META, call
-from mnemosyne.mcp.tool import Caller
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeServices, request
 
-CALLER = Caller(id="test", namespace="ns", scopes=frozenset({Scope.READ, Scope.WRITE}))
+CALLER = Principal(id="test", namespace="ns", scopes=frozenset({Scope.READ, Scope.WRITE}))
 BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
 
 
@@ -169,11 +169,22 @@ def test_a_listing_is_paged_by_its_cursor(services: FakeServices) -> None:
     assert page["memories"][-1]["date"] == "2025-05-20"
 
 
-@pytest.mark.parametrize("cursor", ["nonsense", "", "AAAA", "é", "A" * 32])
-def test_a_cursor_of_ones_own_making_is_refused_or_harmless(services: FakeServices, cursor: str) -> None:
-    result = _raw(services, "list_memories", cursor=cursor)
-    if result.is_error:
-        assert "cursor must be the next_cursor of an earlier page" in str(result.content)
+@pytest.mark.parametrize("cursor", ["nonsense", "AAAA", "é", "A" * 31])
+def test_a_cursor_of_ones_own_making_is_refused(services: FakeServices, cursor: str) -> None:
+    assert "cursor must be the next_cursor of an earlier page" in _error(services, "list_memories", cursor=cursor)
+
+
+def test_a_cursor_of_the_right_length_is_a_place_like_any_other(services: FakeServices) -> None:
+    """32 letters A are the instant 1970 and the least id: nothing is older."""
+    assert _call(services, "list_memories", cursor="A" * 32)["memories"] == []
+
+
+def test_a_cursor_that_has_grown_is_read_as_far_as_it_is_known(services: FakeServices) -> None:
+    page = _call(services, "list_memories", limit=2)
+    grown = base64.urlsafe_b64encode(base64.urlsafe_b64decode(page["next_cursor"]) + b"more").decode()
+    assert _call(services, "list_memories", cursor=grown) == _call(
+        services, "list_memories", cursor=page["next_cursor"]
+    )
 
 
 def test_update_wants_something_to_change(services: FakeServices) -> None:
@@ -270,10 +281,9 @@ def test_an_old_name_says_what_to_call_instead_and_is_not_listed(services: FakeS
 
 
 def test_the_list_of_tools_stays_small_enough_to_carry_along() -> None:
-    listing = "".join(tool.listing().model_dump_json(by_alias=True, exclude_none=True) for tool in TOOLS)
-    from mnemosyne.adapters.offline import OfflineEmbedder
+    listing = "".join(tool.listing.model_dump_json(by_alias=True, exclude_none=True) for tool in TOOLS)
+    from mnemosyne.adapters.embedders.offline import OfflineEmbedder
 
-    assert len(TOOLS) < 12
     (tokens,) = OfflineEmbedder().tokens([listing])
     assert len(tokens) < 6_000
 

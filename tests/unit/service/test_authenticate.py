@@ -11,7 +11,14 @@ import pytest
 
 from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope
 from mnemosyne.errors import Unauthorized, Unavailable
-from mnemosyne.service.authenticate import Anyone, ApiKeys, CloudRunIam, Oidc, PushIdentity, new_key
+from mnemosyne.service.api_keys import new_key
+from mnemosyne.service.authenticate import (
+    ApiKeyAuthenticator,
+    CloudRunIamAuthenticator,
+    NoAuthenticator,
+    OidcAuthenticator,
+    PushIdentity,
+)
 from tests.fakes import NOW
 
 READ_WRITE = frozenset({Scope.READ, Scope.WRITE})
@@ -59,8 +66,8 @@ def clock(monkeypatch: pytest.MonkeyPatch) -> Any:
     return forward
 
 
-def _keys(store: KeyStore) -> ApiKeys:
-    return ApiKeys(store.find, lambda: NOW)
+def _keys(store: KeyStore) -> ApiKeyAuthenticator:
+    return ApiKeyAuthenticator(store.find, lambda: NOW)
 
 
 def test_a_key_opens_its_namespace_with_its_scopes(made: tuple[ApiKey, str]) -> None:
@@ -164,29 +171,33 @@ def test_a_key_keeps_no_secret(made: tuple[ApiKey, str]) -> None:
 
 
 def test_namespace_and_scopes_come_from_the_token_s_claims() -> None:
-    principal = Oidc(
+    principal = OidcAuthenticator(
         Verifier(sub="u1", namespace="team", scope="read mnemosyne:write other"), "namespace"
     ).authenticate("Bearer t")
     assert principal == Principal(id="oidc:u1", namespace="team", scopes=READ_WRITE)
 
 
 def test_a_token_without_a_namespace_has_one_of_its_subject_s_own() -> None:
-    assert Oidc(Verifier(sub="u1", scp=["read"]), "namespace").authenticate("Bearer t").namespace == "user:u1"
+    assert (
+        OidcAuthenticator(Verifier(sub="u1", scp=["read"]), "namespace").authenticate("Bearer t").namespace == "user:u1"
+    )
 
 
 def test_a_token_without_our_scopes_may_do_nothing() -> None:
-    assert Oidc(Verifier(sub="u1", scope="email"), "namespace").authenticate("Bearer t").scopes == frozenset()
+    assert (
+        OidcAuthenticator(Verifier(sub="u1", scope="email"), "namespace").authenticate("Bearer t").scopes == frozenset()
+    )
 
 
 def test_cloud_run_s_identity_is_the_namespace() -> None:
     verifier = Verifier(email="a@example.com", email_verified=True)
-    assert CloudRunIam(verifier.verify).authenticate("Bearer t").namespace == "a@example.com"
+    assert CloudRunIamAuthenticator(verifier.verify).authenticate("Bearer t").namespace == "a@example.com"
 
 
 @pytest.mark.parametrize("claims", [{}, {"email": "a@example.com"}, {"email": "a@e", "email_verified": "true"}])
 def test_an_identity_without_a_verified_e_mail_is_refused(claims: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized):
-        CloudRunIam(Verifier(**claims).verify).authenticate("Bearer t")
+        CloudRunIamAuthenticator(Verifier(**claims).verify).authenticate("Bearer t")
 
 
 @pytest.mark.parametrize(
@@ -202,7 +213,7 @@ def test_a_push_of_our_account_passes() -> None:
 
 
 def test_where_no_credential_is_asked_for_everybody_is_local() -> None:
-    assert Anyone().authenticate(None) is LOCAL
+    assert NoAuthenticator().authenticate(None) is LOCAL
 
 
 def test_guesses_push_no_key_out_of_memory(
@@ -247,4 +258,4 @@ def test_in_an_outage_the_database_is_left_alone_for_a_while(made: tuple[ApiKey,
 )
 def test_a_namespace_that_the_token_cannot_vouch_for_is_refused(claim: str, claims: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized, match="namespace cannot be used"):
-        Oidc(Verifier(sub="u1", scope="read", **claims), claim).authenticate("Bearer t")
+        OidcAuthenticator(Verifier(sub="u1", scope="read", **claims), claim).authenticate("Bearer t")

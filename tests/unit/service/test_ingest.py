@@ -167,13 +167,13 @@ def test_a_memory_that_could_not_be_read_fails_and_its_neighbours_are_stored() -
     assert services.memories.requests["ns", bad.request_id].error == "unreadable"
 
 
-def _letter(*requests: IngestRequest) -> DeadLetter:
+def _dead_letter(*requests: IngestRequest) -> DeadLetter:
     data, attributes = encode("ns", requests, "")
     return DeadLetter(message_id="m1", data=data, attributes=attributes, cause="given up", dead_lettered_at=NOW)
 
 
 def _bury(services: FakeServices, *requests: IngestRequest) -> None:
-    ingest.bury("ns", _letter(*requests), IngestMessage("ns", requests), memories=services.memories)
+    ingest.give_up("ns", _dead_letter(*requests), IngestMessage("ns", requests), memories=services.memories)
 
 
 def test_what_was_given_up_is_recorded_with_its_last_error_and_kept() -> None:
@@ -187,7 +187,7 @@ def test_what_was_given_up_is_recorded_with_its_last_error_and_kept() -> None:
     assert statuses[waiting.request_id].state is IngestState.DEAD_LETTERED
     assert statuses[waiting.request_id].error == "the embedder is away"
     assert statuses[stored.request_id].state is IngestState.STORED
-    assert [letter.cause for letter in services.memories.dead_letters("ns", 100)] == ["the embedder is away"]
+    assert [dead_letter.cause for dead_letter in services.memories.dead_letters("ns", 100)] == ["the embedder is away"]
 
 
 def test_a_dead_letter_whose_requests_all_ended_otherwise_is_not_kept() -> None:
@@ -202,8 +202,8 @@ def test_a_redriven_request_is_stored_and_its_letter_forgotten() -> None:
     services = FakeServices()
     waiting = request("a")
     _bury(services, waiting)
-    (letter,) = services.memories.dead_letters("ns", 100)
-    ingest.redrive("ns", letter, memories=services.memories, queue=services.queue)
+    (dead_letter,) = services.memories.dead_letters("ns", 100)
+    ingest.redrive("ns", dead_letter, memories=services.memories, queue=services.queue)
     assert services.memories.dead_letters("ns", 100) == []
     ((_, (republished,)),) = services.queue.published
     assert _store(services, republished) == [IngestState.STORED]
@@ -214,9 +214,9 @@ def test_a_redrive_that_cannot_be_published_keeps_the_letter() -> None:
     waiting = request("a")
     _bury(services, waiting)
     services.queue.away = True
-    (letter,) = services.memories.dead_letters("ns", 100)
+    (dead_letter,) = services.memories.dead_letters("ns", 100)
     with pytest.raises(Unavailable):
-        ingest.redrive("ns", letter, memories=services.memories, queue=services.queue)
+        ingest.redrive("ns", dead_letter, memories=services.memories, queue=services.queue)
     assert len(services.memories.dead_letters("ns", 100)) == 1
 
 

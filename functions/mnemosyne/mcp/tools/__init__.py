@@ -30,13 +30,13 @@ _BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
 
 
 def required_scope(name: str) -> Scope | None:
-    """What a caller of that tool must hold; None where there is no such tool."""
+    """Return what a caller of that tool must hold; None where there is no such tool."""
     tool = _BY_NAME.get(name)
     return tool.scope if tool else None
 
 
 def units_of(name: str, arguments: Mapping[str, Any]) -> float:
-    """What a call of that tool costs beside what every request does; see `domain.cost`."""
+    """Return what a call of that tool costs beside what every request does; see `domain.rate_limit`."""
     tool = _BY_NAME.get(name)
     return tool.units(arguments) if tool else 0.0
 

@@ -5,12 +5,13 @@ from typing import Annotated, Any
 
 from pydantic import Field
 
-from mnemosyne.domain import cost
+from mnemosyne.domain import rate_limit
 from mnemosyne.domain.parsing import Filled, Input, Integer, Text
+from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import SearchMode
-from mnemosyne.domain.time_window import split_question
-from mnemosyne.mcp.tool import Caller, Reply, Tool
-from mnemosyne.mcp.tools.search import EXACT_LENGTH, QUERY_LENGTH, Found, Query, SearchArguments, memory_search
+from mnemosyne.domain.time.window import split_question
+from mnemosyne.mcp.tool import Reply, Tool
+from mnemosyne.mcp.tools.search import EXACT_LENGTH, QUERY_LENGTH, Query, SearchArguments, SearchResponse, memory_search
 from mnemosyne.ports import Services
 
 Asked = Annotated[Filled, Field(max_length=QUERY_LENGTH)]
@@ -95,8 +96,8 @@ def _deprecated(
 ) -> Tool[Any]:
     note = f"{name} is deprecated: call {instead} instead."
 
-    def run(old: Any, caller: Caller, services: Services) -> Reply:
-        found = memory_search(translate(old, services), caller, services)
+    def run(old: Any, principal: Principal, services: Services) -> Reply:
+        found = memory_search(translate(old, services), principal, services)
         return Reply(found, text=f"{note}\n{found.model_dump_json()}")
 
     return Tool(
@@ -104,9 +105,11 @@ def _deprecated(
         title=name,
         description=note,
         arguments=arguments,
-        result=Found,
+        result=SearchResponse,
         gives_stored=True,
-        units=lambda arguments: max(cost.SEARCH.values()) if name == "exact_match_retrieve" else cost.SEARCH["hybrid"],
+        units=lambda arguments: (
+            max(rate_limit.SEARCH.values()) if name == "exact_match_retrieve" else rate_limit.SEARCH["hybrid"]
+        ),
         run=run,
         read_only=True,
         idempotent=True,

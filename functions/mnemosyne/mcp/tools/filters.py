@@ -1,12 +1,15 @@
 """The arguments by which tools narrow what they look at, and how they become filters."""
 
+from dataclasses import fields
 from datetime import datetime, timedelta
-from typing import Annotated, Self
+from typing import Annotated, Any, Self
 
 from pydantic import Field
 
 from mnemosyne.domain.parsing import Input, Integer, Tags, Text
-from mnemosyne.domain.time_window import TimeWindow, bounds, intersection, resolve, rfc3339
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.domain.search import Filters
+from mnemosyne.domain.time.window import TimeWindow, bounds, intersection, resolve
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Result
 
@@ -32,9 +35,18 @@ class FilterArguments(Input):
         ),
     ] = None
 
-    def window(self, now: datetime, timezone: str = "UTC") -> TimeWindow | None:
-        """The window in which all time arguments agree; None where there is none of them."""
-        return window(self.after, self.before, self.time_expr, now, timezone)
+    def window(self, now: datetime, timezone: str = "UTC", days_back: int | None = None) -> TimeWindow | None:
+        """Return the window in which all time arguments agree.
+
+        None where there is none of them. Raises InvalidRequest.
+        """
+        return window(self.after, self.before, self.time_expr, now, timezone, days_back)
+
+    def filters(self, within: TimeWindow | None, **others: Any) -> Filters:
+        """Return the filters: each argument that has the name of one, the window's ends, and `others`."""
+        named = {one.name: getattr(self, one.name) for one in fields(Filters) if one.name in type(self).model_fields}
+        span = within or TimeWindow()
+        return Filters(**named | {"after": span.after, "before": span.before, "tags": tuple(self.tags or ())} | others)
 
 
 def window(
@@ -45,7 +57,7 @@ def window(
     timezone: str,
     days_back: int | None = None,
 ) -> TimeWindow | None:
-    """The window in which all of these agree; None where none is given. Raises InvalidRequest."""
+    """Return the window in which all of these agree; None where none is given. Raises InvalidRequest."""
     windows = []
     if after is not None or before is not None:
         windows.append(bounds(after, before, timezone=timezone))
@@ -73,5 +85,5 @@ class WindowShown(Result):
 
     @classmethod
     def of(cls, window: TimeWindow, timezone: str) -> Self:
-        """The window as answered."""
+        """Return the window as answered."""
         return cls(after=rfc3339(window.after), before=rfc3339(window.last), timezone=timezone)

@@ -5,14 +5,15 @@ from datetime import datetime
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import Field, model_validator
+from pydantic import ConfigDict, Field, model_validator
 
-from mnemosyne.domain import cost
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain import rate_limit
+from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, IngestState
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import Id, Input
+from mnemosyne.domain.principal import Principal
 from mnemosyne.ids import issue_request_id
-from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
+from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
 
@@ -24,14 +25,14 @@ class Queued(Result):
     request_id: UUID
 
 
-def _accept(requests: Sequence[IngestRequest], caller: Caller, services: Services) -> None:
-    known = services.known_quota(caller.namespace)
-    ingest.accept(caller.namespace, requests, queue=services.queue, quota=known, clock=services.clock)
+def _accept(requests: Sequence[IngestRequest], principal: Principal, services: Services) -> None:
+    known = services.known_quota(principal.namespace)
+    ingest.accept(principal.namespace, requests, queue=services.queue, quota=known, clock=services.clock)
 
 
-def _ingest_memory(arguments: MemoryInput, caller: Caller, services: Services) -> Reply:
-    request = arguments.request(issue_request_id(caller.namespace))
-    _accept([request], caller, services)
+def _ingest_memory(arguments: MemoryInput, principal: Principal, services: Services) -> Reply:
+    request = arguments.request(issue_request_id(principal.namespace))
+    _accept([request], principal, services)
     return Reply(Queued(request_id=request.request_id))
 
 
@@ -50,7 +51,7 @@ INGEST_MEMORY = Tool(
     ),
     arguments=MemoryInput,
     result=Queued,
-    units=lambda arguments: cost.of_memories([arguments]),
+    units=lambda arguments: rate_limit.cost_of_memories([arguments]),
     run=_ingest_memory,
     idempotent=True,
     needs_database=False,
@@ -73,9 +74,9 @@ class BatchQueued(Result):
     request_ids: list[UUID]
 
 
-def _ingest_memories(arguments: BatchInput, caller: Caller, services: Services) -> Reply:
-    requests = [memory.request(issue_request_id(caller.namespace)) for memory in arguments.memories]
-    _accept(requests, caller, services)
+def _ingest_memories(arguments: BatchInput, principal: Principal, services: Services) -> Reply:
+    requests = [memory.request(issue_request_id(principal.namespace)) for memory in arguments.memories]
+    _accept(requests, principal, services)
     return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
 
 
@@ -89,7 +90,7 @@ INGEST_MEMORIES = Tool(
     ),
     arguments=BatchInput,
     result=BatchQueued,
-    units=lambda arguments: cost.of_memories(arguments.get("memories")),
+    units=lambda arguments: rate_limit.cost_of_memories(arguments.get("memories")),
     run=_ingest_memories,
     idempotent=True,
     needs_database=False,
@@ -115,24 +116,14 @@ class StatusArguments(Input):
 class RequestStatus(Result):
     """What became of one request."""
 
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
     request_id: UUID
     state: IngestState
     memory_id: UUID | None
     attempts: int
     error: str | None
     updated_at: datetime | None
-
-    @classmethod
-    def of(cls, status: IngestStatus) -> Self:
-        """The status as answered."""
-        return cls(
-            request_id=status.request_id,
-            state=status.state,
-            memory_id=status.memory_id,
-            attempts=status.attempts,
-            error=status.error,
-            updated_at=status.updated_at,
-        )
 
 
 class Statuses(Result):
@@ -141,10 +132,10 @@ class Statuses(Result):
     requests: list[RequestStatus]
 
 
-def _ingest_status(arguments: StatusArguments, caller: Caller, services: Services) -> Reply:
-    asked = arguments.request_ids or [arguments.request_id] if arguments.request_id else arguments.request_ids
-    statuses = ingest.status(caller.namespace, asked or [], memories=services.memories, clock=services.clock)
-    return Reply(Statuses(requests=[RequestStatus.of(status) for status in statuses]))
+def _ingest_status(arguments: StatusArguments, principal: Principal, services: Services) -> Reply:
+    asked = [arguments.request_id] if arguments.request_id else arguments.request_ids or []
+    statuses = ingest.status(principal.namespace, asked, memories=services.memories, clock=services.clock)
+    return Reply(Statuses(requests=[RequestStatus.model_validate(status) for status in statuses]))
 
 
 INGEST_STATUS = Tool(

@@ -2,18 +2,18 @@
 
 from dataclasses import asdict
 from datetime import datetime
-from typing import Annotated, Any, Self
+from typing import Annotated, Self
 from uuid import UUID
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from mnemosyne.domain import cost
+from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import one_line, unite_tags
 from mnemosyne.domain.memory import MemoryChange
 from mnemosyne.domain.parsing import Id, Input, Integer, JsonObject, Tags, Text, Title, uuid
-from mnemosyne.domain.principal import Scope
-from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
-from mnemosyne.mcp.tools.read import MemoryRecord
+from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
+from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.ports import Services
 from mnemosyne.service import manage
 
@@ -32,9 +32,9 @@ class Deleted(Result):
     deleted: bool = True
 
 
-def _delete_memory(arguments: DeleteArguments, caller: Caller, services: Services) -> Reply:
-    title = manage.delete(caller.namespace, arguments.id, memories=services.memories)
-    if not caller.may(Scope.READ):
+def _delete_memory(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
+    title = manage.delete(principal.namespace, arguments.id, memories=services.memories)
+    if not principal.may(Scope.READ):
         return Reply(Deleted(id=arguments.id), text=f"Deleted memory {arguments.id}")
     return Reply(Deleted(id=arguments.id, title=title), text=f"Deleted memory {arguments.id}: {title}")
 
@@ -83,24 +83,7 @@ class UpdateArguments(Input):
         return self
 
 
-class Updated(Result):
-    """The memory after the change; ids alone for callers that may not read."""
-
-    id: UUID
-    superseded_by: UUID | None
-    timestamp: datetime | None = None
-    title: str | None = None
-    content: str | None = None
-    tags: list[str] | None = None
-    metadata: dict[str, Any] | None = None
-    quality: float | None = None
-    content_hash: str | None = None
-    embedding_model: str | None = None
-    created_at: datetime | None = None
-    last_seen_at: datetime | None = None
-
-
-def _update_memory(arguments: UpdateArguments, caller: Caller, services: Services) -> Reply:
+def _update_memory(arguments: UpdateArguments, principal: Principal, services: Services) -> Reply:
     successor = arguments.superseded_by
     change = MemoryChange(
         title=None if arguments.title is None else one_line(arguments.title),
@@ -109,10 +92,10 @@ def _update_memory(arguments: UpdateArguments, caller: Caller, services: Service
         superseded_by=successor if isinstance(successor, UUID) else None,
         not_superseded=successor == NO_SUCCESSOR,
     )
-    memory = manage.update(caller.namespace, arguments.id, change, memories=services.memories)
-    if not caller.may(Scope.READ):
-        return Reply(Updated(id=memory.id, superseded_by=memory.superseded_by))
-    return Reply(MemoryRecord.of(memory))
+    memory = manage.update(principal.namespace, arguments.id, change, memories=services.memories)
+    if not principal.may(Scope.READ):
+        return Reply(RecordOrIds(id=memory.id, superseded_by=memory.superseded_by))
+    return Reply(MemoryRecord.model_validate(memory))
 
 
 UPDATE_MEMORY = Tool(
@@ -124,7 +107,7 @@ UPDATE_MEMORY = Tool(
         "from ingest_status."
     ),
     arguments=UpdateArguments,
-    result=Updated,
+    result=RecordOrIds,
     gives_stored=True,
     run=_update_memory,
     idempotent=True,
@@ -147,8 +130,10 @@ class Rated(Result):
     quality_after: float
 
 
-def _rate_memory(arguments: RateArguments, caller: Caller, services: Services) -> Reply:
-    rated = manage.rate(caller.namespace, arguments.id, arguments.rating, arguments.reason, memories=services.memories)
+def _rate_memory(arguments: RateArguments, principal: Principal, services: Services) -> Reply:
+    rated = manage.rate(
+        principal.namespace, arguments.id, arguments.rating, arguments.reason, memories=services.memories
+    )
     return Reply(Rated(id=arguments.id, quality_before=round(rated.before, 6), quality_after=round(rated.after, 6)))
 
 
@@ -185,21 +170,13 @@ class StatsShown(Result):
     quota: dict[str, int | None]
 
 
-def _memory_stats(arguments: StatsArguments, caller: Caller, services: Services) -> Reply:
-    stats = manage.stats(caller.namespace, memories=services.memories)
+def _memory_stats(arguments: StatsArguments, principal: Principal, services: Services) -> Reply:
+    stats = manage.stats(principal.namespace, memories=services.memories)
     return Reply(
         StatsShown(
-            memories=stats.memories,
-            tags=dict(stats.tags),
-            pending=stats.pending,
-            dead_lettered=stats.dead_lettered,
-            dead_letters=stats.dead_letters,
-            oldest=stats.oldest,
-            newest=stats.newest,
-            embedding_model=services.memories.space.model,
-            embedding_dimension=services.memories.space.dimension,
-            storage_bytes=stats.storage_bytes,
-            quota=asdict(stats.quota),
+            **asdict(stats),
+            embedding_model=services.memories.embedding_space.model,
+            embedding_dimension=services.memories.embedding_space.dimension,
         )
     )
 
@@ -216,7 +193,7 @@ MEMORY_STATS = Tool(
     arguments=StatsArguments,
     result=StatsShown,
     gives_stored=True,
-    units=lambda arguments: cost.COUNTING,
+    units=lambda arguments: rate_limit.COUNTING,
     run=_memory_stats,
     read_only=True,
     idempotent=True,

@@ -3,55 +3,20 @@
 import base64
 import binascii
 from datetime import UTC, datetime, timedelta
-from typing import Annotated, Any, Self
+from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
-from mnemosyne.domain.memory import ListPosition, Memory
+from mnemosyne.domain.memory import Cursor
 from mnemosyne.domain.parsing import Id, Input, Text
-from mnemosyne.domain.principal import Scope
-from mnemosyne.domain.search import Filters
+from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
+from mnemosyne.mcp.record import MemoryRecord
+from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
 from mnemosyne.ports import Services
 from mnemosyne.service import manage
-
-
-class MemoryRecord(Result):
-    """One memory, whole; `quality` in [0, 1] comes from ratings and reads."""
-
-    id: UUID
-    timestamp: datetime
-    title: str
-    content: str
-    tags: list[str]
-    metadata: dict[str, Any]
-    quality: float
-    superseded_by: UUID | None
-    content_hash: str
-    embedding_model: str
-    created_at: datetime
-    last_seen_at: datetime
-
-    @classmethod
-    def of(cls, memory: Memory) -> Self:
-        """The memory as answered."""
-        return cls(
-            id=memory.id,
-            timestamp=memory.timestamp,
-            title=memory.title,
-            content=memory.content,
-            tags=list(memory.tags),
-            metadata=dict(memory.metadata),
-            quality=round(memory.quality, 6),
-            superseded_by=memory.superseded_by,
-            content_hash=memory.content_hash,
-            embedding_model=memory.embedding_model,
-            created_at=memory.created_at,
-            last_seen_at=memory.last_seen_at,
-        )
 
 
 class GetArguments(Input):
@@ -60,10 +25,10 @@ class GetArguments(Input):
     id: Annotated[Id, Field(description="The memory's id, as search and list answer it.")]
 
 
-def _get_memory(arguments: GetArguments, caller: Caller, services: Services) -> Reply:
-    counted = caller.may(Scope.WRITE)  # quality ranks everybody's searches: who may only read changes nothing
-    memory = manage.get(caller.namespace, arguments.id, counted=counted, memories=services.memories)
-    return Reply(MemoryRecord.of(memory), text=memory.content)
+def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
+    counted = principal.may(Scope.WRITE)  # quality ranks everybody's searches: who may only read changes nothing
+    memory = manage.get(principal.namespace, arguments.id, counted=counted, memories=services.memories)
+    return Reply(MemoryRecord.model_validate(memory), text=memory.content)
 
 
 GET_MEMORY = Tool(
@@ -98,7 +63,7 @@ class ListedMemory(Result):
     date: str
     timestamp: datetime
     title: str
-    tags: list[str]
+    tags: tuple[str, ...]
     superseded_by: UUID | None = None
 
 
@@ -110,36 +75,21 @@ class Listing(Result):
     window: WindowShown | None = None
 
 
-def _list_memories(arguments: ListArguments, caller: Caller, services: Services) -> Reply:
+def _list_memories(arguments: ListArguments, principal: Principal, services: Services) -> Reply:
     span = arguments.window(services.clock())
-    filters = Filters(
-        after=span.after if span else None,
-        before=span.before if span else None,
-        tags=tuple(arguments.tags or ()),
-        include_superseded=True,
-    )
-    heads, beyond = manage.newest(
-        caller.namespace,
+    filters = arguments.filters(span, include_superseded=True)
+    summaries, after = manage.newest(
+        principal.namespace,
         filters,
         arguments.limit,
-        beyond=_position(arguments.cursor) if arguments.cursor else None,
+        after=_position(arguments.cursor) if arguments.cursor else None,
         memories=services.memories,
     )
-    memories = [
-        ListedMemory(
-            id=head.id,
-            date=head.timestamp.date().isoformat(),
-            timestamp=head.timestamp,
-            title=head.title,
-            tags=list(head.tags),
-            superseded_by=head.superseded_by,
-        )
-        for head in heads
-    ]
+    memories = [ListedMemory(date=summary.timestamp.date().isoformat(), **vars(summary)) for summary in summaries]
     return Reply(
         Listing(
             memories=memories,
-            next_cursor=_cursor(beyond) if beyond else None,
+            next_cursor=_cursor(after) if after else None,
             window=WindowShown.of(span, "UTC") if span else None,
         )
     )
@@ -147,20 +97,22 @@ def _list_memories(arguments: ListArguments, caller: Caller, services: Services)
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _TICK = timedelta(microseconds=1)
+CURSOR_BYTES = 24
+"""Eight of microseconds since 1970, and sixteen of the id."""
 
 
-def _cursor(position: ListPosition) -> str:
+def _cursor(position: Cursor) -> str:
     ticks = (position.timestamp - _EPOCH) // _TICK
     return base64.urlsafe_b64encode(ticks.to_bytes(8, "big", signed=True) + position.id.bytes).decode()
 
 
-def _position(cursor: str) -> ListPosition:
+def _position(cursor: str) -> Cursor:
     try:
         raw = base64.b64decode(cursor, altchars=b"-_", validate=True)
-        if len(raw) != 24:
+        if len(raw) < CURSOR_BYTES:  # what follows is of a later release
             raise ValueError("length")
         ticks = int.from_bytes(raw[:8], "big", signed=True)
-        return ListPosition(timestamp=_EPOCH + ticks * _TICK, id=UUID(bytes=raw[8:]))
+        return Cursor(timestamp=_EPOCH + ticks * _TICK, id=UUID(bytes=raw[8:CURSOR_BYTES]))
     except (binascii.Error, ValueError, OverflowError) as exc:
         raise InvalidRequest(f"cursor must be the next_cursor of an earlier page, got {cursor[:60]!r}") from exc
 

@@ -5,14 +5,16 @@ from typing import Annotated
 
 from pydantic import Field
 
-from mnemosyne.domain import cost
+from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import INVISIBLE
 from mnemosyne.domain.parsing import Integer, Text
-from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
+from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
-from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown, window
-from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, FoundMemory, said_of_cutting, shown
+from mnemosyne.mcp.record import SearchHit
+from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
+from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, said_of_cutting, shown
 from mnemosyne.ports import Services
 from mnemosyne.service import search
 
@@ -24,10 +26,10 @@ _LIKE_A_SEPARATOR = re.compile(
 )
 
 
-class Recalled(Result):
+class RetrieveResponse(Result):
     """The memories recalled, best first."""
 
-    memories: list[FoundMemory]
+    memories: list[SearchHit]
     total: int
     query: str
     window: WindowShown | None = None
@@ -47,28 +49,27 @@ class RetrieveArguments(FilterArguments):
 
 
 def _unmistakable(content: str) -> str:
-    """The content, in which no line can be taken for the one above a memory: such lines begin with a backslash."""
+    """Return the content, in which no line can be taken for the one above a memory: such lines begin with a
+    backslash.
+    """
     return _LIKE_A_SEPARATOR.sub(r"\\\g<0>", content)
 
 
-def _retrieve_memories(arguments: RetrieveArguments, caller: Caller, services: Services) -> Reply:
-    span = window(arguments.after, arguments.before, arguments.time_expr, services.clock(), "UTC", arguments.days_back)
+def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, services: Services) -> Reply:
+    span = arguments.window(services.clock(), days_back=arguments.days_back)
     if not arguments.query.strip():
         raise InvalidRequest("query must contain at least one character that is not white space")
-    filters = Filters(
-        after=span.after if span else None, before=span.before if span else None, tags=tuple(arguments.tags or ())
-    )
     query = SearchQuery(
         query=arguments.query.strip(),
         mode=SearchMode.HYBRID,
-        filters=filters,
+        filters=arguments.filters(span),
         limit=arguments.limit,
         characters=RESPONSE_CHARACTERS,
     )
-    found = search.search(caller.namespace, query, memories=services.memories, embedder=services.embedder)
+    found = search.search(principal.namespace, query, memories=services.memories, embedder=services.embedder)
     memories = [shown(hit) for hit in found.ranking.hits]
     text = "".join(f"--- [{m.id}] [{m.timestamp.date()}] ---\n{_unmistakable(m.content)}\n" for m in memories)
-    result = Recalled(
+    result = RetrieveResponse(
         memories=memories,
         total=len(memories),
         query=arguments.query,
@@ -89,9 +90,9 @@ RETRIEVE_MEMORIES = Tool(
         "backslash). Dates are UTC. Use memory_search for exact strings, time zones or scores."
     ),
     arguments=RetrieveArguments,
-    result=Recalled,
+    result=RetrieveResponse,
     gives_stored=True,
-    units=lambda arguments: cost.SEARCH["hybrid"],
+    units=lambda arguments: rate_limit.SEARCH["hybrid"],
     run=_retrieve_memories,
     read_only=True,
     idempotent=True,

@@ -2,23 +2,23 @@
 
 import time
 from collections.abc import Sequence
-from datetime import datetime
-from typing import Annotated, Any
-from uuid import UUID
+from typing import Annotated
 
 from pydantic import Field
 
-from mnemosyne.domain import cost
+from mnemosyne.domain import rate_limit
 from mnemosyne.domain.parsing import Integer, Text
-from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Filters, Hit, SearchMode, SearchQuery, TagMatch
-from mnemosyne.domain.time_window import TimeWindow, zone
+from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, SearchMode, SearchQuery, TagMatch
+from mnemosyne.domain.time.window import TimeWindow, zone
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.mcp.tool import Caller, Reply, Result, Tool
+from mnemosyne.mcp.record import SearchHit
+from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
 from mnemosyne.observability import milliseconds
 from mnemosyne.ports import Services
 from mnemosyne.service import search
-from mnemosyne.service.search import Found as SearchFound
+from mnemosyne.service.search import SearchResult
 
 QUERY_LENGTH = 10_000
 EXACT_LENGTH = 500
@@ -73,22 +73,6 @@ class SearchArguments(FilterArguments):
     include_debug: Annotated[bool, Field(description="Add timings, strategy and candidate counts.")] = False
 
 
-class FoundMemory(Result):
-    """One memory found. `score` is what it was ranked by: relevance and quality, as weighted."""
-
-    id: UUID
-    timestamp: datetime
-    title: str
-    content: str
-    tags: list[str]
-    metadata: dict[str, Any]
-    relevance: float | None
-    quality: float
-    score: float
-    superseded_by: UUID | None = None
-    truncated: bool | None = None
-
-
 class Debug(Result):
     """How the search was done."""
 
@@ -106,10 +90,10 @@ class Debug(Result):
     embedding_dimension: int
 
 
-class Found(Result):
+class SearchResponse(Result):
     """The memories found, best first."""
 
-    memories: list[FoundMemory]
+    memories: list[SearchHit]
     total: int
     query: str | None
     mode: SearchMode
@@ -119,16 +103,16 @@ class Found(Result):
     debug: Debug | None = None
 
 
-def memory_search(arguments: SearchArguments, caller: Caller, services: Services) -> Found:
-    """The one search behind every tool that searches."""
+def memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> SearchResponse:
+    """Return the one search behind every tool that searches."""
     started = time.perf_counter()
     zone(arguments.timezone)  # wrong is wrong, whether or not a time is given in it
     span = arguments.window(services.clock(), arguments.timezone)
-    query, weight = _search_query(arguments, span)
-    found = search.search(caller.namespace, query, memories=services.memories, embedder=services.embedder)
+    query = _search_query(arguments, span)
+    found = search.search(principal.namespace, query, memories=services.memories, embedder=services.embedder)
     memories = [shown(hit) for hit in found.ranking.hits]
     shown_window = WindowShown.of(span, arguments.timezone) if span else None
-    return Found(
+    return SearchResponse(
         memories=memories,
         total=len(memories),
         query=query.query,
@@ -136,19 +120,13 @@ def memory_search(arguments: SearchArguments, caller: Caller, services: Services
         window=shown_window,
         degraded=found.degraded,
         truncated=said_of_cutting(memories, query.characters or 0),
-        debug=_debug(arguments, found, shown_window, weight, started, services) if arguments.include_debug else None,
+        debug=_debug(query, found, shown_window, started, services) if arguments.include_debug else None,
     )
 
 
-def _search_query(arguments: SearchArguments, span: TimeWindow | None) -> tuple[SearchQuery, float]:
+def _search_query(arguments: SearchArguments, span: TimeWindow | None) -> SearchQuery:
     text = (arguments.query or "").strip()
-    filters = Filters(
-        after=span.after if span else None,
-        before=span.before if span else None,
-        tags=tuple(arguments.tags or ()),
-        tag_match=arguments.tag_match,
-        include_superseded=arguments.include_superseded,
-    )
+    filters = arguments.filters(span)
     if not text and not filters.narrow:
         raise InvalidRequest("give a query, or a filter instead: tags, after, before or time_expr")
     if len(arguments.query or "") > EXACT_LENGTH and arguments.mode is SearchMode.EXACT:
@@ -161,7 +139,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None) -> tuple[
         weight = HYBRID_QUALITY_WEIGHT if text and arguments.mode is SearchMode.HYBRID else 0.0
     # An exact search is for the very words, white space around them included.
     exact = arguments.query if text and arguments.mode is SearchMode.EXACT else text or None
-    query = SearchQuery(
+    return SearchQuery(
         query=exact,
         mode=arguments.mode,
         filters=filters,
@@ -169,28 +147,15 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None) -> tuple[
         quality_weight=weight,
         characters=min(arguments.max_response_chars, LONGEST_RESPONSE),
     )
-    return query, weight
 
 
-def shown(hit: Hit) -> FoundMemory:
-    """The hit as answered."""
-    return FoundMemory(
-        id=hit.id,
-        timestamp=hit.timestamp,
-        title=hit.title,
-        content=hit.content,
-        tags=list(hit.tags),
-        metadata=dict(hit.metadata),
-        relevance=None if hit.relevance is None else round(hit.relevance, 6),
-        quality=round(hit.quality, 6),
-        score=round(hit.score, 6),
-        superseded_by=hit.superseded_by,
-        truncated=hit.truncated or None,
-    )
+def shown(hit: Hit) -> SearchHit:
+    """Return the hit as answered: whether it is cut stands there only where it is."""
+    return SearchHit.model_validate({**vars(hit), "truncated": hit.truncated or None})
 
 
-def said_of_cutting(memories: Sequence[FoundMemory], budget: int) -> str | None:
-    """What to tell of contents that were cut; None where none was."""
+def said_of_cutting(memories: Sequence[SearchHit], budget: int) -> str | None:
+    """Return what to tell of contents that were cut; None where none was."""
     count = sum(memory.truncated is True for memory in memories)
     if not count:
         return None
@@ -198,31 +163,26 @@ def said_of_cutting(memories: Sequence[FoundMemory], budget: int) -> str | None:
 
 
 def _debug(
-    arguments: SearchArguments,
-    found: SearchFound,
-    shown_window: WindowShown | None,
-    weight: float,
-    started: float,
-    services: Services,
+    query: SearchQuery, found: SearchResult, shown_window: WindowShown | None, started: float, services: Services
 ) -> Debug:
     return Debug(
         embed_ms=found.embed_ms,
         database_ms=found.database_ms,
         total_ms=milliseconds(started),
         window=shown_window,
-        tags=arguments.tags or [],
-        tag_match=arguments.tag_match,
-        quality_weight=weight,
+        tags=list(query.filters.tags),
+        tag_match=query.filters.tag_match,
+        quality_weight=query.quality_weight,
         strategy=found.ranking.strategy,
         candidates_considered=found.ranking.considered,
         returned=len(found.ranking.hits),
-        embedding_model=services.memories.space.model,
-        embedding_dimension=services.memories.space.dimension,
+        embedding_model=services.memories.embedding_space.model,
+        embedding_dimension=services.memories.embedding_space.dimension,
     )
 
 
-def _memory_search(arguments: SearchArguments, caller: Caller, services: Services) -> Reply:
-    return Reply(memory_search(arguments, caller, services))
+def _memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> Reply:
+    return Reply(memory_search(arguments, principal, services))
 
 
 MEMORY_SEARCH = Tool(
@@ -238,9 +198,9 @@ MEMORY_SEARCH = Tool(
         "used this time. Nothing found is an empty list, not an error."
     ),
     arguments=SearchArguments,
-    result=Found,
+    result=SearchResponse,
     gives_stored=True,
-    units=cost.of_search,
+    units=rate_limit.cost_of_search,
     run=_memory_search,
     read_only=True,
     idempotent=True,

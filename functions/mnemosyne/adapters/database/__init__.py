@@ -1,0 +1,1 @@
+"""PostgreSQL with pgvector: connections, the schema, and each port that is kept in it."""

@@ -1,0 +1,81 @@
+"""API keys in PostgreSQL. The functions can only look one up by its id; making and revoking is the owner's."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Final
+
+from mnemosyne.adapters.database.connections import Connection, Row
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.database.rows import text_array
+from mnemosyne.domain.principal import ApiKey, Scope
+from mnemosyne.errors import NotFound
+
+_FIND: Final = """
+SELECT id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at
+FROM find_api_key(CAST(:id AS text))
+"""
+_CREATE: Final = """
+INSERT INTO api_keys (id, name, namespace, scopes, secret_hash, created_at, expires_at)
+VALUES (:id, :name, :namespace, CAST(:scopes AS text[]), :secret_hash, :created_at, CAST(:expires_at AS timestamptz))
+"""
+_LIST: Final = """
+SELECT id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at
+FROM api_keys
+ORDER BY created_at, id
+"""
+_REVOKE: Final = """
+UPDATE api_keys SET revoked_at = coalesce(revoked_at, now()) WHERE id = :id
+RETURNING id, name, namespace, scopes, secret_hash, created_at, expires_at, revoked_at
+"""
+
+
+class PostgresApiKeys:
+    """Looks keys up, as the functions may."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def find(self, key_id: str) -> ApiKey | None:
+        """Return the key of that id; raises Unavailable where the database is away."""
+        with self._pool.connection() as connection:
+            rows = connection.run(_FIND, id=key_id)
+        return _key(rows[0]) if rows else None
+
+
+class PostgresApiKeyStore:
+    """Makes, lists and revokes keys, as the schema's owner; opens a connection for each."""
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._open = connect
+
+    def create(self, key: ApiKey) -> None:
+        """Keep a new key."""
+        with closing(self._open()) as connection:
+            connection.run(
+                _CREATE,
+                id=key.id,
+                name=key.name,
+                namespace=key.namespace,
+                scopes=text_array(sorted(key.scopes)),
+                secret_hash=key.secret_hash,
+                created_at=key.created_at,
+                expires_at=key.expires_at,
+            )
+
+    def every(self) -> Sequence[ApiKey]:
+        """All keys, oldest first, revoked ones too."""
+        with closing(self._open()) as connection:
+            return [_key(row) for row in connection.run(_LIST)]
+
+    def revoke(self, key_id: str) -> ApiKey:
+        """Return the key, which opens nothing any more; raises NotFound."""
+        with closing(self._open()) as connection:
+            rows = connection.run(_REVOKE, id=key_id)
+        if not rows:
+            raise NotFound(f"no key has the id {key_id}")
+        return _key(rows[0])
+
+
+def _key(row: Row) -> ApiKey:
+    scopes = frozenset(map(Scope, row["scopes"]))
+    return ApiKey(**row.named | {"scopes": scopes, "secret_hash": bytes(row["secret_hash"])})

@@ -1,0 +1,167 @@
+"""The claim on ingest requests: locks on their contents, held by one transaction until their memories are stored."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass, field, replace
+from typing import Any
+from uuid import UUID
+
+import orjson
+
+from mnemosyne.adapters.database import copy_binary, ingest_sql, rows
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.quota import Quota
+from mnemosyne.errors import EmbeddingModelChanged
+from mnemosyne.ids import new_id
+from mnemosyne.ports import Vector
+
+
+def claim_requests(
+    connection: Connection,
+    namespace: str,
+    requests: Sequence[IngestRequest],
+    known: Sequence[IngestRequest],
+    transaction: ExitStack,
+) -> "PostgresClaim":
+    """Return a claim in a transaction that `transaction` ends; none is begun where nothing is left to store.
+
+    `known` are the requests whose content was lately seen stored: they are tried first, without preparing to store.
+    What needs no storing beside something new is committed at once: nobody waits for it while the new one is embedded.
+    """
+    found = _look_up(connection, namespace, known, to_store=False) if known else _Found()
+    while rest := [request for request in requests if request.request_id not in found.already_final]:
+        _prepare(connection)
+        with ExitStack() as attempt:
+            attempt.enter_context(connection.transaction())
+            more = _look_up(connection, namespace, rest, to_store=True)
+            found = _Found(
+                found.already_final | more.already_final, more.busy, found.conflicting | more.conflicting, more.quota
+            )
+            claim = PostgresClaim(connection, namespace, requests, found)
+            if not (more.already_final and claim.new):
+                transaction.push(attempt.pop_all())
+                return claim
+    return PostgresClaim(connection, namespace, requests, replace(found, busy=frozenset()))
+
+
+@dataclass(frozen=True)
+class _Found:
+    """What the database says of requests to be claimed."""
+
+    already_final: dict[UUID, IngestStatus] = field(default_factory=dict)
+    """The outcomes of those that need no storing."""
+    busy: frozenset[str] = frozenset()
+    """The contents that another delivery has locked."""
+    conflicting: frozenset[UUID] = frozenset()
+    """Those under whose id another content was stored."""
+    quota: Quota = field(default_factory=Quota)
+    """What the namespace holds and may hold; known where something may be stored."""
+
+
+def _prepare(connection: Connection) -> None:
+    """Make the connection's table for incoming memories: outside of transactions, which would take it with them."""
+    if not connection.has_incoming:
+        connection.script(ingest_sql.CREATE_INCOMING)
+        connection.has_incoming = True
+
+
+def _look_up(connection: Connection, namespace: str, requests: Sequence[IngestRequest], *, to_store: bool) -> _Found:
+    """Return what need not be stored, and what cannot.
+
+    With `to_store` the other contents are this transaction's alone.
+    """
+    answer = connection.one(
+        ingest_sql.CLAIM, namespace=namespace, requests=rows.requests_json(requests), to_store=to_store
+    )["answer"]
+    found = orjson.loads(answer)
+    return _Found(
+        rows.read_outcomes(found["already_final"]),
+        frozenset(found["busy"]),
+        frozenset(map(UUID, found["conflicting"])),
+        Quota(**found.get("quota", {})),
+    )
+
+
+class PostgresClaim:
+    """A claim on some requests: locks on the contents of the new ones, held by the transaction it lives in."""
+
+    def __init__(
+        self, connection: Connection, namespace: str, requests: Sequence[IngestRequest], found: _Found
+    ) -> None:
+        self._connection = connection
+        self._namespace = namespace
+        self.already_final = dict(found.already_final)
+        self.quota = found.quota
+        self.conflicting = [request.request_id for request in requests if request.request_id in found.conflicting]
+        undecided = [request for request in requests if request.request_id not in found.already_final]
+        self.busy = [request for request in undecided if request.content_hash in found.busy]
+        self.new = [request for request in undecided if request.content_hash not in found.busy]
+        self.stored_contents = {
+            request.content_hash
+            for request in requests
+            if (outcome := self.already_final.get(request.request_id))
+            and outcome.memory_id is not None
+            and request.request_id not in found.conflicting
+        }
+        """The contents that are stored once this transaction has ended well."""
+
+    def store(
+        self, fitting: Sequence[IngestRequest], embeddings: Sequence[Sequence[Vector]], model: str
+    ) -> Mapping[UUID, IngestStatus]:
+        """Store the memories of those of the new requests that there is room for, and record the outcomes.
+
+        Where several requests carry the same content, the first is stored and the others are its duplicates.
+        """
+        first: dict[str, tuple[UUID, IngestRequest, Sequence[Vector]]] = {}
+        for request, vectors in zip(fitting, embeddings, strict=True):
+            if request.content_hash not in first:
+                first[request.content_hash] = (new_id(), request, vectors)
+        ids = {content: memory_id for content, (memory_id, _, _) in first.items()}
+        firsts = {request.request_id for _, request, _ in first.values()}
+        requests = [
+            {
+                "request_id": request.request_id,
+                "memory_id": ids[request.content_hash],
+                "state": (IngestState.STORED if request.request_id in firsts else IngestState.DUPLICATE).value,
+                "content_hash": request.content_hash,
+                **rows.origin_values(request.origin),
+            }
+            for request in fitting
+        ]
+        recorded = self._insert(list(first.values()), requests, model, len(embeddings[0][0]))
+        self.stored_contents |= first.keys()
+        return rows.read_outcomes(recorded)
+
+    def _insert(
+        self,
+        incoming: Sequence[tuple[UUID, IngestRequest, Sequence[Vector]]],
+        requests: Sequence[Mapping[str, object]],
+        model: str,
+        dimension: int,
+    ) -> Sequence[Mapping[str, Any]]:
+        """Insert memories and their requests' outcomes, and return the latter as recorded."""
+        data = copy_binary.memories((memory_id, request, vectors[0]) for memory_id, request, vectors in incoming)
+        self._connection.copy(ingest_sql.COPY_INCOMING, data)
+        answer = self._connection.one(
+            ingest_sql.STORE,
+            namespace=self._namespace,
+            model=model,
+            dimension=dimension,
+            requests=rows.json_text(requests),
+        )["answer"]
+        stored = orjson.loads(answer)
+        if (stored["model"], stored["dimension"]) != (model, dimension):
+            raise EmbeddingModelChanged(
+                f"the memories are in the space of {stored['model']} at dimension {stored['dimension']}, not of "
+                f"{model} at dimension {dimension} as embedded"
+            )
+        chunks = [
+            {"memory_id": memory_id, "chunk_index": index, "embedding": rows.vector_text(vector)}
+            for memory_id, _, vectors in incoming
+            for index, vector in enumerate(vectors[1:], 1)
+        ]
+        if chunks:
+            self._connection.run(ingest_sql.INSERT_CHUNKS, namespace=self._namespace, chunks=rows.json_text(chunks))
+        recorded: Sequence[Mapping[str, Any]] = stored["recorded"]
+        return recorded

@@ -1,0 +1,269 @@
+"""One connection to PostgreSQL: how it is opened, what runs on it, and what each error of the driver means."""
+
+import io
+import re
+import select
+import socket
+import time
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any, LiteralString
+from urllib.parse import parse_qs, unquote, urlsplit
+
+import pg8000.dbapi
+import pg8000.exceptions
+import pg8000.native
+
+from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
+from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, NotFound, Unavailable, Uncertain
+from mnemosyne.observability import EventLog
+
+log = EventLog(__name__)
+
+CONNECT_TIMEOUT_SECONDS = 10.0
+TRUSTED_SECONDS = 1.0
+"""How long after its last use an idle connection is taken without asking the server, which costs a round trip."""
+
+# They cost no round trip: they travel with the connection request. Every search is planned for its own filters.
+_SESSION_OPTIONS = " ".join(
+    f"-c {option}"
+    for option in (
+        "timezone=UTC",
+        "lock_timeout=10000",
+        "idle_in_transaction_session_timeout=120000",
+        "plan_cache_mode=force_custom_plan",
+        "jit=off",
+        "hnsw.ef_search=200",
+        "hnsw.iterative_scan=relaxed_order",
+    )
+)
+
+
+def session_options(statement_seconds: int) -> str:
+    """Return the settings of a connection in which a statement may take so long."""
+    return f"{_SESSION_OPTIONS} -c statement_timeout={statement_seconds * 1000}"
+
+
+# SQLSTATEs after which the same statement may well succeed: connection, resources, shutdown, lock, deadlock.
+_TRANSIENT = re.compile(r"08...|53...|57P0[1-5]|57014|40001|40P01|55P03|25P0[3-4]")
+
+# Refusals that no retry mends: authentication, privileges, no such database, no such role.
+_PERMANENT_SQLSTATES = ("28000", "28P01", "3D000", "42501")
+
+# What a caller is told; PostgreSQL's own words may name files and roles.
+_PUBLIC_MESSAGES = {
+    "57014": "the database was given no more time for it: narrow it by time or tags, or ask for less",
+    "40": "the database was asked to do two things at once",
+    "53": "the database has no room at the moment",
+    "55": "the database is busy",
+}
+
+
+class Row(list[Any]):
+    """One row; a value is read by its column's name."""
+
+    def __init__(self, values: Iterable[Any], columns: Mapping[str, int]) -> None:
+        super().__init__(values)
+        self._columns = columns
+
+    def __getitem__(self, column: Any) -> Any:
+        return super().__getitem__(self._columns[column] if isinstance(column, str) else column)
+
+    @property
+    def named(self) -> dict[str, Any]:
+        """The values by their columns' names."""
+        return dict(zip(self._columns, self, strict=True))
+
+
+class _Statement:
+    """A statement prepared on one connection, and where each of its columns stands."""
+
+    def __init__(self, driver: Any, sql: str) -> None:
+        self._prepared = pg8000.native.PreparedStatement(driver, sql)
+        self._columns = {column["name"]: index for index, column in enumerate(self._prepared.cols or ())}
+
+    def run(self, parameters: Mapping[str, object]) -> list[Row]:
+        rows: list[list[Any]] | None = self._prepared.run(**parameters)
+        return [Row(row, self._columns) for row in rows or ()]
+
+
+class Connection:
+    """One connection, on which named statements are prepared once and run in one round trip each."""
+
+    def __init__(self, driver: Any, socket_timeout: float | None) -> None:
+        _prepare(driver._usock)
+        driver._usock.settimeout(socket_timeout)
+        self._driver = driver
+        self._prepared: dict[str, _Statement] = {}
+        self.opened_at = self.used_at = time.monotonic()
+        self.has_incoming = False
+        """Whether this connection has made its temporary table for memories on their way in."""
+        self.broken = False
+
+    def answers(self) -> bool:
+        """Whether an idle connection is still good: the server has not cut it and, after a while, answers again."""
+        waiting = select.poll()
+        waiting.register(self._driver._usock, select.POLLIN)
+        if waiting.poll(0):  # it has closed the connection, or is saying why it will
+            return False
+        if time.monotonic() < self.used_at + TRUSTED_SECONDS:
+            return True
+        try:
+            self.script("")
+        except Unavailable:
+            return False
+        return True
+
+    def run(self, sql: LiteralString, **parameters: object) -> list[Row]:
+        """Run one statement, prepared once on this connection, and return its rows.
+
+        Raises Unavailable where the database is away.
+        """
+        with self._translated():
+            statement = self._prepared.get(sql)
+            if statement is None:
+                statement = self._prepared[sql] = _Statement(self._driver, sql)
+            return statement.run(parameters)
+
+    def one(self, sql: LiteralString, **parameters: object) -> Row:
+        """Run one statement and return the one row that it has."""
+        (row,) = self.run(sql, **parameters)
+        return row
+
+    def copy(self, sql: LiteralString, data: bytes) -> None:
+        """Run a COPY … FROM STDIN with that input."""
+        with self._translated():
+            self._driver.execute_unnamed(sql, stream=io.BytesIO(data))
+
+    def script(self, sql: LiteralString) -> list[list[Any]]:
+        """Run statements without parameters in one round trip; the last one's rows."""
+        return self.run_file(sql)
+
+    def run_file(self, text: str) -> list[list[Any]]:
+        """Run a file of the schema's, whatever it holds: the one way for SQL that is no constant of the source."""
+        with self._translated():
+            rows: list[list[Any]] | None = self._driver.execute_simple(text).rows
+            return rows or []
+
+    @contextmanager
+    def transaction(self) -> Iterator[None]:
+        """Commit what runs inside, or roll it back where it raises."""
+        self.script("BEGIN")
+        try:
+            yield
+        except BaseException:
+            if not self.broken:
+                try:
+                    self.script("ROLLBACK")
+                except Unavailable:
+                    self.broken = True
+            raise
+        try:
+            self.script("COMMIT")
+        except Unavailable as exc:
+            self.broken = True
+            raise Uncertain(f"{exc}; it may or may not have been done") from exc
+
+    def close(self) -> None:
+        """Let the connection go, whatever state it is in."""
+        try:
+            self._driver.close()
+        except (pg8000.exceptions.Error, OSError):
+            self.broken = True
+
+    @contextmanager
+    def _translated(self) -> Iterator[None]:
+        try:
+            yield
+        except pg8000.exceptions.DatabaseError as exc:
+            detail = exc.args[0] if exc.args and isinstance(exc.args[0], Mapping) else {}
+            state = str(detail.get("C", ""))
+            if not state or state.startswith(("08", "57P")) or state == "25P03":
+                self.broken = True
+            if state in ("0A000", "26000"):  # prepared before a migration changed what it answers
+                self.broken = True
+                raise Unavailable("the database's schema has just changed") from exc
+            if state == "P0001":  # raised by a migration, in words for the operator
+                raise Misconfigured(str(detail.get("M", exc))) from exc
+            if state == "23503":
+                raise NotFound("the memory it refers to has just been deleted") from exc
+            if not state or _TRANSIENT.fullmatch(state):
+                log.warning("database_fault", state=state, error=str(detail.get("M", exc)))
+                raise Unavailable(
+                    _PUBLIC_MESSAGES.get(state) or _PUBLIC_MESSAGES.get(state[:2], "the database is away")
+                ) from exc
+            if state.startswith(("22", "54")):  # data exceptions, program limits: it will never fit
+                raise InvalidRequest(f"the database cannot hold it: {detail.get('M', exc)}") from exc
+            raise
+        except (pg8000.exceptions.InterfaceError, OSError) as exc:
+            self.broken = True
+            raise Unavailable("the database is away: the connection was lost") from exc
+        except BaseException:
+            # Interrupted in the middle of the protocol (a worker being stopped): never to be used again.
+            self.broken = True
+            raise
+
+
+def connection_factory(
+    url: str, *, socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS, statement_seconds: int = STATEMENT_SECONDS
+) -> Callable[[], Connection]:
+    """Return a function that opens a connection to `postgresql://user[:password]@host[:port]/name[?host=/socket/dir]`.
+
+    Migrations pass no `socket_timeout`: an index may take its time.
+    """
+    parts = urlsplit(url)
+    query = parse_qs(parts.query)
+    if not parts.username or not parts.path.strip("/"):
+        raise Misconfigured("the database URL must name a user and a database: postgresql://user@host/name")
+    arguments: dict[str, Any] = {
+        "user": unquote(parts.username),
+        "password": unquote(parts.password) if parts.password else None,
+        "database": unquote(parts.path.strip("/")),
+        "timeout": CONNECT_TIMEOUT_SECONDS,
+        "application_name": "mnemosyne",
+        "startup_params": {"options": session_options(statement_seconds)},
+    }
+    port = parts.port or 5432
+    if directory := query.get("host", [""])[0]:
+        arguments["unix_sock"] = f"{directory}/.s.PGSQL.{port}"
+    else:
+        arguments |= {"host": parts.hostname or "localhost", "port": port}
+
+    def connect() -> Connection:
+        try:
+            return Connection(pg8000.dbapi.connect(**arguments), socket_timeout)
+        except (pg8000.exceptions.Error, OSError) as exc:
+            log.warning("database_unreachable", error=str(exc))
+            raise connect_error(exc, "the database") from exc
+
+    return connect
+
+
+def connect_error(exc: BaseException, where: str) -> MnemosyneError:
+    """Return what it means that no connection was opened.
+
+    A server that refuses says why and hangs up; the driver, closing in its turn, may then fail over that, and its
+    error only bears the server's reason within.
+    """
+    reason: BaseException | None = exc
+    while reason is not None and not isinstance(reason, pg8000.exceptions.DatabaseError):
+        reason = reason.__cause__ or reason.__context__
+    if reason is None:
+        return Unavailable("the database cannot be reached")
+    detail = reason.args[0] if reason.args and isinstance(reason.args[0], Mapping) else {}
+    if str(detail.get("C", "")) in _PERMANENT_SQLSTATES:
+        return Misconfigured(f"{where} refuses the connection: {detail.get('M', reason)}")
+    return Unavailable("the database cannot be reached")
+
+
+def _prepare(connected: socket.socket) -> None:
+    if connected.family == socket.AF_UNIX:
+        return
+    # A vector as text overflows the driver's buffer; with Nagle's algorithm each such write stalls 40 ms.
+    connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+    connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
+    if hasattr(socket, "TCP_USER_TIMEOUT"):
+        # A server that vanished without a word, as in a failover, is noticed long before the socket's own timeout.
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
+        connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 15_000)

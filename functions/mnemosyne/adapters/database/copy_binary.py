@@ -1,0 +1,74 @@
+"""PostgreSQL's binary COPY format for memories: the fastest way in that the driver has.
+
+Format: https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.4
+"""
+
+import struct
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import orjson
+from pgvector import HalfVector
+
+from mnemosyne.domain.chronicle import tag_key
+from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.ports import Vector
+
+_HEADER = b"PGCOPY\n\xff\r\n\x00" + struct.pack(">ii", 0, 0)
+_TRAILER = struct.pack(">h", -1)
+_NULL = struct.pack(">i", -1)
+_EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_TEXT_OID = 25
+"""Of the type text: https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat."""
+_JSONB_VERSION = b"\x01"
+_LENGTH = struct.Struct(">i")
+
+
+def memories(rows: Iterable[tuple[UUID, IngestRequest, Vector]]) -> bytes:
+    """Encode the rows of the table `incoming`: the id, the memory's fields in their order, and what is made of them."""
+    return _HEADER + b"".join(_row(*row) for row in rows) + _TRAILER
+
+
+def _row(memory_id: UUID, request: IngestRequest, vector: Vector) -> bytes:
+    values = (
+        memory_id,
+        *request.said.values(),
+        [tag_key(tag) for tag in request.tags],
+        request.content_hash,
+        HalfVector(vector),
+    )
+    return struct.pack(">h", len(values)) + b"".join(map(_field, values))
+
+
+def _field(value: object) -> bytes:
+    """Return the value with its length before it."""
+    if value is None:
+        return _NULL
+    data = _encoded(value)
+    return _LENGTH.pack(len(data)) + data
+
+
+def _encoded(value: object) -> bytes:
+    match value:
+        case str():
+            return value.encode()
+        case UUID():
+            return value.bytes
+        case datetime():
+            return struct.pack(">q", (value - _EPOCH) // _MICROSECOND)
+        case HalfVector():
+            return bytes(value.to_binary())
+        case list() | tuple():
+            return _texts(value)
+        case _:
+            return _JSONB_VERSION + orjson.dumps(value)
+
+
+def _texts(texts: Sequence[str]) -> bytes:
+    if not texts:
+        return struct.pack(">iii", 0, 0, _TEXT_OID)
+    encoded = [text.encode() for text in texts]
+    items = b"".join(_LENGTH.pack(len(text)) + text for text in encoded)
+    return struct.pack(">iiiii", 1, 0, _TEXT_OID, len(texts), 1) + items

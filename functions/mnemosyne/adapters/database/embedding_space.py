@@ -1,0 +1,29 @@
+"""The embedding space that the memories in the database are in."""
+
+from mnemosyne.adapters.database import memories_sql
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.errors import Misconfigured
+from mnemosyne.observability import EventLog
+
+log = EventLog(__name__)
+
+
+def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None = None) -> EmbeddingSpace:
+    """Return the space the memories are in; raises Misconfigured where it is not the expected one.
+
+    The one they have last been moved from will do as well: a function is deployed anew only after the move.
+    """
+    if not connection.one(memories_sql.HAS_SCHEMA)["has_schema"]:
+        raise Misconfigured("the database has no memories table of ours: run `mnemosyne migrate`")
+    row = connection.one(memories_sql.EMBEDDING_SPACE)
+    space = EmbeddingSpace(row["provider"], row["model"], row["dimension"])
+    if expected is None or space == expected:
+        return space
+    if expected == EmbeddingSpace(row["previous_provider"], row["previous_model"], row["previous_dimension"]):
+        log.warning("embedding_settings_outdated", set=str(expected), memories=str(space))
+        return space
+    raise Misconfigured(
+        f"the database holds embeddings of {space}, the settings say {expected}: set MNEMOSYNE_EMBEDDING_MODEL and "
+        "MNEMOSYNE_EMBEDDING_DIMENSION to the database's, or move the memories with `mnemosyne reembed`"
+    )

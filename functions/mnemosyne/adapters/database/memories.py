@@ -1,0 +1,221 @@
+"""Memories in PostgreSQL with pgvector. Each statement is constant and stands in `memories_sql`."""
+
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from datetime import UTC, datetime
+from uuid import UUID
+
+from mnemosyne.adapters.database import memories_sql, rows
+from mnemosyne.adapters.database.claim import PostgresClaim, claim_requests
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.ingest_requests import PostgresRequests
+from mnemosyne.adapters.database.known_contents import KnownContents
+from mnemosyne.adapters.database.known_quotas import KnownQuotas
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.chronicle import one_line, tag_key
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.memory import (
+    Cursor,
+    ExportedMemory,
+    IngestRequest,
+    Memory,
+    MemoryChange,
+    MemorySummary,
+    Rating,
+    Stats,
+)
+from mnemosyne.domain.quota import Quota
+from mnemosyne.domain.search import Filters, Ranking, SearchQuery
+from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound, OverQuota
+from mnemosyne.ports import Vector
+
+BYTES_OF_COORDINATE = 2
+"""Of a halfvec: https://github.com/pgvector/pgvector#halfvec-type."""
+
+
+class PostgresMemories(PostgresRequests):
+    """The MemoryStore on PostgreSQL.
+
+    Every transaction first names its namespace; row-level security then confines whatever it runs.
+    """
+
+    def __init__(self, pool: Pool, expected: EmbeddingSpace) -> None:
+        self._pool = pool
+        self._expected = expected
+        self._space: EmbeddingSpace | None = None
+        self._known = KnownContents()
+        self._quotas = KnownQuotas(self.quota)
+
+    @property
+    def embedding_space(self) -> EmbeddingSpace:
+        """The space the memories are in, as last read; raises Misconfigured where it is not the settings'."""
+        if self._space is None:  # a known one takes no connection: claims may hold all while they embed
+            with self._connection():
+                pass
+        return self._space or self._expected
+
+    @contextmanager
+    def _connection(self) -> Iterator[Connection]:
+        if self._space is not None:
+            with self._pool.connection() as connection:
+                yield connection
+            return
+        with self._pool.connection() as connection:
+            self._space = read_embedding_space(connection, self._expected)
+            yield connection
+
+    @contextmanager
+    def _transaction(self, namespace: str) -> Iterator[Connection]:
+        with self._connection() as connection, connection.transaction():
+            connection.run(memories_sql.ENTER_NAMESPACE, namespace=namespace)
+            yield connection
+
+    @contextmanager
+    def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> Iterator["PostgresClaim"]:
+        """Claim the requests under locks that end with the transaction, whatever becomes of this process."""
+        known = self._known.among(namespace, requests)
+        with self._connection() as connection, ExitStack() as transaction:
+            claim = claim_requests(connection, namespace, requests, known, transaction)
+            try:
+                yield claim
+            except EmbeddingModelChanged:
+                self._space = None
+                raise
+        self._known.add(namespace, claim.stored_contents)
+
+    def quota(self, namespace: str) -> Quota:
+        """Return what the namespace holds, and what it may hold."""
+        with self._transaction(namespace) as connection:
+            return _quota(connection)
+
+    def known_quota(self, namespace: str) -> Quota | None:
+        """Return what is known of it without waiting for the database."""
+        return self._quotas.of(namespace)
+
+    def search(
+        self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float
+    ) -> Ranking:
+        """Find the best memories within the filters, in one round trip; by words alone where there is no vector."""
+        with self._connection() as connection:
+            found = connection.one(
+                memories_sql.SEARCH,
+                namespace=namespace,
+                mode=query.mode.value,
+                query=query.query,
+                vector=None if vector is None else rows.vector_text(vector),
+                model=model,
+                filters=rows.filters_json(query.filters),
+                limit=query.limit,
+                quality_weight=query.quality_weight,
+                lexical_weight=lexical_weight,
+                characters=query.characters,
+            )["found"]
+        if found is None:
+            self._space = None
+            raise EmbeddingModelChanged(f"the memories are no more in the space of {model}")
+        return Ranking(
+            hits=[rows.read_hit(hit) for hit in found["hits"]],
+            strategy=found["strategy"],
+            considered=found["considered"],
+        )
+
+    def fetch(self, namespace: str, memory_id: UUID, *, counted: bool = True) -> Memory | None:
+        """Read one memory, whole; counted as read, or not."""
+        with self._transaction(namespace) as connection:
+            found = connection.run(
+                memories_sql.FETCH_COUNTED if counted else memories_sql.FETCH, namespace=namespace, id=memory_id
+            )
+        return rows.read_memory(found[0]["record"]) if found else None
+
+    def list(
+        self, namespace: str, filters: Filters, limit: int, *, after: Cursor | None = None
+    ) -> Sequence[MemorySummary]:
+        """List the newest memories within the filters, after a cursor."""
+        with self._connection() as connection:
+            found = connection.run(
+                memories_sql.LIST,
+                namespace=namespace,
+                limit=limit,
+                filters=rows.filters_json(filters),
+                cursor_timestamp=after.timestamp if after else None,
+                cursor_id=after.id if after else None,
+            )
+        return [rows.read_summary(row) for row in found]
+
+    def delete(self, namespace: str, memory_id: UUID) -> str | None:
+        """Delete one memory; its title, or None where there is none."""
+        with self._transaction(namespace) as connection:
+            connection.run(memories_sql.LOCK_SUPERSESSION, namespace=namespace)
+            connection.run(memories_sql.RELINK_SUPERSEDED, namespace=namespace, id=memory_id)
+            deleted = connection.run(memories_sql.DELETE, namespace=namespace, id=memory_id)
+        return one_line(deleted[0]["title"]) if deleted else None
+
+    def update(self, namespace: str, memory_id: UUID, change: MemoryChange) -> Memory | None:
+        """Return the memory after the change, or None where there is none."""
+        with self._transaction(namespace) as connection:
+            if change.superseded_by is not None:
+                connection.run(memories_sql.LOCK_SUPERSESSION, namespace=namespace)
+                _check_supersession(connection, namespace, memory_id, change.superseded_by)
+            before = _quota(connection)
+            changed = connection.run(
+                memories_sql.UPDATE,
+                namespace=namespace,
+                id=memory_id,
+                title=change.title,
+                tags=None if change.tags is None else rows.text_array(change.tags),
+                tag_keys=None if change.tags is None else rows.text_array([tag_key(tag) for tag in change.tags]),
+                metadata=None if change.metadata is None else rows.json_text(change.metadata),
+                superseded_by=change.superseded_by,
+                not_superseded=change.not_superseded,
+            )
+            if (grown := _quota(connection).bytes - before.bytes) > 0 and before.exceeds_bytes(grown):
+                raise OverQuota(
+                    f"{before.refusal(datetime.now(UTC), memories=0, size=grown, texts=0)}; nothing was changed"
+                )
+        return rows.read_memory(changed[0]["record"]) if changed else None
+
+    def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
+        """Record a rating; quality before and after, or None where there is no such memory."""
+        with self._transaction(namespace) as connection:
+            rated = connection.run(memories_sql.RATE, namespace=namespace, id=memory_id, rating=rating, reason=reason)
+        return Rating(**rated[0].named) if rated else None
+
+    def export(self, namespace: str, limit: int, *, after: ExportedMemory | None = None) -> Sequence[ExportedMemory]:
+        """List memories by time and then content hash, whatever their ids, after one of them."""
+        with self._transaction(namespace) as connection:
+            found = connection.run(
+                memories_sql.EXPORT,
+                namespace=namespace,
+                limit=limit,
+                cursor_timestamp=after.timestamp if after else None,
+                cursor_hash=after.content_hash if after else None,
+            )
+        return [rows.read_exported(row["record"], row["superseded_by_hash"]) for row in found]
+
+    def stats(self, namespace: str) -> Stats:
+        """Return the namespace in figures."""
+        with self._transaction(namespace) as connection:
+            figures = connection.one(memories_sql.STATS, namespace=namespace)
+            tags = connection.run(memories_sql.TOP_TAGS, namespace=namespace)
+            quota = _quota(connection)
+        vectors = BYTES_OF_COORDINATE * (self._space or self._expected).dimension * quota.memories
+        return Stats(
+            **figures.named,
+            quota=quota,
+            memories=quota.memories,
+            tags={one_line(row["tag"]): row["memories"] for row in tags},
+            storage_bytes=quota.bytes + vectors,
+        )
+
+
+def _quota(connection: Connection) -> Quota:
+    return rows.read_quota(connection.one(memories_sql.USAGE))
+
+
+def _check_supersession(connection: Connection, namespace: str, memory_id: UUID, successor: UUID) -> None:
+    chain = [row["id"] for row in connection.run(memories_sql.SUPERSEDED_CHAIN, namespace=namespace, id=successor)]
+    if not chain:
+        raise NotFound(f"superseded_by must be the id of a memory, and no memory has the id {successor}")
+    if memory_id in chain:
+        raise Conflict(f"memory {successor} is itself superseded, in the end by {memory_id}: a circle would hide both")

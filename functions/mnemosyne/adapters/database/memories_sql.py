@@ -1,0 +1,135 @@
+"""Every statement about memories, whole and constant; `:name` binds a parameter."""
+
+from typing import Final
+
+# Row-level security reads this setting; it ends with the transaction.
+ENTER_NAMESPACE: Final = "SELECT set_config('mnemosyne.namespace', :namespace, true)"
+
+HAS_SCHEMA: Final = """
+SELECT to_regclass('embedding_space') IS NOT NULL AND to_regclass('memories') IS NOT NULL AS has_schema
+"""
+
+# The dimension as declared: right for an empty table too.
+EMBEDDING_SPACE: Final = """
+SELECT s.provider, s.model, a.atttypmod AS dimension, s.previous_provider, s.previous_model, s.previous_dimension
+FROM embedding_space s, pg_attribute a
+WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
+"""
+
+# Enters the namespace on the way in, in the same round trip. See infra/sql for why it does not lean on row-level
+# security.
+SEARCH: Final = """
+SELECT search_memories(
+    set_config('mnemosyne.namespace', :namespace, true), CAST(:mode AS text), CAST(:query AS text),
+    CAST(:vector AS text), CAST(:model AS text), CAST(:filters AS jsonb), CAST(:limit AS integer),
+    CAST(:quality_weight AS double precision), CAST(:lexical_weight AS double precision), CAST(:characters AS integer)
+) AS found
+"""
+
+# A memory, and that it was read once more.
+FETCH_COUNTED: Final = """
+UPDATE memories m SET fetches = fetches + 1
+WHERE namespace = :namespace AND id = :id
+RETURNING memory_record(m) AS record
+"""
+
+FETCH: Final = """
+SELECT memory_record(m) AS record FROM memories m WHERE namespace = :namespace AND id = :id
+"""
+
+# Enters the namespace on the way in, like a search.
+LIST: Final = """
+SELECT id, "timestamp", title, tags, superseded_by
+FROM list_memories(
+    set_config('mnemosyne.namespace', :namespace, true), CAST(:filters AS jsonb),
+    CAST(:cursor_timestamp AS timestamptz), CAST(:cursor_id AS uuid), CAST(:limit AS integer)
+)
+"""
+
+# What the memory superseded is superseded by its own successor from now on, or by none.
+RELINK_SUPERSEDED: Final = """
+UPDATE memories
+SET superseded_by = (SELECT superseded_by FROM memories WHERE namespace = :namespace AND id = :id)
+WHERE namespace = :namespace AND superseded_by = :id
+"""
+
+DELETE: Final = "DELETE FROM memories WHERE namespace = :namespace AND id = :id RETURNING title"
+
+UPDATE: Final = """
+UPDATE memories m
+SET title = coalesce(CAST(:title AS text), title),
+    tags = coalesce(CAST(:tags AS text[]), tags),
+    tag_keys = coalesce(CAST(:tag_keys AS text[]), tag_keys),
+    metadata = coalesce(CAST(:metadata AS jsonb), metadata),
+    superseded_by = CASE WHEN NOT CAST(:not_superseded AS boolean)
+        THEN coalesce(CAST(:superseded_by AS uuid), superseded_by) END
+WHERE namespace = :namespace AND id = :id
+RETURNING memory_record(m) AS record
+"""
+
+# By time and then content hash, after those of a cursor.
+EXPORT: Final = """
+SELECT memory_record(m) AS record, successor.content_hash AS superseded_by_hash
+FROM memories m
+LEFT JOIN memories successor ON successor.id = m.superseded_by
+WHERE m.namespace = :namespace
+    AND (CAST(:cursor_hash AS text) IS NULL
+        OR (m."timestamp", m.content_hash) > (CAST(:cursor_timestamp AS timestamptz), CAST(:cursor_hash AS text)))
+ORDER BY m."timestamp", m.content_hash
+LIMIT CAST(:limit AS integer)
+"""
+
+# One change of supersession at a time: two at once could close a circle that neither sees.
+LOCK_SUPERSESSION: Final = """
+SELECT pg_advisory_xact_lock(hashtextextended('supersession ' || CAST(:namespace AS text), 0))
+"""
+
+# A memory, what supersedes it, what supersedes that, and so on.
+SUPERSEDED_CHAIN: Final = """
+WITH RECURSIVE chain (id, next) AS (
+    SELECT id, superseded_by FROM memories WHERE namespace = :namespace AND id = :id
+    UNION
+    SELECT m.id, m.superseded_by FROM memories m JOIN chain ON m.id = chain.next WHERE m.namespace = :namespace
+)
+SELECT id FROM chain
+"""
+
+RATE: Final = """
+WITH rated AS (
+    UPDATE memories
+    SET rating_count = rating_count + 1, rating_sum = rating_sum + CAST(:rating AS integer)
+    WHERE namespace = :namespace AND id = :id
+    RETURNING id, rating_count, rating_sum, fetches
+), kept AS (
+    INSERT INTO memory_ratings (memory_id, namespace, rating, reason)
+    SELECT id, CAST(:namespace AS text), CAST(:rating AS smallint), CAST(:reason AS text) FROM rated
+)
+SELECT memory_quality(rating_count - 1, rating_sum - CAST(:rating AS integer), fetches) AS before,
+    memory_quality(rating_count, rating_sum, fetches) AS after
+FROM rated
+"""
+
+STATS: Final = """
+SELECT
+    (SELECT "timestamp" FROM memories WHERE namespace = :namespace ORDER BY "timestamp", id LIMIT 1) AS oldest,
+    (SELECT "timestamp" FROM memories WHERE namespace = :namespace ORDER BY "timestamp" DESC, id DESC LIMIT 1)
+        AS newest,
+    (SELECT count(*) FROM ingest_requests WHERE namespace = :namespace AND state = 'queued') AS pending,
+    (SELECT count(*) FROM ingest_requests WHERE namespace = :namespace AND state = 'dead_lettered') AS dead_lettered,
+    (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) AS dead_letters
+"""
+
+# Of the newest 20,000: more are not looked through for each who asks.
+TOP_TAGS: Final = """
+SELECT min(tag.written) AS tag, count(*) AS memories
+FROM (
+    SELECT tags, tag_keys FROM memories WHERE namespace = :namespace ORDER BY "timestamp" DESC, id DESC LIMIT 20000
+) AS m, unnest(m.tags, m.tag_keys) AS tag (written, key)
+GROUP BY tag.key
+ORDER BY count(*) DESC, tag.key
+LIMIT 20
+"""
+
+USAGE: Final = """
+SELECT memories, bytes, texts_today, memories_limit, bytes_limit, texts_limit FROM usage_and_quota()
+"""

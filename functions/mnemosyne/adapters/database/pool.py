@@ -1,0 +1,74 @@
+"""The pool that connections live in, shared by an instance's threads. Opens nothing before it is asked."""
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.errors import Unavailable
+
+CHECKOUT_TIMEOUT_SECONDS = 10.0
+"""How long somebody waits for a connection to come free: less than a client waits for its answer."""
+MAX_AGE_SECONDS = 30 * 60.0
+"""After which an idle connection is replaced: the Connector's certificates live for an hour."""
+
+
+class Pool:
+    """At most `size` connections, shared by the threads of one function instance.
+
+    After one connection is lost, the idle ones opened before it are discarded: they died of the same cause.
+    """
+
+    def __init__(self, connect: Callable[[], Connection], size: int) -> None:
+        self._open = connect
+        self._idle: list[Connection] = []
+        self._free = threading.BoundedSemaphore(size)
+        self._lock = threading.Lock()
+        self._distrust_before = 0.0
+        self.size = size
+
+    @contextmanager
+    def connection(self) -> Iterator[Connection]:
+        """Yield a connection of one's own until the context ends; raises Unavailable where none comes free in time."""
+        if not self._free.acquire(timeout=CHECKOUT_TIMEOUT_SECONDS):
+            raise Unavailable(f"all {self.size} database connections are busy")
+        try:
+            connection = self._take() or self._open()
+            try:
+                yield connection
+            finally:
+                self._give_back(connection)
+        finally:
+            self._free.release()
+
+    def close(self) -> None:
+        """Close the idle connections; those in use are closed when given back."""
+        with self._lock:
+            self._distrust_before = time.monotonic()
+            idle, self._idle = self._idle, []
+        for connection in idle:
+            connection.close()
+
+    def _take(self) -> Connection | None:
+        oldest = time.monotonic() - MAX_AGE_SECONDS
+        while True:
+            with self._lock:
+                if not self._idle:
+                    return None
+                connection = self._idle.pop()
+                usable = connection.opened_at > max(oldest, self._distrust_before)
+            if usable and connection.answers():
+                return connection
+            connection.close()
+
+    def _give_back(self, connection: Connection) -> None:
+        with self._lock:
+            if connection.broken:
+                self._distrust_before = time.monotonic()
+            keep = not connection.broken and connection.opened_at > self._distrust_before
+            if keep:
+                connection.used_at = time.monotonic()
+                self._idle.append(connection)
+        if not keep:
+            connection.close()

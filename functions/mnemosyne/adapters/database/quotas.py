@@ -1,0 +1,59 @@
+"""Quotas in PostgreSQL, as their keeper sees them: the owner of the schema, for every namespace."""
+
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import closing
+from typing import Any, Final
+
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.domain.quota import Quota
+
+# Whatever has memories or a row of its own; the row of everybody first.
+_LIST: Final = """
+SELECT namespace, CAST(coalesce(sum(u.memories), 0) AS bigint) AS memories,
+    CAST(coalesce(sum(u.bytes), 0) AS bigint) AS bytes,
+    CAST(coalesce(sum(u.texts) FILTER (WHERE u.day = CAST(now() AT TIME ZONE 'UTC' AS date)), 0) AS bigint)
+        AS texts_today,
+    min(limit_of(q.memories, everybody.memories)) AS memories_limit,
+    min(limit_of(q.bytes, everybody.bytes)) AS bytes_limit,
+    min(limit_of(q.texts_a_day, everybody.texts_a_day)) AS texts_limit
+FROM namespace_usage u
+FULL JOIN quotas q USING (namespace)
+LEFT JOIN (SELECT memories, bytes, texts_a_day FROM quotas WHERE namespace = '') AS everybody ON true
+WHERE CAST(:namespace AS text) IS NULL OR namespace = :namespace
+GROUP BY namespace
+ORDER BY namespace
+"""
+_SET: Final = """
+INSERT INTO quotas AS q (namespace, memories, bytes, texts_a_day)
+VALUES (:namespace, CAST(:memories AS bigint), CAST(:bytes AS bigint), CAST(:texts_a_day AS bigint))
+ON CONFLICT (namespace) DO UPDATE SET
+    memories = CASE WHEN CAST(:with_memories AS boolean) THEN EXCLUDED.memories ELSE q.memories END,
+    bytes = CASE WHEN CAST(:with_bytes AS boolean) THEN EXCLUDED.bytes ELSE q.bytes END,
+    texts_a_day = CASE WHEN CAST(:with_texts_a_day AS boolean) THEN EXCLUDED.texts_a_day ELSE q.texts_a_day END
+"""
+ANY_NUMBER: Final = 2**63 - 1
+LIMITS: Final = ("memories", "bytes", "texts_a_day")
+
+
+class PostgresQuotas:
+    """Shows and sets quotas."""
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._open = connect
+
+    def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:
+        """Return what each namespace holds and may hold, everybody's limits under the empty name.
+
+        Or one namespace's.
+        """
+        with closing(self._open()) as connection:
+            rows = connection.run(_LIST, namespace=namespace)
+        named = [row.named for row in rows]
+        return [(one.pop("namespace"), Quota(**one)) for one in named]
+
+    def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
+        """Set some limits of a namespace; None is everybody's limit, and for EVERYBODY any number."""
+        named = {f"with_{name}": name in limits for name in LIMITS}
+        values = {name: limits.get(name) for name in LIMITS}
+        with closing(self._open()) as connection:
+            connection.run(_SET, namespace=namespace, **values, **named)

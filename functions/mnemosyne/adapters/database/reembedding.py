@@ -1,0 +1,213 @@
+"""Move all memories to another embedding space while they go on being stored and searched.
+
+The new embeddings are filled into a second column and a second table of chunks, in batches that a later run goes on
+from. One short transaction puts them in the place of the old ones. Runs as the schema's owner.
+"""
+
+from collections.abc import Sequence
+from dataclasses import asdict
+from typing import Final
+from uuid import UUID
+
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.rows import json_text, vector_text
+from mnemosyne.domain.chunking import chunks
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.memory import embedded_text
+from mnemosyne.errors import Conflict, InvalidRequest
+from mnemosyne.observability import EventLog
+from mnemosyne.ports import Embedder, Vector
+
+log = EventLog(__name__)
+
+STRAGGLERS = 50
+"""So many may be embedded while searches wait; more are filled in before the switch is tried again."""
+
+_UNDER_WAY: Final = "SELECT next_provider, next_model, next_dimension FROM embedding_space FOR UPDATE"
+_BEGIN: Final = """
+UPDATE embedding_space SET next_provider = :provider, next_model = :model, next_dimension = :dimension
+"""
+_PREPARE: Final = """
+DO $$
+BEGIN
+    EXECUTE format('ALTER TABLE memories ADD COLUMN IF NOT EXISTS embedding_next halfvec(%s)',
+        (SELECT next_dimension FROM embedding_space));
+    ALTER TABLE memories ALTER COLUMN embedding_next SET STORAGE PLAIN;
+    ALTER TABLE memories ADD COLUMN IF NOT EXISTS embedding_model_next text;
+    IF to_regclass('memory_chunks_next') IS NULL THEN
+        CREATE TABLE memory_chunks_next (LIKE memory_chunks INCLUDING CONSTRAINTS) WITH (toast_tuple_target = 8160);
+        ALTER TABLE memory_chunks_next DROP COLUMN embedding;
+        EXECUTE format('ALTER TABLE memory_chunks_next ADD COLUMN embedding halfvec(%s) NOT NULL',
+            (SELECT next_dimension FROM embedding_space));
+        ALTER TABLE memory_chunks_next
+            ALTER COLUMN embedding SET STORAGE PLAIN,
+            ADD CONSTRAINT memory_chunks_next_pkey PRIMARY KEY (memory_id, chunk_index),
+            ADD CONSTRAINT memory_chunks_next_memory_id_fkey
+                FOREIGN KEY (memory_id) REFERENCES memories ON DELETE CASCADE;
+        ALTER TABLE memory_chunks_next ENABLE ROW LEVEL SECURITY;
+        CREATE POLICY namespace_isolation ON memory_chunks_next TO mnemosyne_runtime, mnemosyne_ingest
+            USING (namespace = current_setting('mnemosyne.namespace', true));
+        GRANT SELECT, INSERT ON memory_chunks_next TO mnemosyne_runtime;
+    END IF;
+    GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest;  -- also where an earlier version has made it
+END
+$$
+"""
+_INDEX_MISSING: Final = (
+    "CREATE INDEX CONCURRENTLY IF NOT EXISTS memories_not_reembedded ON memories (id) WHERE embedding_next IS NULL"
+)
+_MISSING: Final = "SELECT count(*) AS missing FROM memories WHERE embedding_next IS NULL"
+_BATCH: Final = """
+SELECT id, title, content FROM memories WHERE embedding_next IS NULL ORDER BY id LIMIT CAST(:limit AS integer)
+"""
+_FILL: Final = """
+WITH filled AS (
+    UPDATE memories m SET embedding_next = CAST(v.embedding AS halfvec), embedding_model_next = :model
+    FROM jsonb_to_recordset(CAST(:vectors AS jsonb)) AS v (memory_id uuid, chunk_index integer, embedding text)
+    WHERE m.id = v.memory_id AND v.chunk_index = 0
+    RETURNING m.id, m.namespace
+)
+INSERT INTO memory_chunks_next (memory_id, chunk_index, namespace, embedding)
+SELECT v.memory_id, v.chunk_index, filled.namespace, CAST(v.embedding AS halfvec)
+FROM jsonb_to_recordset(CAST(:vectors AS jsonb)) AS v (memory_id uuid, chunk_index integer, embedding text)
+JOIN filled ON filled.id = v.memory_id
+WHERE v.chunk_index > 0
+ON CONFLICT (memory_id, chunk_index) DO UPDATE SET embedding = EXCLUDED.embedding
+"""
+_INDEX_MEMORIES: Final = """
+CREATE INDEX CONCURRENTLY IF NOT EXISTS memories_embedding_next ON memories
+    USING hnsw (embedding_next halfvec_cosine_ops) WITH (m = 16, ef_construction = 200)
+"""
+_INDEX_CHUNKS: Final = """
+CREATE INDEX CONCURRENTLY IF NOT EXISTS memory_chunks_embedding_next ON memory_chunks_next
+    USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200)
+"""
+# An index whose building was interrupted stays behind, unusable.
+_DROP_BROKEN_INDEXES: Final = """
+DO $$
+DECLARE
+    broken record;
+BEGIN
+    FOR broken IN
+        SELECT CAST(indexrelid AS regclass) AS name FROM pg_index
+        WHERE NOT indisvalid AND indrelid IN (CAST('memories' AS regclass), to_regclass('memory_chunks_next'))
+    LOOP
+        EXECUTE 'DROP INDEX ' || broken.name;
+    END LOOP;
+END
+$$
+"""
+_LOCK: Final = "LOCK TABLE memories, memory_chunks, memory_chunks_next, embedding_space IN ACCESS EXCLUSIVE MODE"
+_SWITCH: Final = """
+UPDATE embedding_space SET
+    previous_provider = provider,
+    previous_model = model,
+    previous_dimension = (
+        SELECT atttypmod FROM pg_attribute
+        WHERE attrelid = CAST('memories' AS regclass) AND attname = 'embedding'
+    ),
+    provider = next_provider, model = next_model,
+    next_provider = NULL, next_model = NULL, next_dimension = NULL;
+DROP INDEX memories_not_reembedded;
+ALTER TABLE memories DROP COLUMN embedding, DROP COLUMN embedding_model;
+ALTER TABLE memories RENAME COLUMN embedding_next TO embedding;
+ALTER TABLE memories RENAME COLUMN embedding_model_next TO embedding_model;
+ALTER TABLE memories ALTER COLUMN embedding SET NOT NULL, ALTER COLUMN embedding_model SET NOT NULL;
+ALTER INDEX memories_embedding_next RENAME TO memories_embedding;
+DROP TABLE memory_chunks;
+ALTER TABLE memory_chunks_next RENAME TO memory_chunks;
+ALTER TABLE memory_chunks RENAME CONSTRAINT memory_chunks_next_pkey TO memory_chunks_pkey;
+ALTER TABLE memory_chunks RENAME CONSTRAINT memory_chunks_next_memory_id_fkey TO memory_chunks_memory_id_fkey;
+ALTER INDEX memory_chunks_embedding_next RENAME TO memory_chunks_embedding;
+SELECT fit_rows_to_pages((
+    SELECT atttypmod FROM pg_attribute WHERE attrelid = CAST('memories' AS regclass) AND attname = 'embedding'
+));
+"""
+_ABANDON: Final = """
+DROP TABLE IF EXISTS memory_chunks_next;
+ALTER TABLE memories DROP COLUMN IF EXISTS embedding_next, DROP COLUMN IF EXISTS embedding_model_next;
+UPDATE embedding_space SET next_provider = NULL, next_model = NULL, next_dimension = NULL;
+"""
+
+
+class Reembedding:
+    """One move to the embedder's space; a second object with the same embedder goes on where the first was."""
+
+    def __init__(self, connection: Connection, embedder: Embedder, target: EmbeddingSpace) -> None:
+        self._connection = connection
+        self._embedder = embedder
+        self._target = target
+
+    def begin(self) -> None:
+        """Make room for the new embeddings; raises Conflict where another move is under way, or none is to make."""
+        current = read_embedding_space(self._connection)
+        if current == self._target:
+            raise Conflict(f"the memories are in the space of {current} already")
+        with self._connection.transaction():
+            row = self._connection.one(_UNDER_WAY)
+            other = EmbeddingSpace(row["next_provider"], row["next_model"], row["next_dimension"])
+            if other.model is not None and other != self._target:
+                raise Conflict(f"a move to {other} is under way: finish it, or give it up with --abandon")
+            self._connection.run(_BEGIN, **asdict(self._target))
+            self._connection.script(_PREPARE)
+        self._connection.script(_DROP_BROKEN_INDEXES)
+        self._connection.script(_INDEX_MISSING)
+
+    def missing(self) -> int:
+        """How many memories have no new embedding yet."""
+        return int(self._connection.one(_MISSING)["missing"])
+
+    def fill(self, limit: int) -> int:
+        """Embed up to so many memories, and keep what is done; how many there were.
+
+        Raises Unavailable where the embedder is away, Conflict where it refuses a memory for good.
+        """
+        batch = self._connection.run(_BATCH, limit=limit)
+        if batch:
+            vectors = self._embed([(row["id"], embedded_text(row["title"], row["content"])) for row in batch])
+            self._connection.run(_FILL, model=self._target.model, vectors=json_text(vectors))
+        return len(batch)
+
+    def index(self) -> None:
+        """Build the new indexes, without holding up anyone."""
+        self._connection.script(_INDEX_MEMORIES)
+        self._connection.script(_INDEX_CHUNKS)
+
+    def switch(self) -> bool:
+        """Put the new embeddings in the place of the old, or change nothing: False where too many are missing again.
+
+        Searches and stores wait for it, at most as long as some stragglers take to embed.
+        """
+        with self._connection.transaction():
+            self._connection.script("SET LOCAL lock_timeout = '5s'")
+            self._connection.script(_LOCK)
+            missing = self.missing()
+            if missing <= STRAGGLERS:
+                if missing:
+                    self.fill(missing)
+                self._connection.script(_SWITCH)
+        if missing <= STRAGGLERS:
+            self._connection.script("ANALYZE memories")
+            log.info("reembedded", model=self._target.model, dimension=self._target.dimension)
+        return missing <= STRAGGLERS
+
+    def _embed(self, texts: Sequence[tuple[UUID, str]]) -> list[dict[str, object]]:
+        parts = [(memory_id, chunks(text, limit=self._embedder.chunk_characters)) for memory_id, text in texts]
+        try:
+            vectors = iter(self._embedder.embed_documents([chunk for _, cut in parts for chunk in cut]))
+        except InvalidRequest as exc:
+            if len(texts) == 1:
+                raise Conflict(f"{self._target.model} refuses memory {texts[0][0]}: {exc}; delete it first") from exc
+            return [one for text in texts for one in self._embed([text])]
+        return [_row(memory_id, index, next(vectors)) for memory_id, cut in parts for index in range(len(cut))]
+
+
+def abandon(connection: Connection) -> None:
+    """Give up a move under way: what was filled is dropped, the memories stay as they are."""
+    with connection.transaction():
+        connection.script(_ABANDON)
+
+
+def _row(memory_id: UUID, index: int, vector: Vector) -> dict[str, object]:
+    return {"memory_id": memory_id, "chunk_index": index, "embedding": vector_text(vector)}

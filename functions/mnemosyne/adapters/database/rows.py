@@ -1,0 +1,167 @@
+"""Values to parameters and rows to values. What has the fields of a dataclass becomes one by their names."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import fields
+from typing import Any, Final
+from uuid import UUID
+
+import orjson
+from pydantic import TypeAdapter
+
+from mnemosyne.adapters.database.connections import Row
+from mnemosyne.domain.chronicle import one_line, tag_key
+from mnemosyne.domain.memory import (
+    DeadLetter,
+    ExportedMemory,
+    IngestRequest,
+    IngestState,
+    IngestStatus,
+    Memory,
+    MemorySummary,
+    Origin,
+    Unstored,
+)
+from mnemosyne.domain.quota import Quota
+from mnemosyne.domain.search import Filters, Hit, TagMatch
+from mnemosyne.ports import Vector
+
+_MEMORY: Final = TypeAdapter(Memory)
+_EXPORTED: Final = TypeAdapter(ExportedMemory)
+_HIT: Final = TypeAdapter(Hit)
+
+
+def filters_json(filters: Filters) -> str:
+    """Return the filters as the database's `memory_filters`, by name: tags as they are compared, any or all of them."""
+    named = {one.name: getattr(filters, one.name) for one in fields(filters)}
+    tags, match = named.pop("tags"), named.pop("tag_match")
+    keys = [tag_key(tag) for tag in tags] or None
+    return json_text(named | {"all_tags" if match is TagMatch.ALL else "any_tags": keys})
+
+
+def json_text(value: object) -> str:
+    """Return the value as JSON."""
+    return orjson.dumps(value).decode()
+
+
+def requests_json(requests: Sequence[IngestRequest]) -> str:
+    """Return what the claim needs to know of each request, as JSON."""
+    return json_text(
+        [
+            {"request_id": one.request_id, "content_hash": one.content_hash, **origin_values(one.origin)}
+            for one in requests
+        ]
+    )
+
+
+def unstored_json(requests: Sequence[Unstored], contents: Mapping[UUID, str] | None = None) -> str:
+    """Return requests without a memory, as JSON; with the content hashes that are known of them."""
+    known = contents or {}
+    return json_text(
+        [
+            {
+                "request_id": one.request_id,
+                "error": one.error,
+                "hash": known.get(one.request_id),
+                **origin_values(one.origin),
+            }
+            for one in requests
+        ]
+    )
+
+
+def announced_json(announced: Sequence[IngestStatus]) -> str:
+    """States that a publisher was told of, as JSON."""
+    return json_text(
+        [{"request_id": one.request_id, "state": one.state.value, "updated_at": one.updated_at} for one in announced]
+    )
+
+
+def origin_values(origin: Origin | None) -> dict[str, str]:
+    """Return the columns that stand for an origin; none where there is none."""
+    return {"source": origin.source, "key": origin.key} if origin else {}
+
+
+def dead_letter_values(dead_letter: DeadLetter) -> dict[str, object]:
+    """Return the parameters that stand for a dead letter, but for its cause."""
+    return {
+        "message_id": dead_letter.message_id,
+        "data": dead_letter.data,
+        "attributes": json_text(dict(dead_letter.attributes)),
+    }
+
+
+def vector_text(vector: Vector) -> str:
+    """Return the vector as pgvector reads it."""
+    return orjson.dumps(vector, option=orjson.OPT_SERIALIZE_NUMPY).decode()
+
+
+def text_array(texts: Sequence[str]) -> str:
+    """Return a text[] literal with every element quoted: unquoted, the driver's `null` would be no text at all."""
+    return "{" + ",".join('"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' for text in texts) + "}"
+
+
+def uuid_array(ids: Sequence[UUID]) -> str:
+    """Return a uuid[] literal."""
+    return "{" + ",".join(map(str, ids)) + "}"
+
+
+def read_dead_letter(row: Row) -> DeadLetter:
+    """One dead letter."""
+    return DeadLetter(**row.named)
+
+
+def read_statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
+    """Statuses by their requests' ids."""
+    statuses = {}
+    for row in rows:
+        named = row.named
+        source, key = named.pop("source"), named.pop("key")
+        origin = Origin(source, key) if source is not None else None
+        statuses[row["request_id"]] = IngestStatus(**named | {"state": IngestState(row["state"])}, origin=origin)
+    return statuses
+
+
+def read_outcomes(listed: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStatus]:
+    """Statuses from a JSON array: a tenth of the driver's cost for as many rows."""
+    outcomes = {}
+    for one in listed:
+        request_id = UUID(one["request_id"])
+        outcomes[request_id] = IngestStatus(
+            request_id=request_id,
+            state=IngestState(one["state"]),
+            memory_id=UUID(one["memory_id"]) if one["memory_id"] else None,
+            attempts=one["attempts"],
+            error=one["error"],
+        )
+    return outcomes
+
+
+def read_memory(record: Mapping[str, Any]) -> Memory:
+    """Return a memory from the database's `memory_record`."""
+    return _MEMORY.validate_python(_shown(record))
+
+
+def read_exported(record: Mapping[str, Any], superseded_by_hash: str | None) -> ExportedMemory:
+    """Return a memory as it is exported: exactly as it is stored."""
+    return _EXPORTED.validate_python({**record, "superseded_by_hash": superseded_by_hash})
+
+
+def read_hit(record: Mapping[str, Any]) -> Hit:
+    """Return a memory found: `memory_record`, with a content and metadata that are perhaps cut, and how it ranks."""
+    truncated = record["metadata"] is None or len(record["content"]) < record["length"]
+    return _HIT.validate_python({**_shown(record), "metadata": record["metadata"] or {}, "truncated": truncated})
+
+
+def read_summary(row: Row) -> MemorySummary:
+    """One line of a listing."""
+    return MemorySummary(**_shown(row.named))
+
+
+def read_quota(row: Row) -> Quota:
+    """Return what a namespace holds and may hold."""
+    return Quota(**row.named)
+
+
+def _shown(record: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the record with a title and tags that cannot be taken for anything but one line each."""
+    return {**record, "title": one_line(record["title"]), "tags": tuple(map(one_line, record["tags"]))}

@@ -1,0 +1,99 @@
+"""Share embedding calls between the pushes that one instance handles at the same time."""
+
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from mnemosyne.errors import MnemosyneError
+from mnemosyne.ports import Embedder, Vector
+
+WAIT_SECONDS = 0.025
+BATCH_TEXTS = 100
+
+
+@dataclass
+class _Batch:
+    """Texts of several callers, embedded in one call by the first of them."""
+
+    texts: list[str] = field(default_factory=list)
+    full: threading.Event = field(default_factory=threading.Event)
+    done: threading.Event = field(default_factory=threading.Event)
+    vectors: Sequence[Vector] | None = None
+
+
+class MicroBatchingEmbedder:
+    """An Embedder that joins concurrent calls for documents into one of at most 100 texts.
+
+    A call that finds no other under way goes at once. Under load, the first of the waiting ones waits at most 25 ms
+    for company and embeds for all; where the joint call fails, each caller calls for itself and bears its own error.
+    """
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._lock = threading.Lock()
+        self._under_way = 0
+        self._gathering: _Batch | None = None
+        self.model = embedder.model
+        self.dimension = embedder.dimension
+        self.chunk_characters = embedder.chunk_characters
+        self.lexical_weight = embedder.lexical_weight
+
+    def for_namespace(self, namespace: str) -> Embedder:
+        """Itself, where the embedder learns nothing of the texts; else the namespace's own, which waits for nobody."""
+        own = self._embedder.for_namespace(namespace)
+        return self if own is self._embedder else own
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector to search with; nobody waits for company."""
+        return self._embedder.embed_query(text)
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """One vector per text, in order; raises what the embedder raises for these texts."""
+        with self._lock:
+            alone = not self._under_way or len(texts) >= BATCH_TEXTS
+            if alone:
+                self._under_way += 1
+            else:
+                batch, start, leads = self._join(texts)
+        if alone:
+            return self._call(texts)
+        if leads:
+            self._lead(batch)
+        else:
+            batch.done.wait()
+        if batch.vectors is not None:
+            return batch.vectors[start : start + len(texts)]
+        return self._embedder.embed_documents(texts)
+
+    def _join(self, texts: Sequence[str]) -> tuple[_Batch, int, bool]:
+        batch = self._gathering
+        leads = batch is None or len(batch.texts) + len(texts) > BATCH_TEXTS
+        if batch is None or leads:
+            if batch is not None:
+                batch.full.set()
+            batch = self._gathering = _Batch()
+        start = len(batch.texts)
+        batch.texts += texts
+        if len(batch.texts) >= BATCH_TEXTS:
+            batch.full.set()
+        return batch, start, leads
+
+    def _lead(self, batch: _Batch) -> None:
+        batch.full.wait(WAIT_SECONDS)
+        with self._lock:
+            if self._gathering is batch:
+                self._gathering = None
+            self._under_way += 1
+        try:
+            batch.vectors = self._call(batch.texts)
+        except MnemosyneError:  # each caller calls again for itself, and is told its own error
+            batch.vectors = None
+        finally:
+            batch.done.set()
+
+    def _call(self, texts: Sequence[str]) -> Sequence[Vector]:
+        try:
+            return self._embedder.embed_documents(texts)
+        finally:
+            with self._lock:
+                self._under_way -= 1

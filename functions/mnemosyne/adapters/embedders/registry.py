@@ -1,0 +1,32 @@
+"""Find an embedder by its provider's name.
+
+Each provider has a module of its name in this package, with a function `build(settings, space)` that returns its
+embedder. It is imported only where it is chosen: the libraries behind it are heavy.
+"""
+
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
+from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
+from mnemosyne.errors import Misconfigured
+from mnemosyne.ports import Embedder
+
+if TYPE_CHECKING:
+    from mnemosyne.settings import Settings
+
+
+def build(settings: "Settings", space: EmbeddingSpace) -> Embedder:
+    """Build the embedder of that space, which embeds what is asked for at the same time in one call.
+
+    Raises Misconfigured where its provider is unknown, or has no such model or dimension.
+    """
+    provider = PROVIDERS.get(space.provider)
+    if provider is None:
+        raise Misconfigured(f"the embedder of {space} must be one of {', '.join(PROVIDERS)}, got {space.provider!r}")
+    if provider.is_fixed and (space.model, space.dimension) != (provider.model, provider.dimension):
+        raise Misconfigured(
+            f"the {space.provider} embedder makes {provider.model} at dimension {provider.dimension} alone, not {space}"
+        )
+    embedder: Embedder = import_module(f"mnemosyne.adapters.embedders.{space.provider}").build(settings, space)
+    return MicroBatchingEmbedder(embedder)

@@ -1,0 +1,1 @@
+"""Who signed a token."""

@@ -1,0 +1,1 @@
+"""Where accepted requests wait: Pub/Sub, and a directory on one machine."""

@@ -1,0 +1,134 @@
+"""A durable queue in one SQLite file: Pub/Sub's stand-in on a single machine.
+
+Any process may publish; `mnemosyne dev` delivers. SQLite's write-ahead log keeps an acknowledged message through
+the death of every process, without needing the database the memories live in.
+"""
+
+import sqlite3
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import orjson
+
+from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.message import encode
+from mnemosyne.errors import Unavailable
+from mnemosyne.observability import current_trace
+
+_PRAGMAS = "PRAGMA journal_mode=WAL; PRAGMA synchronous=FULL; PRAGMA secure_delete=ON;"
+_SCHEMA = """
+CREATE TABLE IF NOT EXISTS messages (
+    message_id INTEGER PRIMARY KEY AUTOINCREMENT,
+    data BLOB NOT NULL,
+    attributes TEXT NOT NULL,
+    publish_time TEXT NOT NULL DEFAULT (strftime('%Y-%m-%dT%H:%M:%fZ')),
+    due REAL NOT NULL DEFAULT 0,
+    attempts INTEGER NOT NULL DEFAULT 0,
+    last_error TEXT NOT NULL DEFAULT ''
+);
+CREATE INDEX IF NOT EXISTS messages_due ON messages (due);
+"""
+
+
+@dataclass(frozen=True, kw_only=True)
+class QueuedMessage:
+    """One message waiting for delivery."""
+
+    message_id: int
+    data: bytes
+    attributes: Mapping[str, str]
+    publish_time: str
+    attempts: int
+
+
+class LocalQueue:
+    """The IngestQueue in a SQLite file, and the reading side that delivers from it. Safe between threads."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._lock = threading.Lock()
+        self._opened: sqlite3.Connection | None = None
+
+    def _connection(self) -> sqlite3.Connection:
+        if self._opened is None:
+            try:
+                self._path.touch(mode=0o600)  # contents are private, also while they wait
+            except OSError as exc:
+                raise sqlite3.OperationalError(str(exc)) from exc
+            connection = sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
+            connection.executescript(_PRAGMAS + _SCHEMA)
+            self._opened = connection
+        return self._opened
+
+    def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
+        """Return once the message is on disk; raises Unavailable where it cannot be written."""
+        trace = current_trace()
+        self.republish(*encode(namespace, requests, trace.traceparent if trace else ""))
+
+    def check(self) -> str:
+        """Return what is seen of the file; raises Unavailable where it cannot be opened."""
+        try:
+            with self._lock:
+                ((waiting,),) = self._connection().execute("SELECT count(*) FROM messages").fetchall()
+        except sqlite3.Error as exc:
+            raise Unavailable(f"the queue file {self._path} cannot be opened ({exc})") from exc
+        return f"{self._path}, {waiting} messages waiting"
+
+    def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
+        """Return once the message is on disk; raises Unavailable where it cannot be written."""
+        try:
+            with self._lock:
+                self._connection().execute(
+                    "INSERT INTO messages (data, attributes) VALUES (?, ?)",
+                    (data, orjson.dumps(dict(attributes)).decode()),
+                )
+        except sqlite3.Error as exc:
+            raise Unavailable(f"the queue file cannot be written ({exc}); nothing was stored") from exc
+
+    def due(self, now: float, limit: int) -> list[QueuedMessage]:
+        """Messages whose delivery is due at `now` (seconds since the epoch), oldest first."""
+        with self._lock:
+            rows = self._connection().execute(
+                "SELECT message_id, data, attributes, publish_time, attempts FROM messages"
+                " WHERE due <= ? ORDER BY message_id LIMIT ?",
+                (now, limit),
+            )
+            return [
+                QueuedMessage(
+                    message_id=row[0],
+                    data=row[1],
+                    attributes=orjson.loads(row[2]),
+                    publish_time=row[3],
+                    attempts=row[4],
+                )
+                for row in rows.fetchall()
+            ]
+
+    def acknowledge(self, message_ids: Sequence[int]) -> None:
+        """Forget delivered messages."""
+        with self._lock:
+            self._connection().executemany(
+                "DELETE FROM messages WHERE message_id = ?", [(message_id,) for message_id in message_ids]
+            )
+
+    def postpone(self, message_id: int, *, due: float, error: str) -> None:
+        """Deliver the message again from `due` (seconds since the epoch) on."""
+        with self._lock:
+            self._connection().execute(
+                "UPDATE messages SET due = ?, attempts = attempts + 1, last_error = ? WHERE message_id = ?",
+                (due, error, message_id),
+            )
+
+    def reset_backoff(self) -> None:
+        """Make every message due at once: what kept them waiting may be over."""
+        with self._lock:
+            self._connection().execute("UPDATE messages SET due = 0")
+
+    def close(self) -> None:
+        """Close the file; the next use opens it again."""
+        with self._lock:
+            if self._opened is not None:
+                self._opened.close()
+                self._opened = None

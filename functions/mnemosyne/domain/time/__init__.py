@@ -1,0 +1,1 @@
+"""What people say of time, and the spans it means. Pure."""

@@ -1,0 +1,184 @@
+"""Days, weeks, months, seasons and holidays as spans of local time. Pure: the calendar, without language."""
+
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from typing import Literal
+
+Unit = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
+
+# Hours after the day's midnight. Conventions differ; these leave no hour of the waking day out.
+PARTS_OF_DAY = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (21, 29)}
+SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
+"""The first month of each meteorological season of the northern half of the earth."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Span:
+    """A half-open stretch of time in aware UTC, None where open; `day` where it is one whole local day."""
+
+    start: datetime | None
+    end: datetime | None
+    day: date | None = None
+
+
+class Calendar:
+    """The local calendar around a moment. Whatever leaves the years 1 to 9999 raises OverflowError or ValueError."""
+
+    def __init__(self, now: datetime, zone: tzinfo) -> None:
+        self.zone = zone
+        self.now = now.astimezone(UTC)
+        self.local = now.astimezone(zone).replace(tzinfo=None, fold=0)
+        self.today = self.local.date()
+
+    def utc(self, wall: datetime) -> datetime:
+        """Return the instant at which local clocks show that."""
+        return wall.replace(tzinfo=self.zone).astimezone(UTC)
+
+    def between(self, first: datetime, last: datetime) -> Span:
+        """From one local wall time to another."""
+        return Span(start=self.utc(first), end=self.utc(last))
+
+    def days(self, first: date, last: date) -> Span:
+        """From the start of one day to the start of another."""
+        midnight = time.min
+        return self.between(datetime.combine(first, midnight), datetime.combine(last, midnight))
+
+    def day(self, day: date) -> Span:
+        """One whole day."""
+        span = self.days(day, day + timedelta(days=1))
+        return Span(start=span.start, end=span.end, day=day)
+
+    def hours(self, day: date, first: float, last: float) -> Span:
+        """From so many hours after a day's midnight to so many, by the clock on the wall."""
+        midnight = datetime.combine(day, time.min)
+        return self.between(midnight + timedelta(hours=first), midnight + timedelta(hours=last))
+
+    def week(self, day: date) -> Span:
+        """Return the week, from Monday on, that a day lies in."""
+        monday = day - timedelta(days=day.weekday())
+        return self.days(monday, monday + timedelta(days=7))
+
+    def weekend(self, day: date) -> Span:
+        """Saturday and Sunday of the week that a day lies in."""
+        saturday = day + timedelta(days=5 - day.weekday())
+        return self.days(saturday, saturday + timedelta(days=2))
+
+    def months(self, year: int, month: int, count: int) -> Span:
+        """So many months from one on; `month` may lie outside 1 to 12."""
+        return self.days(_month(year, month), _month(year, month + count))
+
+    def unit(self, unit: Unit, wall: datetime) -> Span:
+        """Return the minute, hour, day, week, month, quarter or year that contains a local wall time."""
+        match unit:
+            case "minute" | "hour":
+                return self.clock_unit(unit, self.utc(wall))
+            case "day":
+                return self.day(wall.date())
+            case "week":
+                return self.week(wall.date())
+            case "month":
+                return self.months(wall.year, wall.month, 1)
+            case "quarter":
+                return self.months(wall.year, wall.month - (wall.month - 1) % 3, 3)
+            case "year":
+                return self.months(wall.year, 1, 12)
+
+    def clock_unit(self, unit: Unit, moment: datetime) -> Span:
+        """Return the minute or hour of the clock on the wall that contains an instant.
+
+        Told apart where clocks go back.
+        """
+        local = moment.astimezone(self.zone).replace(second=0, microsecond=0)
+        floored = local.replace(minute=0) if unit == "hour" else local
+        start = floored.astimezone(UTC)
+        return Span(start=start, end=start + (timedelta(hours=1) if unit == "hour" else timedelta(minutes=1)))
+
+    def back(self, unit: Unit, count: int) -> datetime:
+        """Return the local wall time so many units ago; a day that a shorter month lacks becomes its last."""
+        if unit in ("minute", "hour"):
+            step = timedelta(minutes=count) if unit == "minute" else timedelta(hours=count)
+            return (self.now - step).astimezone(self.zone).replace(tzinfo=None)
+        if unit in ("day", "week"):
+            return self.local - timedelta(days=count * (7 if unit == "week" else 1))
+        months = count * {"month": 1, "quarter": 3, "year": 12}[unit]
+        first = _month(self.local.year, self.local.month - months)
+        length = (_month(first.year, first.month + 1) - first).days
+        return self.local.replace(year=first.year, month=first.month, day=min(self.local.day, length))
+
+    def season(self, name: str, year: int) -> Span:
+        """Return the season that begins in that year."""
+        return self.months(year, SEASONS[name], 3)
+
+    def season_at(self, day: date) -> tuple[str, int]:
+        """Return the name of the season that a day lies in, and the year in which that season began."""
+        name = {0: "winter", 1: "spring", 2: "summer", 3: "autumn"}[day.month % 12 // 3]
+        return name, day.year - (name == "winter" and day.month < 12)
+
+
+def _month(year: int, month: int) -> date:
+    return date(year + (month - 1) // 12, (month - 1) % 12 + 1, 1)
+
+
+def easter(year: int) -> date:
+    """Easter Sunday of the Western churches; the anonymous Gregorian computus (Meeus, "Astronomical Algorithms")."""
+    a, b, c = year % 19, year // 100, year % 100
+    d = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
+    e = (32 + 2 * (b % 4) + 2 * (c // 4) - d - c % 4) % 7
+    f = d + e - 7 * ((a + 11 * d + 22 * e) // 451) + 114
+    return date(year, f // 31, f % 31 + 1)
+
+
+def _nth_weekday(year: int, month: int, weekday: int, nth: int) -> date:
+    first = date(year, month, 1)
+    return first + timedelta(days=(weekday - first.weekday()) % 7 + 7 * (nth - 1))
+
+
+def _last_weekday(year: int, month: int, weekday: int) -> date:
+    last = _month(year, month + 1) - timedelta(days=1)
+    return last - timedelta(days=(last.weekday() - weekday) % 7)
+
+
+def holiday(name: str, year: int) -> date | None:
+    """Return the day of a holiday in a year; None where the name is not one. Apostrophes and hyphens do not count."""
+    fixed = {
+        "new year": (1, 1), "new years": (1, 1), "new years day": (1, 1), "valentines": (2, 14),
+        "valentines day": (2, 14), "st patricks day": (3, 17), "saint patricks day": (3, 17),
+        "independence day": (7, 4), "july 4th": (7, 4), "fourth of july": (7, 4), "4th of july": (7, 4),
+        "halloween": (10, 31), "christmas eve": (12, 24), "christmas": (12, 25), "christmas day": (12, 25),
+        "juneteenth": (6, 19), "veterans day": (11, 11), "all saints day": (11, 1), "new years eve": (12, 31),
+        "xmas": (12, 25), "boxing day": (12, 26), "new year eve": (12, 31),
+    }  # fmt: skip
+    if name in fixed:
+        return date(year, *fixed[name])
+    match name:
+        case "easter" | "easter sunday":
+            return easter(year)
+        case "good friday":
+            return easter(year) - timedelta(days=2)
+        case "easter monday":
+            return easter(year) + timedelta(days=1)
+        case "ascension day" | "ascension":
+            return easter(year) + timedelta(days=39)
+        case "pentecost" | "whit sunday" | "whitsun":
+            return easter(year) + timedelta(days=49)
+        case "whit monday" | "pentecost monday":
+            return easter(year) + timedelta(days=50)
+        case "mlk day" | "martin luther king day" | "martin luther king jr day":
+            return _nth_weekday(year, 1, 0, 3)
+        case "presidents day":
+            return _nth_weekday(year, 2, 0, 3)
+        case "columbus day" | "indigenous peoples day":
+            return _nth_weekday(year, 10, 0, 2)
+        case "thanksgiving" | "thanksgiving day":
+            return _nth_weekday(year, 11, 3, 4)
+        case "black friday":
+            return _nth_weekday(year, 11, 3, 4) + timedelta(days=1)
+        case "labor day" | "labour day":
+            return _nth_weekday(year, 9, 0, 1)
+        case "memorial day":
+            return _last_weekday(year, 5, 0)
+        case "mothers day":
+            return _nth_weekday(year, 5, 6, 2)
+        case "fathers day":
+            return _nth_weekday(year, 6, 6, 3)
+    return None

@@ -1,0 +1,166 @@
+"""Rules for times told by the calendar: months, quarters, seasons, holidays, dates, the beginning of a year. Pure."""
+
+import re
+from collections.abc import Callable
+from datetime import UTC, date, datetime, time, timedelta
+from typing import cast
+
+from mnemosyne.domain.time.calendar_spans import SEASONS, Span, holiday
+from mnemosyne.domain.time.grammar import Grammar, Match, Rules
+from mnemosyne.domain.time.vocabulary import DAY, MONTH, MONTHS, OF, ORDINALS, SEASON, YEAR, alternatives
+
+RULES = Rules()
+
+
+@RULES.reading(rf"{MONTH}{OF}{YEAR}", rf"{YEAR} {MONTH}", rf"{YEAR}-(?P<number>\d\d)")
+def _month_of_a_year(grammar: Grammar, match: Match) -> Span:
+    found = match.groupdict()
+    month = int(found["number"]) if found.get("number") else MONTHS[found["month"]]
+    return grammar.calendar.unit("month", datetime.combine(date(int(match["year"]), month, 1), time.min))
+
+
+@RULES.reading(rf"(?:(?:the )?(?P<which>last|previous|this) )?{MONTH}")
+def _month(grammar: Grammar, match: Match) -> Span | None:
+    month, here = MONTHS[match["month"]], grammar.today
+    if match["which"] == "this":
+        return grammar.calendar.months(here.year, month, 1)
+    if match["which"]:
+        return grammar.calendar.months(here.year - (month >= here.month), month, 1)
+    return grammar.latest(grammar.calendar.months(year, month, 1) for year in grammar.years())
+
+
+@RULES.reading(rf"(?:the )?(?:year )?{YEAR}")
+def _year(grammar: Grammar, match: Match) -> Span:
+    return grammar.calendar.months(int(match["year"]), 1, 12)
+
+
+@RULES.reading(r"(?P<text>[a-z0-9' -]+?),?(?: of| in)? (?P<which>last|this) year")
+def _of_last_year(grammar: Grammar, match: Match) -> Span | None:
+    return grammar.span(f"{match['text']} {grammar.today.year - (match['which'] == 'last')}")
+
+
+@RULES.reading(
+    rf"q(?P<number>[1-4])(?:{OF}{YEAR})?",
+    rf"{YEAR}[ -]q(?P<number>[1-4])",
+    rf"(?:the )?(?P<ordinal>{alternatives(ORDINALS)}) quarter(?:{OF}{YEAR})?",
+)
+def _quarter(grammar: Grammar, match: Match) -> Span | None:
+    found = match.groupdict()
+    number = int(found["number"]) if found.get("number") else ORDINALS[found["ordinal"]]
+    make: Callable[[int], Span] = lambda year: grammar.calendar.months(year, 3 * number - 2, 3)  # noqa: E731
+    return make(int(found["year"])) if found["year"] else grammar.latest(map(make, grammar.years()))
+
+
+@RULES.reading(
+    rf"h(?P<number>[12])(?:{OF}{YEAR})?",
+    rf"{YEAR}[ -]h(?P<number>[12])",
+    rf"(?:the )?(?P<ordinal>first|1st|second|2nd) half(?:{OF}(?:the year )?{YEAR})?",
+)
+def _half(grammar: Grammar, match: Match) -> Span | None:
+    found = match.groupdict()
+    number = int(found["number"]) if found.get("number") else ORDINALS[found["ordinal"]]
+    make: Callable[[int], Span] = lambda year: grammar.calendar.months(year, 6 * number - 5, 6)  # noqa: E731
+    return make(int(found["year"])) if found["year"] else grammar.latest(map(make, grammar.years()))
+
+
+@RULES.reading(rf"(?:the )?{SEASON}{OF}{YEAR}")
+def _season_of_a_year(grammar: Grammar, match: Match) -> Span:
+    return grammar.calendar.season(match["season"], int(match["year"]))
+
+
+@RULES.reading(rf"(?:(?:the )?(?P<which>last|previous|past|this) |the )?{SEASON}")
+def _season(grammar: Grammar, match: Match) -> Span | None:
+    make: Callable[[int], Span] = lambda year: grammar.calendar.season(match["season"], year)  # noqa: E731
+    if match["which"] == "this":
+        name, began = grammar.calendar.season_at(grammar.today)
+        return make(began if SEASONS[name] == SEASONS[match["season"]] else grammar.today.year)
+    return grammar.last_of(make) if match["which"] else grammar.latest(map(make, grammar.years()))
+
+
+@RULES.reading("(?:the )?(?P<which>last|previous|this) season")
+def _nearest_season(grammar: Grammar, match: Match) -> Span:
+    name, year = grammar.calendar.season_at(grammar.today)
+    span = grammar.calendar.season(name, year)
+    if match["which"] == "this" or span.start is None:
+        return span
+    first = span.start.astimezone(grammar.calendar.zone).date()
+    return grammar.calendar.season(*grammar.calendar.season_at(first - timedelta(days=1)))
+
+
+@RULES.reading(rf"(?:(?P<which>last|this) )?(?P<name>[a-z0-9'’. -]+?)(?:{OF}{YEAR})?")
+def _holiday(grammar: Grammar, match: Match) -> Span | None:
+    name = re.sub("['’.]", "", match["name"]).replace("-", " ")
+    if holiday(name, 2000) is None or (match["which"] and match["year"]):
+        return None
+    make: Callable[[int], Span] = lambda year: grammar.calendar.day(cast(date, holiday(name, year)))  # noqa: E731
+    if match["year"]:
+        return make(int(match["year"]))
+    if match["which"] == "this":
+        return make(grammar.today.year)
+    return grammar.last_of(make) if match["which"] else grammar.latest(map(make, grammar.years()))
+
+
+@RULES.reading(
+    r"(?P<year>\d{4})[-/](?P<number>\d\d)[-/](?P<day>\d\d)",
+    r"(?P<day>\d\d?)\.(?P<number>\d\d?)\.(?P<year>\d{4})",
+    rf"(?:the )?{DAY}(?: of)? {MONTH}{OF}{YEAR}",
+    rf"{MONTH} (?:the )?{DAY}{OF}{YEAR}",
+)
+def _date(grammar: Grammar, match: Match) -> Span:
+    found = match.groupdict()
+    month = int(found["number"]) if found.get("number") else MONTHS[found["month"]]
+    return grammar.calendar.day(date(int(match["year"]), month, int(match["day"])))
+
+
+@RULES.reading(rf"(?:the )?{DAY}(?: of)? {MONTH}", rf"{MONTH} (?:the )?{DAY}")
+def _date_without_year(grammar: Grammar, match: Match) -> Span | None:
+    month, day = MONTHS[match["month"]], int(match["day"])
+    if not 1 <= day <= (29 if month == 2 else 30 if month in (4, 6, 9, 11) else 31):
+        return None
+    leap_years = (year for year in grammar.years() if (month, day) != (2, 29) or _is_leap(year))
+    return grammar.latest(grammar.calendar.day(date(year, month, day)) for year in leap_years)
+
+
+def _is_leap(year: int) -> bool:
+    return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+@RULES.reading(r"(?P<one>\d\d?)/(?P<two>\d\d?)/(?P<year>\d{4})")
+def _slashed_date(grammar: Grammar, match: Match) -> Span | None:
+    one, two, year = int(match["one"]), int(match["two"]), int(match["year"])
+    if one <= 12 and two <= 12 and one != two:
+        return None  # the day or the month first: two readings
+    return grammar.calendar.day(date(year, min(one, two), max(one, two)) if one <= 12 else date(year, two, one))
+
+
+@RULES.reading(
+    r"(?P<date>\d{4}-\d\d-\d\d)[t ](?P<hour>\d\d):(?P<minute>\d\d)"
+    r"(?::(?P<second>\d\d)(?:\.\d{1,9})?)? ?(?P<offset>z|[+-]\d\d:\d\d)?"
+)
+def _date_time(grammar: Grammar, match: Match) -> Span:
+    offset = (match["offset"] or "").replace("z", "+00:00")
+    text = f"{match['date']}T{match['hour']}:{match['minute']}:{match['second'] or '00'}{offset}"
+    moment = datetime.fromisoformat(text)
+    start = moment.astimezone(UTC) if offset else grammar.calendar.utc(moment)
+    return Span(start=start, end=start + (timedelta(seconds=1) if match["second"] else timedelta(minutes=1)))
+
+
+@RULES.reading(r"(?P<year>\d{4})-w(?P<week>\d\d)", rf"week (?P<week>\d{{1,2}}){OF}{YEAR}")
+def _iso_week(grammar: Grammar, match: Match) -> Span:
+    return grammar.calendar.week(date.fromisocalendar(int(match["year"]), int(match["week"]), 1))
+
+
+@RULES.reading(r"(?:the )?(?P<third>early|mid|late|beginning|start|middle|end)(?: of)?[ -](?:in )?(?P<text>.+)")
+def _third(grammar: Grammar, match: Match) -> Span | None:
+    third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"], 2)
+    span = grammar.span(match["text"])
+    if span is None or span.start is None or span.end is None:
+        return None
+    zone, calendar = grammar.calendar.zone, grammar.calendar
+    first, past = span.start.astimezone(zone).date(), span.end.astimezone(zone).date()
+    if span == calendar.unit("month", datetime.combine(first, time.min)):
+        edges = [first, first + timedelta(days=10), first + timedelta(days=20), past]
+        return calendar.days(edges[third], edges[third + 1])
+    if span == calendar.unit("year", datetime.combine(first, time.min)):
+        return calendar.months(first.year, 1 + 4 * third, 4)
+    return None

@@ -1,0 +1,158 @@
+"""Rules for times told from now: yesterday evening, three weeks ago, the last few days, next Tuesday. Pure."""
+
+from datetime import timedelta
+
+from mnemosyne.domain.time.calendar_spans import PARTS_OF_DAY, Span, Unit
+from mnemosyne.domain.time.grammar import Grammar, Match, Rules
+from mnemosyne.domain.time.vocabulary import (
+    CALENDAR_UNIT,
+    CLOCK,
+    NUMBERS,
+    PART,
+    UNIT,
+    UNITS,
+    WEEKDAY,
+    WEEKDAYS,
+    N,
+    alternatives,
+)
+
+RULES = Rules()
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else NUMBERS[text]
+
+
+NEAR_DAYS = {
+    "today": 0, "yesterday": -1, "tomorrow": 1, "day before yesterday": -2, "day after tomorrow": 2,
+}  # fmt: skip
+
+
+@RULES.reading(rf"(?:the )?(?P<word>{alternatives(NEAR_DAYS)})")
+def _near_day(grammar: Grammar, match: Match) -> Span:
+    return grammar.calendar.day(grammar.today + timedelta(days=NEAR_DAYS[match["word"]]))
+
+
+@RULES.reading("(?P<word>tonight|last night)")
+def _nights(grammar: Grammar, match: Match) -> Span:
+    evening = grammar.today - timedelta(days=match["word"] == "last night")
+    return grammar.calendar.hours(evening, 18, 29)
+
+
+@RULES.reading("this (?P<part>morning|afternoon|evening)")
+def _this_part(grammar: Grammar, match: Match) -> Span:
+    return grammar.calendar.hours(grammar.today, *PARTS_OF_DAY[match["part"]])
+
+
+@RULES.reading(
+    rf"(?P<text>.+?)(?: in the| on the| at the| at)? {PART}",
+    rf"(?:the )?{PART} (?:of |on )?(?P<text>.+)",
+)
+def _part_of_a_day(grammar: Grammar, match: Match) -> Span | None:
+    day = grammar.day(match["text"])
+    return grammar.calendar.hours(day, *PARTS_OF_DAY[match["part"]]) if day else None
+
+
+@RULES.reading(rf"(?P<text>.+?) at {CLOCK}", rf"at {CLOCK}(?: on)? (?P<text>.+)")
+def _clock(grammar: Grammar, match: Match) -> Span | None:
+    day, hour, half = grammar.day(match["text"]), int(match["hour"]), (match["half"] or "").replace(".", "")
+    if day is None or (half and not 1 <= hour <= 12) or hour > 23 or not (half or match["minute"]):
+        return None
+    hour = hour % 12 + 12 * (half == "pm") if half else hour
+    start = hour + int(match["minute"] or 0) / 60
+    return grammar.calendar.hours(day, start, start + (1 / 60 if match["minute"] else 1))
+
+
+@RULES.reading(rf"{N} {UNIT} ago", r"(?P<n>\d{1,6})(?P<unit>min|h|d|w) ago")
+def _ago(grammar: Grammar, match: Match) -> Span | None:
+    count, unit = _number(match["n"]), UNITS[match["unit"]]
+    if not count:
+        return None
+    if unit in ("minute", "hour"):
+        return grammar.calendar.clock_unit(unit, grammar.calendar.now - timedelta(**{f"{unit}s": count}))
+    return grammar.calendar.unit(unit, grammar.calendar.back(unit, count))
+
+
+@RULES.reading(r"(?:a )?few (?P<unit>minutes|hours|days|weeks|months|years) ago")
+def _a_few_ago(grammar: Grammar, match: Match) -> Span:
+    unit, calendar = UNITS[match["unit"]], grammar.calendar
+    if unit in ("minute", "hour"):
+        start, end = (calendar.now - timedelta(**{f"{unit}s": count}) for count in (5, 2))
+        return Span(start=start, end=end)
+    first, last = calendar.unit(unit, calendar.back(unit, 5)), calendar.unit(unit, calendar.back(unit, 2))
+    return Span(start=first.start, end=last.end)
+
+
+@RULES.reading(
+    rf"(?:the )?(?:last|past) {N} {UNIT}",
+    r"(?:the )?(?:last|past) (?P<n>\d{1,6})(?P<unit>min|h|d|w)",
+    rf"(?:the )?(?:last|past) (?P<n>few) {UNIT}",
+    rf"(?:the (?:last|past)|past|this past) {UNIT}",
+    "last (?P<unit>minute|hour|day)",
+    "(?P<word>recent|recently|lately)",
+)
+def _rolling(grammar: Grammar, match: Match) -> Span | None:
+    found = match.groupdict()
+    unit: Unit
+    if found.get("word"):
+        unit, count = "day", 7
+    else:
+        given = found.get("n") or "1"
+        unit, count = UNITS[match["unit"]], 3 if given == "few" else _number(given)
+    start = grammar.calendar.utc(grammar.calendar.back(unit, count))
+    if unit in ("minute", "hour"):  # by elapsed time, whatever clocks were set to in between
+        start = grammar.calendar.now - timedelta(**{f"{unit}s": count})
+    return Span(start=start, end=grammar.calendar.now) if count else None
+
+
+@RULES.reading(rf"(?P<which>last|this|next) {CALENDAR_UNIT}", rf"(?:the )?(?P<which>previous|current) {CALENDAR_UNIT}")
+def _calendar_unit(grammar: Grammar, match: Match) -> Span:
+    steps = {"last": 1, "previous": 1, "this": 0, "current": 0, "next": -1}[match["which"]]
+    unit = UNITS[match["unit"]]
+    return grammar.calendar.unit(unit, grammar.calendar.back(unit, steps))
+
+
+@RULES.reading(rf"(?:the )?{CALENDAR_UNIT} before last")
+def _before_last(grammar: Grammar, match: Match) -> Span:
+    unit = UNITS[match["unit"]]
+    return grammar.calendar.unit(unit, grammar.calendar.back(unit, 2))
+
+
+@RULES.reading("earlier (?P<text>today|this week|this month|this quarter|this year)")
+def _earlier(grammar: Grammar, match: Match) -> Span | None:
+    span = grammar.span(match["text"])
+    return Span(start=span.start, end=grammar.calendar.now) if span and span.start != grammar.calendar.now else None
+
+
+@RULES.reading("(?:the )?(?P<which>last|previous|this|next) weekend", "(?P<which>(?:the )?weekend)")
+def _weekend(grammar: Grammar, match: Match) -> Span | None:
+    weeks = {"last": -1, "previous": -1, "this": 0, "next": 1}.get(match["which"])
+    if weeks is None:
+        days = (grammar.horizon - timedelta(days=7 * n) for n in range(3))
+        return grammar.latest(grammar.calendar.weekend(day) for day in days)
+    return grammar.calendar.weekend(grammar.today + timedelta(days=7 * weeks))
+
+
+@RULES.reading(rf"(?:(?:the )?(?P<which>last|previous|past|this|next) )?{WEEKDAY}")
+def _weekday(grammar: Grammar, match: Match) -> Span:
+    wanted, which = WEEKDAYS[match["weekday"]], match["which"]
+    today = grammar.today if which else grammar.horizon
+    back = (today.weekday() - wanted) % 7
+    if which == "this":
+        back = today.weekday() - wanted
+    elif which == "next":
+        back = back - 7
+    elif which:
+        back = back or 7
+    return grammar.calendar.day(today - timedelta(days=back))
+
+
+@RULES.reading(
+    rf"{WEEKDAY}(?: of| in)? (?P<which>last|this|next) week",
+    rf"(?P<which>last|this|next) week(?: on)? {WEEKDAY}",
+)
+def _weekday_of_a_week(grammar: Grammar, match: Match) -> Span:
+    weeks = {"last": -1, "this": 0, "next": 1}[match["which"]]
+    monday = grammar.today - timedelta(days=grammar.today.weekday())
+    return grammar.calendar.day(monday + timedelta(days=7 * weeks + WEEKDAYS[match["weekday"]]))

@@ -1,0 +1,195 @@
+"""Resolve what a caller means by a time filter. Pure: no I/O, no clock of its own."""
+
+import re
+from dataclasses import dataclass
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from mnemosyne.domain.rfc3339 import instant, rfc3339
+from mnemosyne.domain.time import rules_calendar, rules_near
+from mnemosyne.domain.time.calendar_spans import SEASONS, Calendar, Span
+from mnemosyne.domain.time.grammar import Grammar
+from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, ORDINALS, WEEKDAYS
+from mnemosyne.errors import InvalidRequest
+
+_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+_RULES = (rules_near.RULES, rules_calendar.RULES)
+
+
+@dataclass(frozen=True, kw_only=True)
+class TimeWindow:
+    """A half-open span of time in aware UTC: `after` inclusive, `before` exclusive, None where open."""
+
+    after: datetime | None = None
+    before: datetime | None = None
+
+    @property
+    def last(self) -> datetime | None:
+        """The last instant inside."""
+        return self.before - timedelta(microseconds=1) if self.before else None
+
+    def __str__(self) -> str:
+        """Return the window as people say it, both ends inclusive."""
+        return f"{rfc3339(self.after) or 'any time'} to {rfc3339(self.last) or 'any time'}"
+
+
+def zone(name: str) -> tzinfo:
+    """Return the time zone of that IANA name; raises InvalidRequest where there is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+        raise InvalidRequest(f"timezone must be an IANA name such as UTC or Europe/Berlin, got {name[:60]!r}") from exc
+
+
+def intersection(one: TimeWindow, other: TimeWindow) -> TimeWindow:
+    """Return what lies in both windows; raises InvalidRequest showing both where nothing does."""
+    after = max((w.after for w in (one, other) if w.after), default=None)
+    before = min((w.before for w in (one, other) if w.before), default=None)
+    if after and before and after >= before:
+        raise InvalidRequest(f"the time filters exclude each other: {one} and {other} have nothing in common")
+    return TimeWindow(after=after, before=before)
+
+
+def bounds(after: str | None, before: str | None, *, timezone: str = "UTC") -> TimeWindow:
+    """Return the window between two bounds, each `YYYY-MM-DD` or RFC 3339, both inclusive.
+
+    A date means the whole of that day in `timezone`. Raises InvalidRequest for a bound in another form, and
+    where the window would be empty.
+    """
+    here = zone(timezone)
+    start = None if after is None else _bound("after", after, here, end=False)
+    stop = None if before is None else _bound("before", before, here, end=True)
+    if start and stop and start >= stop:
+        raise InvalidRequest(f"after must not be later than before, got after {after!r} and before {before!r}")
+    return TimeWindow(after=start, before=stop)
+
+
+def _bound(name: str, text: str, here: tzinfo, *, end: bool) -> datetime | None:
+    """Return the bound as the first instant inside the window, or (`end`) the first one past it.
+
+    None past year 9999.
+    """
+    try:
+        if _DATE.fullmatch(text):
+            day = date.fromisoformat(text)
+            if end and day == date.max:
+                return None
+            return _midnight(day + timedelta(days=end), here)
+        moment = instant(text)
+        return moment + timedelta(microseconds=end)
+    except (ValueError, OverflowError) as exc:
+        raise InvalidRequest(
+            f"{name} must be YYYY-MM-DD or RFC 3339 with an offset (2026-05-20 or 2026-05-20T14:30:00Z), "
+            f"got {text[:60]!r}"
+        ) from exc
+
+
+def _midnight(day: date, here: tzinfo) -> datetime:
+    return datetime.combine(day, time.min, tzinfo=here).astimezone(UTC)
+
+
+EXAMPLES = (
+    "yesterday, last week, 3 days ago, the past 2 months, last Tuesday, March 2025, Q1 2025, summer 2025, "
+    "2026-05-20, between May 1 and May 15, since Monday, before 2025"
+)
+EXPRESSION_LENGTH = 200
+_SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
+_ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
+
+
+def resolve(expression: str, *, now: datetime, timezone: str = "UTC") -> TimeWindow:
+    """Return the window that a natural-language expression means at `now` (aware) in `timezone`.
+
+    The whole expression must be understood. Weeks start on Monday; months, weekdays and holidays without a year
+    mean the latest that have begun. Raises InvalidRequest, with examples, for anything else, and for an unknown
+    time zone; never drops a part of the expression.
+    """
+    calendar = Calendar(now, zone(timezone))
+    text = " ".join(expression.replace("’", "'").casefold().split()).rstrip("?.! ")
+    try:
+        span = _spanned(text, calendar) if 0 < len(text) <= EXPRESSION_LENGTH else None
+    except (ValueError, OverflowError):
+        span = None  # understood in form, but no date of this calendar: 30 February, 99,999 years ago
+    if span is None or (span.start and span.end and span.start >= span.end):
+        raise InvalidRequest(f"time_expr {expression[:EXPRESSION_LENGTH]!r} is not understood; try: {EXAMPLES}")
+    return TimeWindow(after=span.start, before=span.end)
+
+
+def _spanned(text: str, calendar: Calendar) -> Span | None:
+    grammar = Grammar(_RULES, calendar)
+    if (between := text.removeprefix("between ")) != text:
+        return _range(between, grammar)
+    if span := grammar.span(text):
+        return span
+    if span := _range(text.removeprefix("from "), grammar):
+        return span
+    if not (match := _ONE_SIDED.fullmatch(text)) or not (span := grammar.span(match[2])):
+        return None
+    match match[1]:
+        case "since" | "from":
+            return Span(start=span.start, end=None)
+        case "before":
+            return Span(start=None, end=span.start)
+        case "after":
+            return Span(start=span.end, end=None)
+    return Span(start=None, end=span.end)
+
+
+def _range(text: str, grammar: Grammar) -> Span | None:
+    """From the start of one span to the end of another; the first, where it needs a year, begins before the second."""
+    for separator in _SEPARATORS.finditer(text):
+        last = grammar.span(text[: separator.start()]) and grammar.span(text[separator.end() :])
+        if last is None or last.end is None:
+            continue
+        horizon = (last.end - timedelta(microseconds=1)).astimezone(grammar.calendar.zone).date()
+        first = Grammar(_RULES, grammar.calendar, horizon).span(text[: separator.start()])
+        if first and first.start and first.start < last.end:
+            return Span(start=first.start, end=last.end)
+    return None
+
+
+# Words that are a time expression within a question, and words that may begin one of several. A month, season or
+# weekday by itself is none: "may", "march", "fall" and "sun" mean other things more often.
+_ALONE = frozenset({"today", "yesterday", "tonight", "recently", "lately"})
+_CUES = {
+    *_ALONE, *NUMBERS, *ORDINALS, *MONTHS, *WEEKDAYS, *SEASONS, "q1", "q2", "q3", "q4", "h1", "h2",
+    "last", "this", "past", "previous", "since", "before", "after", "until", "till", "between", "from", "during", "in",
+    "on", "at", "over", "within", "the", "earlier", "early", "late", "mid", "few",
+}  # fmt: skip
+_WHOLE_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
+_PART_OF_A_YEAR = re.compile(r"(half|quarter)\b")
+_OF_WHICH_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)\b")
+_EXPRESSION_WORDS = 9
+_QUESTION_WORDS = 60
+
+
+def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
+    """Return the longest time expression inside a question, and the question without it; None where there is none."""
+    words = question.split()
+    if len(words) > _QUESTION_WORDS:
+        return None  # a text, not a question
+    for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            candidate = words[start : start + length]
+            expression = " ".join(candidate).strip("?.!,")
+            if not _may_be_meant(expression.casefold()):
+                continue
+            try:
+                resolve(expression, now=now, timezone=timezone)
+            except InvalidRequest:
+                continue
+            rest = " ".join(words[:start] + words[start + length :]).strip(" ?.!,")
+            return expression, rest
+    return None
+
+
+def _may_be_meant(expression: str) -> bool:
+    """Whether words within a question are likely to tell a time, should they be understood as one."""
+    first, *more = expression.split() or [""]
+    if not more:
+        return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None
+    if first == "from" and not _SEPARATORS.search(expression):
+        return False  # "notes from last week" are last week's, not all since then
+    if _PART_OF_A_YEAR.search(expression) and not _OF_WHICH_YEAR.search(expression):
+        return False  # of a book, it may be
+    return first.strip(".,") in _CUES or first[:1].isdigit()

@@ -1,0 +1,73 @@
+"""Hold each principal to a budget of cost and to so many requests at a time: nobody is served at others' expense."""
+
+import math
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from cachetools import LRUCache
+
+from mnemosyne.domain.rate_limit import TokenBucket
+
+IN_FLIGHT = 20
+"""Requests of one principal at a time: half of what Terraform lets an instance take."""
+REMEMBERED = 10_000
+
+
+class Budgets:
+    """Token buckets, one for each principal or address, that fill with `per_minute` units a minute.
+
+    Counted by each instance for itself, so that accepting a memory needs no database: a principal gets at most the
+    budget times the number of instances. Own code, because a cost that is known only afterwards (the bytes of an
+    answer) must be owed, and no library's bucket can owe.
+    """
+
+    def __init__(self, per_minute: int, at_once: int = IN_FLIGHT) -> None:
+        self.per_minute = per_minute
+        self.at_once = at_once
+        self._buckets: LRUCache[str, TokenBucket] = LRUCache(REMEMBERED)
+        self._in_flight: Counter[str] = Counter()
+        self._lock = threading.Lock()
+
+    def take(self, who: str, cost: float, paid: float = 0) -> int:
+        """Spend so many units; the seconds until that could be done, where it cannot yet, and 0 where it was.
+
+        `paid` is what the same request has spent before, and would spend again.
+        """
+        if not self.per_minute:
+            return 0
+        now = time.monotonic()
+        with self._lock:
+            bucket = self._buckets.get(who) or TokenBucket.full(self.per_minute, now)
+            self._buckets[who], early = bucket.take(now, cost, paid)
+        return math.ceil(early)
+
+    def early(self, who: str) -> int:
+        """Return the seconds until anything could be spent; 0 where it can be now. Spends nothing."""
+        with self._lock:
+            bucket = self._buckets.get(who)
+        return math.ceil(bucket.take(time.monotonic(), 1)[1]) if bucket else 0
+
+    def owe(self, who: str, cost: float) -> None:
+        """Spend units that are spent already, whether or not they are there."""
+        if self.per_minute:
+            now = time.monotonic()
+            with self._lock:
+                bucket = self._buckets.get(who) or TokenBucket.full(self.per_minute, now)
+                self._buckets[who] = bucket.owing(now, cost)
+
+    @contextmanager
+    def held(self, who: str) -> Iterator[bool]:
+        """Whether one more request is taken at this moment; counted until the context ends."""
+        with self._lock:
+            taken = self._in_flight[who] < self.at_once
+            self._in_flight[who] += taken
+        try:
+            yield taken
+        finally:
+            with self._lock:
+                self._in_flight[who] -= taken
+                if not self._in_flight[who]:
+                    del self._in_flight[who]

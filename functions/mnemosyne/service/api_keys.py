@@ -1,0 +1,68 @@
+"""API keys: how one is made, what its token looks like, and what of it may be shown and kept."""
+
+import hashlib
+import re
+import secrets
+import string
+from datetime import datetime
+from typing import Any
+
+from mnemosyne.domain.principal import ApiKey, Scope
+
+PREFIX = "mnk"
+ID_LENGTH = 12
+SECRET_LENGTH = 43
+"""Letters and digits: 43 of 62 kinds are 256 bits."""
+_ALPHABET = string.ascii_letters + string.digits
+_KEY_ID = re.compile(rf"[0-9A-Za-z]{{{ID_LENGTH}}}")
+
+
+def new_key(
+    *, name: str, namespace: str, scopes: frozenset[Scope], created_at: datetime, expires_at: datetime | None
+) -> tuple[ApiKey, str]:
+    """Make a key and its bearer token `mnk_<id>_<secret>`, which is nowhere kept."""
+    key_id, secret = _random(ID_LENGTH), _random(SECRET_LENGTH)
+    key = ApiKey(
+        id=key_id,
+        name=name,
+        namespace=namespace,
+        scopes=scopes,
+        secret_hash=hash_secret(secret),
+        created_at=created_at,
+        expires_at=expires_at,
+    )
+    return key, f"{PREFIX}_{key_id}_{secret}"
+
+
+def hash_secret(secret: str) -> bytes:
+    """Hash a secret with SHA-256, which is enough: it is 256 random bits, not a word somebody chose."""
+    return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
+
+
+def split_token(token: str) -> tuple[str | None, str]:
+    """Take a token apart into its key's id and the secret; the id is None where it is no token of ours."""
+    prefix, _, rest = token.partition("_")
+    key_id, _, secret = rest.partition("_")
+    return key_id if prefix == PREFIX and _KEY_ID.fullmatch(key_id) else None, secret
+
+
+def key_id(authorization: str | None) -> str | None:
+    """Return the id of the API key in an Authorization header, for a log; None where there is none."""
+    return split_token((authorization or "").partition(" ")[2].strip())[0]
+
+
+def shown(key: ApiKey) -> dict[str, Any]:
+    """Return the key as it may be shown: without its hash."""
+    return {
+        "id": key.id,
+        "name": key.name,
+        "namespace": key.namespace,
+        "scopes": sorted(key.scopes),
+        "created_at": key.created_at.isoformat(),
+        "expires_at": key.expires_at and key.expires_at.isoformat(),
+        "revoked_at": key.revoked_at and key.revoked_at.isoformat(),
+    }
+
+
+def _random(length: int) -> str:
+    return "".join(secrets.choice(_ALPHABET) for _ in range(length))

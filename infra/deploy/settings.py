@@ -1,0 +1,36 @@
+"""Print the functions' settings as a table: `python -m deploy.settings > docs/settings.md`."""
+
+from typing import get_args
+
+from pydantic_core import PydanticUndefined
+
+from mnemosyne.settings import Settings, variable
+
+HEAD = """# Settings of the functions
+
+Environment variables, made from `functions/mnemosyne/settings.py` by `make docs`. All are checked together at the
+start: every problem is in one error, and contradictions are refused. Locally `mnemosyne dev` sets them; in the cloud
+Terraform does. `GEMINI_API_KEY`, `PUBSUB_EMULATOR_HOST` and OpenTelemetry's other variables mean what they always mean.
+
+| variable | default | what |
+|---|---|---|
+"""
+
+
+def table() -> str:
+    """Return the page, from the settings in their order."""
+    rows = []
+    for name, field in Settings.model_fields.items():
+        choices = " \\| ".join(f"`{one}`" for one in get_args(field.annotation) if isinstance(one, str))
+        is_needed = field.default is PydanticUndefined and "if not set" not in (field.description or "")
+        default = "must be set" if is_needed else None if field.default is PydanticUndefined else field.default
+        shown = ", ".join(default) if isinstance(default, tuple) else "" if default is None else str(default)
+        what = "; ".join(filter(None, [field.description, choices]))
+        rows.append(
+            f"| `{variable(name)}` | {f'`{shown}`' if shown and shown != 'must be set' else shown} | {what} |\n"
+        )
+    return HEAD + "".join(rows)
+
+
+if __name__ == "__main__":
+    print(table(), end="")  # noqa: T201 - what it is for

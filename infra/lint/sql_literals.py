@@ -1,0 +1,102 @@
+"""Hold every statement to being a whole constant, and every row to being read by name.
+
+`LiteralString` says so to the reader, but mypy accepts `connection.run(f"… {name}")`:
+https://github.com/python/mypy/issues/12554. So the calls of a Connection are looked at here: what `run`, `one`,
+`script` and `copy` are given must be a string literal, or the name of one that is `Final`.
+"""
+
+import ast
+import sys
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+
+CALLS = ("run", "one", "script", "copy")
+CONNECTIONS = "mnemosyne.adapters.database"
+SCHEMA_FILES = "migrations.py"
+"""The one module that runs what is no constant: the files of the schema."""
+
+
+@dataclass
+class Module:
+    """What a module names: its constant statements, and the modules it has imported."""
+
+    constants: set[str] = field(default_factory=set)
+    modules: dict[str, Path] = field(default_factory=dict)
+    imported: set[str] = field(default_factory=set)
+    uses_connections: bool = False
+
+
+def problems(path: Path, roots: Sequence[Path]) -> Iterator[str]:
+    """Yield what is wrong in one file, as `path:line: what to do`; imported modules are looked for below `roots`."""
+    tree = ast.parse(path.read_text())
+    module = _module(path, tuple(roots))
+    if not module.uses_connections:
+        return
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Subscript) and _is_row(node.value) and _is_number(node.slice):
+            yield f"{path}:{node.lineno}: read {ast.unparse(node)} by the column's name"
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        receiver, called = node.func.value, node.func.attr
+        if called == "run_file" and path.name != SCHEMA_FILES:
+            yield f"{path}:{node.lineno}: run_file is for the schema's files alone: use script with a constant"
+        if called not in CALLS or not node.args or (isinstance(receiver, ast.Name) and receiver.id in module.imported):
+            continue
+        if "connection" in ast.unparse(receiver) and not _is_constant(node.args[0], module, tuple(roots)):
+            given = ast.unparse(node.args[0])[:60]
+            yield f"{path}:{node.lineno}: {called} takes a constant statement, got {given}: name it as a Final literal"
+
+
+def _is_row(node: ast.expr) -> bool:
+    return isinstance(node, ast.Name) and node.id == "row"
+
+
+def _is_number(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, int)
+
+
+def _is_constant(node: ast.expr, module: Module, roots: tuple[Path, ...]) -> bool:
+    match node:
+        case ast.Constant(value=str()):
+            return True
+        case ast.Name(id=name):
+            return name in module.constants
+        case ast.IfExp(body=body, orelse=orelse):
+            return _is_constant(body, module, roots) and _is_constant(orelse, module, roots)
+        case ast.Attribute(value=ast.Name(id=name), attr=attribute) if name in module.modules:
+            return attribute in _module(module.modules[name], roots).constants
+        case _:
+            return False
+
+
+@cache
+def _module(path: Path, roots: tuple[Path, ...]) -> Module:
+    module = Module()
+    for node in ast.parse(path.read_text()).body:
+        match node:
+            case ast.AnnAssign(target=ast.Name(id=name), annotation=annotation, value=ast.Constant(value=str())):
+                if ast.unparse(annotation) == "Final":
+                    module.constants.add(name)
+            case ast.Import(names=names):
+                module.imported |= {(one.asname or one.name).partition(".")[0] for one in names}
+            case ast.ImportFrom(module=str() as package, names=names):
+                module.uses_connections |= package.startswith(CONNECTIONS)
+                for one in names:
+                    files = (root / package.replace(".", "/") / f"{one.name}.py" for root in roots)
+                    if (file := next((file for file in files if file.is_file()), None)) is not None:
+                        module.modules[one.asname or one.name] = file
+    return module
+
+
+def main() -> None:
+    """Look at every file below the directories given, and end with 1 where something is wrong."""
+    roots = [Path(one) for one in sys.argv[1:]]
+    found = [problem for root in roots for path in sorted(root.rglob("*.py")) for problem in problems(path, roots)]
+    sys.stdout.write("".join(f"{one}\n" for one in found))
+    sys.exit(bool(found))
+
+
+if __name__ == "__main__":
+    main()

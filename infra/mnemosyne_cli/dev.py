@@ -1,0 +1,97 @@
+"""`mnemosyne dev`: the whole system on this machine."""
+
+import os
+import signal
+import threading
+import time
+from types import FrameType
+
+import click
+
+from mnemosyne.adapters.embedders.offline import SPACE as OFFLINE
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.errors import Misconfigured
+from mnemosyne.observability import configure_logging
+from mnemosyne.services import embedding_space
+from mnemosyne.settings import Settings, variable
+from mnemosyne_cli.clients import how_to_connect
+from mnemosyne_cli.local import stack
+from mnemosyne_cli.local.data_dir import DataDir, is_root
+from mnemosyne_cli.termination import on_termination
+
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+
+
+@click.command()
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to serve on; loopback only, unless keys are asked for.",
+)
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(1, 65535), help="Port to serve on.")
+@click.option("--data-dir", metavar="DIR", help="Where memories are kept [default: the user's data directory].")
+@click.option(
+    "--auth-mode", default="none", show_default=True, type=click.Choice(["none", "api_key"]), help="Who is let in."
+)
+@click.option(
+    "--embedder",
+    type=click.Choice(["offline", "gemini"]),
+    help="What embeds memories in a new directory [default: offline; afterwards as the directory was made].",
+)
+def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: str | None) -> None:
+    """Serve a working memory on this machine until Ctrl-C; the data stays."""
+    if host not in LOOPBACK_HOSTS and auth_mode == "none":
+        raise Misconfigured(
+            f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: whoever can connect can read everything. "
+            "With --auth-mode api_key any host will do"
+        )
+    wanted = _space(embedder)
+    serving, stopping = threading.Event(), threading.Event()
+    _stop_on_signals(serving, stopping)
+    started = time.monotonic()
+    directory = DataDir.at(data_dir)
+    configure_logging("INFO", directory.log("delivery").open("a"))
+    click.echo(f"Mnemosyne is starting on {directory.path} …")
+    if is_root():
+        click.echo("Running as root: PostgreSQL refuses to, so it runs as the system user pgserver.")
+    try:
+        with stack.full_stack(directory, host=host, port=port, auth_mode=auth_mode, wanted=wanted) as system:
+            click.echo(f"Ready after {time.monotonic() - started:.1f} s.\n")
+            click.echo(how_to_connect(system.url, str(directory.path)))
+            if auth_mode == "api_key":
+                click.echo(f"Callers need a key: mnemosyne keys create --name NAME --data-dir {directory.path}\n")
+            serving.set()
+            system.watch(stopping, click.echo)
+            click.echo("\nStopping …")
+    except _Interrupted:
+        click.echo("\nStopped.")
+        return
+    click.echo("Stopped. The memories stay in " + str(directory.path))
+
+
+def _space(embedder: str | None) -> EmbeddingSpace | None:
+    if embedder is None:
+        return None
+    if embedder == "offline":
+        return OFFLINE
+    if not any(os.environ.get(name) for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")):
+        raise Misconfigured("--embedder gemini needs GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true and a project")
+    named = ("embedding_model", "embedding_dimension")
+    chosen = {name: value for name in map(variable, named) if (value := os.environ.get(name))}
+    anywhere = {variable("database_url"): "postgresql://nobody@/nowhere", variable("topic"): "file:///nowhere"}
+    return embedding_space(Settings.from_environment({**anywhere, **chosen, variable("embedder"): "gemini"}))
+
+
+class _Interrupted(BaseException):
+    """A second signal, or one while starting: leave at once, through every clean-up."""
+
+
+def _stop_on_signals(serving: threading.Event, stopping: threading.Event) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        if not serving.is_set() or stopping.is_set():
+            raise _Interrupted
+        stopping.set()
+
+    signal.signal(signal.SIGINT, stop)
+    on_termination(stop)

@@ -1,0 +1,43 @@
+"""`mnemosyne doctor`: look at every part, say what is wrong and what mends it."""
+
+import json
+import sys
+from collections.abc import Iterator
+
+import click
+
+from mnemosyne import doctor as checks_of_all
+from mnemosyne.domain.health import Check
+from mnemosyne.errors import Misconfigured
+from mnemosyne_cli.open_services import open_services
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@click.option("--data-dir", metavar="DIR", help="Look at a local system in this directory.")
+def doctor(as_json: bool, data_dir: str | None) -> None:
+    """Check settings, database, extension, schema, embedding space, role, topic, embedder and authentication."""
+    checks = []
+    for check in _checks(data_dir):
+        checks.append(check)
+        if not as_json:
+            click.echo(f"{'ok   ' if check.ok else 'WRONG'}  {check.name:16}  {check.seen}")
+            if check.remedy:
+                click.echo(f"{'':23}  → {check.remedy}")
+    if as_json:
+        shown = [{"name": c.name, "ok": c.ok, "seen": c.seen, "remedy": c.remedy} for c in checks]
+        click.echo(json.dumps(shown))
+    wrong = sum(not check.ok for check in checks)
+    if wrong:
+        sys.exit(1)
+    if not as_json:
+        click.echo("All is well.")
+
+
+def _checks(data_dir: str | None) -> Iterator[Check]:
+    try:
+        with open_services(data_dir) as services:
+            yield Check("settings", "complete and consistent")
+            yield from checks_of_all.examine(services)
+    except Misconfigured as exc:
+        yield Check("settings", str(exc), "set the variables named; docs/settings.md lists them all")

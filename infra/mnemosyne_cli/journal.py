@@ -1,0 +1,184 @@
+"""What an import has done so far, in a SQLite file beside its source: a later run goes on from there."""
+
+import hashlib
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from uuid import UUID
+
+from mnemosyne.errors import InvalidRequest
+
+VERSION = 1
+"""Of the tables. Columns may be added within a version, with a default; a journal of a newer one is left alone."""
+_SCHEMA = """
+PRAGMA user_version = 1;
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+CREATE TABLE IF NOT EXISTS batches (
+    number INTEGER PRIMARY KEY,
+    contents TEXT NOT NULL,      -- tells this batch from another that a changed source has in its place
+    request_ids BLOB NOT NULL,
+    states TEXT,                 -- once each memory has its outcome: how many ended how
+    left_out TEXT NOT NULL
+);
+CREATE TABLE IF NOT EXISTS failures (batch INTEGER NOT NULL, source TEXT NOT NULL, error TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS stored (content TEXT PRIMARY KEY, memory_id BLOB NOT NULL, is_new INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS later (
+    batch INTEGER NOT NULL, content TEXT NOT NULL, source TEXT NOT NULL, successor TEXT, tags TEXT
+);
+"""
+
+
+@dataclass(frozen=True)
+class PostImportUpdate:
+    """What is said of a memory once all are stored, because an ingest cannot say it."""
+
+    content: str
+    """Its content hash."""
+    source: str
+    successor: str | None = None
+    """The content hash of what replaces it."""
+    tags: tuple[str, ...] | None = None
+    """Its tags, where those that its text names are not among them."""
+
+
+@dataclass(frozen=True)
+class BatchOutcome:
+    """How a batch ended."""
+
+    states: Mapping[str, int]
+    failures: Sequence[tuple[str, str]] = ()
+    """Where each memory that is not stored was read, and why it is not."""
+    stored: Sequence[tuple[str, UUID, bool]] = ()
+    """Content hash, memory, and whether it is new."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A batch that has been published before."""
+
+    request_ids: list[UUID]
+    is_finished: bool
+
+
+@dataclass
+class Totals:
+    """What became of everything that was read."""
+
+    states: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+class Journal:
+    """One import of one source to one destination: what one system was sent, another one lacks.
+
+    Nothing of it grows in memory. Used by one thread at a time.
+    """
+
+    def __init__(self, source: Path, destination: str) -> None:
+        digest = hashlib.sha256(destination.encode()).hexdigest()[:8]
+        self.path = source.parent / f"{source.name}.{digest}.import-journal"
+        try:
+            self._database = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
+            (version,) = self._database.execute("PRAGMA user_version").fetchone()
+            if version > VERSION:
+                raise InvalidRequest(
+                    f"the journal {self.path} is of version {version}, this program knows {VERSION}: finish the import "
+                    "with the newer one, or delete the journal to begin anew"
+                )
+            self._database.executescript(_SCHEMA)
+        except sqlite3.Error as exc:
+            raise InvalidRequest(f"the journal {self.path} cannot be used ({exc}): delete it to begin anew") from exc
+        self.resumed = sum(1 for _ in self._database.execute("SELECT 1 FROM batches"))
+
+    def published(self, number: int, contents: str) -> Published | None:
+        """Return what is known of the batch; None where it has not been published, or was another then."""
+        found = self._database.execute(
+            "SELECT request_ids, states IS NOT NULL FROM batches WHERE number = ? AND contents = ?", (number, contents)
+        ).fetchone()
+        if found is None:
+            return None
+        ids, is_finished = found
+        return Published([UUID(bytes=ids[at : at + 16]) for at in range(0, len(ids), 16)], bool(is_finished))
+
+    def record(
+        self,
+        number: int,
+        contents: str,
+        request_ids: Sequence[UUID],
+        left_out: Mapping[str, int],
+        later: Sequence[PostImportUpdate],
+    ) -> None:
+        """Note that a batch is published, and what is to be said of its memories later."""
+        ids = b"".join(one.bytes for one in request_ids)
+        with self._database as database:
+            database.execute(
+                "INSERT OR REPLACE INTO batches (number, contents, request_ids, left_out) VALUES (?, ?, ?, ?)",
+                (number, contents, ids, json.dumps(dict(left_out))),
+            )
+            # What a run before noted of a batch that was another then.
+            database.execute("DELETE FROM failures WHERE batch = ?", (number,))
+            database.execute("DELETE FROM later WHERE batch = ?", (number,))
+            database.executemany(
+                "INSERT INTO later (batch, content, source, successor, tags) VALUES (?, ?, ?, ?, ?)",
+                [
+                    (number, one.content, one.source, one.successor, None if one.tags is None else json.dumps(one.tags))
+                    for one in later
+                ],
+            )
+
+    def finish_batch(self, number: int, outcome: BatchOutcome) -> None:
+        """Note how each memory of a batch ended."""
+        with self._database as database:
+            database.execute(
+                "UPDATE batches SET states = ? WHERE number = ?", (json.dumps(dict(outcome.states)), number)
+            )
+            database.executemany(
+                "INSERT INTO failures (batch, source, error) VALUES (?, ?, ?)",
+                [(number, source, error) for source, error in outcome.failures],
+            )
+            database.executemany(
+                "INSERT OR IGNORE INTO stored (content, memory_id, is_new) VALUES (?, ?, ?)",
+                [(content, memory_id.bytes, is_new) for content, memory_id, is_new in outcome.stored],
+            )
+
+    def fail(self, source: str, error: str) -> None:
+        """Note what is not as the source has it."""
+        with self._database as database:
+            database.execute("INSERT INTO failures (batch, source, error) VALUES (-1, ?, ?)", (source, error))
+
+    def later(self) -> Iterator[PostImportUpdate]:
+        """Yield what is to be said of memories now that all are stored."""
+        rows = self._database.execute("SELECT DISTINCT content, source, successor, tags FROM later")
+        for content, source, successor, tags in rows:
+            yield PostImportUpdate(content, source, successor, None if tags is None else tuple(json.loads(tags)))
+
+    def stored(self, content: str) -> tuple[UUID, bool] | None:
+        """Return the memory of that content hash, and whether this import has stored it."""
+        found = self._database.execute("SELECT memory_id, is_new FROM stored WHERE content = ?", (content,)).fetchone()
+        return (UUID(bytes=found[0]), bool(found[1])) if found else None
+
+    def totals(self) -> Totals:
+        """Return what became of everything so far."""
+        totals = Totals()
+        for states, left_out in self._database.execute("SELECT states, left_out FROM batches"):
+            totals.states.update(json.loads(states or "{}"))
+            totals.left_out.update(json.loads(left_out))
+        return totals
+
+    def failures(self) -> Iterator[tuple[str, str]]:
+        """Where each memory that is not stored, or not wholly, was read, and why."""
+        yield from self._database.execute("SELECT source, error FROM failures ORDER BY rowid")
+
+    def close(self) -> None:
+        """Let go of the file: what is in it stays."""
+        self._database.close()
+
+    def finish(self) -> None:
+        """Everything has an outcome: the next import of the same file begins anew."""
+        self.close()
+        for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
+            (self.path.parent / name).unlink(missing_ok=True)

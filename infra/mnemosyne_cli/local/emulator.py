@@ -1,0 +1,72 @@
+"""Use the Pub/Sub emulator: make the topic and the push subscription that delivers to the `ingest` function."""
+
+from contextlib import suppress
+
+import httpx
+
+from mnemosyne.errors import Misconfigured
+
+PROJECT = "mnemosyne-local"
+TOPIC = f"projects/{PROJECT}/topics/ingest"
+SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/ingest"
+DEAD_LETTER_TOPIC = f"projects/{PROJECT}/topics/dead-dead_letter"
+DEAD_LETTER_SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/dead-dead_letter"
+ACK_DEADLINE_SECONDS = 60
+MAX_DELIVERY_ATTEMPTS = 20
+
+
+def is_served(host: str) -> bool:
+    """Whether the push subscription on the emulator at `host` leads to a function that lives."""
+    from google.api_core.exceptions import GoogleAPIError
+    from google.cloud import pubsub_v1
+
+    subscriber = pubsub_v1.SubscriberClient()
+    try:
+        known = subscriber.get_subscription(subscription=SUBSCRIPTION, timeout=10)
+        return httpx.get(f"{known.push_config.push_endpoint}/health", timeout=5, trust_env=False).status_code == 200
+    except (GoogleAPIError, httpx.HTTPError, httpx.InvalidURL):
+        return False
+    finally:
+        subscriber.close()
+
+
+def prepare(
+    host: str,
+    ingest_url: str,
+    dead_letter_url: str,
+    *,
+    max_delivery_attempts: int = MAX_DELIVERY_ATTEMPTS,
+    ack_deadline_seconds: int = ACK_DEADLINE_SECONDS,
+) -> None:
+    """Make topics and push subscriptions on the emulator at `host`; raises Misconfigured where it does not answer."""
+    from google.api_core.exceptions import AlreadyExists, GoogleAPIError
+    from google.cloud import pubsub_v1
+    from google.pubsub_v1.types import DeadLetterPolicy, PushConfig, RetryPolicy
+
+    publisher, subscriber = pubsub_v1.PublisherClient(), pubsub_v1.SubscriberClient()
+
+    def subscribe(name: str, topic: str, url: str, **policy: object) -> None:
+        with suppress(AlreadyExists):
+            publisher.create_topic(name=topic, timeout=10)
+        request = {
+            "name": name,
+            "topic": topic,
+            "push_config": PushConfig(push_endpoint=url),
+            "ack_deadline_seconds": ack_deadline_seconds,
+            "retry_policy": RetryPolicy(minimum_backoff={"seconds": 1}, maximum_backoff={"seconds": 10}),
+            **policy,
+        }
+        try:
+            subscriber.create_subscription(request=request, timeout=10)
+        except AlreadyExists:  # its endpoint is the port of an earlier run
+            subscriber.modify_push_config(subscription=name, push_config=PushConfig(push_endpoint=url), timeout=10)
+
+    try:
+        subscribe(DEAD_LETTER_SUBSCRIPTION, DEAD_LETTER_TOPIC, dead_letter_url)
+        give_up = DeadLetterPolicy(dead_letter_topic=DEAD_LETTER_TOPIC, max_delivery_attempts=max_delivery_attempts)
+        subscribe(SUBSCRIPTION, TOPIC, ingest_url, dead_letter_policy=give_up)
+    except GoogleAPIError as exc:
+        raise Misconfigured(f"the Pub/Sub emulator at {host} does not answer: {exc}") from exc
+    finally:
+        publisher.stop()
+        subscriber.close()

@@ -1,0 +1,156 @@
+"""Run the functions as the platform does: functions-framework itself, one process per entry point."""
+
+import ctypes
+import errno
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import psutil
+
+import mnemosyne
+from mnemosyne.errors import Misconfigured
+from mnemosyne_cli.local.data_dir import DataDir
+
+_PACKAGE = Path(mnemosyne.__file__).resolve().parent
+# Beside the package in a working copy, within it where a wheel is installed.
+SOURCE = next(
+    (file for file in (_PACKAGE.parent / "main.py", _PACKAGE / "entry_points" / "main.py") if file.is_file()),
+    _PACKAGE / "entry_points" / "main.py",
+)
+START_SECONDS = 60.0
+STOP_SECONDS = 5.0
+# Found before any process is forked: in the child of a process with threads, importing may wait for a lock for ever.
+LIBC = ctypes.CDLL(None)
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """Return a port nobody listens on, below those given to outgoing connections: nobody takes it before it is used."""
+    for _ in range(100):
+        port = 20_000 + secrets.randbelow(12_000)
+        with socket.socket() as probe, suppress(OSError):
+            probe.bind((host, port))
+            return port
+    raise Misconfigured(f"no port between 20,000 and 32,000 is free on {host}")
+
+
+def require_free(host: str, port: int) -> None:
+    """Raise Misconfigured where the port cannot be listened on."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as exc:
+            reason = "is taken by another program" if exc.errno == errno.EADDRINUSE else f"({exc.strerror})"
+            raise Misconfigured(f"port {port} on {host} {reason}: choose another with --port") from exc
+
+
+class FunctionProcess:
+    """One entry point under functions-framework, its output in a log file."""
+
+    def __init__(
+        self,
+        target: str,
+        *,
+        host: str,
+        port: int,
+        environment: Mapping[str, str],
+        directory: DataDir,
+        source: Path = SOURCE,
+    ) -> None:
+        self.target = target
+        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        self._log = directory.log(target)
+        self._command = [
+            sys.executable, "-m", "functions_framework", "--source", str(source), "--target", target,
+            "--host", host, "--port", str(port),
+        ]  # fmt: skip
+        self._environment = {**os.environ, **environment, "PYTHONUNBUFFERED": "1"}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process; in a session of its own, so that the terminal's Ctrl-C does not reach it."""
+        with self._log.open("ab") as log:
+            self._process = subprocess.Popen(
+                self._command,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+            )
+
+    def wait_ready(self) -> None:
+        """Return once it answers; raises Misconfigured where it ends or stays silent instead."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if not self.running:
+                break
+            with suppress(httpx.HTTPError):
+                if httpx.get(f"{self.url}/health", timeout=5, trust_env=False).status_code == 200:
+                    return
+            time.sleep(0.02)
+        raise Misconfigured(f"the function {self.target} did not start; its log: {self._log}")
+
+    @property
+    def running(self) -> bool:
+        """Whether the process lives."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        """The process's number; -1 where it was never started."""
+        return -1 if self._process is None else self._process.pid
+
+    def ask_to_stop(self) -> None:
+        """Tell the process to finish what it is doing and end."""
+        if self._process is not None and self.running:
+            self._process.send_signal(signal.SIGTERM)
+
+    def stop(self) -> None:
+        """End the process and all it started, at the latest after a few seconds."""
+        if self._process is None:
+            return
+        self.ask_to_stop()
+        if not self.wait(STOP_SECONDS):
+            self.kill()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the process has ended, at the latest after that long."""
+        with suppress(subprocess.TimeoutExpired):
+            if self._process is not None:
+                self._process.wait(seconds)
+        return not self.running
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the process and all it started."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+
+    def kill(self) -> None:
+        """End the process and all it started at once, whatever they are doing; return once the port is free."""
+        if self._process is None:
+            return
+        workers = []
+        with suppress(psutil.Error):
+            workers = psutil.Process(self._process.pid).children(recursive=True)
+        self.signal(signal.SIGKILL)
+        self._process.wait()
+        psutil.wait_procs(workers, timeout=STOP_SECONDS)
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process with the one that started it: with its thread, to be exact."""
+    pr_set_pdeathsig = 1
+    LIBC.prctl(pr_set_pdeathsig, signal.SIGTERM)

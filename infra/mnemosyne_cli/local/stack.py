@@ -1,0 +1,226 @@
+"""The whole system on one machine: started, watched, and stopped together."""
+
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+
+import fasteners
+
+from mnemosyne.adapters.embedders.offline import SPACE, counts_file
+from mnemosyne.adapters.queues.local import LocalQueue
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.principal import LOCAL
+from mnemosyne.errors import Misconfigured
+from mnemosyne.settings import Settings
+from mnemosyne_cli.local import emulator, functions, postgres
+from mnemosyne_cli.local.data_dir import DataDir
+from mnemosyne_cli.local.delivery import Delivery
+from mnemosyne_cli.local.functions import FunctionProcess
+
+LOOPBACK = "127.0.0.1"
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+RESTART_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The running system."""
+
+    url: str
+    directory: DataDir
+    database: postgres.EmbeddedPostgres
+    functions: tuple[FunctionProcess, ...]
+
+    def watch(self, stopping: threading.Event, say: Callable[[str], None]) -> None:
+        """Restart what has died, until told to stop."""
+        while not stopping.wait(RESTART_SECONDS):
+            if not self.database.running:
+                say("PostgreSQL had ended; starting it again.")
+                try:
+                    with fasteners.InterProcessLock(self.directory.starting):
+                        postgres.restart(self.database, self.directory)
+                except Misconfigured as exc:
+                    say(f"It does not start, trying again: {exc}")
+            for function in self.functions:
+                if not function.running:
+                    say(f"The function {function.target} had ended; starting it again.")
+                    function.start()
+
+
+def environment(
+    directory: DataDir, database: postgres.EmbeddedPostgres, *, auth_mode: str = "none", host: str = LOOPBACK
+) -> dict[str, str]:
+    """Return the settings under which the functions, and any command beside them, work on this directory."""
+    on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
+    hosts = {} if host in _LOOPBACK else {"MNEMOSYNE_ALLOWED_HOSTS": f"{host},{host}:*,localhost:*,127.0.0.1:*"}
+    return hosts | {
+        "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
+        "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",
+        "MNEMOSYNE_AUTH_MODE": auth_mode,
+        # With the emulator nothing keeps others from publishing, which is as good as pushing.
+        **({} if on_emulator else {"MNEMOSYNE_PUSH_SECRET": secrets.token_urlsafe(32)}),
+        **_embedding(directory, postgres.space(database)),
+    }
+
+
+def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
+    """Return the settings of the embedder that makes vectors of that space."""
+    chosen = {"MNEMOSYNE_EMBEDDER": space.provider, "MNEMOSYNE_EMBEDDING_DIMENSION": str(space.dimension)}
+    if space != SPACE:
+        return chosen | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
+    _adopt_counts(directory)
+    return chosen | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
+
+
+def _adopt_counts(directory: DataDir) -> None:
+    """Let the one file of an earlier version's counts be the default namespace's: there was seldom another."""
+    before, own = directory.path / "token-counts.bin", counts_file(directory.statistics, LOCAL.namespace)
+    if before.exists() and not own.exists():
+        own.parent.mkdir(mode=0o700, exist_ok=True)
+        before.rename(own)
+
+
+@contextmanager
+def database(directory: DataDir, wanted: EmbeddingSpace | None = None) -> Iterator[postgres.EmbeddedPostgres]:
+    """Yield the directory's database, migrated; stopped in the end unless another process uses it.
+
+    A new one is made for the wanted space. Raises Misconfigured where the memories in it are in another.
+    """
+    with fasteners.InterProcessLock(directory.starting):  # two that start at once would initialise it twice
+        server = postgres.start(directory)
+        try:
+            postgres.prepare(server, wanted or SPACE)
+            there = postgres.space(server)
+            if wanted not in (None, there):
+                raise Misconfigured(
+                    f"the memories in {directory.path} are in the space of {there}, not of {wanted}: leave --embedder "
+                    "out, or choose another --data-dir"
+                )
+        except BaseException:
+            server.stop()
+            raise
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def full_stack(
+    directory: DataDir, *, host: str, port: int, auth_mode: str = "none", wanted: EmbeddingSpace | None = None
+) -> Iterator[Stack]:
+    """Yield the whole system, ready to serve; raises Misconfigured where it cannot be started."""
+    functions.require_free(host, port)
+    with ExitStack() as exits:
+        _lock(directory, exits)
+        server = exits.enter_context(database(directory, wanted))
+        settings = environment(directory, server, auth_mode=auth_mode, host=host)
+        mcp = FunctionProcess(
+            "mcp", host=host, port=port, environment=settings | login("mcp", server), directory=directory
+        )
+        ingest, dead_letter = _subscribers(directory, settings, server)
+        started = (mcp, ingest, dead_letter)
+        _start(started, exits)
+        _deliver(directory, ingest, dead_letter, settings, exits)
+        yield Stack(url=f"{mcp.url}/mcp", directory=directory, database=server, functions=started)
+
+
+@contextmanager
+def ingest_stack(directory: DataDir) -> Iterator[Settings]:
+    """Yield what tools in this process need: the database, and someone who stores what is queued."""
+    with ExitStack() as exits:
+        server = exits.enter_context(database(directory))
+        variables = environment(directory, server)
+        if _is_served(directory):
+            yield Settings.from_environment({**os.environ, **variables})
+            return
+        ingest, dead_letter = _subscribers(directory, variables, server)
+        _start((ingest, dead_letter), exits)
+        _deliver(directory, ingest, dead_letter, variables, exits)
+        stopping = threading.Event()
+        system = Stack(url="", directory=directory, database=server, functions=(ingest, dead_letter))
+        watching = threading.Thread(target=system.watch, args=(stopping, lambda said: None), daemon=True)
+        watching.start()
+        exits.callback(watching.join)
+        exits.callback(stopping.set)
+        yield Settings.from_environment({**os.environ, **variables})
+
+
+def _is_served(directory: DataDir) -> bool:
+    """Whether a `dev` on this directory stores what the emulator delivers: its subscription is left alone then.
+
+    Raises Misconfigured where the emulator delivers to another system.
+    """
+    host = os.environ.get("PUBSUB_EMULATOR_HOST")
+    if not host or not emulator.is_served(host):
+        return False
+    lock = fasteners.InterProcessLock(directory.lock)
+    if not lock.acquire(blocking=False):
+        return True
+    lock.release()
+    raise Misconfigured(
+        f"the Pub/Sub emulator at {host} delivers to another system than {directory.path}: name that one's directory "
+        "with --data-dir, stop it, or unset PUBSUB_EMULATOR_HOST"
+    )
+
+
+def login(function: str, database: postgres.EmbeddedPostgres) -> dict[str, str]:
+    """Return the setting with which a function logs in as itself, with the rights it has and no others."""
+    return {"MNEMOSYNE_DATABASE_URL": database.url(function)}
+
+
+def _subscribers(
+    directory: DataDir, variables: dict[str, str], database: postgres.EmbeddedPostgres
+) -> tuple[FunctionProcess, FunctionProcess]:
+    def process(target: str) -> FunctionProcess:
+        port, settings = functions.free_port(), variables | login(target, database)
+        return FunctionProcess(target, host=LOOPBACK, port=port, environment=settings, directory=directory)
+
+    return process("ingest"), process("dead_letter")
+
+
+def _start(processes: tuple[FunctionProcess, ...], exits: ExitStack) -> None:
+    for function in processes:
+        exits.callback(function.stop)
+        function.start()
+    for function in processes:
+        exits.callback(function.ask_to_stop)
+        function.wait_ready()
+
+
+def _deliver(
+    directory: DataDir,
+    ingest: FunctionProcess,
+    dead_letter: FunctionProcess,
+    settings: dict[str, str],
+    exits: ExitStack,
+) -> None:
+    if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):
+        emulator.prepare(emulator_host, ingest.url, dead_letter.url)
+        return
+    delivery_lock = fasteners.InterProcessLock(directory.delivery_lock)
+    delivery = Delivery(
+        LocalQueue(directory.queue),
+        ingest.url,
+        dead_letter.url,
+        delivery_lock=delivery_lock,
+        secret=settings["MNEMOSYNE_PUSH_SECRET"],
+    )
+    exits.callback(delivery.stop)
+    delivery.start()
+
+
+def _lock(directory: DataDir, exits: ExitStack) -> None:
+    lock = fasteners.InterProcessLock(directory.lock)
+    deadline = time.monotonic() + 2
+    while not lock.acquire(blocking=False):
+        if time.monotonic() > deadline:
+            raise Misconfigured(
+                f"another `mnemosyne dev` runs on {directory.path}: stop it, or choose another --data-dir"
+            )
+        time.sleep(0.05)
+    exits.callback(lock.release)

@@ -1,0 +1,58 @@
+"""Let PostgreSQL's system user pass through directories that are closed to others, and nobody else with it."""
+
+import os
+import stat
+import struct
+from collections.abc import Iterator
+from pathlib import Path
+
+from mnemosyne.errors import Misconfigured
+
+_ACCESS = "system.posix_acl_access"
+_VERSION = 2
+_OWNER, _USER, _GROUP, _NAMED_GROUP, _MASK, _OTHERS = 0x01, 0x02, 0x04, 0x08, 0x10, 0x20
+_NOBODY = 0xFFFFFFFF
+_PASS = 0o1
+
+
+def let_pass(user: int, path: Path) -> None:
+    """Grant that user to pass through every directory above the path, by an entry in its access control list.
+
+    Those that everybody may pass are left alone; of the others neither mode nor anybody else's rights change. Raises
+    Misconfigured where the file system keeps no such lists. The lists' form: acl(5), and linux/posix_acl_xattr.h.
+    """
+    for directory in path.absolute().parents:
+        mode = directory.stat().st_mode
+        if mode & stat.S_IXOTH:
+            continue
+        entries = dict(_entries(directory, mode))
+        # What the mask keeps from somebody stays kept from him, though it must let the new entry through.
+        mask = entries.get((_MASK, _NOBODY), 0o7)
+        masked = (_USER, _GROUP, _NAMED_GROUP)
+        entries |= {entry: allowed & mask for entry, allowed in entries.items() if entry[0] in masked}
+        entries[_USER, user] = entries.get((_USER, user), 0) | _PASS
+        entries[_MASK, _NOBODY] = 0
+        for (tag, _), allowed in list(entries.items()):
+            entries[_MASK, _NOBODY] |= allowed if tag in masked else 0
+        packed = b"".join(struct.pack("<HHI", tag, allowed, who) for (tag, who), allowed in sorted(entries.items()))
+        try:
+            os.setxattr(directory, _ACCESS, struct.pack("<I", _VERSION) + packed)
+        except OSError as exc:
+            raise Misconfigured(
+                f"PostgreSQL, which as root runs as a user of its own, cannot pass {directory}, which is closed to "
+                f"others ({(exc.strerror or str(exc)).lower()}): choose a --data-dir under an open path, such as "
+                "/var/lib/mnemosyne"
+            ) from exc
+
+
+def _entries(directory: Path, mode: int) -> Iterator[tuple[tuple[int, int], int]]:
+    """Yield the directory's list; where it has none, what its mode says."""
+    try:
+        packed = os.getxattr(directory, _ACCESS)[4:]
+    except OSError:
+        yield (_OWNER, _NOBODY), mode >> 6 & 0o7
+        yield (_GROUP, _NOBODY), mode >> 3 & 0o7
+        yield (_OTHERS, _NOBODY), mode & 0o7
+        return
+    for tag, allowed, who in struct.iter_unpack("<HHI", packed):
+        yield (tag, who), allowed

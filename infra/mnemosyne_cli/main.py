@@ -1,0 +1,58 @@
+"""`mnemosyne`: the command's entry point. Exit code 0 done, 1 it failed, 2 it was called wrongly."""
+
+import sys
+from types import FrameType
+
+import click
+
+import mnemosyne
+from mnemosyne.errors import MnemosyneError
+from mnemosyne_cli.dead_letters import dead_letters
+from mnemosyne_cli.dev import dev
+from mnemosyne_cli.doctor import doctor
+from mnemosyne_cli.export import export
+from mnemosyne_cli.import_ import import_
+from mnemosyne_cli.keys import keys
+from mnemosyne_cli.migrate import migrate
+from mnemosyne_cli.outcomes import outcomes
+from mnemosyne_cli.quota import quota
+from mnemosyne_cli.redrive import redrive
+from mnemosyne_cli.reembed import reembed
+from mnemosyne_cli.stdio import stdio
+from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.termination import on_termination
+
+
+@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(mnemosyne.__version__, prog_name="mnemosyne")
+def cli() -> None:
+    """Mnemosyne: a remote semantic memory for AI agents."""
+
+
+cli.add_command(dead_letters)
+cli.add_command(dev)
+cli.add_command(doctor)
+cli.add_command(export)
+cli.add_command(import_)
+cli.add_command(keys)
+cli.add_command(migrate)
+cli.add_command(outcomes)
+cli.add_command(quota)
+cli.add_command(redrive)
+cli.add_command(reembed)
+cli.add_command(stdio)
+
+
+def _leave(number: int, frame: FrameType | None) -> None:
+    """End through every clean-up: a database started for the command must not stay behind."""
+    sys.exit(128 + number)
+
+
+def main() -> None:
+    """Run the command; an error raised on purpose is one line on standard error."""
+    on_termination(_leave)
+    try:
+        cli(prog_name="mnemosyne")
+    except MnemosyneError as exc:
+        click.echo("\n".join(map(plain, f"mnemosyne: {exc}".splitlines())), err=True)
+        sys.exit(1)

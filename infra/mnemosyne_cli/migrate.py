@@ -1,0 +1,35 @@
+"""`mnemosyne migrate`: bring a database's schema up to date, or show where it stands."""
+
+import json
+
+import click
+
+from mnemosyne import bootstrap
+from mnemosyne.adapters.database import migrations
+from mnemosyne.services import connection_factory_for
+from mnemosyne_cli.open_services import owner_settings
+
+
+@click.command()
+@click.option("--status", is_flag=True, help="Show the migrations and change nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def migrate(status: bool, as_json: bool) -> None:
+    """Apply the schema's migrations to the database that the settings name, as the role that owns the schema."""
+    settings = owner_settings()
+    if not status:
+        bootstrap.migrate(settings)
+    connection = connection_factory_for(settings)()
+    try:
+        known = migrations.status(connection, migrations.bundled())
+    finally:
+        connection.close()
+    if as_json:
+        rows = [
+            {"version": m.version, "name": m.name, "applied_at": m.applied_at and m.applied_at.isoformat()}
+            for m in known
+        ]
+        click.echo(json.dumps(rows))
+        return
+    for one in known:
+        applied = f"applied {one.applied_at:%Y-%m-%d %H:%M}" if one.applied_at else "missing"
+        click.echo(f"{one.label:<38}  {applied}")

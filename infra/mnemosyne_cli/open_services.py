@@ -1,0 +1,49 @@
+"""Which system a command works on: the one the environment names, or the one in a data directory."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.services import ConfiguredServices, connection_factory_for
+from mnemosyne.settings import PREFIX, Settings, variable
+from mnemosyne_cli.local import postgres, stack
+from mnemosyne_cli.local.data_dir import DataDir
+
+DEFAULT_NAMESPACE = "default"
+
+
+def owner_settings() -> Settings:
+    """Return the environment's settings, for commands of the schema's owner: those publish nothing, and need no
+    topic.
+    """
+    return Settings.from_environment({variable("topic"): "file:///nowhere", **os.environ})
+
+
+@contextmanager
+def owner_connection_factory(data_dir: str | None) -> Iterator[Callable[[], Connection]]:
+    """Yield opens connections as the role that owns the schema: whom the settings log in as, or the local
+    system's owner.
+    """
+    if _named() and data_dir is None:
+        yield connection_factory_for(owner_settings())
+        return
+    with stack.database(DataDir.at(data_dir)) as server:
+        yield connection_factory(server.url(postgres.OWNER))
+
+
+def _named() -> bool:
+    """Whether the environment says anything of a system: then it must say all, and nothing else is meant."""
+    named = {variable(name) for name in Settings.model_fields} - {variable("log_level")}
+    return any(name in os.environ for name in named if name.startswith(PREFIX))
+
+
+@contextmanager
+def open_services(data_dir: str | None) -> Iterator[ConfiguredServices]:
+    """Yield the system that the settings name, where they name a database; else the local one, started if need be."""
+    if _named() and data_dir is None:
+        with closing(ConfiguredServices(Settings.from_environment())) as services:
+            yield services
+        return
+    with stack.ingest_stack(DataDir.at(data_dir)) as settings, closing(ConfiguredServices(settings)) as services:
+        yield services

@@ -1,0 +1,166 @@
+"""`mnemosyne reembed`: move all memories to another embedding model or dimension while they go on being used."""
+
+import json
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Final
+from uuid import UUID
+
+import click
+
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.database.reembedding import Reembedding, abandon
+from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
+from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.errors import Unavailable
+from mnemosyne.ports import Embedder
+from mnemosyne.services import ConfiguredServices, connection_factory_for
+from mnemosyne_cli.open_services import owner_settings
+
+ATTEMPTS = 8
+LONGEST_WAIT_SECONDS = 60.0
+SAMPLE = 50
+SAMPLE_WORDS = 8
+_SAMPLE: Final = """
+SELECT id, namespace, content FROM memories WHERE superseded_by IS NULL
+ORDER BY content_hash LIMIT CAST(:limit AS integer)
+"""
+
+
+@dataclass(frozen=True)
+class _Probe:
+    """A memory, and words from the middle of it that a search should find it by."""
+
+    id: UUID
+    namespace: str
+    query: str
+
+
+@click.command()
+@click.option("--model", help="The model to move to.")
+@click.option("--dimension", type=click.IntRange(1, 3072), help="Its dimension.")
+@click.option("--batch-size", default=100, show_default=True, type=click.IntRange(1, 1000), help="Memories a batch.")
+@click.option("--abandon", "give_up", is_flag=True, help="Give up a move under way: the memories stay as they are.")
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def reembed(model: str | None, dimension: int | None, batch_size: int, give_up: bool, as_json: bool) -> None:
+    """Move all memories to another embedding model or dimension, as the role that owns the schema.
+
+    Interrupted, it goes on where it was. Searches answer from the old embeddings until one short transaction
+    switches to the new ones; running functions follow it by themselves.
+    """
+    settings = owner_settings()
+    connection_factory = connection_factory_for(settings, socket_timeout=None)
+    connection = connection_factory()
+    try:
+        if give_up:
+            abandon(connection)
+            click.echo("Given up; the memories stay as they are.")
+            return
+        if model is None or dimension is None:
+            raise click.UsageError("give --model and --dimension, or --abandon")
+        target = EmbeddingSpace(provider_of(model, settings.embedder), model, dimension)
+        services = ConfiguredServices(settings)
+        before = read_embedding_space(connection)
+        probes = _probes(connection)
+        move = Reembedding(connection, services.embedder_of(target), target)
+        move.begin()
+        old = _recall(probes, connection_factory, before, services.embedder_of(before))
+        _move(move, batch_size)
+        new = _recall(probes, connection_factory, target, services.embedder_of(target))
+    finally:
+        connection.close()
+    _report(before, target, old, new, len(probes), as_json=as_json)
+
+
+def _move(move: Reembedding, batch_size: int) -> None:
+    """Fill, index and switch; new memories that come in meanwhile are filled in too."""
+    bar_hidden = not sys.stderr.isatty()
+    while True:
+        with click.progressbar(
+            length=move.missing(), label="embedding", show_pos=True, show_eta=True, file=sys.stderr, hidden=bar_hidden
+        ) as bar:
+            while filled := _patiently(move, batch_size):
+                bar.update(filled)
+        move.index()
+        if _switched(move):
+            return
+
+
+def _patiently(move: Reembedding, batch_size: int) -> int:
+    """One batch; an embedder that is away is asked again for some minutes."""
+    for attempt in range(ATTEMPTS):
+        try:
+            return move.fill(batch_size)
+        except Unavailable as exc:
+            if attempt == ATTEMPTS - 1:
+                raise Unavailable(f"{exc}; run the same command again to go on") from exc
+            time.sleep(min(LONGEST_WAIT_SECONDS, 2.0**attempt))
+    raise AssertionError("unreachable")
+
+
+def _switched(move: Reembedding) -> bool:
+    for attempt in range(ATTEMPTS):
+        try:
+            return move.switch()
+        except Unavailable:  # somebody held the table for longer than we want others to wait for us
+            if attempt == ATTEMPTS - 1:
+                raise
+            time.sleep(min(LONGEST_WAIT_SECONDS, 0.5 * 2.0**attempt))
+    raise AssertionError("unreachable")
+
+
+def _probes(connection: Connection) -> Sequence[_Probe]:
+    rows = connection.run(
+        _SAMPLE,
+        limit=SAMPLE,
+    )
+    probes = []
+    for row in rows:
+        words = row["content"].split()
+        start = max(0, (len(words) - SAMPLE_WORDS) // 2)
+        probes.append(_Probe(row["id"], row["namespace"], " ".join(words[start : start + SAMPLE_WORDS])))
+    return [probe for probe in probes if probe.query]
+
+
+def _recall(
+    probes: Sequence[_Probe], connection_factory: Callable[[], Connection], space: EmbeddingSpace, embedder: Embedder
+) -> float | None:
+    """In which share of the probes the memory is among the ten nearest by meaning."""
+    if not probes:
+        return None
+    pool = Pool(connection_factory, 1)
+    store = PostgresMemories(pool, space)
+    found = 0
+    for probe in probes:
+        query = SearchQuery(query=probe.query, mode=SearchMode.SEMANTIC, limit=10)
+        vector = embedder.embed_query(probe.query)
+        ranking = store.search(
+            probe.namespace, query, vector, model=embedder.model, lexical_weight=embedder.lexical_weight
+        )
+        found += probe.id in {hit.id for hit in ranking.hits}
+    pool.close()
+    return found / len(probes)
+
+
+def _report(
+    before: EmbeddingSpace,
+    after: EmbeddingSpace,
+    old: float | None,
+    new: float | None,
+    count: int,
+    *,
+    as_json: bool,
+) -> None:
+    if as_json:
+        report = {"from": str(before), "to": str(after), "sampled": count, "recall_before": old, "recall_after": new}
+        click.echo(json.dumps(report))
+        return
+    click.echo(f"Moved from {before} to {after}.")
+    if old is not None and new is not None:
+        click.echo(f"Recall@10 of {count} memories by words from their middle: {old:.2f} before, {new:.2f} after.")
+    click.echo(f"Now set MNEMOSYNE_EMBEDDING_MODEL={after.model} and MNEMOSYNE_EMBEDDING_DIMENSION={after.dimension}.")

@@ -1,0 +1,22 @@
+-- A memory as every tool and the export read it: its columns are named here and nowhere else. Put into each statement by
+-- the planner. No BEGIN ATOMIC: that would keep `reembed` from replacing the columns of the embedding.
+CREATE OR REPLACE FUNCTION memory_record(m memories) RETURNS jsonb
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+SELECT jsonb_build_object(
+    'id', m.id,
+    'content', m.content,
+    'timestamp', m."timestamp",
+    'title', m.title,
+    'tags', m.tags,
+    'metadata', m.metadata,
+    'content_hash', m.content_hash,
+    'embedding_model', m.embedding_model,
+    'created_at', m.created_at,
+    'last_seen_at', m.last_seen_at,
+    'superseded_by', m.superseded_by,
+    'quality', memory_quality(m.rating_count, m.rating_sum, m.fetches)
+)
+$$;
+REVOKE ALL ON FUNCTION memory_record FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION memory_record TO mnemosyne_runtime, mnemosyne_mcp;

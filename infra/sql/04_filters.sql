@@ -1,0 +1,29 @@
+-- What narrows the set that is searched or listed; null is any. Stated once, and put into each statement by the planner.
+CREATE OR REPLACE FUNCTION passes(m memories, f memory_filters) RETURNS boolean
+LANGUAGE sql STABLE
+RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
+    AND ((f).before IS NULL OR (m)."timestamp" < (f).before)
+    AND ((f).any_tags IS NULL OR (m).tag_keys && (f).any_tags)
+    AND ((f).all_tags IS NULL OR (m).tag_keys @> (f).all_tags)
+    AND ((f).include_superseded OR (m).superseded_by IS NULL);
+
+-- The filters as they come, by name: one that is not known here is left out, one that is missing is any.
+CREATE OR REPLACE FUNCTION filters_of(p_filters jsonb) RETURNS memory_filters
+LANGUAGE sql STABLE
+AS $$
+SELECT jsonb_populate_record(CAST(NULL AS memory_filters), p_filters)
+$$;
+
+-- These functions see every row, because row-level security would keep full text and tags off their indexes: they work
+-- for the session's own namespace and refuse any other.
+CREATE OR REPLACE FUNCTION require_own(p_namespace text) RETURNS void
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    IF p_namespace IS DISTINCT FROM nullif(current_setting('mnemosyne.namespace', true), '') THEN
+        RAISE insufficient_privilege USING MESSAGE = 'this session is not for that namespace';
+    END IF;
+END
+$$;
+
+REVOKE ALL ON FUNCTION passes, filters_of, require_own FROM PUBLIC;

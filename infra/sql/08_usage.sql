@@ -1,0 +1,131 @@
+-- The size of a memory that counts against a quota: in UTF-8.
+CREATE OR REPLACE FUNCTION memory_bytes(content text, title text, tags text[], metadata jsonb) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN octet_length(content) + octet_length(title) + octet_length(array_to_string(tags, ''))
+    + octet_length(CAST(metadata AS text));
+
+CREATE OR REPLACE FUNCTION count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) RETURNS void
+LANGUAGE sql SET search_path = public, pg_temp
+BEGIN ATOMIC
+    INSERT INTO namespace_usage AS u (namespace, shard, memories, bytes, day, texts)
+    VALUES (p_namespace, pg_backend_pid() % 64, p_memories, p_bytes, CAST(now() AT TIME ZONE 'UTC' AS date), p_texts)
+    ON CONFLICT (namespace, shard) DO UPDATE
+    SET memories = u.memories + EXCLUDED.memories, bytes = u.bytes + EXCLUDED.bytes, day = EXCLUDED.day,
+        texts = CASE WHEN u.day = EXCLUDED.day THEN u.texts ELSE 0 END + EXCLUDED.texts;
+END;
+
+-- Look at the namespace's words anew, once it has grown or shrunk by a tenth and something is stored: on average each
+-- memory is looked at ten times, those of a namespace of more than 3,000 less, and at no time more than two megabytes of
+-- words. Words that only deleted memories had are forgotten then.
+CREATE OR REPLACE FUNCTION refresh_words(p_namespace text) RETURNS void
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+DECLARE
+    sample CONSTANT integer := 3000;
+    sample_bytes CONSTANT integer := 2000000;
+    kept CONSTANT integer := 5000;
+    now_ bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
+    before bigint := (SELECT w.memories FROM namespace_words w WHERE w.namespace = p_namespace);
+BEGIN
+    IF abs(now_ - before) < greatest(1, before / 10)
+        OR NOT pg_try_advisory_xact_lock(hashtextextended('words ' || p_namespace, 0))
+    THEN
+        RETURN;
+    END IF;
+    WITH newest AS MATERIALIZED (
+        SELECT m.search_text, m."timestamp", m.id FROM memories m WHERE m.namespace = p_namespace
+        ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
+    ), sampled AS MATERIALIZED (
+        -- As they are stored, so that none is unpacked to be measured; of one long memory at least.
+        SELECT measured.search_text FROM (
+            SELECT newest.search_text, sum(pg_column_size(search_text)) OVER (
+                ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS newer FROM newest
+        ) AS measured
+        WHERE coalesce(measured.newer, 0) <= sample_bytes
+    ), counted AS (
+        SELECT lexeme, count(*) AS n FROM sampled, unnest(tsvector_to_array(sampled.search_text)) AS lexeme
+        GROUP BY lexeme ORDER BY n DESC, lexeme LIMIT kept
+    ), size AS (
+        SELECT count(*) AS n FROM sampled
+    )
+    INSERT INTO namespace_words AS w (namespace, memories, sampled, words, shares)
+    SELECT p_namespace, now_, size.n, array(SELECT lexeme FROM counted ORDER BY n DESC, lexeme),
+        array(SELECT CAST(c.n AS real) / size.n FROM counted c ORDER BY c.n DESC, c.lexeme)
+    FROM size
+    ON CONFLICT (namespace) DO UPDATE
+    SET memories = EXCLUDED.memories, sampled = EXCLUDED.sampled, words = EXCLUDED.words, shares = EXCLUDED.shares;
+END
+$$;
+
+-- Under the owner's rights: whoever stores may not write its own count.
+CREATE OR REPLACE FUNCTION count_stored() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM count_usage(one.namespace, one.memories, one.bytes, one.memories), refresh_words(one.namespace)
+    FROM (
+        SELECT namespace, count(*) AS memories, CAST(sum(memory_bytes(content, title, tags, metadata)) AS bigint) AS bytes
+        FROM stored GROUP BY namespace
+    ) AS one;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION count_deleted() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM count_usage(one.namespace, -one.memories, -one.bytes, 0)
+    FROM (
+        SELECT namespace, count(*) AS memories, CAST(sum(memory_bytes(content, title, tags, metadata)) AS bigint) AS bytes
+        FROM deleted GROUP BY namespace
+    ) AS one;
+    RETURN NULL;
+END
+$$;
+
+CREATE OR REPLACE FUNCTION count_updated() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM count_usage(NEW.namespace, 0, memory_bytes(NEW.content, NEW.title, NEW.tags, NEW.metadata)
+        - memory_bytes(OLD.content, OLD.title, OLD.tags, OLD.metadata), 0);
+    RETURN NULL;
+END
+$$;
+
+-- The chunks of long memories beside their first: texts that were embedded too.
+CREATE OR REPLACE FUNCTION count_chunks(p_texts bigint) RETURNS void
+LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
+BEGIN ATOMIC
+    SELECT count_usage(current_setting('mnemosyne.namespace'), 0, 0, greatest(p_texts, 0));
+END;
+
+-- A namespace's own limit, else everybody's; null, and the largest number there is, are any number.
+CREATE OR REPLACE FUNCTION limit_of(own bigint, everybody bigint) RETURNS bigint
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN nullif(coalesce(own, everybody), 9223372036854775807);
+
+-- What the session's namespace holds, and what it may hold at most: null is any number.
+CREATE OR REPLACE FUNCTION usage_and_quota() RETURNS TABLE (
+    memories bigint, bytes bigint, texts_today bigint,
+    memories_limit bigint, bytes_limit bigint, texts_limit bigint
+)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+BEGIN ATOMIC
+    SELECT used.memories, used.bytes, used.texts, limit_of(own.memories, everybody.memories),
+        limit_of(own.bytes, everybody.bytes), limit_of(own.texts_a_day, everybody.texts_a_day)
+    FROM (
+        SELECT CAST(coalesce(sum(u.memories), 0) AS bigint) AS memories, CAST(coalesce(sum(u.bytes), 0) AS bigint) AS bytes,
+            CAST(coalesce(sum(u.texts) FILTER (WHERE u.day = CAST(now() AT TIME ZONE 'UTC' AS date)), 0) AS bigint) AS texts
+        FROM namespace_usage u WHERE u.namespace = current_setting('mnemosyne.namespace', true)
+    ) AS used
+    LEFT JOIN quotas own ON own.namespace = current_setting('mnemosyne.namespace', true)
+    LEFT JOIN quotas everybody ON everybody.namespace = '';
+END;
+
+REVOKE ALL ON FUNCTION memory_bytes, count_usage, refresh_words, count_stored, count_deleted, count_updated, count_chunks,
+    limit_of, usage_and_quota FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION count_chunks TO mnemosyne_runtime, mnemosyne_ingest;
+GRANT EXECUTE ON FUNCTION usage_and_quota TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest;

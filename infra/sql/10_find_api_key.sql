@@ -1,0 +1,9 @@
+-- The functions look a key up by its id and can do nothing else.
+CREATE OR REPLACE FUNCTION find_api_key(p_id text) RETURNS SETOF api_keys
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+BEGIN ATOMIC
+    SELECT * FROM api_keys WHERE id = p_id;
+END;
+
+REVOKE ALL ON FUNCTION find_api_key FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION find_api_key TO mnemosyne_runtime, mnemosyne_mcp;

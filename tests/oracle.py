@@ -1,0 +1,33 @@
+"""Ranking in plain Python, from the contract's formulas: what the database must agree with, and the fake uses.
+
+Fusion: Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions for Hybrid Retrieval", https://arxiv.org/abs/2210.11934.
+"""
+
+import math
+from collections.abc import Mapping
+
+
+def quality(ratings: int, total: int, fetches: int) -> float:
+    """A memory's quality in [0, 1], from the number and sum of its ratings (-1, 0, 1) and how often it was fetched."""
+    mean = (1.0 + (total + ratings) / 2.0) / (2.0 + ratings)
+    return min(1.0, mean + 0.2 * min(1.0, math.log(1.0 + fetches) / math.log(101.0)))
+
+
+def normalised(scores: Mapping[str, float], *, flat: Mapping[str, float]) -> dict[str, float]:
+    """The scores scaled to [0, 1] by the least and the largest; where all are equal, what `flat` says."""
+    least, largest = min(scores.values()), max(scores.values())
+    if largest == least:
+        return dict(flat)
+    return {name: (score - least) / (largest - least) for name, score in scores.items()}
+
+
+def fused(vector: Mapping[str, float], lexical: Mapping[str, float], lexical_weight: float) -> dict[str, float]:
+    """The relevance of each candidate: the convex combination of both scores, each normalised over all of them."""
+    near = normalised(vector, flat=dict.fromkeys(vector, 1.0))
+    words = normalised(lexical, flat={name: 1.0 if score > 0 else 0.0 for name, score in lexical.items()})
+    return {name: (1 - lexical_weight) * near[name] + lexical_weight * words[name] for name in vector}
+
+
+def score(relevance: float, quality_: float, weight: float) -> float:
+    """What a hit is ranked by."""
+    return (1 - weight) * relevance + weight * quality_

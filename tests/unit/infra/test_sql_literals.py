@@ -1,0 +1,57 @@
+"""Statements are whole constants, and rows are read by name: what the checker refuses."""
+
+from pathlib import Path
+
+import pytest
+
+from lint.sql_literals import problems
+
+IMPORTS = "from typing import Final\nfrom mnemosyne.adapters.database.connections import Connection\n"
+
+
+@pytest.mark.parametrize(
+    ("body", "said"),
+    [
+        ('connection.run(f"SELECT {x}")', "run takes a constant statement"),
+        ('connection.run("SELECT " + x)', "run takes a constant statement"),
+        ("connection.script(text)", "script takes a constant statement"),
+        ('connection.one("SELECT %s" % x)', "one takes a constant statement"),
+        ('self._connection.copy("COPY {}".format(x), data)', "copy takes a constant statement"),
+        ('NOT_FINAL = "SELECT 1"\nconnection.run(NOT_FINAL)', "run takes a constant statement"),
+        ('BUILT: Final = f"SELECT {x}"\nconnection.run(BUILT)', "run takes a constant statement"),
+        ('connection.run("SELECT 1" if x else text)', "run takes a constant statement"),
+        ("connection.run_file(text)", "run_file is for the schema's files alone"),
+        ("memory_id = row[0]", "read row[0] by the column's name"),
+    ],
+)
+def test_it_refuses(tmp_path: Path, body: str, said: str) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(IMPORTS + body + "\n")
+    (problem,) = problems(module, [tmp_path])
+    assert said in problem
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        'connection.run("SELECT 1")',
+        'STATEMENT: Final = "SELECT 1"\nconnection.run(STATEMENT, x=1)',
+        'A: Final = "SELECT 1"\nB: Final = "SELECT 2"\nconnection.one(A if x else B)',
+        "import anyio\nanyio.run(main)",
+        'memory_id = row["id"]',
+    ],
+)
+def test_it_lets_pass(tmp_path: Path, body: str) -> None:
+    module = tmp_path / "module.py"
+    module.write_text(IMPORTS + body + "\n")
+    assert list(problems(module, [tmp_path])) == []
+
+
+def test_a_name_of_another_module_must_be_a_constant_there(tmp_path: Path) -> None:
+    (tmp_path / "package").mkdir()
+    (tmp_path / "package" / "statements.py").write_text('GOOD: Final = "SELECT 1"\nBAD = "SELECT 2"\n')
+    module = tmp_path / "module.py"
+    called = "connection.run(statements.GOOD)\nconnection.run(statements.BAD)\n"
+    module.write_text(f"{IMPORTS}from package import statements\n{called}")
+    (problem,) = problems(module, [tmp_path])
+    assert "statements.BAD" in problem

@@ -1,0 +1,31 @@
+"""The oracle itself, by hand: figures of the contract worked out on paper."""
+
+import pytest
+
+from tests import oracle
+
+
+@pytest.mark.parametrize(
+    ("ratings", "total", "fetches", "expected"),
+    [
+        (0, 0, 0, 0.5),  # unrated and unread
+        (1, 1, 0, 2 / 3),  # (1 + 1) / 3
+        (1, -1, 0, 1 / 3),
+        (2, 0, 0, 0.5),
+        (0, 0, 100, 0.7),  # all of the 0.2 at a hundred reads
+        (0, 0, 100_000, 0.7),
+        (98, 98, 100, 1.0),  # 0.99 + 0.2, cut
+    ],
+)
+def test_quality(ratings: int, total: int, fetches: int, expected: float) -> None:
+    assert oracle.quality(ratings, total, fetches) == pytest.approx(expected)
+
+
+def test_fusion_scales_each_list_over_all_candidates() -> None:
+    fused = oracle.fused({"a": 0.9, "b": 0.5, "c": 0.1}, {"a": 0.0, "b": 4.0, "c": 1.0}, 0.5)
+    assert fused == pytest.approx({"a": 0.5, "b": 0.75, "c": 0.125})
+
+
+def test_a_list_in_which_all_are_equal_tells_only_whether_words_match() -> None:
+    assert oracle.fused({"a": 0.3, "b": 0.3}, {"a": 0.0, "b": 0.0}, 0.4) == pytest.approx({"a": 0.6, "b": 0.6})
+    assert oracle.fused({"a": 0.3, "b": 0.3}, {"a": 2.0, "b": 2.0}, 0.4) == pytest.approx({"a": 1.0, "b": 1.0})
