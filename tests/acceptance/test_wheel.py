@@ -1,0 +1,138 @@
+"""As somebody without a clone: the wheel, installed in an empty environment elsewhere, is a working memory."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import venv
+import zipfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mnemosyne
+from tests.dev import DevServer
+from tests.mcp_client import request, tool_call
+
+ROOT = Path(__file__).parents[2]
+HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
+
+
+@dataclass(frozen=True)
+class Installed:
+    """The wheel, and the environment that it alone is installed in."""
+
+    wheel: Path
+    home: Path
+
+    @property
+    def command(self) -> Path:
+        return self.home / "venv" / "bin" / "mnemosyne"
+
+    @property
+    def environment(self) -> dict[str, str]:
+        """Nothing of the checkout's."""
+        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
+        return kept | {"PATH": f"{self.command.parent}:/usr/bin:/bin"}
+
+    def run(self, *arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [self.command, *arguments], cwd=self.home, env=self.environment, input=said, capture_output=True, text=True
+        )
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """A wheel built from this tree, and installed with what it depends on."""
+    home = tmp_path_factory.mktemp("elsewhere")
+    subprocess.run(
+        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", home, ROOT],
+        check=True,
+        capture_output=True,
+    )
+    (wheel,) = home.glob("*.whl")
+    venv.create(home / "venv", with_pip=True)
+    done = subprocess.run(
+        [home / "venv" / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[local]"],
+        cwd=home,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr[-2000:]
+    return Installed(wheel, home)
+
+
+@pytest.fixture
+def server(installed: Installed, tmp_path: Path) -> Iterator[DevServer]:
+    """`mnemosyne dev` of the installed wheel."""
+    server = DevServer(tmp_path, command=installed.command)
+    server.environment = installed.environment
+    try:
+        yield server
+    finally:
+        server.close()
+
+
+def test_the_wheel_carries_the_schema_and_no_package_named_infra(installed: Installed) -> None:
+    names = set(zipfile.ZipFile(installed.wheel).namelist())
+    schema = {f"mnemosyne/sql/{file.relative_to(ROOT / 'infra')}" for file in (ROOT / "infra").glob("*/*.sql")}
+    assert schema <= names
+    tops = {name.split("/")[0] for name in names}
+    assert tops == {"mnemosyne", "mnemosyne_cli", f"mnemosyne_serverless-{mnemosyne.__version__}.dist-info"}
+
+
+def test_its_memory_is_found_again_after_a_restart(server: DevServer) -> None:
+    server.start()
+    memory_id = server.remember("The wheel remembers that Ada drinks green tea.")
+    server.stop()
+    server.start()
+    found = server.call("memory_search", {"query": "what does Ada drink?", "mode": "hybrid"})
+    assert found["memories"][0]["id"] == memory_id
+
+
+def test_it_serves_a_client_over_stdio(installed: Installed, tmp_path: Path) -> None:
+    lines: list[Any] = [
+        request("initialize", HELLO, id_=0),
+        {"jsonrpc": "2.0", "method": "notifications/initialized"},
+        tool_call("memory_stats", {}, id_=1),
+    ]
+    done = installed.run(
+        "stdio", "--data-dir", str(tmp_path / "data"), said="".join(f"{json.dumps(x)}\n" for x in lines)
+    )
+    answers = {answer["id"]: answer for answer in map(json.loads, done.stdout.splitlines())}
+    assert answers[0]["result"]["serverInfo"]["version"] == mnemosyne.__version__
+    assert answers[1]["result"]["structuredContent"]["memories"] == 0
+
+
+def test_the_command_answers_under_the_distributions_name_too(installed: Installed) -> None:
+    named = installed.command.with_name("mnemosyne-serverless")
+    printed = subprocess.run([named, "--version"], cwd=installed.home, env=installed.environment, capture_output=True)
+    assert printed.stdout.decode().strip() == f"mnemosyne, version {mnemosyne.__version__}"
+
+
+def test_what_the_container_copies_is_there_and_starts_the_functions(tmp_path: Path) -> None:
+    """Without a daemon that builds images: the copies by hand, and the framework that would run in it."""
+    definition = (ROOT / "Containerfile").read_text()
+    copies = re.findall(r"(?m)^COPY (\S+) (\S+)$", definition)
+    assert len(copies) == 5
+    for source, target in copies:
+        at = tmp_path / target
+        if (ROOT / source).is_dir():
+            shutil.copytree(ROOT / source, at)
+        else:
+            shutil.copy(ROOT / source, at if not target.endswith("/") else tmp_path)
+    (program,) = re.findall(r"(?m)^CMD (\[.*\])$", definition)
+    assert json.loads(program) == ["functions-framework", "--source", "main.py"]
+    code = (
+        "import main; from mnemosyne.adapters.database.migrations import bundled; "
+        "print(main.mcp.__name__, len(bundled()), bundled()[0].label)"
+    )
+    environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)}
+    done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
+    count = len(list((ROOT / "infra").glob("*/*.sql")))
+    assert done.stdout.split(maxsplit=2) == ["mcp", str(count), "0001 memories\n"], done.stderr

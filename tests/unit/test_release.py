@@ -1,0 +1,49 @@
+"""A release says its version in one place, and every other place agrees."""
+
+import json
+import re
+from pathlib import Path
+
+import mnemosyne
+
+ROOT = Path(__file__).parents[2]
+SERVER = json.loads((ROOT / "server.json").read_text())
+
+
+def test_the_registry_is_told_the_version_of_the_code() -> None:
+    assert SERVER["version"] == mnemosyne.__version__
+    assert [package["version"] for package in SERVER["packages"]] == [mnemosyne.__version__]
+
+
+def test_the_readme_claims_the_server_s_name() -> None:
+    """The registry looks for it in the package's description: https://github.com/modelcontextprotocol/registry."""
+    assert f"mcp-name: {SERVER['name']}" in (ROOT / "README.md").read_text()
+
+
+def test_the_registry_s_limits_are_kept() -> None:
+    assert len(SERVER["description"]) <= 100
+    assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", SERVER["name"])
+
+
+def test_the_changelog_has_the_version_with_its_date() -> None:
+    changelog = (ROOT / "CHANGELOG.md").read_text()
+    assert re.search(rf"(?m)^## \[{re.escape(mnemosyne.__version__)}\] - \d{{4}}-\d\d-\d\d$", changelog)
+
+
+def test_the_readme_stays_short() -> None:
+    assert len((ROOT / "README.md").read_text().splitlines()) <= 120
+
+
+def test_every_link_between_the_pages_leads_somewhere() -> None:
+    pages = [ROOT / name for name in ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md")]
+    broken = []
+    for page in [*pages, *(ROOT / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\(([^)#\s]+)(?:#[^)]*)?\)", page.read_text()):
+            if "://" not in target and not (page.parent / target).exists():
+                broken.append(f"{page.relative_to(ROOT)}: {target}")
+    assert broken == []
+
+
+def test_the_glossary_has_at_most_fifty_terms() -> None:
+    rows = [line for line in (ROOT / "docs" / "glossary.md").read_text().splitlines() if line.startswith("| ")]
+    assert len(rows) - 1 <= 50
