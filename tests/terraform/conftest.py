@@ -20,7 +20,7 @@ def tfcheck(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str
     if shutil.which("terraform") is None:
         pytest.skip("NOT TESTED: terraform is not installed")
     command = [sys.executable, str(TFCHECK), str(directory), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
 
 
 EVERYTHING = {

@@ -51,7 +51,7 @@ class Operator:
         """Type `make TARGET PROJECT=my-project …`, and the answer to what it asks."""
         command = ["make", target, f"PROJECT={PROJECT}", *variables]
         return subprocess.run(
-            command, cwd=self.clone, env=self.environment, input=answer, capture_output=True, text=True, timeout=300
+            command, cwd=self.clone, env=self.environment, input=answer, capture_output=True, text=True, timeout=1800
         )
 
     def deploy(self, *variables: str) -> subprocess.CompletedProcess[str]:
@@ -242,7 +242,7 @@ def test_a_key_that_could_not_be_kept_is_not_shown(operator: Operator, ending: A
         operator.apis.workflows["mnemosyne-keys"] = ending
     command = [str(ROOT / ".venv/bin/mnemosyne"), "keys", "create", "--project", PROJECT, "--name", "me"]
     done = subprocess.run(
-        command, env={**os.environ, **operator.environment}, capture_output=True, text=True, check=False, timeout=120
+        command, env={**os.environ, **operator.environment}, capture_output=True, text=True, check=False, timeout=1800
     )
     assert done.returncode != 0
     assert "mnk_" not in done.stdout
