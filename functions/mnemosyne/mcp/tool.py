@@ -17,15 +17,12 @@ from mnemosyne.ports import Services
 ArgumentsT = TypeVar("ArgumentsT", bound=Input)
 
 
-Principal = Principal
-"""On whose behalf a tool runs."""
-
-_current: ContextVar[Principal | None] = ContextVar("caller", default=None)
+_current: ContextVar[Principal | None] = ContextVar("principal", default=None)
 
 
 @contextmanager
 def principal_context(principal: Principal) -> Iterator[None]:
-    """Serve a request on that caller's behalf."""
+    """Serve a request on that principal's behalf."""
     token = _current.set(principal)
     try:
         yield

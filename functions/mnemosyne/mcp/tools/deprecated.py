@@ -107,9 +107,7 @@ def _deprecated(
         arguments=arguments,
         result=SearchResponse,
         gives_stored=True,
-        units=lambda arguments: (
-            max(rate_limit.SEARCH.values()) if name == "exact_match_retrieve" else rate_limit.SEARCH["hybrid"]
-        ),
+        units=lambda arguments: rate_limit.SEARCH["exact" if name == "exact_match_retrieve" else "hybrid"],
         run=run,
         read_only=True,
         idempotent=True,

@@ -2,6 +2,7 @@
 
 from dataclasses import fields
 from datetime import datetime, timedelta
+from functools import reduce
 from typing import Annotated, Any, Self
 
 from pydantic import Field
@@ -40,40 +41,23 @@ class FilterArguments(Input):
 
         None where there is none of them. Raises InvalidRequest.
         """
-        return window(self.after, self.before, self.time_expr, now, timezone, days_back)
+        windows = []
+        if self.after is not None or self.before is not None:
+            windows.append(bounds(self.after, self.before, timezone=timezone))
+        if self.time_expr is not None:
+            windows.append(resolve(self.time_expr, now=now, timezone=timezone))
+        if days_back is not None:
+            try:
+                windows.append(TimeWindow(after=now - timedelta(days=days_back)))
+            except OverflowError:
+                raise InvalidRequest(f"days_back must not reach before the year 1, got {days_back}") from None
+        return reduce(intersection, windows) if windows else None
 
     def filters(self, within: TimeWindow | None, **others: Any) -> Filters:
         """Return the filters: each argument that has the name of one, the window's ends, and `others`."""
         named = {one.name: getattr(self, one.name) for one in fields(Filters) if one.name in type(self).model_fields}
         span = within or TimeWindow()
         return Filters(**named | {"after": span.after, "before": span.before, "tags": tuple(self.tags or ())} | others)
-
-
-def window(
-    after: str | None,
-    before: str | None,
-    time_expr: str | None,
-    now: datetime,
-    timezone: str,
-    days_back: int | None = None,
-) -> TimeWindow | None:
-    """Return the window in which all of these agree; None where none is given. Raises InvalidRequest."""
-    windows = []
-    if after is not None or before is not None:
-        windows.append(bounds(after, before, timezone=timezone))
-    if time_expr is not None:
-        windows.append(resolve(time_expr, now=now, timezone=timezone))
-    if days_back is not None:
-        try:
-            windows.append(TimeWindow(after=now - timedelta(days=days_back)))
-        except OverflowError:
-            raise InvalidRequest(f"days_back must not reach before the year 1, got {days_back}") from None
-    if not windows:
-        return None
-    agreed = windows[0]
-    for other in windows[1:]:
-        agreed = intersection(agreed, other)
-    return agreed
 
 
 class WindowShown(Result):
