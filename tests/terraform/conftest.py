@@ -1,11 +1,12 @@
 """The real terraform binary against the provider's real schema and rules, offline."""
 
 import json
+import os
 import shutil
 import subprocess
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
@@ -15,12 +16,15 @@ from tests.terraform.workspace import ROOT, TERRAFORM, TFCHECK, Workspace, witho
 __all__ = ["ROOT", "TERRAFORM", "Plan", "tfcheck"]
 
 
-def tfcheck(directory: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
-    """Run the checker; skips loudly where terraform is missing."""
+def tfcheck(
+    directory: Path, *arguments: str, variables: Mapping[str, str] | None = None
+) -> subprocess.CompletedProcess[str]:
+    """Run the checker, with those variables of terraform's; skips loudly where terraform is missing."""
     if shutil.which("terraform") is None:
         pytest.skip("NOT TESTED: terraform is not installed")
     command = [sys.executable, str(TFCHECK), str(directory), *arguments]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=1800)
+    environment = os.environ | {f"TF_VAR_{name}": value for name, value in (variables or {}).items()}
+    return subprocess.run(command, env=environment, capture_output=True, text=True, check=False, timeout=1800)
 
 
 EVERYTHING = {

@@ -17,7 +17,7 @@ from tests.fakes_wire.google.apis import PROJECT, GoogleApis, failed, succeeded
 from tests.fakes_wire.google.base import Call
 from tests.fakes_wire.google.environment import gcloud_environment
 from tests.fakes_wire.google.errors import Answer, enabling_denied, refused, service_disabled
-from tests.terraform.workspace import ROOT, workspace
+from tests.terraform.workspace import ROOT, workspace, write_small_source
 
 BUCKET = f"{PROJECT}-terraform"
 
@@ -28,8 +28,10 @@ class Operator:
     def __init__(self, home: Path, apis: GoogleApis) -> None:
         self.apis = apis
         self.clone = home / "clone"
-        ignored = shutil.ignore_patterns(".git", ".venv", "node_modules", ".terraform", "__pycache__", ".*_cache")
+        ignored = shutil.ignore_patterns(".git", ".venv*", "tests", ".terraform", "__pycache__", ".*_cache")
         shutil.copytree(ROOT, self.clone, ignore=ignored, symlinks=True)
+        shutil.rmtree(self.clone / "functions")
+        write_small_source(self.clone / "functions", "small")
         (self.clone / ".venv").symlink_to(ROOT / ".venv")
         with workspace() as made:  # for the mirror of providers that it lays out
             self._mirror = home / "mirror"

@@ -14,14 +14,16 @@ from mnemosyne.settings import Settings, variable
 from tests.cloud_run.service import DEPLOYED, Limits
 from tests.terraform.conftest import ROOT, Plan, tfcheck
 from tests.terraform.workspace import MODULE as TERRAFORM
+from tests.terraform.workspace import write_small_source
 
 # Settings that only other environments than Google Cloud have a use for, or that Cloud Run sets itself.
 NOT_DEPLOYED = {"database_url", "offline_statistics", "push_secret", "sqladmin_endpoint", "k_service"}
 SECRETS = {"MNEMOSYNE_DB_PASSWORD", "GEMINI_API_KEY"}
 
 
-def test_format_schema_and_assertions_hold() -> None:
-    done = tfcheck(TERRAFORM)
+def test_format_schema_and_assertions_hold(tmp_path: Path) -> None:
+    write_small_source(tmp_path / "functions", "small")
+    done = tfcheck(TERRAFORM, variables={"source_dir": str(tmp_path)})
     assert done.returncode == 0, done.stdout + done.stderr
     assert re.search(r"Success! \d+ passed, 0 failed", done.stdout)
 
