@@ -3,8 +3,8 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 PYTEST_ARGS ?=
-# Most of what is long waits for programs and clocks: two tests to a core.
-WORKERS ?= $(shell expr 2 \* $$(getconf _NPROCESSORS_ONLN))
+# Most of what is long waits for programs and clocks: three tests to a core.
+WORKERS ?= $(shell expr 3 \* $$(getconf _NPROCESSORS_ONLN))
 SBOM ?= sbom.json
 # A file is one worker's, and what takes longest comes first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
