@@ -52,7 +52,7 @@ test: install
 # All tests, with the branch coverage of what runs in this process; functions that tests start as processes are not
 # counted, nor is what the exhaustive tests reach: counting would make those take six times as long.
 coverage:
-	$(MAKE) test PYTEST_ARGS="--cov $(PYTEST_ARGS)"
+	$(MAKE) test PYTEST_ARGS="$(PYTEST_ARGS) --cov"
 
 lint: install
 	$(BIN)/ruff check .
