@@ -14,11 +14,15 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from tests.clock import clock
+
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import PostgresMemories
     from mnemosyne.adapters.database.pool import Pool
     from mnemosyne_cli.local.postgres import EmbeddedPostgres
     from tests.dev import DevServer
+
+__all__ = ["clock"]
 
 settings.register_profile("machine", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.register_profile("unit", settings.get_profile("machine"), max_examples=5)

@@ -81,6 +81,7 @@ def test_a_namespace_out_of_a_token_is_printable_and_short(name: Any) -> None:
         OidcAuthenticator(Verifier(), "namespace").authenticate("Bearer x")
 
 
+@pytest.mark.usefixtures("clock")
 def test_wrong_credentials_are_counted_by_address_and_logged_with_it(
     opened: Any, services: Any, caplog: pytest.LogCaptureFixture
 ) -> None:
@@ -103,6 +104,7 @@ def test_wrong_credentials_are_counted_by_address_and_logged_with_it(
     assert status("ada", "203.0.113.9") == 200  # nor one from there who is known
 
 
+@pytest.mark.usefixtures("clock")
 def test_wrong_credentials_lock_out_nobody_who_was_good_or_shows_none(opened: Any, services: Any) -> None:
     class Tokens(Credentials):
         """As tokens are: each is verified anew."""

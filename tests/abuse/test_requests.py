@@ -63,6 +63,7 @@ def test_thirty_levels_of_nesting_are_enough(opened: Any, services: Any, depth: 
     assert "nested" in response.text or "values" in response.text
 
 
+@pytest.mark.usefixtures("clock")
 def test_what_is_malformed_costs_as_much_as_what_is_not(opened: Any, services: Any) -> None:
     client = opened(services, per_minute=3)
     statuses = [client.post("/mcp", content=b"{", headers=headers()).status_code for _ in range(5)]

@@ -20,6 +20,7 @@ from mnemosyne.http.rate_limit import Budgets
 from mnemosyne.mcp.server import build_server
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service.authenticate import NoAuthenticator, bearer
+from tests.clock import StoppedClock
 from tests.fakes import FakeServices
 from tests.mcp_client import tool_call
 
@@ -203,6 +204,7 @@ def test_a_memory_goes_into_the_namespace_of_its_caller_whatever_the_call_says(
     assert refused["isError"] is True
 
 
+@pytest.mark.usefixtures("clock")
 def test_over_the_rate_the_answer_says_when_to_come_back_and_others_are_not_held_up(
     opened: Callable[..., TestClient],
 ) -> None:
@@ -213,6 +215,7 @@ def test_over_the_rate_the_answer_says_when_to_come_back_and_others_are_not_held
     assert _post(client, LIST, "admin").status_code == 200
 
 
+@pytest.mark.usefixtures("clock")
 def test_a_batch_counts_as_many_as_it_holds(opened: Callable[..., TestClient]) -> None:
     client = opened(per_minute=3)
     assert _post(client, [LIST, LIST, LIST], "both").status_code == 200
@@ -228,12 +231,12 @@ def test_a_bucket_fills_at_its_rate() -> None:
     assert early == 0.0
 
 
-def test_what_costs_more_than_a_whole_budget_is_served_once_that_is_full_and_not_before() -> None:
+def test_what_costs_more_than_a_whole_budget_is_served_once_that_is_full_and_not_before(clock: StoppedClock) -> None:
     """As the edge pays: for the request, its bytes, and what it asks for, one after the other."""
     budgets = Budgets(600)
 
     def served(after: float) -> int:
-        now[0] += after
+        clock.now += after
         paid = 0.0
         for units in (1.0, 250.0, 426.0):
             if early := budgets.take("ada", units, paid):
@@ -241,16 +244,13 @@ def test_what_costs_more_than_a_whole_budget_is_served_once_that_is_full_and_not
             paid += units
         return 0
 
-    now = [0.0]
-    with pytest.MonkeyPatch.context() as patched:
-        patched.setattr("mnemosyne.http.rate_limit.time.monotonic", lambda: now[0])
-        assert served(0) == 0
-        wait = served(30)  # it is in debt
-        assert wait > 0
-        while wait:  # whoever comes when he is told to is served, if not at once
-            before, wait = wait, served(wait)
-            assert wait < 120, before
-        assert now[0] < 400
+    assert served(0) == 0
+    wait = served(30)  # it is in debt
+    assert wait > 0
+    while wait:  # whoever comes when he is told to is served, if not at once
+        before, wait = wait, served(wait)
+        assert wait < 120, before
+    assert clock.now < 400
 
 
 def test_deep_health_is_for_those_who_are_let_in(opened: Callable[..., TestClient]) -> None:
@@ -321,6 +321,7 @@ def test_a_fault_in_checking_who_calls_lets_nobody_in_and_says_nothing(opened: C
     assert "inside" not in response.text
 
 
+@pytest.mark.usefixtures("clock")
 def test_deep_health_is_held_to_host_and_rate(opened: Callable[..., TestClient]) -> None:
     client = opened(per_minute=2)
     headers = {"Authorization": "Bearer reader"}
