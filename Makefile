@@ -50,7 +50,7 @@ test: install
 	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/terraform tests/compatibility tests/integration tests/acceptance tests/conformance tests/abuse tests/contract tests/unit $(PYTEST_ARGS)
 
 # All tests, with the branch coverage of what runs in this process; functions that tests start as processes are not
-# counted, nor is what the exhaustive tests reach: counting would make those take six times as long.
+# counted, nor is what the exhaustive tests reach: counting would make those take twice as long.
 coverage:
 	$(MAKE) test PYTEST_ARGS="$(PYTEST_ARGS) --cov"
 

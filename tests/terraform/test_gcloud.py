@@ -28,9 +28,10 @@ class Operator:
     def __init__(self, home: Path, apis: GoogleApis) -> None:
         self.apis = apis
         self.clone = home / "clone"
-        ignored = shutil.ignore_patterns(".git", ".venv*", "tests", ".terraform", "__pycache__", ".*_cache")
+        ignored = shutil.ignore_patterns(
+            ".git", ".venv*", "functions", "tests", ".terraform", "__pycache__", ".*_cache"
+        )
         shutil.copytree(ROOT, self.clone, ignore=ignored, symlinks=True)
-        shutil.rmtree(self.clone / "functions")
         write_small_source(self.clone / "functions", "small")
         (self.clone / ".venv").symlink_to(ROOT / ".venv")
         with workspace() as made:  # for the mirror of providers that it lays out

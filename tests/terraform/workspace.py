@@ -107,8 +107,8 @@ class Workspace:
 def write_small_source(functions: Path, comment: str) -> None:
     """Write the least that the archive can be made of; another comment makes another archive.
 
-    Terraform hashes every file of the archive over and over, which takes four fifths of a plan. What is really in the
-    archive is looked at by test_archive.py.
+    Terraform hashes every file of the archive over and over, which takes more than half of a plan. What is really in
+    the archive is looked at by test_archive.py.
     """
     (functions / "mnemosyne").mkdir(parents=True)
     (functions / "main.py").write_text(f"# {comment}\n")
