@@ -109,14 +109,14 @@ def test_a_second_plan_is_empty(deployed: Workspace) -> None:
 @pytest.mark.parametrize("variable", sorted(FLIPS))
 def test_no_variable_makes_anew_what_holds_data(deployed: Workspace, variable: str) -> None:
     given, refusal = FLIPS[variable]
-    planned = deployed.plan("-refresh=false", **given)
+    planned = deployed.plan("-refresh=false", "-json", **given)
     printed = " ".join(planned.printed.split())
     if refusal:
         assert planned.status == 1
         assert refusal in printed
         return
     assert planned.status == 2, printed[-2000:]
-    assert not made_anew(deployed)
+    assert not made_anew(planned)
 
 
 @pytest.mark.parametrize("cidr", ["10.20.0.0/24", "10.10.0.0/25"], ids=["another", "narrower"])
