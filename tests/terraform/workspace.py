@@ -54,7 +54,8 @@ class Workspace:
         program: Any = importlib.util.module_from_spec(spec)
         loader.exec_module(program)
         _, options = program.arguments([str(directory), "plan"])
-        self._run = program.Run(options | {"dir": str(directory), "schema": {"google": schema}})
+        chosen = {"dir": str(directory), "schema": {"google": schema}, "only_named_types": True}
+        self._run = program.Run(options | chosen)
         self.directory = Path(self._run.work)
         for above in self.directory.parents:
             if (above / "functions").is_symlink():
