@@ -5,7 +5,7 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = 30.0) -> None:
+def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = 120.0) -> None:
     """Return once the condition holds; fail with what was waited for where it does not in time."""
     pause = threading.Event()
     deadline = time.monotonic() + seconds

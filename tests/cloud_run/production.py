@@ -4,7 +4,6 @@ The Pub/Sub emulator, PostgreSQL behind the Cloud SQL Connector's wire protocol,
 each function behind Cloud Run's front end.
 """
 
-import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
@@ -72,9 +71,7 @@ class Production:
         postgres.prepare(self.postgres, SPACE)
         role = EMAIL.removesuffix(".gserviceaccount.com")
         self.as_owner(f'CREATE ROLE "{role}" LOGIN IN ROLE mnemosyne_runtime')
-        # The Connector's port is fixed: each worker of a test run has an address of its own.
-        address = f"127.0.0.{2 + int(os.environ.get('PYTEST_XDIST_WORKER', 'gw0')[2:])}"
-        return CloudSqlInstance(self.postgres.socket_directory / ".s.PGSQL.5432", home, address=address)
+        return CloudSqlInstance(self.postgres.socket_directory / ".s.PGSQL.5432", home)
 
     def as_owner(self, statement: str) -> list[list[Any]]:
         """Run a statement as the schema's owner."""

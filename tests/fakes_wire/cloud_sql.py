@@ -1,5 +1,7 @@
 """A Cloud SQL instance: its Admin API, and the TLS 1.3 proxy on port 3307 in front of a real PostgreSQL."""
 
+import itertools
+import os
 import socket
 import ssl
 import threading
@@ -21,6 +23,7 @@ PORT = 3307  # the Connector's, and fixed
 REGION = "europe-west1"
 INSTANCE = f"test-project:{REGION}:mnemosyne"
 PEM = serialization.Encoding.PEM
+_made = itertools.count()
 
 Fault = Callable[["CloudSqlInstance", str], tuple[int, Any] | None]
 
@@ -61,9 +64,11 @@ class CloudSqlInstance(JsonServer):
     `fault` may answer an API call instead. `mute` makes the proxy accept and never shake hands.
     """
 
-    def __init__(self, socket_file: Path, directory: Path, *, address: str = "127.0.0.1") -> None:
+    def __init__(self, socket_file: Path, directory: Path) -> None:
         super().__init__()
-        self.address = address
+        # The Connector's port is fixed, so each instance has a loopback address of its own, whoever else tests here.
+        process = os.getpid()
+        self.address = f"127.{1 + next(_made) % 250}.{process >> 8 & 255}.{process & 255}"
         self.region = REGION
         self.fault: Fault | None = None
         self.mute = False
@@ -74,7 +79,7 @@ class CloudSqlInstance(JsonServer):
         self._socket_file = socket_file
         self._authority = _Authority()
         self._tls = self._context(directory)
-        self._listener = socket.create_server((address, PORT))
+        self._listener = socket.create_server((self.address, PORT))
 
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
         self.calls.append(path)
