@@ -48,10 +48,11 @@ def trace(carrier: Mapping[str, str]) -> Iterator[Trace]:
     """Serve a request within the trace its `traceparent` names, or within a new one where it has none."""
     match = _TRACEPARENT_FORMAT.fullmatch(carrier.get(TRACEPARENT, ""))
     known = match is not None and set(match[1]) != {"0"} and set(match[2]) != {"0"}
-    parent = (match[1], match[3]) if match and known else (secrets.token_hex(16), "01")
-    token = _current.set(Trace(parent[0], secrets.token_hex(8), parent[1]))
+    drawn = secrets.token_hex(24)  # at once: each drawing is a call of the system
+    here = Trace(match[1], drawn[:16], match[3]) if match and known else Trace(drawn[16:], drawn[:16])
+    token = _current.set(here)
     try:
-        yield _current.get() or Trace(*parent)
+        yield here
     finally:
         _current.reset(token)
 
@@ -131,7 +132,12 @@ class EventLog:
         self._log(logging.ERROR, event, fields, exc_info=True)
 
     def _log(self, level: int, event: str, fields: dict[str, object], *, exc_info: bool = False) -> None:
-        self._logger.log(level, event, extra={"fields": fields}, exc_info=exc_info)
+        if self._logger.isEnabledFor(level):
+            # Made here: `log` would look through the stack for the line that called, which no event tells.
+            traceback_ = sys.exc_info() if exc_info else None
+            record = logging.LogRecord(self._logger.name, level, "", 0, event, None, traceback_)
+            record.fields = fields
+            self._logger.handle(record)
         for listener in _listeners:
             listener(event, fields)
 

@@ -8,7 +8,7 @@ ones.
 """
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Final, Self
 
 REQUEST: Final = 1.0
@@ -67,7 +67,7 @@ class TokenBucket:
         """
         filled, full = self._filled(now), float(self.per_minute)
         if filled.tokens >= min(cost, max(0.0, full - paid)):
-            return replace(filled, tokens=filled.tokens - cost), 0.0
+            return self._with(filled.tokens - cost, now), 0.0
         return filled, (min(cost + paid, full) - filled.tokens) / (full / 60)
 
     def owing(self, now: float, cost: float) -> Self:
@@ -76,8 +76,11 @@ class TokenBucket:
         Nobody owes more than two full ones.
         """
         filled = self._filled(now)
-        return replace(filled, tokens=max(-2.0 * self.per_minute, filled.tokens - cost))
+        return self._with(max(-2.0 * self.per_minute, filled.tokens - cost), now)
 
     def _filled(self, now: float) -> Self:
         tokens = self.tokens + (now - self.at) * self.per_minute / 60
-        return replace(self, tokens=min(float(self.per_minute), tokens), at=now)
+        return self._with(min(float(self.per_minute), tokens), now)
+
+    def _with(self, tokens: float, at: float) -> Self:
+        return type(self)(per_minute=self.per_minute, tokens=tokens, at=at)

@@ -1,5 +1,6 @@
 """What stands in front of the protocol's server: refuse what it should never see, smooth what clients get wrong."""
 
+import asyncio
 import json
 import re
 from functools import partial
@@ -9,7 +10,7 @@ import anyio
 import anyio.to_thread
 import mcp_types
 from mcp_types.version import SUPPORTED_PROTOCOL_VERSIONS
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers
 from starlette.responses import Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -29,7 +30,7 @@ MCP_PATH = "/mcp"
 PARSERS = 2
 """Threads that parse large bodies: it takes the interpreter, so more would not be faster."""
 HEADER_BYTES = 32 * 1024
-ONCE = ("host", "origin", "content-type", "content-length", "mcp-protocol-version", "mcp-method", "mcp-name")
+ONCE = (b"host", b"origin", b"content-type", b"content-length", b"mcp-protocol-version", b"mcp-method", b"mcp-name")
 """Headers of which there may be one: a second is somebody's attempt to be read in two ways, or came as a trailer."""
 _HOST = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 _DEFAULT_REVISION = "2025-03-26"  # what a request without MCP-Protocol-Version speaks, says the protocol
@@ -89,7 +90,7 @@ class McpEdge:
     ) -> Response | None:
         """Return the response where one is made here; None once the protocol's server has sent its own."""
         try:
-            with anyio.fail_after(BODY_SECONDS):
+            async with asyncio.timeout(BODY_SECONDS):
                 body = await bodies.read(arrived.receive)
         except TimeoutError:
             return refusal(408, f"the body did not arrive within {BODY_SECONDS} s")
@@ -158,7 +159,7 @@ class _Counted:
 
 def _parse(body: bytes) -> tuple[Any, str | None]:
     posted = jsonrpc.read(body)
-    return posted, jsonrpc.problem(posted)
+    return posted, jsonrpc.problem(posted, escaped=b"\\u" in body)
 
 
 def _cleaned(raw: list[tuple[bytes, bytes]]) -> Headers:
@@ -166,23 +167,24 @@ def _cleaned(raw: list[tuple[bytes, bytes]]) -> Headers:
 
     There are no sessions: an id sent by an older client means nothing. Scripts that send no Accept take JSON.
     """
-    headers = MutableHeaders(raw=[(name, value.strip()) for name, value in raw])
-    del headers["mcp-session-id"]
-    headers.setdefault("accept", "application/json, text/event-stream")
-    return headers
+    cleaned = [(name, value.strip()) for name, value in raw if name != b"mcp-session-id"]
+    if not any(name == b"accept" for name, _ in cleaned):
+        cleaned.append((b"accept", b"application/json, text/event-stream"))
+    return Headers(raw=cleaned)
 
 
 def _unreadable(headers: Headers) -> Response | None:
     """Return the answer to headers that are too many, or that could be read in two ways."""
-    if (size := sum(len(name) + len(value) for name, value in headers.raw)) > HEADER_BYTES:
+    names = [name for name, _ in headers.raw]
+    if (size := sum(map(len, names)) + sum(len(value) for _, value in headers.raw)) > HEADER_BYTES:
         return refusal(431, f"headers must be at most {HEADER_BYTES:,} bytes together, got {size:,}")
     if not _HOST.fullmatch(host := headers.get("host", "")):  # what follows a port would pass for one further in
         return refusal(421, f"Host must be a name and at most a port, got {host[:100]!r}")
-    if "trailer" in headers:
+    if b"trailer" in names:
         return refusal(400, "trailers are not taken: send every header before the body")
     for name in ONCE:
-        if len(headers.getlist(name)) > 1:
-            return refusal(400, f"the header {name} must be sent once, got {len(headers.getlist(name))}")
+        if (sent := names.count(name)) > 1:
+            return refusal(400, f"the header {name.decode()} must be sent once, got {sent}")
     return None
 
 

@@ -39,8 +39,11 @@ def _signs(text: bytes) -> int:
     return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
-def problem(posted: Any) -> str | None:
-    """Return what is wrong with the JSON as a JSON-RPC message, if anything is."""
+def problem(posted: Any, *, escaped: bool = True) -> str | None:
+    """Return what is wrong with the JSON as a JSON-RPC message, if anything is.
+
+    Without anything `escaped` in its text it holds no lone surrogate: those cannot be written in UTF-8.
+    """
     if isinstance(posted, list):
         return None
     if not isinstance(posted, dict):
@@ -56,6 +59,10 @@ def problem(posted: Any) -> str | None:
         return found
     if _depth(posted) > DEPTH:
         return f"it must be nested at most {DEPTH} levels deep"
+    return _surrogate_problem(posted) if escaped else None
+
+
+def _surrogate_problem(posted: Any) -> str | None:
     try:
         json.dumps(posted, ensure_ascii=False).encode()
     except UnicodeEncodeError as exc:

@@ -52,6 +52,12 @@ def build_server(services: Services, *, threads: int, principal: Principal | Non
     tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
     listings = {tool.name: tool.listing for tool in TOOLS}
     names = ", ".join(tool.name for tool in TOOLS)
+    # What the SDK compares with Mcp-Param headers, at every call; a schema without any is not walked for them.
+    with_headers = {
+        tool.name: tool.listing.input_schema
+        for tool in tools.values()
+        if "x-mcp-header" in json.dumps(tool.listing.input_schema)
+    }
     database, publishing = _Turns(threads), _Turns(PUBLISHING_THREADS)
 
     async def list_tools(
@@ -86,7 +92,7 @@ def build_server(services: Services, *, threads: int, principal: Principal | Non
         instructions=INSTRUCTIONS,
         on_list_tools=list_tools,
         on_call_tool=call_tool,
-        get_tool_input_schema=lambda name: tools[name].listing.input_schema if name in tools else None,
+        get_tool_input_schema=with_headers.get,
         cache_hints={"tools/list": CacheHint(3_600_000, "private")},
     )
 
@@ -197,8 +203,9 @@ def _trace_id() -> str:
 def _success(reply: Reply, *, stored: bool) -> mcp_types.CallToolResult:
     structured = reply.result.model_dump(mode="json")
     text = reply.text if reply.text is not None else json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
-    digest = hashlib.sha256(text.encode()).hexdigest()[:16]
-    blocks = [text, STORED_DATA.format(digest=digest)] if stored else [text]
+    blocks = [text]
+    if stored:
+        blocks.append(STORED_DATA.format(digest=hashlib.sha256(text.encode()).hexdigest()[:16]))
     return mcp_types.CallToolResult(
         content=[mcp_types.TextContent(type="text", text=block) for block in blocks],
         structured_content=structured,
