@@ -102,6 +102,29 @@ BEGIN
     RETURN answer;
 END
 $$;
+CREATE FUNCTION public.collect_words() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    INSERT INTO memory_words (memory_id, keys, weights)
+    SELECT one.id, term_keys(one.namespace, words), term_weights(one.namespace, words)
+    FROM stored AS one CROSS JOIN LATERAL words_of(searched_text(one.title, one.content)) AS words;
+    RETURN NULL;
+END
+$$;
+CREATE FUNCTION public.collect_words_anew() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    words tsvector := words_of(searched_text(NEW.title, NEW.content));
+BEGIN
+    UPDATE memory_words SET keys = term_keys(NEW.namespace, words), weights = term_weights(NEW.namespace, words)
+    WHERE memory_id = NEW.id;
+    RETURN NULL;
+END
+$$;
 CREATE TABLE public.namespace_usage (
     namespace text NOT NULL,
     shard integer NOT NULL,
@@ -139,6 +162,16 @@ BEGIN
         FROM deleted GROUP BY namespace
     ) AS one;
     RETURN NULL;
+END
+$$;
+CREATE FUNCTION public.count_passing(p_namespace text, filters public.memory_filters, p_limit integer) RETURNS bigint
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+BEGIN
+    RETURN (SELECT count(*) FROM (
+        SELECT FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters) LIMIT p_limit + 1
+    ) AS some_);
 END
 $$;
 CREATE FUNCTION public.count_stored() RETURNS trigger
@@ -211,6 +244,14 @@ BEGIN
     END IF;
 END
 $$;
+CREATE TABLE public.memory_words (
+    memory_id uuid NOT NULL,
+    keys integer[] NOT NULL,
+    weights public.sparsevec NOT NULL
+);
+CREATE FUNCTION public.lexical_score(w public.memory_words, p_terms public.sparsevec, p_mean_length double precision) RETURNS double precision
+    LANGUAGE sql IMMUTABLE
+    RETURN (((- ((w).weights OPERATOR(public.<#>) p_terms)) * (2.2)::double precision) / ((1.72)::double precision + (((0.48 * (cardinality((w).keys))::numeric))::double precision / p_mean_length)));
 CREATE FUNCTION public.limit_of(own bigint, everybody bigint) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN NULLIF(COALESCE(own, everybody), '9223372036854775807'::bigint);
@@ -231,18 +272,50 @@ BEGIN
     LIMIT p_limit;
 END
 $$;
-CREATE FUNCTION public.list_memories(p_namespace text, p_filters public.memory_filters, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) RETURNS TABLE(id uuid, "timestamp" timestamp with time zone, title text, tags text[], superseded_by uuid)
-    LANGUAGE plpgsql STABLE SECURITY DEFINER
-    SET search_path TO 'public', 'pg_temp'
+CREATE FUNCTION public.match_keys(p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_rows integer) RETURNS TABLE(memory_id uuid, lexical_score double precision)
+    LANGUAGE plpgsql STABLE
+    SET enable_indexscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
-    PERFORM require_own(p_namespace);
     RETURN QUERY
-    SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by
-    FROM memories m
-    WHERE m.namespace = p_namespace AND passes(m, p_filters)
-        AND (p_beyond_id IS NULL OR (m."timestamp", m.id) < (p_beyond_timestamp, p_beyond_id))
-    ORDER BY m."timestamp" DESC, m.id DESC
+    SELECT w.memory_id, lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.keys && p_keys LIMIT p_rows;
+END
+$$;
+CREATE FUNCTION public.match_memories(p_namespace text, filters public.memory_filters, p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_limit integer, p_rows integer) RETURNS TABLE(id uuid, lexical_score double precision)
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT k.memory_id, k.lexical_score
+    FROM match_keys(p_keys, p_terms, p_mean_length, p_rows) AS k
+    CROSS JOIN LATERAL (
+        SELECT m."timestamp" FROM memories m
+        WHERE m.id = k.memory_id AND m.namespace || '' = p_namespace AND passes(m, filters) OFFSET 0
+    ) AS one
+    ORDER BY k.lexical_score DESC, one."timestamp" DESC, k.memory_id DESC
+    LIMIT p_limit;
+END
+$$;
+CREATE FUNCTION public.match_newest(p_namespace text, filters public.memory_filters, p_terms public.sparsevec, p_mean_length double precision, p_limit integer, p_rows integer) RETURNS TABLE(id uuid, lexical_score double precision)
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
+    SET enable_hashjoin TO 'off'
+    SET enable_mergejoin TO 'off'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT s.id, s.score FROM (
+        SELECT n.id, n."timestamp", lexical_score(w, p_terms, p_mean_length) AS score
+        FROM (
+            SELECT m.id, m."timestamp" FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters)
+            ORDER BY m."timestamp" DESC, m.id DESC
+            LIMIT p_rows
+        ) AS n JOIN memory_words w ON w.memory_id = n.id
+    ) AS s
+    WHERE s.score > 0
+    ORDER BY s.score DESC, s."timestamp" DESC, s.id DESC
     LIMIT p_limit;
 END
 $$;
@@ -270,18 +343,11 @@ CREATE TABLE public.memories (
     rating_count integer DEFAULT 0 NOT NULL,
     rating_sum integer DEFAULT 0 NOT NULL,
     fetches bigint DEFAULT 0 NOT NULL,
-    search_text tsvector GENERATED ALWAYS AS (to_tsvector('english'::regconfig,
-CASE
-    WHEN (POSITION((title) IN (translate(content, '	
-'::text, '   '::text))) > 0) THEN content
-    ELSE ((title || ' '::text) || content)
-END)) STORED NOT NULL,
     CONSTRAINT memories_check CHECK (((array_position(tags, NULL::text) IS NULL) AND (array_position(tag_keys, NULL::text) IS NULL))),
     CONSTRAINT memories_content_hash_check CHECK (((octet_length(content_hash) = 64) AND (ltrim(content_hash, '0123456789abcdef'::text) = ''::text)))
 )
 WITH (fillfactor='66', toast_tuple_target='2688', autovacuum_analyze_scale_factor='0.05');
 ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE PLAIN;
-ALTER TABLE ONLY public.memories ALTER COLUMN search_text SET STATISTICS 200;
 CREATE FUNCTION public.memory_record(m public.memories) RETURNS jsonb
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
@@ -300,222 +366,53 @@ SELECT jsonb_build_object(
     'quality', memory_quality(m.rating_count, m.rating_sum, m.fetches)
 )
 $$;
+CREATE FUNCTION public.newest_memories(p_namespace text, filters public.memory_filters, p_text text, p_limit integer) RETURNS TABLE(id uuid)
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    pattern text := '%' || replace(replace(replace(p_text, '\', '\\'), '%', '\%'), '_', '\_') || '%';
+BEGIN
+    RETURN QUERY
+    SELECT m.id FROM memories m
+    WHERE m.namespace = p_namespace AND passes(m, filters) AND (pattern IS NULL OR m.content ILIKE pattern)
+    ORDER BY m."timestamp" DESC, m.id DESC
+    LIMIT p_limit;
+END
+$$;
 CREATE FUNCTION public.passes(m public.memories, f public.memory_filters) RETURNS boolean
     LANGUAGE sql STABLE
     RETURN ((((f).after IS NULL) OR ((m)."timestamp" >= (f).after)) AND (((f).before IS NULL) OR ((m)."timestamp" < (f).before)) AND (((f).any_tags IS NULL) OR ((m).tag_keys && (f).any_tags)) AND (((f).all_tags IS NULL) OR ((m).tag_keys @> (f).all_tags)) AND ((f).include_superseded OR ((m).superseded_by IS NULL)));
-CREATE FUNCTION public.refresh_words(p_namespace text) RETURNS void
-    LANGUAGE plpgsql
-    SET search_path TO 'public', 'pg_temp'
-    AS $$
-DECLARE
-    sample CONSTANT integer := 3000;
-    sample_bytes CONSTANT integer := 2000000;
-    kept CONSTANT integer := 5000;
-    now_ bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
-    before bigint := (SELECT w.memories FROM namespace_words w WHERE w.namespace = p_namespace);
-BEGIN
-    IF abs(now_ - before) < greatest(1, before / 10)
-        OR NOT pg_try_advisory_xact_lock(hashtextextended('words ' || p_namespace, 0))
-    THEN
-        RETURN;
-    END IF;
-    WITH newest AS MATERIALIZED (
-        SELECT m.search_text, m."timestamp", m.id FROM memories m WHERE m.namespace = p_namespace
-        ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
-    ), sampled AS MATERIALIZED (
-        -- As they are stored, so that none is unpacked to be measured; of one long memory at least.
-        SELECT measured.search_text FROM (
-            SELECT newest.search_text, sum(pg_column_size(search_text)) OVER (
-                ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
-            ) AS newer FROM newest
-        ) AS measured
-        WHERE coalesce(measured.newer, 0) <= sample_bytes
-    ), counted AS (
-        SELECT lexeme, count(*) AS n FROM sampled, unnest(tsvector_to_array(sampled.search_text)) AS lexeme
-        GROUP BY lexeme ORDER BY n DESC, lexeme LIMIT kept
-    ), size AS (
-        SELECT count(*) AS n FROM sampled
-    )
-    INSERT INTO namespace_words AS w (namespace, memories, sampled, words, shares)
-    SELECT p_namespace, now_, size.n, array(SELECT lexeme FROM counted ORDER BY n DESC, lexeme),
-        array(SELECT CAST(c.n AS real) / size.n FROM counted c ORDER BY c.n DESC, c.lexeme)
-    FROM size
-    ON CONFLICT (namespace) DO UPDATE
-    SET memories = EXCLUDED.memories, sampled = EXCLUDED.sampled, words = EXCLUDED.words, shares = EXCLUDED.shares;
-END
-$$;
-CREATE FUNCTION public.require_own(p_namespace text) RETURNS void
+CREATE FUNCTION public.rank_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_vector public.halfvec, p_terms public.sparsevec, p_mean_length double precision, p_strategy text, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) RETURNS json
     LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
-    IF p_namespace IS DISTINCT FROM nullif(current_setting('mnemosyne.namespace', true), '') THEN
-        RAISE insufficient_privilege USING MESSAGE = 'this session is not for that namespace';
-    END IF;
-END
-$$;
-CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) RETURNS json
-    LANGUAGE plpgsql SECURITY DEFINER
-    SET search_path TO 'public', 'pg_temp'
-    SET enable_seqscan TO 'off'
-    AS $$
-DECLARE
-    filters memory_filters := filters_of(p_filters);
-    -- Up to this many, comparing every vector is as fast as walking the index, and exact.
-    exact_up_to CONSTANT integer := 10000;
-    -- Up to this many, looking through one's own is faster than asking the index, which holds everybody's words.
-    own_up_to CONSTANT integer := 2000;
-    -- Words so common that together they would match more than this only add to the score of what others found.
-    lexical_rows CONSTANT integer := 5000;
-    -- Of each list: three times what is asked for, so that fusion and quality have something to choose from.
-    candidates integer := greatest(3 * p_limit, 100);
-    query_vector halfvec := CAST(p_vector AS halfvec);
-    estimated bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
-    passing bigint;
-    strategy text;
-    terms tsquery[];
-    shares double precision[];
-    weights double precision[];
-    generating tsquery;
-    walked_ids uuid[];
-    walked_distances double precision[];
-    chunk_ids uuid[];
-    chunk_distances double precision[];
-    chunk_memories integer;
-    chunk_limit integer;
-    vector_ids uuid[] := '{}';
-    vector_scores double precision[] := '{}';
-    lexical_ids uuid[] := '{}';
-    lexical_scores double precision[] := '{}';
-    hits json;
-    considered integer;
-BEGIN
-    PERFORM require_own(p_namespace);
-    -- Holds off a move to another space until this search has ended.
-    LOCK TABLE memories IN ACCESS SHARE MODE;
-    IF p_vector IS NOT NULL AND (p_model, vector_dims(query_vector)) IS DISTINCT FROM (
-        SELECT ROW (s.model, a.atttypmod) FROM embedding_space s, pg_attribute a
-        WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
-    ) THEN
-        RETURN NULL;
-    END IF;
-    -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
-    IF estimated > exact_up_to AND query_vector IS NOT NULL THEN
-        SELECT count(*) INTO passing FROM (
-            SELECT FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters) LIMIT exact_up_to + 1
-        ) AS some_;
-        estimated := CASE WHEN passing > exact_up_to THEN estimated ELSE passing END;
-    END IF;
-    IF p_query IS NULL OR p_mode = 'exact' THEN
-        strategy := CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END;
-        SELECT array_agg(found.id), array_agg(1.0) INTO vector_ids, vector_scores FROM (
-            SELECT m.id FROM memories m
-            WHERE m.namespace = p_namespace AND passes(m, filters)
-                AND (p_query IS NULL OR m.content ILIKE '%' || replace(replace(replace(
-                    p_query, '\', '\\'), '%', '\%'), '_', '\_') || '%')
-            ORDER BY m."timestamp" DESC, m.id DESC
-            LIMIT CASE WHEN p_quality_weight > 0 THEN candidates ELSE p_limit END
-        ) AS found;
-    END IF;
-    IF p_query IS NOT NULL AND p_mode <> 'exact' AND query_vector IS NOT NULL THEN
-        IF estimated > exact_up_to THEN
-            -- The index is walked until enough of what it yields passes the filters.
-            strategy := 'hnsw';
-            SELECT array_agg(walked.id), array_agg(walked.distance) INTO walked_ids, walked_distances FROM (
-                SELECT m.id, m.embedding <=> query_vector AS distance FROM memories m
-                WHERE m.namespace = p_namespace AND passes(m, filters)
-                ORDER BY m.embedding <=> query_vector
-                LIMIT candidates
-            ) AS walked;
-            -- The chunks of one long memory may be nearer than all others': walk on, four times as far each time and 64
-            -- times at most, until enough memories are met.
-            chunk_limit := candidates;
-            LOOP
-                SELECT array_agg(walked.memory_id), array_agg(walked.distance), count(DISTINCT walked.memory_id)
-                INTO chunk_ids, chunk_distances, chunk_memories FROM (
-                    SELECT c.memory_id, c.embedding <=> query_vector AS distance FROM memory_chunks c
-                    WHERE c.namespace = p_namespace
-                        AND EXISTS (SELECT FROM memories m WHERE m.id = c.memory_id AND passes(m, filters))
-                    ORDER BY c.embedding <=> query_vector
-                    LIMIT chunk_limit
-                ) AS walked;
-                EXIT WHEN chunk_memories >= p_limit OR coalesce(cardinality(chunk_ids), 0) < chunk_limit
-                    OR chunk_limit >= 64 * candidates;
-                chunk_limit := 4 * chunk_limit;
-            END LOOP;
-            SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO vector_ids, vector_scores FROM (
-                SELECT both_.id, min(both_.distance) AS distance
-                FROM (
-                    SELECT * FROM unnest(walked_ids, walked_distances)
-                    UNION ALL
-                    SELECT * FROM unnest(chunk_ids, chunk_distances)
-                ) AS both_ (id, distance)
-                GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
-            ) AS found;
-        END IF;
-        -- A walk that ends early has spent itself on the memories of others, which lie nearer.
-        IF estimated <= exact_up_to OR coalesce(cardinality(walked_ids), 0) < candidates THEN
-            -- `+ 0` keeps the index out of it: every vector that passes the filters is compared.
-            strategy := 'exact';
-            SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO vector_ids, vector_scores FROM (
-                SELECT both_.id, min(both_.distance) AS distance FROM (
-                    SELECT m.id, (m.embedding <=> query_vector) + 0 AS distance FROM memories m
-                    WHERE m.namespace = p_namespace AND passes(m, filters)
-                    UNION ALL
-                    SELECT m.id, (c.embedding <=> query_vector) + 0 AS distance
-                    FROM memory_chunks c JOIN memories m ON m.id = c.memory_id
-                    WHERE m.namespace = p_namespace AND c.namespace = p_namespace AND passes(m, filters)
-                ) AS both_
-                GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
-            ) AS found;
-        END IF;
-    END IF;
-    IF p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND query_vector IS NULL)) THEN
-        strategy := concat_ws('+', strategy, 'fulltext');
-        SELECT array_agg(t.term), array_agg(t.share), array_agg(t.weight) INTO terms, shares, weights
-        FROM search_terms(p_namespace, p_query) AS t;
-        SELECT CAST(string_agg(CAST(t.term AS text), ' | ') AS tsquery) INTO generating FROM (
-            SELECT s.term, sum(s.share) OVER (ORDER BY s.share, s.term) - s.share AS rarer_share
-            FROM unnest(terms, shares) AS s (term, share)
-        ) AS t
-        WHERE t.rarer_share * estimated <= lexical_rows;
-        SELECT array_agg(found.id), array_agg(found.rank) INTO lexical_ids, lexical_scores FROM (
-            SELECT m.id, (
-                SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1)) FROM unnest(terms, weights) AS t (term, weight)
-            ) AS rank
-            FROM memories m
-            WHERE m.namespace = p_namespace AND passes(m, filters) AND CASE WHEN estimated <= own_up_to
-                THEN m.search_text @@ generating IS TRUE ELSE m.search_text @@ generating END
-            ORDER BY rank DESC, m.id
-            LIMIT candidates
-        ) AS found;
-    END IF;
-    -- Score-normalised convex fusion over the union of both lists (Bruch, Gai, Ingber 2023), then quality. A list
-    -- that is not asked for has weight 0, and alone a list keeps its own scores.
-    WITH listed AS (
-        SELECT coalesce(n.id, w.id) AS id, n.score AS vector_score, w.score AS lexical_score
-        FROM unnest(vector_ids, vector_scores) AS n (id, score)
-        FULL JOIN unnest(lexical_ids, lexical_scores) AS w (id, score) ON w.id = n.id
+    RETURN (WITH listed AS (
+        SELECT u.id, max(u.vector_score) AS vector_score, max(u.lexical_score) AS lexical_score
+        FROM unnest(p_ids, p_vector_scores, p_lexical_scores) AS u (id, vector_score, lexical_score)
+        GROUP BY u.id
     ), completed AS (
         SELECT listed.id, m."timestamp", memory_quality(m.rating_count, m.rating_sum, m.fetches) AS quality,
-               coalesce(listed.vector_score, greatest(1.0 - (m.embedding <=> query_vector), 1.0 - (
-                   SELECT min(c.embedding <=> query_vector) FROM memory_chunks c WHERE c.memory_id = listed.id
-               ))) AS vector_score,
-               coalesce(listed.lexical_score, (
-                   SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1))
-                   FROM unnest(terms, weights) AS t (term, weight)
-               ), 0) AS lexical_score
+            coalesce(listed.vector_score, greatest(1.0 - (m.embedding <=> p_vector), 1.0 - (
+                SELECT min(c.embedding <=> p_vector) FROM memory_chunks c WHERE c.memory_id = listed.id
+            ))) AS vector_score,
+            coalesce(listed.lexical_score, (
+                SELECT lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = listed.id
+            ), 0) AS lexical_score
         FROM listed JOIN memories m ON m.id = listed.id
     ), bounds AS (
         SELECT min(c.vector_score) AS vector_min, nullif(max(c.vector_score) - min(c.vector_score), 0) AS vector_span,
-               min(c.lexical_score) AS lexical_min, nullif(max(c.lexical_score) - min(c.lexical_score), 0) AS lexical_span
+            min(c.lexical_score) AS lexical_min, nullif(max(c.lexical_score) - min(c.lexical_score), 0) AS lexical_span
         FROM completed c
     ), fused AS (
         SELECT c.id, c."timestamp", c.quality, c.vector_score, CASE
-            WHEN p_query IS NULL THEN 0.0
-            WHEN strategy LIKE '%+fulltext' THEN
+            WHEN p_strategy IN ('newest', 'substring') THEN CASE WHEN p_strategy = 'substring' THEN 1.0 ELSE 0.0 END
+            WHEN p_strategy LIKE '%+fulltext' THEN
                 (1 - p_lexical_weight) * coalesce((c.vector_score - b.vector_min) / b.vector_span, 1.0)
-                + p_lexical_weight * coalesce((c.lexical_score - b.lexical_min) / b.lexical_span, CASE WHEN c.lexical_score > 0 THEN 1.0 ELSE 0.0 END)
-            WHEN strategy = 'fulltext' THEN coalesce(c.lexical_score / (b.lexical_min + b.lexical_span), 1.0)
+                + p_lexical_weight * coalesce((c.lexical_score - b.lexical_min) / b.lexical_span,
+                    CASE WHEN c.lexical_score > 0 THEN 1.0 ELSE 0.0 END)
+            WHEN p_strategy = 'fulltext' THEN coalesce(c.lexical_score / (b.lexical_min + b.lexical_span), 1.0)
             ELSE least(1.0, greatest(0.0, c.vector_score))
         END AS relevance
         FROM completed c, bounds b
@@ -537,249 +434,245 @@ BEGIN
         -- The share of the first that does not fit is that of all longer ones too.
         SELECT (SELECT s.each_ FROM shared s WHERE s.length > s.each_ ORDER BY s.length LIMIT 1) AS each_
     )
-    SELECT json_agg(memory_record(m) || jsonb_build_object(
-        'content', CASE WHEN d.length > a.each_ THEN left(m.content, CAST(greatest(0, a.each_ - CASE
-            WHEN d.length - d.content_length <= a.each_ / 2 THEN d.length - d.content_length ELSE 0
-            END) AS integer)) ELSE m.content END,
-        'metadata', CASE WHEN d.length > a.each_ AND d.length - d.content_length > a.each_ / 2 THEN NULL ELSE m.metadata END,
-        'length', d.content_length,
-        'relevance', CASE WHEN p_query IS NOT NULL THEN s.relevance END, 'score', s.score
-    ) ORDER BY s.score DESC, s.vector_score DESC NULLS LAST, s."timestamp" DESC, s.id DESC), max(s.n)
-    INTO hits, considered
-    FROM scored s JOIN memories m ON m.id = s.id JOIN measured d ON d.id = s.id CROSS JOIN allowed a;
-    RETURN json_build_object('strategy', strategy, 'considered', coalesce(considered, 0), 'hits', coalesce(hits, '[]'));
+    SELECT json_build_object('strategy', p_strategy, 'considered', coalesce(max(s.n), 0), 'hits', coalesce(
+        json_agg(memory_record(m) || jsonb_build_object(
+            'content', CASE WHEN d.length > a.each_ THEN left(m.content, CAST(greatest(0, a.each_ - CASE
+                WHEN d.length - d.content_length <= a.each_ / 2 THEN d.length - d.content_length ELSE 0
+                END) AS integer)) ELSE m.content END,
+            'metadata', CASE WHEN d.length > a.each_ AND d.length - d.content_length > a.each_ / 2 THEN NULL
+                ELSE m.metadata END,
+            'length', d.content_length,
+            'relevance', CASE WHEN p_strategy <> 'newest' THEN s.relevance END, 'score', s.score
+        ) ORDER BY s.score DESC, s.vector_score DESC NULLS LAST, s."timestamp" DESC, s.id DESC), '[]'))
+    FROM scored s JOIN memories m ON m.id = s.id JOIN measured d ON d.id = s.id CROSS JOIN allowed a);
 END
 $$;
-CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) RETURNS json
+CREATE FUNCTION public.refresh_words(p_namespace text) RETURNS void
+    LANGUAGE plpgsql
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    sample CONSTANT integer := 3000;
+    sample_bytes CONSTANT integer := 2000000;
+    kept CONSTANT integer := 5000;
+    now_ bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
+    before bigint := (SELECT w.memories FROM namespace_words w WHERE w.namespace = p_namespace);
+BEGIN
+    IF abs(now_ - before) < greatest(1, before / 10)
+        OR NOT pg_try_advisory_xact_lock(hashtextextended('words ' || p_namespace, 0))
+    THEN
+        RETURN;
+    END IF;
+    WITH newest AS MATERIALIZED (
+        SELECT w.keys, m."timestamp", m.id FROM memories m JOIN memory_words w ON w.memory_id = m.id
+        WHERE m.namespace = p_namespace
+        ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
+    ), sampled AS MATERIALIZED (
+        -- As they are stored, so that none is unpacked to be measured; of one long memory at least.
+        SELECT measured.keys FROM (
+            SELECT newest.keys, sum(pg_column_size(keys)) OVER (
+                ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
+            ) AS newer FROM newest
+        ) AS measured
+        WHERE coalesce(measured.newer, 0) <= sample_bytes
+    ), counted AS (
+        SELECT key, count(*) AS n FROM sampled, unnest(sampled.keys) AS key
+        GROUP BY key ORDER BY n DESC, key LIMIT kept
+    ), size AS (
+        SELECT count(*) AS n, avg(cardinality(keys)) AS mean_length FROM sampled
+    )
+    INSERT INTO namespace_words AS w (namespace, memories, sampled, mean_length, keys, shares)
+    SELECT p_namespace, now_, size.n, greatest(coalesce(size.mean_length, 0), 1),
+        array(SELECT key FROM counted ORDER BY n DESC, key),
+        array(SELECT CAST(c.n AS real) / size.n FROM counted c ORDER BY c.n DESC, c.key)
+    FROM size
+    ON CONFLICT (namespace) DO UPDATE
+    SET memories = EXCLUDED.memories, sampled = EXCLUDED.sampled, mean_length = EXCLUDED.mean_length,
+        keys = EXCLUDED.keys, shares = EXCLUDED.shares;
+END
+$$;
+CREATE FUNCTION public.require_own(p_namespace text) RETURNS void
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    IF p_namespace IS DISTINCT FROM nullif(current_setting('mnemosyne.namespace', true), '') THEN
+        RAISE insufficient_privilege USING MESSAGE = 'this session is not for that namespace';
+    END IF;
+END
+$$;
+CREATE FUNCTION public.scan_memories(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer) RETURNS TABLE(id uuid, vector_score double precision)
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_custom_plan'
+    AS $$
+DECLARE
+    chunked boolean := EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace);
+BEGIN
+    RETURN QUERY
+    SELECT s.id, s.score FROM (
+        -- `+ 0` keeps the index out of it.
+        SELECT m.id, m."timestamp", CASE WHEN chunked
+                THEN 1.0 - least(m.embedding <=> p_vector, (
+                    SELECT min(c.embedding <=> p_vector) FROM memory_chunks c WHERE c.memory_id = m.id))
+                ELSE 1.0 - ((m.embedding <=> p_vector) + 0) END AS score
+        FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters)
+    ) AS s
+    ORDER BY s.score DESC, s."timestamp" DESC, s.id DESC
+    LIMIT p_limit;
+END
+$$;
+CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) RETURNS json
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
     SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
-    -- Up to this many, comparing every vector is as fast as walking the index, and exact.
-    exact_up_to CONSTANT integer := 10000;
-    -- Up to this many, looking through one's own is faster than asking the index, which holds everybody's words.
-    own_up_to CONSTANT integer := 2000;
-    -- Words so common that together they would match more than this only add to the score of what others found.
+    filters memory_filters := filters_of(p_filters);
+    own bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
+    -- Up to this many, looking at all that pass is as fast as asking an index, and exact. To find a hundred that pass by
+    -- walking the vector index, a hundred times own / passing are looked at, at ten times the cost of one compared.
+    exact_up_to integer := greatest(2000, least(10000, sqrt(1000.0 * own)));
+    -- Words so common that with the rarer ones they match more than this only add to the score of what others found.
     lexical_rows CONSTANT integer := 5000;
+    -- Of each list: three times what is asked for, so that fusion and quality have something to choose from.
     candidates integer := greatest(3 * p_limit, 100);
-    vector_ halfvec := CAST(p_vector AS halfvec);
-    estimated bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
-    passing bigint;
+    query_vector halfvec := CAST(p_vector AS halfvec);
+    by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
+    passing bigint := own;
     strategy text;
-    terms tsquery[];
-    shares double precision[];
-    weights double precision[];
-    generating tsquery;
-    walked_ids uuid[];
-    walked_distances double precision[];
-    chunk_ids uuid[];
-    chunk_distances double precision[];
-    chunk_memories integer;
-    chunk_limit integer;
-    near_ids uuid[] := '{}';
-    near double precision[] := '{}';
-    word_ids uuid[] := '{}';
-    words double precision[] := '{}';
-    hits json;
-    considered integer;
+    keys integer[];
+    terms sparsevec;
+    mean_length double precision;
+    ids uuid[];
+    vector_scores double precision[];
+    lexical_scores double precision[];
+    found integer;
+    narrow boolean;
 BEGIN
     PERFORM require_own(p_namespace);
     -- Holds off a move to another space until this search has ended.
     LOCK TABLE memories IN ACCESS SHARE MODE;
-    IF p_vector IS NOT NULL AND (p_model, vector_dims(vector_)) IS DISTINCT FROM (
+    IF p_vector IS NOT NULL AND (p_model, vector_dims(query_vector)) IS DISTINCT FROM (
         SELECT ROW (s.model, a.atttypmod) FROM embedding_space s, pg_attribute a
         WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
     ) THEN
         RETURN NULL;
     END IF;
-    -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
-    IF estimated > exact_up_to AND vector_ IS NOT NULL THEN
-        SELECT count(*) INTO passing FROM (
-            SELECT FROM memories m WHERE m.namespace = p_namespace AND passes(m, p_filters) LIMIT exact_up_to + 1
-        ) AS some_;
-        estimated := CASE WHEN passing > exact_up_to THEN estimated ELSE passing END;
-    END IF;
     IF p_query IS NULL OR p_mode = 'exact' THEN
-        strategy := CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END;
-        SELECT array_agg(found.id), array_agg(1.0) INTO near_ids, near FROM (
-            SELECT m.id FROM memories m
-            WHERE m.namespace = p_namespace AND passes(m, p_filters)
-                AND (p_query IS NULL OR m.content ILIKE '%' || replace(replace(replace(
-                    p_query, '\', '\\'), '%', '\%'), '_', '\_') || '%')
-            ORDER BY m."timestamp" DESC, m.id DESC
-            LIMIT CASE WHEN p_quality_weight > 0 THEN candidates ELSE p_limit END
-        ) AS found;
+        SELECT array_agg(n.id) INTO ids FROM newest_memories(
+            p_namespace, filters, p_query, CASE WHEN p_quality_weight > 0 THEN candidates ELSE p_limit END) AS n;
+        RETURN rank_candidates(ids, NULL, NULL, NULL, NULL, NULL, CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END,
+            p_limit, p_quality_weight, p_lexical_weight, p_characters);
     END IF;
-    IF p_query IS NOT NULL AND p_mode <> 'exact' AND vector_ IS NOT NULL THEN
-        IF estimated > exact_up_to THEN
-            -- The index is walked until enough of what it yields passes the filters.
-            strategy := 'hnsw';
-            SELECT array_agg(walked.id), array_agg(walked.distance) INTO walked_ids, walked_distances FROM (
-                SELECT m.id, m.embedding <=> vector_ AS distance FROM memories m
-                WHERE m.namespace = p_namespace AND passes(m, p_filters)
-                ORDER BY m.embedding <=> vector_
-                LIMIT candidates
-            ) AS walked;
-            -- The chunks of one long memory may be nearer than all others': walk on until enough memories are met.
-            chunk_limit := candidates;
-            LOOP
-                SELECT array_agg(walked.memory_id), array_agg(walked.distance), count(DISTINCT walked.memory_id)
-                INTO chunk_ids, chunk_distances, chunk_memories FROM (
-                    SELECT c.memory_id, c.embedding <=> vector_ AS distance FROM memory_chunks c
-                    WHERE c.namespace = p_namespace
-                        AND EXISTS (SELECT FROM memories m WHERE m.id = c.memory_id AND passes(m, p_filters))
-                    ORDER BY c.embedding <=> vector_
-                    LIMIT chunk_limit
-                ) AS walked;
-                EXIT WHEN chunk_memories >= p_limit OR coalesce(cardinality(chunk_ids), 0) < chunk_limit
-                    OR chunk_limit >= 64 * candidates;
-                chunk_limit := 4 * chunk_limit;
-            END LOOP;
-            SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO near_ids, near FROM (
-                SELECT both_.id, min(both_.distance) AS distance
-                FROM (
-                    SELECT * FROM unnest(walked_ids, walked_distances)
-                    UNION ALL
-                    SELECT * FROM unnest(chunk_ids, chunk_distances)
-                ) AS both_ (id, distance)
-                GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
-            ) AS found;
-        END IF;
+    -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
+    IF filters IS DISTINCT FROM filters_of('{"include_superseded": false}') THEN
+        passing := least(own, count_passing(p_namespace, filters, exact_up_to));
+    END IF;
+    IF by_words THEN
+        SELECT array_agg(t.key) FILTER (WHERE t.together * own <= lexical_rows),
+            terms_vector(array_agg(t.key), array_agg(t.weight))
+        INTO keys, terms FROM (
+            SELECT s.*, sum(s.share) OVER (ORDER BY s.share, s.key) AS together
+            FROM search_terms(p_namespace, p_query) AS s
+        ) AS t;
+        SELECT w.mean_length INTO mean_length FROM namespace_words w WHERE w.namespace = p_namespace;
+        mean_length := coalesce(mean_length, 16);
+    END IF;
+    strategy := CASE WHEN query_vector IS NOT NULL THEN CASE WHEN passing > exact_up_to THEN 'hnsw' ELSE 'exact' END END;
+    IF strategy = 'hnsw' THEN
+        SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, found
+        FROM walk_memories(p_namespace, filters, query_vector, candidates) AS w;
         -- A walk that ends early has spent itself on the memories of others, which lie nearer.
-        IF estimated <= exact_up_to OR coalesce(cardinality(walked_ids), 0) < candidates THEN
-            -- `+ 0` keeps the index out of it: every vector that passes the filters is compared.
+        IF found < candidates THEN
             strategy := 'exact';
-            SELECT array_agg(found.id), array_agg(1.0 - found.distance) INTO near_ids, near FROM (
-                SELECT both_.id, min(both_.distance) AS distance FROM (
-                    SELECT m.id, (m.embedding <=> vector_) + 0 AS distance FROM memories m
-                    WHERE m.namespace = p_namespace AND passes(m, p_filters)
-                    UNION ALL
-                    SELECT m.id, (c.embedding <=> vector_) + 0 AS distance
-                    FROM memory_chunks c JOIN memories m ON m.id = c.memory_id
-                    WHERE m.namespace = p_namespace AND c.namespace = p_namespace AND passes(m, p_filters)
-                ) AS both_
-                GROUP BY both_.id ORDER BY 2, 1 LIMIT candidates
-            ) AS found;
+        ELSIF EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace) THEN
+            SELECT array_agg(b.id), array_agg(b.score) INTO ids, vector_scores FROM (
+                SELECT u.id, max(u.score) AS score FROM (
+                    SELECT * FROM unnest(ids, vector_scores) AS w (id, score)
+                    UNION ALL SELECT * FROM walk_chunks(p_namespace, filters, query_vector, candidates, p_limit)
+                ) AS u GROUP BY u.id ORDER BY 2 DESC, 1 LIMIT candidates
+            ) AS b;
         END IF;
     END IF;
-    IF p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND vector_ IS NULL)) THEN
-        strategy := concat_ws('+', strategy, 'fulltext');
-        SELECT array_agg(t.term), array_agg(t.share), array_agg(t.weight) INTO terms, shares, weights
-        FROM search_terms(p_namespace, p_query) AS t;
-        SELECT CAST(string_agg(CAST(t.term AS text), ' | ') AS tsquery) INTO generating FROM (
-            SELECT s.term, sum(s.share) OVER (ORDER BY s.share, s.term) - s.share AS rarer_share
-            FROM unnest(terms, shares) AS s (term, share)
-        ) AS t
-        WHERE t.rarer_share * estimated <= lexical_rows;
-        SELECT array_agg(found.id), array_agg(found.rank) INTO word_ids, words FROM (
-            SELECT m.id, (
-                SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1)) FROM unnest(terms, weights) AS t (term, weight)
-            ) AS rank
-            FROM memories m
-            WHERE m.namespace = p_namespace AND passes(m, p_filters) AND CASE WHEN estimated <= own_up_to
-                THEN m.search_text @@ generating IS TRUE ELSE m.search_text @@ generating END
-            ORDER BY rank DESC, m.id
-            LIMIT candidates
-        ) AS found;
+    IF strategy = 'exact' THEN
+        SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
+        FROM scan_memories(p_namespace, filters, query_vector, candidates) AS s;
     END IF;
-    -- Score-normalised convex fusion over the union of both lists (Bruch, Gai, Ingber 2023), then quality. A list
-    -- that is not asked for has weight 0, and alone a list keeps its own scores.
-    WITH listed AS (
-        SELECT coalesce(n.id, w.id) AS id, n.score AS near, w.score AS words
-        FROM unnest(near_ids, near) AS n (id, score)
-        FULL JOIN unnest(word_ids, words) AS w (id, score) ON w.id = n.id
-    ), completed AS (
-        SELECT listed.id, m."timestamp", memory_quality(m.rating_count, m.rating_sum, m.fetches) AS quality,
-               coalesce(listed.near, greatest(1.0 - (m.embedding <=> vector_), 1.0 - (
-                   SELECT min(c.embedding <=> vector_) FROM memory_chunks c WHERE c.memory_id = listed.id
-               ))) AS near,
-               coalesce(listed.words, (
-                   SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1))
-                   FROM unnest(terms, weights) AS t (term, weight)
-               ), 0) AS words
-        FROM listed JOIN memories m ON m.id = listed.id
-    ), bounds AS (
-        SELECT min(c.near) AS near_min, nullif(max(c.near) - min(c.near), 0) AS near_span,
-               min(c.words) AS words_min, nullif(max(c.words) - min(c.words), 0) AS words_span
-        FROM completed c
-    ), fused AS (
-        SELECT c.id, c."timestamp", c.quality, c.near, CASE
-            WHEN p_query IS NULL THEN 0.0
-            WHEN strategy LIKE '%+fulltext' THEN
-                (1 - p_lexical_weight) * coalesce((c.near - b.near_min) / b.near_span, 1.0)
-                + p_lexical_weight * coalesce((c.words - b.words_min) / b.words_span, CASE WHEN c.words > 0 THEN 1.0 ELSE 0.0 END)
-            WHEN strategy = 'fulltext' THEN coalesce(c.words / (b.words_min + b.words_span), 1.0)
-            ELSE least(1.0, greatest(0.0, c.near))
-        END AS relevance
-        FROM completed c, bounds b
-    ), scored AS (
-        SELECT f.*, (1 - p_quality_weight) * f.relevance + p_quality_weight * f.quality AS score, count(*) OVER () AS n
-        FROM fused f
-        -- Opposite meanings are all of relevance 0: nearness orders them still.
-        ORDER BY score DESC, f.near DESC NULLS LAST, f."timestamp" DESC, f.id DESC
-        LIMIT p_limit
-    ), measured AS (
-        SELECT m.id, char_length(m.content) AS content_length,
-            char_length(m.content) + char_length(CAST(m.metadata AS text)) AS length
-        FROM scored s JOIN memories m ON m.id = s.id
-    ), shared AS (
-        SELECT d.length, (p_characters - (sum(d.length) OVER shorter - d.length))
-            / (count(*) OVER () - row_number() OVER shorter + 1) AS each_
-        FROM measured d WINDOW shorter AS (ORDER BY d.length, d.id ROWS UNBOUNDED PRECEDING)
-    ), allowed AS (
-        -- The share of the first that does not fit is that of all longer ones too.
-        SELECT (SELECT s.each_ FROM shared s WHERE s.length > s.each_ ORDER BY s.length LIMIT 1) AS each_
-    )
-    SELECT json_agg(json_build_object(
-        'id', m.id, 'timestamp', m."timestamp", 'title', m.title, 'tags', m.tags,
-        'content', CASE WHEN d.length > a.each_ THEN left(m.content, CAST(greatest(0, a.each_ - CASE
-            WHEN d.length - d.content_length <= a.each_ / 2 THEN d.length - d.content_length ELSE 0
-            END) AS integer)) ELSE m.content END,
-        'metadata', CASE WHEN d.length > a.each_ AND d.length - d.content_length > a.each_ / 2 THEN NULL ELSE m.metadata END,
-        'length', d.content_length,
-        'superseded_by', m.superseded_by, 'quality', s.quality,
-        'relevance', CASE WHEN p_query IS NOT NULL THEN s.relevance END, 'score', s.score
-    ) ORDER BY s.score DESC, s.near DESC NULLS LAST, s."timestamp" DESC, s.id DESC), max(s.n)
-    INTO hits, considered
-    FROM scored s JOIN memories m ON m.id = s.id JOIN measured d ON d.id = s.id CROSS JOIN allowed a;
-    RETURN json_build_object('strategy', strategy, 'considered', coalesce(considered, 0), 'hits', coalesce(hits, '[]'));
+    IF by_words THEN
+        -- Few that pass of many are looked through; so are the newest where even the rarest word is common.
+        narrow := passing < least(own, 2000);
+        SELECT ids || array_agg(w.id), vector_scores || array_agg(CAST(NULL AS double precision)),
+            array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(ids), 0)]) || array_agg(w.lexical_score)
+        INTO ids, vector_scores, lexical_scores
+        FROM (
+            SELECT * FROM match_memories(p_namespace, filters, keys, terms, mean_length, candidates, 2 * lexical_rows)
+            WHERE NOT narrow AND keys IS NOT NULL
+            UNION ALL
+            SELECT * FROM match_newest(p_namespace, filters, terms, mean_length, candidates, 2 * lexical_rows)
+            WHERE narrow OR keys IS NULL
+        ) AS w;
+    END IF;
+    RETURN rank_candidates(ids, vector_scores, lexical_scores, query_vector, terms, mean_length,
+        concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END), p_limit, p_quality_weight,
+        CASE WHEN by_words THEN p_lexical_weight ELSE 0 END, p_characters);
 END
 $$;
+CREATE FUNCTION public.term_key(p_namespace text, p_lexeme text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (1 + (((('x'::text || "left"(md5(((p_namespace || ' '::text) || p_lexeme)), 8)))::bit(32))::integer & 536870911));
+CREATE FUNCTION public.term_keys(p_namespace text, p_words tsvector) RETURNS integer[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN ARRAY(SELECT public.term_key(term_keys.p_namespace, lexeme.lexeme) AS term_key FROM unnest(tsvector_to_array(term_keys.p_words)) lexeme(lexeme));
+CREATE FUNCTION public.words_of(p_text text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN to_tsvector('english'::regconfig, CASE WHEN (octet_length(p_text) = char_length(p_text)) THEN p_text ELSE regexp_replace(p_text, '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])'::text, ' \1 '::text, 'g'::text) END);
 CREATE TABLE public.namespace_words (
     namespace text NOT NULL,
     memories bigint NOT NULL,
     sampled integer NOT NULL,
-    words text[] NOT NULL,
-    shares real[] NOT NULL
+    mean_length real NOT NULL,
+    keys integer[] NOT NULL,
+    shares real[] NOT NULL,
+    CONSTRAINT namespace_words_check CHECK ((cardinality(keys) = cardinality(shares)))
 );
-CREATE FUNCTION public.search_terms(p_namespace text, p_query text) RETURNS TABLE(term tsquery, share double precision, weight double precision)
+CREATE FUNCTION public.search_terms(p_namespace text, p_query text) RETURNS TABLE(key integer, share double precision, weight double precision)
     LANGUAGE sql STABLE
     SET search_path TO 'public', 'pg_temp'
     BEGIN ATOMIC
  WITH own AS MATERIALIZED (
-          SELECT namespace_words.words,
+          SELECT namespace_words.keys,
              namespace_words.shares,
              namespace_words.sampled
             FROM public.namespace_words
            WHERE (namespace_words.namespace = search_terms.p_namespace)
          ), asked AS MATERIALIZED (
-          SELECT query.lexeme
-            FROM unnest(to_tsvector('english'::regconfig, search_terms.p_query)) query(lexeme, positions, weights)
+          SELECT DISTINCT query.key
+            FROM unnest(public.term_keys(search_terms.p_namespace, public.words_of(search_terms.p_query))) query(key)
          ), weighed AS (
-          SELECT (((''''::text || replace(replace(asked.lexeme, '\'::text, '\\'::text), ''''::text, ''''''::text)) || ''''::text))::tsquery AS term,
-             COALESCE((( SELECT own.shares[array_position(own.words, asked.lexeme)] AS shares
+          SELECT asked.key,
+             COALESCE((( SELECT own.shares[array_position(own.keys, asked.key)] AS shares
                     FROM own))::double precision, (( SELECT (0.5 / (GREATEST(own.sampled, 1))::numeric)
                     FROM own))::double precision, (0.001)::double precision) AS share
             FROM asked
          )
-  SELECT weighed.term,
+  SELECT weighed.key,
      weighed.share,
      sqrt(ln(((1.0)::double precision + ((1.0)::double precision / GREATEST(weighed.share, (0.00001)::double precision))))) AS sqrt
     FROM weighed
-   ORDER BY weighed.share, weighed.term
+   ORDER BY weighed.share, weighed.key
   LIMIT 30;
 END;
+CREATE FUNCTION public.searched_text(p_title text, p_content text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (POSITION((p_title) IN (translate(p_content, '
+	
+'::text, '   '::text))) > 0) THEN p_content ELSE ((p_title || ' '::text) || p_content) END;
+CREATE FUNCTION public.term_weights(p_namespace text, p_words tsvector) RETURNS public.sparsevec
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT ((('{'::text || COALESCE(string_agg(((counted.key || ':'::text) || (((2.2 * (counted.n)::numeric) / ((counted.n)::numeric + 1.2)))::real), ','::text), ''::text)) || '}/536870912'::text))::public.sparsevec AS sparsevec FROM (SELECT public.term_key(term_weights.p_namespace, unnest.lexeme) AS key, max(cardinality(unnest.positions)) AS n FROM unnest(term_weights.p_words) unnest(lexeme, positions, weights) GROUP BY (public.term_key(term_weights.p_namespace, unnest.lexeme))) counted);
+CREATE FUNCTION public.terms_vector(p_keys integer[], p_weights double precision[]) RETURNS public.sparsevec
+    LANGUAGE sql IMMUTABLE
+    RETURN (SELECT ((('{'::text || COALESCE(string_agg(((t.key || ':'::text) || (t.weight)::real), ','::text), ''::text)) || '}/536870912'::text))::public.sparsevec AS sparsevec FROM UNNEST(terms_vector.p_keys, terms_vector.p_weights) t(key, weight));
 CREATE TABLE public.quotas (
     namespace text NOT NULL,
     memories bigint,
@@ -807,6 +700,44 @@ CREATE FUNCTION public.usage_and_quota() RETURNS TABLE(memories bigint, bytes bi
       LEFT JOIN public.quotas own ON ((own.namespace = current_setting('mnemosyne.namespace'::text, true))))
       LEFT JOIN public.quotas everybody ON ((everybody.namespace = ''::text)));
 END;
+CREATE FUNCTION public.walk_chunks(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer, p_memories integer) RETURNS TABLE(id uuid, vector_score double precision)
+    LANGUAGE plpgsql STABLE
+    SET enable_sort TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+    ids uuid[];
+    scores double precision[];
+    met integer;
+    walked integer := p_limit;
+BEGIN
+    LOOP
+        SELECT array_agg(w.memory_id), array_agg(w.score), count(DISTINCT w.memory_id) INTO ids, scores, met FROM (
+            SELECT c.memory_id, 1.0 - (c.embedding <=> p_vector) AS score FROM memory_chunks c
+            WHERE c.namespace = p_namespace
+                AND EXISTS (SELECT FROM memories m WHERE m.id = c.memory_id AND passes(m, filters))
+            ORDER BY c.embedding <=> p_vector
+            LIMIT walked
+        ) AS w;
+        EXIT WHEN met >= p_memories OR coalesce(cardinality(ids), 0) < walked OR walked >= 64 * p_limit;
+        walked := 4 * walked;
+    END LOOP;
+    RETURN QUERY SELECT u.id, max(u.score) FROM unnest(ids, scores) AS u (id, score) GROUP BY u.id;
+END
+$$;
+CREATE FUNCTION public.walk_memories(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer) RETURNS TABLE(id uuid, vector_score double precision)
+    LANGUAGE plpgsql STABLE
+    SET enable_sort TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT m.id, 1.0 - (m.embedding <=> p_vector) FROM memories m
+    WHERE m.namespace = p_namespace AND passes(m, filters)
+    ORDER BY m.embedding <=> p_vector
+    LIMIT p_limit;
+END
+$$;
 CREATE TABLE public.dead_letters (
     namespace text NOT NULL,
     message_id text NOT NULL,
@@ -896,6 +827,8 @@ ALTER TABLE ONLY public.memories
     ADD CONSTRAINT memories_pkey PRIMARY KEY (id);
 ALTER TABLE ONLY public.memory_chunks
     ADD CONSTRAINT memory_chunks_pkey PRIMARY KEY (memory_id, chunk_index);
+ALTER TABLE ONLY public.memory_words
+    ADD CONSTRAINT memory_words_pkey PRIMARY KEY (memory_id);
 ALTER TABLE ONLY public.namespace_usage
     ADD CONSTRAINT namespace_usage_pkey PRIMARY KEY (namespace, shard);
 ALTER TABLE ONLY public.namespace_words
@@ -908,15 +841,18 @@ ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 ALTER TABLE ONLY public.schema_repeatables
     ADD CONSTRAINT schema_repeatables_pkey PRIMARY KEY (name);
+CREATE INDEX ingest_requests_open ON public.ingest_requests USING btree (namespace, state) WHERE (state = ANY (ARRAY['queued'::text, 'dead_lettered'::text]));
 CREATE INDEX ingest_requests_source ON public.ingest_requests USING btree (namespace, md5(source), key) WHERE (source IS NOT NULL);
 CREATE INDEX ingest_requests_updated ON public.ingest_requests USING btree (namespace, updated_at, request_id);
 CREATE INDEX memories_embedding ON public.memories USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='200');
 CREATE INDEX memories_newest ON public.memories USING btree (namespace, "timestamp" DESC, id DESC);
-CREATE INDEX memories_search_text ON public.memories USING gin (search_text);
 CREATE INDEX memories_superseded ON public.memories USING btree (superseded_by) WHERE (superseded_by IS NOT NULL);
 CREATE INDEX memories_tags ON public.memories USING gin (tag_keys);
 CREATE INDEX memory_chunks_embedding ON public.memory_chunks USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='200');
 CREATE INDEX memory_ratings_memory ON public.memory_ratings USING btree (memory_id);
+CREATE INDEX memory_words_keys ON public.memory_words USING gin (keys) WITH (fastupdate=off);
+CREATE TRIGGER collect_words AFTER INSERT ON public.memories REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION public.collect_words();
+CREATE TRIGGER collect_words_anew AFTER UPDATE OF title, content ON public.memories FOR EACH ROW EXECUTE FUNCTION public.collect_words_anew();
 CREATE TRIGGER count_deleted AFTER DELETE ON public.memories REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION public.count_deleted();
 CREATE TRIGGER count_stored AFTER INSERT ON public.memories REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION public.count_stored();
 CREATE TRIGGER count_updated AFTER UPDATE OF title, tags, metadata ON public.memories FOR EACH ROW EXECUTE FUNCTION public.count_updated();
@@ -926,12 +862,15 @@ ALTER TABLE ONLY public.memory_chunks
     ADD CONSTRAINT memory_chunks_memory_id_fkey FOREIGN KEY (memory_id) REFERENCES public.memories(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.memory_ratings
     ADD CONSTRAINT memory_ratings_memory_id_fkey FOREIGN KEY (memory_id) REFERENCES public.memories(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.memory_words
+    ADD CONSTRAINT memory_words_memory_id_fkey FOREIGN KEY (memory_id) REFERENCES public.memories(id) ON DELETE CASCADE;
 ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.dead_letters ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingest_requests ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memory_chunks ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memory_ratings ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.memory_words ENABLE ROW LEVEL SECURITY;
 CREATE POLICY namespace_isolation ON public.dead_letters TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
 CREATE POLICY namespace_isolation ON public.ingest_requests TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
 CREATE POLICY namespace_isolation ON public.memories TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object USING ((namespace = current_setting('mnemosyne.namespace'::text, true)));
@@ -950,6 +889,8 @@ GRANT ALL ON FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, 
 REVOKE ALL ON FUNCTION public.claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_ingest;
+REVOKE ALL ON FUNCTION public.collect_words() FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.collect_words_anew() FROM PUBLIC;
 GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_mcp;
 GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_ingest;
@@ -958,6 +899,7 @@ REVOKE ALL ON FUNCTION public.count_chunks(p_texts bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.count_chunks(p_texts bigint) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.count_chunks(p_texts bigint) TO mnemosyne_ingest;
 REVOKE ALL ON FUNCTION public.count_deleted() FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.count_passing(p_namespace text, filters public.memory_filters, p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_stored() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_updated() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.filters_of(p_filters jsonb) FROM PUBLIC;
@@ -965,13 +907,14 @@ REVOKE ALL ON FUNCTION public.find_api_key(p_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.fit_rows_to_pages(p_dimension integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.lexical_score(w public.memory_words, p_terms public.sparsevec, p_mean_length double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.limit_of(own bigint, everybody bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_cursor_timestamp timestamp with time zone, p_cursor_id uuid, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_cursor_timestamp timestamp with time zone, p_cursor_id uuid, p_limit integer) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_cursor_timestamp timestamp with time zone, p_cursor_id uuid, p_limit integer) TO mnemosyne_mcp;
-REVOKE ALL ON FUNCTION public.list_memories(p_namespace text, p_filters public.memory_filters, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters public.memory_filters, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) TO mnemosyne_runtime;
-GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters public.memory_filters, p_beyond_timestamp timestamp with time zone, p_beyond_id uuid, p_limit integer) TO mnemosyne_mcp;
+REVOKE ALL ON FUNCTION public.match_keys(p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_rows integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.match_memories(p_namespace text, filters public.memory_filters, p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_limit integer, p_rows integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.match_newest(p_namespace text, filters public.memory_filters, p_terms public.sparsevec, p_mean_length double precision, p_limit integer, p_rows integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.memory_bytes(content text, title text, tags text[], metadata jsonb) FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;
 GRANT SELECT,DELETE ON TABLE public.memories TO mnemosyne_mcp;
@@ -992,16 +935,22 @@ GRANT UPDATE(fetches) ON TABLE public.memories TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.memory_record(m public.memories) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.memory_record(m public.memories) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.memory_record(m public.memories) TO mnemosyne_mcp;
+REVOKE ALL ON FUNCTION public.newest_memories(p_namespace text, filters public.memory_filters, p_text text, p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.passes(m public.memories, f public.memory_filters) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.rank_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_vector public.halfvec, p_terms public.sparsevec, p_mean_length double precision, p_strategy text, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.refresh_words(p_namespace text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.require_own(p_namespace text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.scan_memories(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_mcp;
-REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) FROM PUBLIC;
-GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_runtime;
-GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters public.memory_filters, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_mcp;
+REVOKE ALL ON FUNCTION public.term_key(p_namespace text, p_lexeme text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.term_keys(p_namespace text, p_words tsvector) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.words_of(p_text text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.search_terms(p_namespace text, p_query text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_content text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.term_weights(p_namespace text, p_words tsvector) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.terms_vector(p_keys integer[], p_weights double precision[]) FROM PUBLIC;
 GRANT SELECT ON TABLE public.quotas TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.quotas TO mnemosyne_mcp;
 GRANT SELECT ON TABLE public.quotas TO mnemosyne_ingest;
@@ -1009,6 +958,8 @@ REVOKE ALL ON FUNCTION public.usage_and_quota() FROM PUBLIC;
 GRANT ALL ON FUNCTION public.usage_and_quota() TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.usage_and_quota() TO mnemosyne_mcp;
 GRANT ALL ON FUNCTION public.usage_and_quota() TO mnemosyne_ingest;
+REVOKE ALL ON FUNCTION public.walk_chunks(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer, p_memories integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.walk_memories(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer) FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE ON TABLE public.dead_letters TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.dead_letters TO mnemosyne_mcp;
 GRANT SELECT,INSERT ON TABLE public.dead_letters TO mnemosyne_ingest;

@@ -1,24 +1,38 @@
--- The content words of a query, rarest first: what they match, the share of the namespace's memories that they match,
--- and their weight, the root of the inverse document frequency: on conversations the root lost nothing against equal
--- weights, on abstracts it found a fifth more. A word not counted is taken to be rarer than one that stands in a single
--- memory: half of one; in a namespace not yet sampled, in one of a thousand. No word weighs more than one that stands in
--- a hundred-thousandth. Words are taken stemmed and without stop words, among them the question words.
+-- The content words of a query, rarest first: their keys, the share of the namespace's memories that they stand in, and
+-- the root of the inverse document frequency: on conversations it finds more than that itself, on abstracts as much. A word not counted is taken to be rarer than one that stands in a single memory: half
+-- of one; in a namespace not yet sampled, in one of a thousand. No word weighs more than one that stands in a
+-- hundred-thousandth. Words are taken stemmed and without stop words, among them the question words.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text)
-RETURNS TABLE (term tsquery, share double precision, weight double precision)
+RETURNS TABLE (key integer, share double precision, weight double precision)
 LANGUAGE sql STABLE SET search_path = public, pg_temp
 BEGIN ATOMIC
     WITH own AS MATERIALIZED (
-        SELECT words, shares, sampled FROM namespace_words WHERE namespace = p_namespace
+        SELECT keys, shares, sampled FROM namespace_words WHERE namespace = p_namespace
     ), asked AS MATERIALIZED (
-        SELECT lexeme FROM unnest(to_tsvector('english', p_query)) AS query
+        SELECT DISTINCT key FROM unnest(term_keys(p_namespace, words_of(p_query))) AS query (key)
     ), weighed AS (
-        SELECT CAST('''' || replace(replace(asked.lexeme, '\', '\\'), '''', '''''') || '''' AS tsquery) AS term,
-            coalesce(CAST((SELECT shares[array_position(words, asked.lexeme)] FROM own) AS double precision),
+        SELECT asked.key,
+            coalesce(CAST((SELECT shares[array_position(keys, asked.key)] FROM own) AS double precision),
                 (SELECT 0.5 / greatest(sampled, 1) FROM own), 0.001) AS share
         FROM asked
     )
-    SELECT term, share, sqrt(ln(1.0 + 1.0 / greatest(share, 0.00001))) FROM weighed ORDER BY share, term
+    SELECT key, share, sqrt(ln(1.0 + 1.0 / greatest(share, 0.00001))) FROM weighed ORDER BY share, key
     LIMIT 30;  -- a whole page pasted as a query: its rarest words tell what it is about
 END;
 
-REVOKE ALL ON FUNCTION search_terms(text, text) FROM PUBLIC;
+-- A query's words as the vector whose inner product with a memory's is what they weigh in it together.
+CREATE OR REPLACE FUNCTION terms_vector(p_keys integer[], p_weights double precision[]) RETURNS sparsevec
+LANGUAGE sql IMMUTABLE
+RETURN (
+    SELECT CAST('{' || coalesce(string_agg(t.key || ':' || CAST(t.weight AS real), ','), '') || '}/536870912' AS sparsevec)
+    FROM unnest(p_keys, p_weights) AS t (key, weight)
+);
+
+-- BM25 of a memory, where its words' weights are multiplied by what its length, in different words, leaves of them.
+-- Longer ones say the same word more easily: (k1 + 1) / (1 + k1 (1 - b + b length / mean length)).
+CREATE OR REPLACE FUNCTION lexical_score(w memory_words, p_terms sparsevec, p_mean_length double precision)
+RETURNS double precision
+LANGUAGE sql IMMUTABLE
+RETURN - ((w).weights <#> p_terms) * 2.2 / (1.72 + 0.48 * cardinality((w).keys) / p_mean_length);
+
+REVOKE ALL ON FUNCTION search_terms(text, text), terms_vector, lexical_score FROM PUBLIC;

@@ -142,7 +142,8 @@ def _emptied(cluster: postgres.EmbeddedPostgres) -> None:
     for name in ("pair_alone", "pair_shared"):
         owner = connection_factory(cluster.url(postgres.OWNER, name))()
         owner.script(
-            "TRUNCATE memories, memory_chunks, memory_ratings, ingest_requests, namespace_usage, namespace_words"
+            "TRUNCATE memories, memory_chunks, memory_words, memory_ratings, ingest_requests, namespace_usage, "
+            "namespace_words"
         )
         owner.close()
 
@@ -230,8 +231,8 @@ def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Ca
 @pytest.mark.parametrize(
     "statement",
     [
-        "SELECT * FROM list_memories('ada', ROW (NULL, NULL, NULL, NULL, true), NULL, NULL, 10)",
-        "SELECT search_memories('ada', 'exact', 'tea', NULL, NULL, ROW (NULL, NULL, NULL, NULL, true), 10, 0, 0, 99)",
+        "SELECT * FROM list_memories('ada', '{}', NULL, NULL, 10)",
+        "SELECT search_memories('ada', 'exact', 'tea', NULL, NULL, '{}', 10, 0, 0, 99)",
     ],
 )
 def test_functions_that_see_every_row_work_for_the_session_s_namespace_alone(

@@ -24,9 +24,9 @@ from mnemosyne_cli.local.functions import FunctionProcess, free_port
 from tests.mcp_client import ToolClient
 
 ROOT = Path(__file__).parents[2]
-PREVIOUS = "v0.1.0"
+PREVIOUS = "v0.2.0"
 """The window: what it publishes is read here, and what is published here is read there."""
-COMMIT = "ceafb341565bf013792d672f0b48736220f56f3c"
+COMMIT = "eac2bbc88f7eb88b3c510167fb674b045cea5272"
 """Of that tag, for clones without tags."""
 
 

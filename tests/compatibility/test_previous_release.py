@@ -141,21 +141,21 @@ def test_a_listing_goes_on_with_the_other_releases_cursor(system: System, pair: 
 
 OLD_DATABASE = """
 import sys
-from mnemosyne import bootstrap
-from mnemosyne.adapters import migrations
-from mnemosyne.adapters.connections import Pool, opener
-from mnemosyne.adapters.offline import SPACE, OfflineEmbedder
-from mnemosyne.adapters.postgres import PostgresStore
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.ids import new_id
 from mnemosyne.service import ingest
 from datetime import UTC, datetime
 owner, runtime = sys.argv[1:]
-migrations.migrate(opener(owner)(), bootstrap.migrations(), space=SPACE)
+migrations.migrate(connection_factory(owner)(), migrations.bundled(), space=SPACE)
 made = IngestRequest.of(new_id(), content="Ada drinks green tea.", timestamp=datetime(2026, 5, 20, tzinfo=UTC))
-store = PostgresStore(Pool(opener(runtime), 1), SPACE)
-ingest.store(IngestMessage("default", (made,)), memories=store, embedder=OfflineEmbedder())
+memories = PostgresMemories(Pool(connection_factory(runtime), 1), SPACE)
+ingest.store(IngestMessage("default", (made,)), memories=memories, embedder=OfflineEmbedder())
 """
 
 
@@ -168,6 +168,9 @@ def test_a_database_of_the_release_before_is_brought_up_to_date(
     with closing(connection_factory(owner)()) as connection:
         migrations.migrate(connection, migrations.bundled(), space=SPACE)
         assert read_embedding_space(connection) == SPACE
+        assert connection.run("SELECT namespace, memories, sampled, mean_length FROM namespace_words") == [
+            [NAMESPACE, 1, 1, 4.0]
+        ]
     with closing(Pool(connection_factory(runtime), 1)) as pool:
         memories, embedder = PostgresMemories(pool, SPACE), OfflineEmbedder()
         asked = SearchQuery(query="what does Ada drink?", mode=SearchMode.HYBRID)

@@ -80,7 +80,7 @@ def test_repeatable_files_are_replaced_together_or_not_at_all(owner: Connection)
         replace(one, sql=one.sql.replace("0.2 *", "0.1 *"))
         if one.name == "02_memory_quality"
         else replace(one, sql=one.sql + "SELECT no_such_function();")
-        if one.name == "10_find_api_key"
+        if one.name == "12_find_api_key"
         else one
         for one in migrations.bundled()
     ]

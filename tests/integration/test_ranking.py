@@ -24,12 +24,18 @@ CONTENTS = [
 HALF_PRECISION = 2e-3
 """Vectors are stored with eleven bits of mantissa, and both ends of a normalised list may be off by that."""
 
-LEXICAL = """
-SELECT m.content, coalesce((
-    SELECT sum(t.weight * ts_rank(m.search_text, t.term, 1)) FROM search_terms('ns', :query) AS t
-), 0) AS score
-FROM memories m WHERE m.namespace = 'ns'
+WORDS = """
+SELECT m.content, w.lexeme, cardinality(w.positions) AS n
+FROM memories m CROSS JOIN unnest(words_of(searched_text(m.title, m.content))) AS w WHERE m.namespace = 'ns'
 """
+ASKED = "SELECT unnest(tsvector_to_array(words_of(:query))) AS word"
+
+
+def _words_of_each(owner: Connection) -> dict[str, dict[str, int]]:
+    texts: dict[str, dict[str, int]] = {}
+    for row in owner.run(WORDS):
+        texts.setdefault(row["content"], {})[row["lexeme"]] = row["n"]
+    return texts
 
 
 @pytest.fixture
@@ -61,7 +67,7 @@ def test_fusion_and_score_are_the_oracle_s(
     embedder = FakeEmbedder()
     vector = embedder.embed_query(QUESTION)
     near = {one: float(made @ vector) for one, made in zip(CONTENTS, embedder.embed_documents(CONTENTS), strict=True)}
-    words = {row["content"]: float(row["score"]) for row in owner.run(LEXICAL, query=QUESTION)}
+    words = oracle.lexical(_words_of_each(owner), [row["word"] for row in owner.run(ASKED, query=QUESTION)])
     query = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID, limit=100, quality_weight=quality_weight)
     found = store.search("ns", query, vector, model=embedder.model, lexical_weight=lexical_weight)
     expected = oracle.fused(near, words, lexical_weight)

@@ -1,6 +1,6 @@
-"""Search on real PostgreSQL: the true top-k under any filter, fusion, plans, and what the database may not reveal."""
+"""Search among many on real PostgreSQL: the true top-k under any filter, plans, and bounds."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,16 +11,14 @@ import pytest
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, Ranking, SearchMode, SearchQuery, TagMatch
-from mnemosyne.service import ingest, search
 from mnemosyne_cli.local import postgres
-from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.fakes import FAKE_SPACE, FakeEmbedder
 from tests.waiting import wait_until
 
 ROWS = 20_000
 DIMENSION = FakeEmbedder.dimension
-EXPECTED_INDEXES = {"memories_embedding", "memories_search_text", "memories_tags", "memories_newest"}
+EXPECTED_INDEXES = {"memories_embedding", "memory_words_keys", "memories_tags", "memories_newest"}
 START = datetime(2025, 1, 1, tzinfo=UTC)
 QUERIES = 25
 
@@ -167,127 +165,36 @@ def test_a_filter_that_nothing_passes_finds_nothing(haystack: Haystack) -> None:
     assert haystack.search(0, Filters(tags=("none",))).hits == []
 
 
+def _words(haystack: Haystack, query: str, **fields: Any) -> Ranking:
+    asked = SearchQuery(query=query, mode=SearchMode.HYBRID, **fields)
+    return haystack.store.search("ns", asked, None, model="fake", lexical_weight=0.5)
+
+
+def test_a_word_that_everything_has_only_adds_to_what_others_find(haystack: Haystack) -> None:
+    found = _words(haystack, "the memory 777", limit=5)
+    assert [hit.content for hit in found.hits] == ["memory 777"]
+
+
+def test_where_all_words_are_common_the_newest_answer(haystack: Haystack) -> None:
+    found = _words(haystack, "memory", limit=3)
+    assert [hit.content for hit in found.hits] == [f"memory {ROWS - n}" for n in (1, 2, 3)]
+
+
+def test_no_more_rows_are_scored_than_the_bound_however_wrong_the_shares_are(haystack: Haystack) -> None:
+    ((scored,),) = haystack._owner.run(
+        """
+        SELECT count(*) FROM match_memories(
+            'ns', filters_of('{"include_superseded": true}'), ARRAY[term_key('ns', 'memori')],
+            terms_vector(ARRAY[term_key('ns', 'memori')], ARRAY[1.0]), 2, 1000, 50)
+        """
+    )
+    assert scored == 50
+
+
 def test_under_isolation_every_index_is_still_used(haystack: Haystack) -> None:
-    words = SearchQuery(query="777", mode=SearchMode.HYBRID, limit=10)
     haystack.search(0, Filters())
-    haystack.store.search("ns", words, None, model="fake", lexical_weight=0.5)
+    _words(haystack, "777")
     haystack.store.list("ns", Filters(tags=("permille",)), 10)
     haystack.store.list("ns", Filters(), 10)
     used = haystack.indexes_used()
     assert used >= EXPECTED_INDEXES
-
-
-def _stored(store: PostgresMemories, *contents: str, **fields: Any) -> FakeEmbedder:
-    embedder = FakeEmbedder()
-    message = IngestMessage("ns", tuple(request(content, **fields) for content in contents))
-    ingest.store(message, memories=store, embedder=embedder)
-    return embedder
-
-
-def _found(store: PostgresMemories, embedder: FakeEmbedder, query: str, **fields: Any) -> list[str]:
-    asked = SearchQuery(query=query, **{"mode": SearchMode.HYBRID, **fields})
-    found = search.search("ns", asked, memories=store, embedder=embedder)
-    return [hit.content for hit in found.ranking.hits]
-
-
-def test_words_are_found_by_their_stem_and_need_not_all_be_there(store: PostgresMemories) -> None:
-    embedder = _stored(store, "She leases a flat", "The dog sleeps", "Nothing of the kind")
-    embedder.away = True
-    assert _found(store, embedder, "Who is leasing flats in Lisbon?") == ["She leases a flat"]
-
-
-def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresMemories, owner: Connection) -> None:
-    names = [f"Caroline said thing {n}" for n in range(60)]
-    embedder = _stored(store, *names, "The zeppelin left", "Caroline left")
-    owner.script("ANALYZE memories")
-    embedder.away = True
-    assert _found(store, embedder, "Caroline zeppelin", limit=1) == ["The zeppelin left"]
-
-
-@pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    connection = connection_factory(cluster.url(postgres.OWNER, database))()
-    yield connection
-    connection.close()
-
-
-def test_hybrid_scores_lie_between_none_and_full(store: PostgresMemories) -> None:
-    embedder = _stored(store, *(f"tea number {n} of many cups" for n in range(20)), "an exact zeppelin", "cars")
-    asked = SearchQuery(query="zeppelin tea", mode=SearchMode.HYBRID, limit=22)
-    hits = search.search("ns", asked, memories=store, embedder=embedder).ranking.hits
-    relevances = [hit.relevance for hit in hits]
-    assert relevances == sorted(relevances, key=lambda value: -(value or 0))
-    assert all(value is not None and 0.0 <= value <= 1.0 for value in relevances)
-    assert hits[0].content == "an exact zeppelin"
-
-
-def test_one_only_memory_is_fully_relevant_whatever_the_mode(store: PostgresMemories) -> None:
-    embedder = _stored(store, "green tea")
-    asked = SearchQuery(query="green tea", mode=SearchMode.HYBRID)
-    (hit,) = search.search("ns", asked, memories=store, embedder=embedder).ranking.hits
-    assert hit.relevance == 1.0
-
-
-@pytest.mark.parametrize(
-    "query", ["'", "\\", "a'b\\c", "& | ! ( ) :*", "<->", "foo:*", "the of and", "%_", "🜚", "x" * 3000]
-)
-@pytest.mark.parametrize("mode", list(SearchMode))
-def test_any_sign_in_a_query_is_only_text(store: PostgresMemories, query: str, mode: SearchMode) -> None:
-    embedder = _stored(store, "green tea", f"about {query}")
-    if mode is SearchMode.EXACT:
-        assert _found(store, embedder, query, mode=mode) == [f"about {query}"]
-    else:
-        assert len(_found(store, embedder, query, mode=mode)) == 2
-
-
-@pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.HYBRID])
-def test_without_the_embedder_words_answer_and_the_answer_says_so(store: PostgresMemories, mode: SearchMode) -> None:
-    embedder = _stored(store, "green tea", "fast cars")
-    embedder.away = True
-    found = search.search("ns", SearchQuery(query="tea", mode=mode), memories=store, embedder=embedder)
-    assert [hit.content for hit in found.ranking.hits] == ["green tea"]
-    assert found.degraded == "searched by words only, because the embedding service is away: the embedder is away"
-    assert found.ranking.strategy == "fulltext"
-
-
-def test_a_given_title_can_be_searched_for(store: PostgresMemories) -> None:
-    embedder = _stored(store, "hunter2", title="wifi password")
-    assert _found(store, embedder, "wifi password", mode=SearchMode.SEMANTIC) == ["hunter2"]
-    embedder.away = True
-    assert _found(store, embedder, "wifi password") == ["hunter2"]
-
-
-def test_a_search_is_one_round_trip(pool: Pool, store: PostgresMemories, monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = _stored(store, "green tea")
-    _found(store, embedder, "tea")
-    sent: list[str] = []
-    run = Connection.run
-
-    def counted(self: Connection, sql: Any, **parameters: object) -> Any:
-        sent.append(sql)
-        return run(self, sql, **parameters)
-
-    monkeypatch.setattr(Connection, "run", counted)
-    monkeypatch.setattr(Connection, "script", lambda self, sql: sent.append(sql))
-    _found(store, embedder, "tea")
-    assert len(sent) == 1
-
-
-def test_the_runtime_role_cannot_reach_around_the_search_function(pool: Pool) -> None:
-    import pg8000.exceptions
-
-    with pool.connection() as connection, pytest.raises(pg8000.exceptions.DatabaseError, match="permission denied"):
-        connection.run("SELECT * FROM search_terms('ns', 'x')")
-
-
-def test_supersession_ends_when_the_newer_memory_is_deleted(
-    store: PostgresMemories, new_database: Callable[..., str]
-) -> None:
-    from mnemosyne.domain.memory import MemoryChange
-
-    embedder = _stored(store, "old tea", "new tea")
-    ids = {head.title: head.id for head in store.list("ns", Filters(include_superseded=True), 10)}
-    store.update("ns", ids["old tea"], MemoryChange(superseded_by=ids["new tea"]))
-    assert _found(store, embedder, "tea") == ["new tea"]
-    store.delete("ns", ids["new tea"])
-    assert _found(store, embedder, "tea") == ["old tea"]

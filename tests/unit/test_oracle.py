@@ -1,5 +1,7 @@
 """The oracle itself, by hand: figures of the contract worked out on paper."""
 
+import math
+
 import pytest
 
 from tests import oracle
@@ -29,3 +31,12 @@ def test_fusion_scales_each_list_over_all_candidates() -> None:
 def test_a_list_in_which_all_are_equal_tells_only_whether_words_match() -> None:
     assert oracle.fused({"a": 0.3, "b": 0.3}, {"a": 0.0, "b": 0.0}, 0.4) == pytest.approx({"a": 0.6, "b": 0.6})
     assert oracle.fused({"a": 0.3, "b": 0.3}, {"a": 2.0, "b": 2.0}, 0.4) == pytest.approx({"a": 1.0, "b": 1.0})
+
+
+def test_a_word_weighs_by_how_often_it_stands_there_how_rare_it_is_and_how_long_the_text_is() -> None:
+    texts = {"a": {"tea": 1, "cup": 1}, "b": {"tea": 3, "cup": 1}, "c": {"dog": 1, "cup": 1}, "d": {"cup": 9, "x": 1}}
+    scores = oracle.lexical(texts, ["tea", "zyx"])
+    weight = math.sqrt(math.log(3))  # two of four: 1 + 1 / .5
+    assert scores == pytest.approx({"a": weight, "b": weight * 2.2 * 3 / 4.2, "c": 0.0, "d": 0.0})
+    longer = oracle.lexical({"a": {"tea": 1}, "b": {"tea": 1, "cup": 1, "of": 1}}, ["tea"])
+    assert longer["a"] / longer["b"] == pytest.approx((1.72 + 0.48 * 1.5) / (1.72 + 0.48 * 0.5))

@@ -33,28 +33,31 @@ BEGIN
         RETURN;
     END IF;
     WITH newest AS MATERIALIZED (
-        SELECT m.search_text, m."timestamp", m.id FROM memories m WHERE m.namespace = p_namespace
+        SELECT w.keys, m."timestamp", m.id FROM memories m JOIN memory_words w ON w.memory_id = m.id
+        WHERE m.namespace = p_namespace
         ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
     ), sampled AS MATERIALIZED (
         -- As they are stored, so that none is unpacked to be measured; of one long memory at least.
-        SELECT measured.search_text FROM (
-            SELECT newest.search_text, sum(pg_column_size(search_text)) OVER (
+        SELECT measured.keys FROM (
+            SELECT newest.keys, sum(pg_column_size(keys)) OVER (
                 ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             ) AS newer FROM newest
         ) AS measured
         WHERE coalesce(measured.newer, 0) <= sample_bytes
     ), counted AS (
-        SELECT lexeme, count(*) AS n FROM sampled, unnest(tsvector_to_array(sampled.search_text)) AS lexeme
-        GROUP BY lexeme ORDER BY n DESC, lexeme LIMIT kept
+        SELECT key, count(*) AS n FROM sampled, unnest(sampled.keys) AS key
+        GROUP BY key ORDER BY n DESC, key LIMIT kept
     ), size AS (
-        SELECT count(*) AS n FROM sampled
+        SELECT count(*) AS n, avg(cardinality(keys)) AS mean_length FROM sampled
     )
-    INSERT INTO namespace_words AS w (namespace, memories, sampled, words, shares)
-    SELECT p_namespace, now_, size.n, array(SELECT lexeme FROM counted ORDER BY n DESC, lexeme),
-        array(SELECT CAST(c.n AS real) / size.n FROM counted c ORDER BY c.n DESC, c.lexeme)
+    INSERT INTO namespace_words AS w (namespace, memories, sampled, mean_length, keys, shares)
+    SELECT p_namespace, now_, size.n, greatest(coalesce(size.mean_length, 0), 1),
+        array(SELECT key FROM counted ORDER BY n DESC, key),
+        array(SELECT CAST(c.n AS real) / size.n FROM counted c ORDER BY c.n DESC, c.key)
     FROM size
     ON CONFLICT (namespace) DO UPDATE
-    SET memories = EXCLUDED.memories, sampled = EXCLUDED.sampled, words = EXCLUDED.words, shares = EXCLUDED.shares;
+    SET memories = EXCLUDED.memories, sampled = EXCLUDED.sampled, mean_length = EXCLUDED.mean_length,
+        keys = EXCLUDED.keys, shares = EXCLUDED.shares;
 END
 $$;
 

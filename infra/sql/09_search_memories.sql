@@ -1,0 +1,109 @@
+-- The best memories within the filters, as JSON; null where the vector is not of the memories' embedding space.
+--
+-- Candidates by meaning (p_vector), by words (p_query, in mode hybrid, or where there is no vector) and by both; by
+-- substring in mode exact; the newest where there is no query. What is made of them is said in rank_candidates.
+CREATE OR REPLACE FUNCTION search_memories(
+    p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer,
+    p_quality_weight double precision, p_lexical_weight double precision, p_characters integer
+) RETURNS json
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+-- Everybody's rows are never walked through: how long that takes would tell of them.
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    filters memory_filters := filters_of(p_filters);
+    own bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
+    -- Up to this many, looking at all that pass is as fast as asking an index, and exact. To find a hundred that pass by
+    -- walking the vector index, a hundred times own / passing are looked at, at ten times the cost of one compared.
+    exact_up_to integer := greatest(2000, least(10000, sqrt(1000.0 * own)));
+    -- Words so common that with the rarer ones they match more than this only add to the score of what others found.
+    lexical_rows CONSTANT integer := 5000;
+    -- Of each list: three times what is asked for, so that fusion and quality have something to choose from.
+    candidates integer := greatest(3 * p_limit, 100);
+    query_vector halfvec := CAST(p_vector AS halfvec);
+    by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
+    passing bigint := own;
+    strategy text;
+    keys integer[];
+    terms sparsevec;
+    mean_length double precision;
+    ids uuid[];
+    vector_scores double precision[];
+    lexical_scores double precision[];
+    found integer;
+    narrow boolean;
+BEGIN
+    PERFORM require_own(p_namespace);
+    -- Holds off a move to another space until this search has ended.
+    LOCK TABLE memories IN ACCESS SHARE MODE;
+    IF p_vector IS NOT NULL AND (p_model, vector_dims(query_vector)) IS DISTINCT FROM (
+        SELECT ROW (s.model, a.atttypmod) FROM embedding_space s, pg_attribute a
+        WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
+    ) THEN
+        RETURN NULL;
+    END IF;
+    IF p_query IS NULL OR p_mode = 'exact' THEN
+        SELECT array_agg(n.id) INTO ids FROM newest_memories(
+            p_namespace, filters, p_query, CASE WHEN p_quality_weight > 0 THEN candidates ELSE p_limit END) AS n;
+        RETURN rank_candidates(ids, NULL, NULL, NULL, NULL, NULL, CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END,
+            p_limit, p_quality_weight, p_lexical_weight, p_characters);
+    END IF;
+    -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
+    IF filters IS DISTINCT FROM filters_of('{"include_superseded": false}') THEN
+        passing := least(own, count_passing(p_namespace, filters, exact_up_to));
+    END IF;
+    IF by_words THEN
+        SELECT array_agg(t.key) FILTER (WHERE t.together * own <= lexical_rows),
+            terms_vector(array_agg(t.key), array_agg(t.weight))
+        INTO keys, terms FROM (
+            SELECT s.*, sum(s.share) OVER (ORDER BY s.share, s.key) AS together
+            FROM search_terms(p_namespace, p_query) AS s
+        ) AS t;
+        SELECT w.mean_length INTO mean_length FROM namespace_words w WHERE w.namespace = p_namespace;
+        mean_length := coalesce(mean_length, 16);
+    END IF;
+    strategy := CASE WHEN query_vector IS NOT NULL THEN CASE WHEN passing > exact_up_to THEN 'hnsw' ELSE 'exact' END END;
+    IF strategy = 'hnsw' THEN
+        SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, found
+        FROM walk_memories(p_namespace, filters, query_vector, candidates) AS w;
+        -- A walk that ends early has spent itself on the memories of others, which lie nearer.
+        IF found < candidates THEN
+            strategy := 'exact';
+        ELSIF EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace) THEN
+            SELECT array_agg(b.id), array_agg(b.score) INTO ids, vector_scores FROM (
+                SELECT u.id, max(u.score) AS score FROM (
+                    SELECT * FROM unnest(ids, vector_scores) AS w (id, score)
+                    UNION ALL SELECT * FROM walk_chunks(p_namespace, filters, query_vector, candidates, p_limit)
+                ) AS u GROUP BY u.id ORDER BY 2 DESC, 1 LIMIT candidates
+            ) AS b;
+        END IF;
+    END IF;
+    IF strategy = 'exact' THEN
+        SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
+        FROM scan_memories(p_namespace, filters, query_vector, candidates) AS s;
+    END IF;
+    IF by_words THEN
+        -- Few that pass of many are looked through; so are the newest where even the rarest word is common.
+        narrow := passing < least(own, 2000);
+        SELECT ids || array_agg(w.id), vector_scores || array_agg(CAST(NULL AS double precision)),
+            array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(ids), 0)]) || array_agg(w.lexical_score)
+        INTO ids, vector_scores, lexical_scores
+        FROM (
+            SELECT * FROM match_memories(p_namespace, filters, keys, terms, mean_length, candidates, 2 * lexical_rows)
+            WHERE NOT narrow AND keys IS NOT NULL
+            UNION ALL
+            SELECT * FROM match_newest(p_namespace, filters, terms, mean_length, candidates, 2 * lexical_rows)
+            WHERE narrow OR keys IS NULL
+        ) AS w;
+    END IF;
+    RETURN rank_candidates(ids, vector_scores, lexical_scores, query_vector, terms, mean_length,
+        concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END), p_limit, p_quality_weight,
+        CASE WHEN by_words THEN p_lexical_weight ELSE 0 END, p_characters);
+END
+$$;
+
+REVOKE ALL ON FUNCTION search_memories(
+    text, text, text, text, text, jsonb, integer, double precision, double precision, integer) FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION search_memories(
+    text, text, text, text, text, jsonb, integer, double precision, double precision, integer)
+    TO mnemosyne_runtime, mnemosyne_mcp;

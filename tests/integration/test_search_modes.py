@@ -1,0 +1,164 @@
+"""What each mode of a search finds on real PostgreSQL, and what the database may not reveal."""
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
+from mnemosyne.service import ingest, search
+from mnemosyne_cli.local import postgres
+from tests.fakes import FakeEmbedder, request
+
+
+@pytest.fixture
+def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
+    connection = connection_factory(cluster.url(postgres.OWNER, database))()
+    yield connection
+    connection.close()
+
+
+def _stored(store: PostgresMemories, *contents: str, **fields: Any) -> FakeEmbedder:
+    embedder = FakeEmbedder()
+    message = IngestMessage("ns", tuple(request(content, **fields) for content in contents))
+    ingest.store(message, memories=store, embedder=embedder)
+    return embedder
+
+
+def _found(store: PostgresMemories, embedder: FakeEmbedder, query: str, **fields: Any) -> list[str]:
+    asked = SearchQuery(query=query, **{"mode": SearchMode.HYBRID, **fields})
+    found = search.search("ns", asked, memories=store, embedder=embedder)
+    return [hit.content for hit in found.ranking.hits]
+
+
+def test_words_are_found_by_their_stem_and_need_not_all_be_there(store: PostgresMemories) -> None:
+    embedder = _stored(store, "She leases a flat", "The dog sleeps", "Nothing of the kind")
+    embedder.away = True
+    assert _found(store, embedder, "Who is leasing flats in Lisbon?") == ["She leases a flat"]
+
+
+def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresMemories) -> None:
+    names = [f"Caroline said thing {n}" for n in range(60)]
+    embedder = _stored(store, *names, "The zeppelin left", "Caroline left")
+    embedder.away = True
+    assert _found(store, embedder, "Caroline zeppelin", limit=1) == ["The zeppelin left"]
+
+
+def test_the_planner_s_statistics_change_no_score(store: PostgresMemories, owner: Connection) -> None:
+    embedder = _stored(store, *(f"Caroline drinks tea number {n}" for n in range(60)), "The zeppelin left")
+
+    def scores() -> list[tuple[str, float]]:
+        query = SearchQuery(query="Caroline left tea in a zeppelin", mode=SearchMode.HYBRID, limit=50)
+        hits = search.search("ns", query, memories=store, embedder=embedder).ranking.hits
+        return [(hit.content, hit.score) for hit in hits]
+
+    before = scores()
+    owner.script("ANALYZE")
+    assert scores() == before
+
+
+@pytest.mark.parametrize(
+    ("content", "query"),
+    [
+        ("東京で寿司を食べた", "寿司"),
+        ("我喜欢喝绿茶", "绿茶"),
+        ("ฉันชอบดื่มชาเขียว", "ชาเขียว"),
+        ("Мы пили зелёный чай", "чай"),
+        ("Πίνουμε πράσινο τσάι", "τσάι"),
+        ("نشرب الشاي الأخضر", "الشاي"),
+        ("हम हरी चाय पीते हैं", "चाय"),
+        ("우리는 녹차를 마신다", "녹차를"),
+        ("Wir trinken grünen Tee", "grünen"),
+    ],
+    ids=["Japanese", "Chinese", "Thai", "Russian", "Greek", "Arabic", "Hindi", "Korean", "German"],
+)
+def test_the_words_of_any_script_are_found(store: PostgresMemories, content: str, query: str) -> None:
+    embedder = _stored(store, content, "nothing of the kind", "别的东西", "ほかのこと")
+    embedder.away = True
+    assert _found(store, embedder, query)[0] == content
+
+
+def test_hybrid_scores_lie_between_none_and_full(store: PostgresMemories) -> None:
+    embedder = _stored(store, *(f"tea number {n} of many cups" for n in range(20)), "an exact zeppelin", "cars")
+    asked = SearchQuery(query="zeppelin tea", mode=SearchMode.HYBRID, limit=22)
+    hits = search.search("ns", asked, memories=store, embedder=embedder).ranking.hits
+    relevances = [hit.relevance for hit in hits]
+    assert relevances == sorted(relevances, key=lambda value: -(value or 0))
+    assert all(value is not None and 0.0 <= value <= 1.0 for value in relevances)
+    assert hits[0].content == "an exact zeppelin"
+
+
+def test_one_only_memory_is_fully_relevant_whatever_the_mode(store: PostgresMemories) -> None:
+    embedder = _stored(store, "green tea")
+    asked = SearchQuery(query="green tea", mode=SearchMode.HYBRID)
+    (hit,) = search.search("ns", asked, memories=store, embedder=embedder).ranking.hits
+    assert hit.relevance == 1.0
+
+
+@pytest.mark.parametrize(
+    "query", ["'", "\\", "a'b\\c", "& | ! ( ) :*", "<->", "foo:*", "the of and", "%_", "🜚", "x" * 3000]
+)
+@pytest.mark.parametrize("mode", list(SearchMode))
+def test_any_sign_in_a_query_is_only_text(store: PostgresMemories, query: str, mode: SearchMode) -> None:
+    embedder = _stored(store, "green tea", f"about {query}")
+    if mode is SearchMode.EXACT:
+        assert _found(store, embedder, query, mode=mode) == [f"about {query}"]
+    else:
+        assert len(_found(store, embedder, query, mode=mode)) == 2
+
+
+@pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.HYBRID])
+def test_without_the_embedder_words_answer_and_the_answer_says_so(store: PostgresMemories, mode: SearchMode) -> None:
+    embedder = _stored(store, "green tea", "fast cars")
+    embedder.away = True
+    found = search.search("ns", SearchQuery(query="tea", mode=mode), memories=store, embedder=embedder)
+    assert [hit.content for hit in found.ranking.hits] == ["green tea"]
+    assert found.degraded == "searched by words only, because the embedding service is away: the embedder is away"
+    assert found.ranking.strategy == "fulltext"
+
+
+def test_a_given_title_can_be_searched_for(store: PostgresMemories) -> None:
+    embedder = _stored(store, "hunter2", title="wifi password")
+    assert _found(store, embedder, "wifi password", mode=SearchMode.SEMANTIC) == ["hunter2"]
+    embedder.away = True
+    assert _found(store, embedder, "wifi password") == ["hunter2"]
+
+
+def test_a_search_is_one_round_trip(pool: Pool, store: PostgresMemories, monkeypatch: pytest.MonkeyPatch) -> None:
+    embedder = _stored(store, "green tea")
+    _found(store, embedder, "tea")
+    sent: list[str] = []
+    run = Connection.run
+
+    def counted(self: Connection, sql: Any, **parameters: object) -> Any:
+        sent.append(sql)
+        return run(self, sql, **parameters)
+
+    monkeypatch.setattr(Connection, "run", counted)
+    monkeypatch.setattr(Connection, "script", lambda self, sql: sent.append(sql))
+    _found(store, embedder, "tea")
+    assert len(sent) == 1
+
+
+def test_the_runtime_role_cannot_reach_around_the_search_function(pool: Pool) -> None:
+    import pg8000.exceptions
+
+    with pool.connection() as connection, pytest.raises(pg8000.exceptions.DatabaseError, match="permission denied"):
+        connection.run("SELECT * FROM search_terms('ns', 'x')")
+
+
+def test_supersession_ends_when_the_newer_memory_is_deleted(
+    store: PostgresMemories, new_database: Callable[..., str]
+) -> None:
+    from mnemosyne.domain.memory import MemoryChange
+
+    embedder = _stored(store, "old tea", "new tea")
+    ids = {head.title: head.id for head in store.list("ns", Filters(include_superseded=True), 10)}
+    store.update("ns", ids["old tea"], MemoryChange(superseded_by=ids["new tea"]))
+    assert _found(store, embedder, "tea") == ["new tea"]
+    store.delete("ns", ids["new tea"])
+    assert _found(store, embedder, "tea") == ["old tea"]
