@@ -119,11 +119,11 @@ SELECT
     (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) AS dead_letters
 """
 
-# Of the newest 20,000: more are not looked through for each who asks.
+# Of the newest 5,000: more are not looked through for each who asks.
 TOP_TAGS: Final = """
 SELECT min(tag.written) AS tag, count(*) AS memories
 FROM (
-    SELECT tags, tag_keys FROM memories WHERE namespace = :namespace ORDER BY "timestamp" DESC, id DESC LIMIT 20000
+    SELECT tags, tag_keys FROM memories WHERE namespace = :namespace ORDER BY "timestamp" DESC, id DESC LIMIT 5000
 ) AS m, unnest(m.tags, m.tag_keys) AS tag (written, key)
 GROUP BY tag.key
 ORDER BY count(*) DESC, tag.key

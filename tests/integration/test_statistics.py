@@ -1,0 +1,33 @@
+"""What memory_stats costs does not grow with what is stored: it looks at what is open, and at the newest."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from mnemosyne.adapters.database import memories_sql
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne_cli.local import postgres
+
+ROWS = 20_000
+
+
+@pytest.fixture
+def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
+    connection = connection_factory(cluster.url(postgres.OWNER, database))()
+    yield connection
+    connection.close()
+
+
+def test_stored_requests_are_not_read_to_count_those_that_wait(owner: Connection) -> None:
+    owner.run(
+        """
+        INSERT INTO ingest_requests (namespace, request_id, state)
+        SELECT 'ns', gen_random_uuid(), CASE WHEN n % 1000 = 0 THEN 'queued' ELSE 'stored' END
+        FROM generate_series(1, CAST(:rows AS integer)) AS n
+        """,
+        rows=ROWS,
+    )
+    owner.script("VACUUM ANALYZE ingest_requests")
+    assert owner.one(memories_sql.STATS, namespace="ns")["pending"] == ROWS // 1000
+    plan = "\n".join(row[0] for row in owner.run(f"EXPLAIN {memories_sql.STATS}", namespace="ns"))
+    assert plan.count("Index Only Scan using ingest_requests_open") == 2, plan
