@@ -251,7 +251,7 @@ CREATE TABLE public.memory_words (
 );
 CREATE FUNCTION public.lexical_score(w public.memory_words, p_terms public.sparsevec, p_mean_length double precision) RETURNS double precision
     LANGUAGE sql IMMUTABLE
-    RETURN (((- ((w).weights OPERATOR(public.<#>) p_terms)) * (2.2)::double precision) / ((1.72)::double precision + (((0.48 * (cardinality((w).keys))::numeric))::double precision / p_mean_length)));
+    RETURN (((- ((w).weights OPERATOR(public.<#>) p_terms)) * (2.2)::double precision) / ((1.72)::double precision + ((0.48)::double precision * LEAST((4.0)::double precision, ((cardinality((w).keys))::double precision / p_mean_length)))));
 CREATE FUNCTION public.limit_of(own bigint, everybody bigint) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN NULLIF(COALESCE(own, everybody), '9223372036854775807'::bigint);
@@ -289,12 +289,15 @@ CREATE FUNCTION public.match_memories(p_namespace text, filters public.memory_fi
 BEGIN
     RETURN QUERY
     SELECT k.memory_id, k.lexical_score
-    FROM match_keys(p_keys, p_terms, p_mean_length, p_rows) AS k
+    FROM (
+        SELECT * FROM match_keys(p_keys, p_terms, p_mean_length, p_rows) AS found
+        ORDER BY found.lexical_score DESC, found.memory_id DESC
+    ) AS k
     CROSS JOIN LATERAL (
-        SELECT m."timestamp" FROM memories m
+        SELECT FROM memories m
         WHERE m.id = k.memory_id AND m.namespace || '' = p_namespace AND passes(m, filters) OFFSET 0
     ) AS one
-    ORDER BY k.lexical_score DESC, one."timestamp" DESC, k.memory_id DESC
+    ORDER BY k.lexical_score DESC, k.memory_id DESC
     LIMIT p_limit;
 END
 $$;
@@ -394,14 +397,15 @@ BEGIN
         GROUP BY u.id
     ), completed AS (
         SELECT listed.id, m."timestamp", memory_quality(m.rating_count, m.rating_sum, m.fetches) AS quality,
+            -- `+ 0` keeps the index of all chunks out of it.
             coalesce(listed.vector_score, greatest(1.0 - (m.embedding <=> p_vector), 1.0 - (
-                SELECT min(c.embedding <=> p_vector) FROM memory_chunks c WHERE c.memory_id = listed.id
+                SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = listed.id
             ))) AS vector_score,
-            coalesce(listed.lexical_score, (
+            coalesce(listed.lexical_score, CASE WHEN p_terms IS NOT NULL THEN (
                 SELECT lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = listed.id
-            ), 0) AS lexical_score
+            ) END, 0) AS lexical_score
         FROM listed JOIN memories m ON m.id = listed.id
-    ), bounds AS (
+    ), bounds AS MATERIALIZED (
         SELECT min(c.vector_score) AS vector_min, nullif(max(c.vector_score) - min(c.vector_score), 0) AS vector_span,
             min(c.lexical_score) AS lexical_min, nullif(max(c.lexical_score) - min(c.lexical_score), 0) AS lexical_span
         FROM completed c
@@ -430,7 +434,7 @@ BEGIN
         SELECT d.length, (p_characters - (sum(d.length) OVER shorter - d.length))
             / (count(*) OVER () - row_number() OVER shorter + 1) AS each_
         FROM measured d WINDOW shorter AS (ORDER BY d.length, d.id ROWS UNBOUNDED PRECEDING)
-    ), allowed AS (
+    ), allowed AS MATERIALIZED (
         -- The share of the first that does not fit is that of all longer ones too.
         SELECT (SELECT s.each_ FROM shared s WHERE s.length > s.each_ ORDER BY s.length LIMIT 1) AS each_
     )
@@ -512,7 +516,7 @@ BEGIN
         -- `+ 0` keeps the index out of it.
         SELECT m.id, m."timestamp", CASE WHEN chunked
                 THEN 1.0 - least(m.embedding <=> p_vector, (
-                    SELECT min(c.embedding <=> p_vector) FROM memory_chunks c WHERE c.memory_id = m.id))
+                    SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
                 ELSE 1.0 - ((m.embedding <=> p_vector) + 0) END AS score
         FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters)
     ) AS s
@@ -533,11 +537,11 @@ DECLARE
     -- walking the vector index, a hundred times own / passing are looked at, at ten times the cost of one compared.
     exact_up_to integer := greatest(2000, least(10000, sqrt(1000.0 * own)));
     -- Words so common that with the rarer ones they match more than this only add to the score of what others found.
-    lexical_rows CONSTANT integer := 5000;
-    -- Of each list: three times what is asked for, so that fusion and quality have something to choose from.
-    candidates integer := greatest(3 * p_limit, 100);
+    lexical_rows CONSTANT integer := 2000;
     query_vector halfvec := CAST(p_vector AS halfvec);
     by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
+    -- Of each list: three times what is asked for where fusion or quality may choose from it.
+    candidates integer := CASE WHEN by_words OR p_quality_weight > 0 THEN greatest(3 * p_limit, 100) ELSE p_limit END;
     passing bigint := own;
     strategy text;
     keys integer[];
@@ -559,8 +563,7 @@ BEGIN
         RETURN NULL;
     END IF;
     IF p_query IS NULL OR p_mode = 'exact' THEN
-        SELECT array_agg(n.id) INTO ids FROM newest_memories(
-            p_namespace, filters, p_query, CASE WHEN p_quality_weight > 0 THEN candidates ELSE p_limit END) AS n;
+        SELECT array_agg(n.id) INTO ids FROM newest_memories(p_namespace, filters, p_query, candidates) AS n;
         RETURN rank_candidates(ids, NULL, NULL, NULL, NULL, NULL, CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END,
             p_limit, p_quality_weight, p_lexical_weight, p_characters);
     END IF;
@@ -617,56 +620,40 @@ BEGIN
         CASE WHEN by_words THEN p_lexical_weight ELSE 0 END, p_characters);
 END
 $$;
+CREATE FUNCTION public.search_terms(p_namespace text, p_query text) RETURNS TABLE(key integer, share double precision, weight double precision)
+    LANGUAGE plpgsql STABLE
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+    own namespace_words;
+BEGIN
+    SELECT w.* INTO own FROM namespace_words w WHERE w.namespace = p_namespace;
+    RETURN QUERY
+    WITH asked AS (
+        SELECT DISTINCT query.key FROM unnest(term_keys(p_namespace, words_of(p_query))) AS query (key)
+    ), weighed AS MATERIALIZED (
+        SELECT asked.key, coalesce(
+            CAST(own.shares[array_position(own.keys, asked.key)] AS double precision),
+            0.5 / greatest(own.sampled, 1),
+            0.001
+        ) AS share
+        FROM asked
+    )
+    SELECT w.key, w.share, sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) FROM weighed w ORDER BY w.share, w.key
+    LIMIT 30;  -- a whole page pasted as a query: its rarest words tell what it is about
+END
+$$;
+CREATE FUNCTION public.searched_text(p_title text, p_content text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (POSITION((p_title) IN (translate(p_content, '
+	
+'::text, '   '::text))) > 0) THEN p_content ELSE ((p_title || ' '::text) || p_content) END;
 CREATE FUNCTION public.term_key(p_namespace text, p_lexeme text) RETURNS integer
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (1 + (((('x'::text || "left"(md5(((p_namespace || ' '::text) || p_lexeme)), 8)))::bit(32))::integer & 536870911));
 CREATE FUNCTION public.term_keys(p_namespace text, p_words tsvector) RETURNS integer[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY(SELECT public.term_key(term_keys.p_namespace, lexeme.lexeme) AS term_key FROM unnest(tsvector_to_array(term_keys.p_words)) lexeme(lexeme));
-CREATE FUNCTION public.words_of(p_text text) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN to_tsvector('english'::regconfig, CASE WHEN (octet_length(p_text) = char_length(p_text)) THEN p_text ELSE regexp_replace(p_text, '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])'::text, ' \1 '::text, 'g'::text) END);
-CREATE TABLE public.namespace_words (
-    namespace text NOT NULL,
-    memories bigint NOT NULL,
-    sampled integer NOT NULL,
-    mean_length real NOT NULL,
-    keys integer[] NOT NULL,
-    shares real[] NOT NULL,
-    CONSTRAINT namespace_words_check CHECK ((cardinality(keys) = cardinality(shares)))
-);
-CREATE FUNCTION public.search_terms(p_namespace text, p_query text) RETURNS TABLE(key integer, share double precision, weight double precision)
-    LANGUAGE sql STABLE
-    SET search_path TO 'public', 'pg_temp'
-    BEGIN ATOMIC
- WITH own AS MATERIALIZED (
-          SELECT namespace_words.keys,
-             namespace_words.shares,
-             namespace_words.sampled
-            FROM public.namespace_words
-           WHERE (namespace_words.namespace = search_terms.p_namespace)
-         ), asked AS MATERIALIZED (
-          SELECT DISTINCT query.key
-            FROM unnest(public.term_keys(search_terms.p_namespace, public.words_of(search_terms.p_query))) query(key)
-         ), weighed AS (
-          SELECT asked.key,
-             COALESCE((( SELECT own.shares[array_position(own.keys, asked.key)] AS shares
-                    FROM own))::double precision, (( SELECT (0.5 / (GREATEST(own.sampled, 1))::numeric)
-                    FROM own))::double precision, (0.001)::double precision) AS share
-            FROM asked
-         )
-  SELECT weighed.key,
-     weighed.share,
-     sqrt(ln(((1.0)::double precision + ((1.0)::double precision / GREATEST(weighed.share, (0.00001)::double precision))))) AS sqrt
-    FROM weighed
-   ORDER BY weighed.share, weighed.key
-  LIMIT 30;
-END;
-CREATE FUNCTION public.searched_text(p_title text, p_content text) RETURNS text
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN (POSITION((p_title) IN (translate(p_content, '
-	
-'::text, '   '::text))) > 0) THEN p_content ELSE ((p_title || ' '::text) || p_content) END;
 CREATE FUNCTION public.term_weights(p_namespace text, p_words tsvector) RETURNS public.sparsevec
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (SELECT ((('{'::text || COALESCE(string_agg(((counted.key || ':'::text) || (((2.2 * (counted.n)::numeric) / ((counted.n)::numeric + 1.2)))::real), ','::text), ''::text)) || '}/536870912'::text))::public.sparsevec AS sparsevec FROM (SELECT public.term_key(term_weights.p_namespace, unnest.lexeme) AS key, max(cardinality(unnest.positions)) AS n FROM unnest(term_weights.p_words) unnest(lexeme, positions, weights) GROUP BY (public.term_key(term_weights.p_namespace, unnest.lexeme))) counted);
@@ -738,6 +725,9 @@ BEGIN
     LIMIT p_limit;
 END
 $$;
+CREATE FUNCTION public.words_of(p_text text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN to_tsvector('english'::regconfig, CASE WHEN (octet_length(p_text) = char_length(p_text)) THEN p_text ELSE regexp_replace(p_text, '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])'::text, ' \1 '::text, 'g'::text) END);
 CREATE TABLE public.dead_letters (
     namespace text NOT NULL,
     message_id text NOT NULL,
@@ -791,6 +781,15 @@ CREATE TABLE public.memory_ratings (
     reason text,
     rated_at timestamp with time zone DEFAULT now() NOT NULL,
     CONSTRAINT memory_ratings_rating_check CHECK (((rating >= '-1'::integer) AND (rating <= 1)))
+);
+CREATE TABLE public.namespace_words (
+    namespace text NOT NULL,
+    memories bigint NOT NULL,
+    sampled integer NOT NULL,
+    mean_length real NOT NULL,
+    keys integer[] NOT NULL,
+    shares real[] NOT NULL,
+    CONSTRAINT namespace_words_check CHECK ((cardinality(keys) = cardinality(shares)))
 );
 CREATE TABLE public.object_imports (
     namespace text NOT NULL,
@@ -944,11 +943,10 @@ REVOKE ALL ON FUNCTION public.scan_memories(p_namespace text, filters public.mem
 REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_mcp;
-REVOKE ALL ON FUNCTION public.term_key(p_namespace text, p_lexeme text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION public.term_keys(p_namespace text, p_words tsvector) FROM PUBLIC;
-REVOKE ALL ON FUNCTION public.words_of(p_text text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.search_terms(p_namespace text, p_query text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_content text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.term_key(p_namespace text, p_lexeme text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.term_keys(p_namespace text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.term_weights(p_namespace text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.terms_vector(p_keys integer[], p_weights double precision[]) FROM PUBLIC;
 GRANT SELECT ON TABLE public.quotas TO mnemosyne_runtime;
@@ -960,6 +958,7 @@ GRANT ALL ON FUNCTION public.usage_and_quota() TO mnemosyne_mcp;
 GRANT ALL ON FUNCTION public.usage_and_quota() TO mnemosyne_ingest;
 REVOKE ALL ON FUNCTION public.walk_chunks(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer, p_memories integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.walk_memories(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.words_of(p_text text) FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE ON TABLE public.dead_letters TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.dead_letters TO mnemosyne_mcp;
 GRANT SELECT,INSERT ON TABLE public.dead_letters TO mnemosyne_ingest;

@@ -33,14 +33,14 @@ def lexical(texts: Mapping[str, Mapping[str, int]], asked: Collection[str]) -> d
 
     The factor of the length, in different words, stands by itself: exact where a word is there once (Robertson,
     Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and Beyond"). A word weighs the root of its inverse
-    document frequency; one that no text has, as if half a text had it.
+    document frequency; one that no text has, as if half a text had it. Lengths count up to four times the mean.
     """
     mean_length = max(1.0, sum(map(len, texts.values())) / len(texts))
     counts = {word: sum(word in one for one in texts.values()) for word in asked}
     weights = {word: math.sqrt(math.log(1 + len(texts) / (count or 0.5))) for word, count in counts.items()}
     return {
         name: sum(weights[word] * 2.2 * words[word] / (words[word] + 1.2) for word in asked if word in words)
-        * (2.2 / (1.72 + 0.48 * len(words) / mean_length))
+        * (2.2 / (1.72 + 0.48 * min(4.0, len(words) / mean_length)))
         for name, words in texts.items()
     }
 

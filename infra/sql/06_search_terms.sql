@@ -4,21 +4,27 @@
 -- hundred-thousandth. Words are taken stemmed and without stop words, among them the question words.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text)
 RETURNS TABLE (key integer, share double precision, weight double precision)
-LANGUAGE sql STABLE SET search_path = public, pg_temp
-BEGIN ATOMIC
-    WITH own AS MATERIALIZED (
-        SELECT keys, shares, sampled FROM namespace_words WHERE namespace = p_namespace
-    ), asked AS MATERIALIZED (
-        SELECT DISTINCT key FROM unnest(term_keys(p_namespace, words_of(p_query))) AS query (key)
-    ), weighed AS (
-        SELECT asked.key,
-            coalesce(CAST((SELECT shares[array_position(keys, asked.key)] FROM own) AS double precision),
-                (SELECT 0.5 / greatest(sampled, 1) FROM own), 0.001) AS share
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    own namespace_words;
+BEGIN
+    SELECT w.* INTO own FROM namespace_words w WHERE w.namespace = p_namespace;
+    RETURN QUERY
+    WITH asked AS (
+        SELECT DISTINCT query.key FROM unnest(term_keys(p_namespace, words_of(p_query))) AS query (key)
+    ), weighed AS MATERIALIZED (
+        SELECT asked.key, coalesce(
+            CAST(own.shares[array_position(own.keys, asked.key)] AS double precision),
+            0.5 / greatest(own.sampled, 1),
+            0.001
+        ) AS share
         FROM asked
     )
-    SELECT key, share, sqrt(ln(1.0 + 1.0 / greatest(share, 0.00001))) FROM weighed ORDER BY share, key
+    SELECT w.key, w.share, sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) FROM weighed w ORDER BY w.share, w.key
     LIMIT 30;  -- a whole page pasted as a query: its rarest words tell what it is about
-END;
+END
+$$;
 
 -- A query's words as the vector whose inner product with a memory's is what they weigh in it together.
 CREATE OR REPLACE FUNCTION terms_vector(p_keys integer[], p_weights double precision[]) RETURNS sparsevec
@@ -29,10 +35,12 @@ RETURN (
 );
 
 -- BM25 of a memory, where its words' weights are multiplied by what its length, in different words, leaves of them.
--- Longer ones say the same word more easily: (k1 + 1) / (1 + k1 (1 - b + b length / mean length)).
+-- Longer ones say the same word more easily: (k1 + 1) / (1 + k1 (1 - b + b length / mean length)). Beyond four times the
+-- mean it counts no more: else the longest would not be found at all (Lv, Zhai 2011, "When Documents Are Very Long, BM25
+-- Fails!", https://doi.org/10.1145/2009916.2010070).
 CREATE OR REPLACE FUNCTION lexical_score(w memory_words, p_terms sparsevec, p_mean_length double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE
-RETURN - ((w).weights <#> p_terms) * 2.2 / (1.72 + 0.48 * cardinality((w).keys) / p_mean_length);
+RETURN - ((w).weights <#> p_terms) * 2.2 / (1.72 + 0.48 * least(4.0, cardinality((w).keys) / p_mean_length));
 
 REVOKE ALL ON FUNCTION search_terms(text, text), terms_vector, lexical_score FROM PUBLIC;

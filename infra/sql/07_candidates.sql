@@ -26,7 +26,7 @@ BEGIN
         -- `+ 0` keeps the index out of it.
         SELECT m.id, m."timestamp", CASE WHEN chunked
                 THEN 1.0 - least(m.embedding <=> p_vector, (
-                    SELECT min(c.embedding <=> p_vector) FROM memory_chunks c WHERE c.memory_id = m.id))
+                    SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
                 ELSE 1.0 - ((m.embedding <=> p_vector) + 0) END AS score
         FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters)
     ) AS s
@@ -90,8 +90,9 @@ BEGIN
 END
 $$;
 
--- Those in which any of the keys stands, by all the words. The keys are the namespace's own: it is compared for chance's
--- sake alone. `OFFSET 0` keeps the planner from walking through the memories instead.
+-- Those in which any of the keys stands, by all the words: the best first, until enough pass the filters. The keys are
+-- the namespace's own: it is compared for chance's sake alone. `OFFSET 0` keeps the planner from walking through the
+-- memories instead.
 CREATE OR REPLACE FUNCTION match_memories(
     p_namespace text, filters memory_filters, p_keys integer[], p_terms sparsevec, p_mean_length double precision,
     p_limit integer, p_rows integer
@@ -101,12 +102,15 @@ AS $$
 BEGIN
     RETURN QUERY
     SELECT k.memory_id, k.lexical_score
-    FROM match_keys(p_keys, p_terms, p_mean_length, p_rows) AS k
+    FROM (
+        SELECT * FROM match_keys(p_keys, p_terms, p_mean_length, p_rows) AS found
+        ORDER BY found.lexical_score DESC, found.memory_id DESC
+    ) AS k
     CROSS JOIN LATERAL (
-        SELECT m."timestamp" FROM memories m
+        SELECT FROM memories m
         WHERE m.id = k.memory_id AND m.namespace || '' = p_namespace AND passes(m, filters) OFFSET 0
     ) AS one
-    ORDER BY k.lexical_score DESC, one."timestamp" DESC, k.memory_id DESC
+    ORDER BY k.lexical_score DESC, k.memory_id DESC
     LIMIT p_limit;
 END
 $$;

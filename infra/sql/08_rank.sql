@@ -17,14 +17,15 @@ BEGIN
         GROUP BY u.id
     ), completed AS (
         SELECT listed.id, m."timestamp", memory_quality(m.rating_count, m.rating_sum, m.fetches) AS quality,
+            -- `+ 0` keeps the index of all chunks out of it.
             coalesce(listed.vector_score, greatest(1.0 - (m.embedding <=> p_vector), 1.0 - (
-                SELECT min(c.embedding <=> p_vector) FROM memory_chunks c WHERE c.memory_id = listed.id
+                SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = listed.id
             ))) AS vector_score,
-            coalesce(listed.lexical_score, (
+            coalesce(listed.lexical_score, CASE WHEN p_terms IS NOT NULL THEN (
                 SELECT lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = listed.id
-            ), 0) AS lexical_score
+            ) END, 0) AS lexical_score
         FROM listed JOIN memories m ON m.id = listed.id
-    ), bounds AS (
+    ), bounds AS MATERIALIZED (
         SELECT min(c.vector_score) AS vector_min, nullif(max(c.vector_score) - min(c.vector_score), 0) AS vector_span,
             min(c.lexical_score) AS lexical_min, nullif(max(c.lexical_score) - min(c.lexical_score), 0) AS lexical_span
         FROM completed c
@@ -53,7 +54,7 @@ BEGIN
         SELECT d.length, (p_characters - (sum(d.length) OVER shorter - d.length))
             / (count(*) OVER () - row_number() OVER shorter + 1) AS each_
         FROM measured d WINDOW shorter AS (ORDER BY d.length, d.id ROWS UNBOUNDED PRECEDING)
-    ), allowed AS (
+    ), allowed AS MATERIALIZED (
         -- The share of the first that does not fit is that of all longer ones too.
         SELECT (SELECT s.each_ FROM shared s WHERE s.length > s.each_ ORDER BY s.length LIMIT 1) AS each_
     )

@@ -17,11 +17,11 @@ DECLARE
     -- walking the vector index, a hundred times own / passing are looked at, at ten times the cost of one compared.
     exact_up_to integer := greatest(2000, least(10000, sqrt(1000.0 * own)));
     -- Words so common that with the rarer ones they match more than this only add to the score of what others found.
-    lexical_rows CONSTANT integer := 5000;
-    -- Of each list: three times what is asked for, so that fusion and quality have something to choose from.
-    candidates integer := greatest(3 * p_limit, 100);
+    lexical_rows CONSTANT integer := 2000;
     query_vector halfvec := CAST(p_vector AS halfvec);
     by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
+    -- Of each list: three times what is asked for where fusion or quality may choose from it.
+    candidates integer := CASE WHEN by_words OR p_quality_weight > 0 THEN greatest(3 * p_limit, 100) ELSE p_limit END;
     passing bigint := own;
     strategy text;
     keys integer[];
@@ -43,8 +43,7 @@ BEGIN
         RETURN NULL;
     END IF;
     IF p_query IS NULL OR p_mode = 'exact' THEN
-        SELECT array_agg(n.id) INTO ids FROM newest_memories(
-            p_namespace, filters, p_query, CASE WHEN p_quality_weight > 0 THEN candidates ELSE p_limit END) AS n;
+        SELECT array_agg(n.id) INTO ids FROM newest_memories(p_namespace, filters, p_query, candidates) AS n;
         RETURN rank_candidates(ids, NULL, NULL, NULL, NULL, NULL, CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END,
             p_limit, p_quality_weight, p_lexical_weight, p_characters);
     END IF;

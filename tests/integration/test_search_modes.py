@@ -48,6 +48,13 @@ def test_a_rare_word_weighs_more_than_a_common_one(store: PostgresMemories) -> N
     assert _found(store, embedder, "Caroline zeppelin", limit=1) == ["The zeppelin left"]
 
 
+def test_a_very_long_memory_with_all_the_words_comes_before_short_ones_with_one(store: PostgresMemories) -> None:
+    long = " ".join(f"word{n}" for n in range(1500)) + " the greenhouse controller's password"
+    embedder = _stored(store, long, *(f"the greenhouse has budget {n}" for n in range(20)))
+    embedder.away = True
+    assert _found(store, embedder, "greenhouse controller password", limit=1) == [long]
+
+
 def test_the_planner_s_statistics_change_no_score(store: PostgresMemories, owner: Connection) -> None:
     embedder = _stored(store, *(f"Caroline drinks tea number {n}" for n in range(60)), "The zeppelin left")
 
