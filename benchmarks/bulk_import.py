@@ -1,21 +1,18 @@
 """How fast `mnemosyne import` is beside the `ingest` function's own rate: both in one run, by turns.
 
-    python benchmarks/bulk_import.py [--memories 6000] [--rounds 3]
-
 `ingest` alone is given messages of 100 that wait for it; the importer reads a file, publishes it, and follows every
 memory to its outcome.
 """
 
-import argparse
 import json
 import os
-import statistics
 import tempfile
 import time
 from collections.abc import Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 
+from benchmarks.figures import Figure
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.ids import issue_request_id
 from mnemosyne.services import ConfiguredServices
@@ -25,16 +22,11 @@ from mnemosyne_cli.journal import Journal
 from mnemosyne_cli.local import stack
 from mnemosyne_cli.local.data_dir import DataDir
 
-RESULTS = Path(__file__).parent / "results"
 WORDS = ["tea", "coffee", "garden", "river", "project", "budget", "meeting", "review", "mountain", "index", "query"]
 
 
-def main() -> None:
-    """Measure and print; the figures also go to benchmarks/results/bulk_import.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--memories", type=int, default=6000)
-    parser.add_argument("--rounds", type=int, default=3)
-    options = parser.parse_args()
+def figures(count: int, rounds: int) -> list[Figure]:
+    """Measure with so many memories a round."""
     os.environ.pop("PUBSUB_EMULATOR_HOST", None)
     ratios = []
     with (
@@ -43,14 +35,10 @@ def main() -> None:
     ):
         system = ConfiguredServices(settings)
         _ingest(system, _contents("warm", 300))
-        for number in range(options.rounds):
-            alone = _ingest(system, _contents(f"alone {number}", options.memories))
-            imported = _import(system, _contents(f"imported {number}", options.memories), Path(home))
-            ratios.append(imported / alone)
-            print(f"round {number + 1}: ingest {alone:,.0f}/s, import {imported:,.0f}/s, ratio {ratios[-1]:.2f}")
-    print(f"import makes {statistics.median(ratios):.2f} of ingest's own rate ({min(ratios):.2f} to {max(ratios):.2f})")
-    RESULTS.mkdir(exist_ok=True)
-    (RESULTS / "bulk_import.json").write_text(json.dumps({"ratios": ratios}, indent=2))
+        for number in range(rounds):
+            alone = _ingest(system, _contents(f"alone {number}", count))
+            ratios.append(_import(system, _contents(f"imported {number}", count), Path(home)) / alone)
+    return [Figure.of("mnemosyne import / what ingest stores", ratios, 0.9, more_is_better=True)]
 
 
 def _contents(name: str, count: int) -> list[str]:
@@ -83,7 +71,3 @@ def _import(system: ConfiguredServices, contents: Sequence[str], home: Path) -> 
     assert journal.totals().states["stored"] == len(contents)
     journal.finish()
     return len(contents) / taken
-
-
-if __name__ == "__main__":
-    main()

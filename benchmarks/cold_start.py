@@ -1,10 +1,5 @@
-"""How long each function takes from its process's start to its first answer, against a bare functions-framework hello.
+"""How long each function takes from its start to its first answer, beside a bare functions-framework hello."""
 
-python benchmarks/cold_start.py [--repeats 5]
-"""
-
-import argparse
-import json
 import os
 import subprocess
 import sys
@@ -15,10 +10,8 @@ from typing import Any
 
 import httpx
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "functions"), str(ROOT / "infra"), str(ROOT)]
-
-from mnemosyne_cli.local import functions  # noqa: E402
+from benchmarks.figures import Figure
+from mnemosyne_cli.local import functions
 
 HELLO = """
 import functions_framework.aio
@@ -64,20 +57,8 @@ def first_answer(source: Path, target: str, path: str, body: Any, environment: d
         process.wait(20)
 
 
-def imports(code: str) -> float:
-    """Seconds that a fresh interpreter spends on it."""
-    timed = f"import time; t = time.perf_counter(); {code}; print(time.perf_counter() - t)"
-    printed = subprocess.run(
-        [sys.executable, "-c", timed], cwd=ROOT / "functions", capture_output=True, text=True, check=True
-    ).stdout
-    return float(printed)
-
-
-def main() -> None:
-    """Measure and print; the figures also go to benchmarks/results/cold_start.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--repeats", type=int, default=5)
-    repeats = parser.parse_args().repeats
+def figures(rounds: int) -> list[Figure]:
+    """Measure each function, by turns with the hello."""
     with tempfile.TemporaryDirectory() as scratch:
         hello = Path(scratch) / "hello.py"
         hello.write_text(HELLO)
@@ -89,27 +70,16 @@ def main() -> None:
         }
         source = functions.SOURCE
         cases: dict[str, tuple[Path, str, str, Any]] = {
-            "bare hello": (hello, "hello", "/", None),
-            "mcp: tools/list": (source, "mcp", "/mcp", LIST),
-            "mcp: ingest_memory": (source, "mcp", "/mcp", INGEST),
-            "ingest: healthz": (source, "ingest", "/healthz", None),
-            "dead_letter: healthz": (source, "dead_letter", "/healthz", None),
+            "hello": (hello, "hello", "/", None),
+            "mcp, tools/list": (source, "mcp", "/mcp", LIST),
+            "mcp, ingest_memory": (source, "mcp", "/mcp", INGEST),
+            "ingest, healthz": (source, "ingest", "/healthz", None),
         }
-        for case in cases.values():
-            first_answer(*case, environment)  # compiles what is not compiled yet
-        times = {name: min(first_answer(*case, environment) for _ in range(repeats)) for name, case in cases.items()}
-    ratios = {name: seconds / times["bare hello"] for name, seconds in times.items()}
-    print(f"From process start to first answer, best of {repeats}:")
-    for name, seconds in times.items():
-        print(f"  {name:24}{seconds * 1000:8.0f} ms{ratios[name]:8.2f} x hello")
-    framework = imports("import functions_framework.aio")
-    print("Imports alone, best of 3:")
-    for name in ("functions_framework.aio", "main", "mnemosyne.mcp.server", "mnemosyne.adapters.database.memories"):
-        print(f"  {name:32}{min(imports(f'import {name}') for _ in range(3)) / framework:8.2f} x the framework's")
-    results = ROOT / "benchmarks" / "results"
-    results.mkdir(exist_ok=True)
-    (results / "cold_start.json").write_text(json.dumps({"seconds": times, "ratios": ratios}, indent=2))
-
-
-if __name__ == "__main__":
-    main()
+        ratios: dict[str, list[float]] = {name: [] for name in cases if name != "hello"}
+        for number in range(rounds + 1):  # the first compiles what is not compiled yet
+            times = {name: first_answer(*case, environment) for name, case in cases.items()}
+            for name, each in ratios.items():
+                if number:
+                    each.append(times[name] / times["hello"])
+    goals = {"mcp, tools/list": 3.0}
+    return [Figure.of(f"cold start of {name} / hello", each, goals.get(name)) for name, each in ratios.items()]

@@ -1,22 +1,17 @@
 """How fast memories are stored: the pipeline against bare upserts, and our upsert against the fastest driver's.
 
-Every figure is compared with another of the same run: absolute times say more about the machine than about the code.
-
-    python benchmarks/ingest.py [--rows 2000]
+Every figure is compared with another of the same round: absolute times say more about the machine than about the code.
 """
 
-import argparse
 import asyncio
-import json
-import sys
 import tempfile
 import time
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from datetime import UTC, datetime
-from pathlib import Path
-from typing import Any, Final
+from typing import Any
 
 import asyncpg
 import fasteners
@@ -25,30 +20,27 @@ import pg8000.dbapi
 import pgvector.asyncpg
 from pgvector import HalfVector
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "functions"), str(ROOT / "infra"), str(ROOT)]
-
-from mnemosyne.adapters.database import copy_binary, ingest_sql, memories_sql, rows  # noqa: E402
-from mnemosyne.adapters.database.connections import Connection, connection_factory  # noqa: E402
-from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
-from mnemosyne.adapters.database.pool import Pool  # noqa: E402
-from mnemosyne.adapters.embedders.offline import SPACE as OFFLINE  # noqa: E402
-from mnemosyne.adapters.embedders.offline import OfflineEmbedder  # noqa: E402
-from mnemosyne.adapters.queues.local import LocalQueue  # noqa: E402
-from mnemosyne.domain.embedding_space import EmbeddingSpace  # noqa: E402
-from mnemosyne.domain.memory import IngestRequest  # noqa: E402
-from mnemosyne.ids import new_id  # noqa: E402
-from mnemosyne.ports import Vector  # noqa: E402
-from mnemosyne_cli.local import functions, postgres, stack  # noqa: E402
-from mnemosyne_cli.local.data_dir import DataDir  # noqa: E402
-from mnemosyne_cli.local.delivery import Delivery  # noqa: E402
-from mnemosyne_cli.local.functions import FunctionProcess  # noqa: E402
+from benchmarks import corpus
+from benchmarks.figures import Figure
+from mnemosyne.adapters.database import copy_binary, ingest_sql, memories_sql, rows
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.offline import SPACE as OFFLINE
+from mnemosyne.adapters.embedders.offline import OfflineEmbedder
+from mnemosyne.adapters.queues.local import LocalQueue
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.ids import new_id
+from mnemosyne.ports import Vector
+from mnemosyne_cli.local import functions, postgres, stack
+from mnemosyne_cli.local.data_dir import DataDir
+from mnemosyne_cli.local.delivery import Delivery
+from mnemosyne_cli.local.functions import FunctionProcess
 
 SPACE = EmbeddingSpace("offline", "bench", 768)
 BATCH = 100
 NAMESPACE = "default"
-REPEATS = 3
-WORDS = (ROOT / "README.md").read_text().split()
 
 # What someone would write by hand, with placeholders in each driver's way.
 _COLUMNS = (
@@ -58,10 +50,6 @@ _BARE_INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES "
 _BARE_CONFLICT = " ON CONFLICT (namespace, content_hash) DO UPDATE SET last_seen_at = now()"
 BARE_PG8000 = f"{_BARE_INSERT}(%s, %s, %s, %s, %s, %s, %s, CAST(%s AS halfvec)){_BARE_CONFLICT}"
 BARE_ASYNCPG = f"{_BARE_INSERT}($1, $2, $3, $4, $5, $6, $7, $8){_BARE_CONFLICT}"
-TOUCH: Final = """
-UPDATE memories SET last_seen_at = now()
-WHERE namespace = :namespace AND content_hash = ANY (CAST(:hashes AS text[]))
-"""
 # The columns of the table that asyncpg copies into: made here with what it fills.
 _INCOMING = [column.strip('"') for column in _COLUMNS]
 CREATE_BARE_INCOMING = f"""
@@ -72,11 +60,11 @@ Row = tuple[IngestRequest, Vector]
 
 
 def make(count: int, dimension: int) -> list[Row]:
-    """Memories of about sixty words, each with a random embedding."""
+    """Memories of real text, each with a random embedding."""
     random = np.random.default_rng(7)
     made = []
-    for n in range(count):
-        text = f"memory {n} of {time.time_ns()}: " + " ".join(random.choice(WORDS, 60))
+    for n, paragraph in enumerate(corpus.texts(count)):
+        text = f"memory {n} of {time.time_ns()}: {paragraph}"
         vector = random.standard_normal(dimension).astype(np.float32)
         request = IngestRequest.of(new_id(), content=text, timestamp=datetime(2026, 5, 20, tzinfo=UTC))
         made.append((request, np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)))
@@ -100,38 +88,34 @@ def _values(request: IngestRequest) -> tuple[object, ...]:
     return (new_id(), NAMESPACE, request.timestamp, request.content, request.title, request.content_hash, "bench")
 
 
-def upserts(server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
-    """Rows/s of the ways in on one connection, in batches of 100, all indexes there but the vector's."""
+def upserts(server: postgres.EmbeddedPostgres, count: int, rounds: int) -> dict[str, list[float]]:
+    """Rows/s of the ways in on one connection, round by round, in batches of 100, all indexes but the vector's."""
     owner = connection_factory(server.url(postgres.OWNER))()
     owner.script("DROP INDEX memories_embedding, memory_chunks_embedding")
     pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
-    best: dict[str, float] = {}
+    store = PostgresMemories(pool, SPACE)
+    rates: dict[str, list[float]] = defaultdict(list)
 
-    def record(name: str, figure: float) -> None:
-        best[name] = max(best.get(name, 0.0), figure)
-
-    for _ in range(REPEATS):
+    def emptied() -> None:
         owner.script("TRUNCATE memories CASCADE; TRUNCATE ingest_requests")
         owner.script("CHECKPOINT")
+
+    for _ in range(rounds):
         made = make(count, SPACE.dimension)
-        for name, way in (("asyncpg, executemany", _asyncpg_upsert), ("asyncpg, COPY", _asyncpg_copy)):
-            record(name, rate(count, lambda: asyncio.run(_asyncpg(server, made, way))))  # noqa: B023
-            owner.script("TRUNCATE memories CASCADE")
-            owner.script("CHECKPOINT")
-        with pool.connection() as connection:
-            _warm(connection)
-            record("our upsert", rate(count, lambda: _upsert(connection, made)))  # noqa: B023
-            for _ in range(REPEATS):  # the first finds every row as it was just written
-                record("touches alone", rate(count, lambda: _touch(connection, made)))  # noqa: B023
-        owner.script("TRUNCATE memories CASCADE")
-        owner.script("CHECKPOINT")
-        store = PostgresMemories(pool, SPACE)
-        record("claim to commit", rate(count, lambda: _claim(store, made)))  # noqa: B023
         again = [(IngestRequest.of(new_id(), content=r.content, timestamp=r.timestamp), v) for r, v in made]
-        record("claim to commit, duplicates", rate(count, lambda: _claim(store, again)))  # noqa: B023
+        for name, way in (("executemany", _asyncpg_upsert), ("COPY", _asyncpg_copy)):
+            emptied()
+            rates[name].append(rate(count, lambda: asyncio.run(_asyncpg(server, made, way))))  # noqa: B023
+        emptied()
+        with pool.connection() as connection:
+            connection.script(ingest_sql.CREATE_INCOMING)
+            rates["upsert"].append(rate(count, lambda: _upsert(connection, made)))  # noqa: B023
+        emptied()
+        rates["claim"].append(rate(count, lambda: _claim(store, made)))  # noqa: B023
+        rates["duplicates"].append(rate(count, lambda: _claim(store, again)))  # noqa: B023
     pool.close()
     owner.close()
-    return best
+    return rates
 
 
 async def _asyncpg(
@@ -160,10 +144,6 @@ async def _asyncpg_copy(connection: Any, batch: Sequence[Row]) -> None:
         )
 
 
-def _warm(connection: Connection) -> None:
-    connection.script(ingest_sql.CREATE_INCOMING)
-
-
 def _upsert(connection: Connection, made: Sequence[Row]) -> None:
     for batch in batches(made):
         with connection.transaction():
@@ -172,13 +152,6 @@ def _upsert(connection: Connection, made: Sequence[Row]) -> None:
             connection.run(
                 ingest_sql.STORE, namespace=NAMESPACE, model="bench", dimension=SPACE.dimension, requests="[]"
             )
-
-
-def _touch(connection: Connection, made: Sequence[Row]) -> None:
-    for batch in batches(made):
-        with connection.transaction():
-            connection.run(memories_sql.ENTER_NAMESPACE, namespace=NAMESPACE)
-            connection.run(TOUCH, namespace=NAMESPACE, hashes=rows.text_array([r.content_hash for r, _ in batch]))
 
 
 def _claim(store: PostgresMemories, made: Sequence[Row]) -> None:
@@ -230,16 +203,15 @@ def pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int
         function.stop()
 
 
-def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int) -> dict[str, dict[str, float]]:
+def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
     """Memories/s from publish to stored, as a ratio to bare upserts of the same rows."""
-    figures = {}
+    ratios = {}
     embedder = OfflineEmbedder(None)
     for size, total in ((1, count // 4), (BATCH, count)):
         for workers in (1, 4):
             made = [r for r, _ in make(total, OFFLINE.dimension)]
             vectors = embedder.embed_documents([request.content for request in made])
-            rows_made = list(zip(made, vectors, strict=True))
-            by_hand = bare(server, rows_made, size, workers)
+            by_hand = bare(server, list(zip(made, vectors, strict=True)), size, workers)
             owner = connection_factory(server.url(postgres.OWNER))()
             owner.script("TRUNCATE memories CASCADE")
             with pipeline(directory, server, workers) as queue:
@@ -248,9 +220,9 @@ def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int
                 whole = rate(total, lambda: _send(queue, made, size, owner))  # noqa: B023
             owner.script("TRUNCATE memories CASCADE")
             owner.close()
-            name = f"{'single messages' if size == 1 else f'batches of {size}'}, {workers} worker{'s' * (workers > 1)}"
-            figures[name] = {"pipeline": whole, "bare": by_hand, "ratio": whole / by_hand}
-    return figures
+            messages = "single messages" if size == 1 else f"batches of {size}"
+            ratios[f"{messages}, {workers} worker{'s' * (workers > 1)}"] = whole / by_hand
+    return ratios
 
 
 def make_one() -> list[IngestRequest]:
@@ -272,37 +244,40 @@ def _wait_stored(owner: Connection, count: int) -> None:
         time.sleep(0.02)
 
 
-def main() -> None:
-    """Measure and print; the figures also go to benchmarks/results/ingest.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=2_000)
-    count = parser.parse_args().rows
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        server = postgres.start(DataDir.at(scratch))
-        try:
-            postgres.prepare(server, SPACE)
-            best = upserts(server, count)
-        finally:
-            server.stop()
+def figures(count: int, rounds: int) -> list[Figure]:
+    """Measure both, so many rows a round."""
+    with _server(SPACE) as (_, server):
+        rates = upserts(server, count, rounds)
+    fastest = [max(pair) for pair in zip(rates["executemany"], rates["COPY"], strict=True)]
+    made = [
+        Figure.of(
+            f"{name} / asyncpg's fastest upsert",
+            [a / b for a, b in zip(rates[way], fastest, strict=True)],
+            goal,
+            more_is_better=True,
+        )
+        for name, way, goal in (
+            ("upsert", "upsert", 0.9), ("claim to commit", "claim", None), ("duplicates", "duplicates", None)
+        )
+    ]  # fmt: skip
+    ratios: dict[str, list[float]] = defaultdict(list)
+    with _server(OFFLINE) as (directory, server):
+        for _ in range(rounds):
+            for name, ratio in end_to_end(directory, server, count).items():
+                ratios[name].append(ratio)
+    for name, each in ratios.items():
+        goal = 0.5 if name.startswith("single") else None
+        made.append(Figure.of(f"publish to stored / bare upserts, {name}", each, goal, more_is_better=True))
+    return made
+
+
+@contextmanager
+def _server(space: EmbeddingSpace) -> Iterator[tuple[DataDir, postgres.EmbeddedPostgres]]:
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         directory = DataDir.at(scratch)
         server = postgres.start(directory)
         try:
-            postgres.prepare(server, OFFLINE)
-            figures = end_to_end(directory, server, count)
+            postgres.prepare(server, space)
+            yield directory, server
         finally:
             server.stop()
-    fastest = max(figure for name, figure in best.items() if name.startswith("asyncpg"))
-    print(f"\nOne connection, batches of {BATCH}, {SPACE.dimension} dimensions, no vector index (best of {REPEATS}):")
-    for name, figure in best.items():
-        print(f"  {name:30}{figure:10,.0f} rows/s{figure / fastest:8.2f} x asyncpg's best")
-    print(f"\nFrom publish to stored, {OFFLINE.dimension} dimensions, with all indexes:")
-    for name, row in figures.items():
-        print(f"  {name:30}{row['pipeline']:10,.0f} /s   bare pg8000 {row['bare']:8,.0f} /s   ratio {row['ratio']:.2f}")
-    results = ROOT / "benchmarks" / "results"
-    results.mkdir(exist_ok=True)
-    (results / "ingest.json").write_text(json.dumps({"upserts": best, "end_to_end": figures}, indent=2))
-
-
-if __name__ == "__main__":
-    main()

@@ -1,30 +1,20 @@
-"""What isolation costs: searches in a namespace that owns 90 % of 100,000 memories, with and without it, and the plans.
+"""What isolation costs: searches in a namespace that owns nine tenths of all memories, with and without it."""
 
-python benchmarks/isolation.py [--rows 100000]
-"""
-
-import argparse
-import json
-import statistics
-import sys
 import tempfile
 import time
 from collections.abc import Callable
-from pathlib import Path
 
 import numpy as np
 
-ROOT = Path(__file__).resolve().parents[1]
-sys.path[:0] = [str(ROOT / "functions"), str(ROOT / "infra"), str(ROOT)]
-
-from mnemosyne.adapters.database.connections import Connection, connection_factory  # noqa: E402
-from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
-from mnemosyne.adapters.database.pool import Pool  # noqa: E402
-from mnemosyne.domain.embedding_space import EmbeddingSpace  # noqa: E402
-from mnemosyne.domain.search import Filters, SearchMode, SearchQuery  # noqa: E402
-from mnemosyne.ports import Vector  # noqa: E402
-from mnemosyne_cli.local import postgres  # noqa: E402
-from mnemosyne_cli.local.data_dir import DataDir  # noqa: E402
+from benchmarks.figures import Figure
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
+from mnemosyne.ports import Vector
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.local.data_dir import DataDir
 
 SPACE = EmbeddingSpace("offline", "bench", 64)
 REPEATS = 40
@@ -81,55 +71,39 @@ def searches(store: PostgresMemories) -> dict[str, Callable[[], object]]:
     }
 
 
-def medians(*stores: PostgresMemories) -> list[dict[str, float]]:
-    """Milliseconds of each kind in each store; taken in turns, so that the machine's moods fall on all alike."""
+def turns(*stores: PostgresMemories) -> dict[str, list[list[float]]]:
+    """Seconds of each kind in each store; taken in turns, so that the machine's moods fall on all alike."""
     kinds = [searches(store) for store in stores]
-    figures: list[dict[str, float]] = [{} for _ in stores]
+    times: dict[str, list[list[float]]] = {}
     for name in kinds[0]:
-        times: list[list[float]] = [[] for _ in stores]
+        times[name] = [[] for _ in stores]
         for _ in range(REPEATS):
-            for kind, taken in zip(kinds, times, strict=True):
+            for kind, taken in zip(kinds, times[name], strict=True):
                 started = time.perf_counter()
                 kind[name]()
-                taken.append((time.perf_counter() - started) * 1000)
-        for figure, taken in zip(figures, times, strict=True):
-            figure[name] = statistics.median(taken)
-    return figures
+                taken.append(time.perf_counter() - started)
+    return times
 
 
-def main() -> None:
-    """Measure and print; the figures also go to benchmarks/results/isolation.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--rows", type=int, default=100_000)
-    rows = parser.parse_args().rows
+def figures(rows: int) -> list[Figure]:
+    """Measure with one namespace that owns nine tenths of so many memories."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         server = postgres.start(DataDir.at(scratch))
         try:
             postgres.prepare(server, SPACE)
-            owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None)()
-            owner.script("SET statement_timeout = 0")
+            owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
             prepare(owner, rows)
             isolated = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
             free = Pool(connection_factory(server.url(postgres.OWNER)), 1)
-            medians(PostgresMemories(isolated, SPACE))  # warm
-            owner.script("SELECT pg_stat_reset()")
-            medians(PostgresMemories(isolated, SPACE))
-            time.sleep(1.5)  # the server counts scans with some delay
-            used = owner.run("SELECT indexrelname, idx_scan FROM pg_stat_user_indexes WHERE idx_scan > 0 ORDER BY 1")
-            with_isolation, without = medians(PostgresMemories(isolated, SPACE), PostgresMemories(free, SPACE))
+            stores = PostgresMemories(isolated, SPACE), PostgresMemories(free, SPACE)
+            turns(*stores)  # warm
+            times = turns(*stores)
             isolated.close()
             free.close()
             owner.close()
         finally:
             server.stop()
-    print(f"One namespace owns 90 % of {rows:,} memories; medians of {REPEATS}:")
-    for name, figure in with_isolation.items():
-        print(f"  {name:24}{figure:8.2f} ms   {figure / without[name]:5.2f} x as the owner, without isolation")
-    print("Indexes scanned under isolation: " + ", ".join(f"{name} {count}" for name, count in used))
-    results = ROOT / "benchmarks" / "results"
-    results.mkdir(exist_ok=True)
-    (results / "isolation.json").write_text(json.dumps({"isolated": with_isolation, "free": without}, indent=2))
-
-
-if __name__ == "__main__":
-    main()
+    return [
+        Figure.of(f"{name}, isolated / as the owner, {rows:,}", [a / b for a, b in zip(*pair, strict=True)], 1.2)
+        for name, pair in times.items()
+    ]

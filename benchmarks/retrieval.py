@@ -19,6 +19,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "functions"), str(ROOT / "infra"), str(ROOT)]
 
+from benchmarks.figures import Figure  # noqa: E402
 from mnemosyne.adapters.database.connections import connection_factory  # noqa: E402
 from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
 from mnemosyne.adapters.database.pool import Pool  # noqa: E402
@@ -116,6 +117,22 @@ def run(
     for name, figures in results.items():
         print(f"  {name:20}" + "".join(f"{figure:12.3f}" for figure in figures.values()))
     return results
+
+
+def figures() -> list[Figure]:
+    """Recall@10 of each mode on the conversations."""
+    collection = Collection.read("conversations", ROOT / "tests" / "data" / "conversations")
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        server = postgres.start(DataDir.at(scratch))
+        try:
+            postgres.prepare(server, SPACE)
+            results = run(collection, server, Path(scratch), weights=False)
+        finally:
+            server.stop()
+    return [
+        Figure.of(f"recall@10 on conversations, {mode}", [found["recall@10"]], more_is_better=True)
+        for mode, found in results.items()
+    ]
 
 
 def main() -> None:

@@ -1,0 +1,57 @@
+"""Real text to measure with: the paragraphs of the docstrings of every installed package."""
+
+import ast
+import random
+import re
+import sysconfig
+import warnings
+from collections.abc import Iterator
+from pathlib import Path
+
+WORDS = range(8, 121)
+"""How many words a paragraph has that passes for a memory."""
+
+
+def texts(count: int, seed: int = 7) -> list[str]:
+    """Return so many different texts, the same ones in the same environment; where paragraphs run out, two in one."""
+    chosen = random.Random(seed)
+    found: dict[str, None] = {}
+    for file in chosen.sample(files := _files(), len(files)):
+        found |= dict.fromkeys(_paragraphs(file))
+        if len(found) >= count:
+            break
+    paragraphs = list(found)
+    while len(found) < count:
+        found[f"{chosen.choice(paragraphs)} {chosen.choice(paragraphs)}"] = None
+    return chosen.sample(list(found), count)
+
+
+def questions(paragraphs: list[str], count: int, seed: int = 11) -> list[str]:
+    """Return six words in a row out of each of so many paragraphs."""
+    chosen = random.Random(seed)
+    asked = []
+    for paragraph in paragraphs[:count]:
+        words = paragraph.split()
+        start = chosen.randrange(max(1, len(words) - 6))
+        asked.append(" ".join(words[start : start + 6]))
+    return asked
+
+
+def _files() -> list[Path]:
+    directories = sorted({sysconfig.get_path("purelib"), sysconfig.get_path("stdlib")})
+    return [file for directory in directories for file in sorted(Path(directory).rglob("*.py"))]
+
+
+def _paragraphs(file: Path) -> Iterator[str]:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of other people's escapes
+        try:
+            module = ast.parse(file.read_text(errors="replace"))
+        except (SyntaxError, ValueError, RecursionError):
+            return
+    for node in ast.walk(module):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            for paragraph in re.split(r"\n\s*\n", ast.get_docstring(node) or ""):
+                text = " ".join(paragraph.split())
+                if len(text.split()) in WORDS and text.isprintable():
+                    yield text

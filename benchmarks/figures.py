@@ -1,0 +1,61 @@
+"""A measured figure: a ratio within one run, with its spread, its goal, and how it compares with the kept one."""
+
+import statistics
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+TOLERATED = 1.5
+"""How much worse than the kept figure one may be: machines are noisy, and a regression is seldom smaller."""
+
+
+@dataclass(frozen=True)
+class Figure:
+    """One ratio: the median of its rounds and their quartiles; less is better, unless `more_is_better`."""
+
+    name: str
+    ratio: float
+    low: float
+    high: float
+    goal: float | None = None
+    more_is_better: bool = False
+
+    @classmethod
+    def of(
+        cls, name: str, ratios: Sequence[float], goal: float | None = None, *, more_is_better: bool = False
+    ) -> "Figure":
+        """Return the figure of so many rounds, each a ratio of two measurements made one after the other."""
+        low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
+        return cls(name, middle, low, high, goal, more_is_better)
+
+    @property
+    def reached(self) -> bool | None:
+        """Whether the goal is; None without one."""
+        if self.goal is None:
+            return None
+        return self.ratio >= self.goal if self.more_is_better else self.ratio <= self.goal
+
+    def worse_than(self, kept: float) -> bool:
+        """Whether it is worse than the kept ratio by more than machines differ."""
+        return self.ratio < kept / TOLERATED if self.more_is_better else self.ratio > kept * TOLERATED
+
+    @property
+    def row(self) -> str:
+        """The figure as a row of the documents' table."""
+        sign = "≥" if self.more_is_better else "≤"
+        goal = "" if self.goal is None else f"{sign} {self.goal:g}{'' if self.reached else ', not reached'}"
+        return f"| {self.name} | {self.ratio:.2f} | {self.low:.2f} to {self.high:.2f} | {goal} |"
+
+
+def table(figures: Sequence[Figure]) -> str:
+    """Return the figures as a table in Markdown."""
+    return "\n".join(["| | ratio | quartiles | goal |", "|---|---|---|---|", *(one.row for one in figures)])
+
+
+def regressions(figures: Sequence[Figure], kept: Mapping[str, Any]) -> list[str]:
+    """Return what is worse than what was kept, in sentences."""
+    return [
+        f"{one.name}: {one.ratio:.2f}, kept {kept[one.name]['ratio']:.2f}"
+        for one in figures
+        if one.name in kept and one.worse_than(kept[one.name]["ratio"])
+    ]
