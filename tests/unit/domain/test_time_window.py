@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mnemosyne.domain import time_window as contract
-from mnemosyne.domain.time.window import TimeWindow, bounds, intersection, resolve, split_question
+from mnemosyne.domain.time.question import named_times, split_question
+from mnemosyne.domain.time.window import TimeWindow, bounds, intersection, resolve
 from mnemosyne.errors import InvalidRequest
 from tests.unit.domain.time_expressions import NOW, REFUSED, UNDERSTOOD, Case, utc
 
@@ -153,6 +154,22 @@ def test_windows_with_nothing_in_common_are_shown_both() -> None:
 )
 def test_a_time_expression_is_found_within_a_question(question: str, parts: tuple[str, str] | None) -> None:
     assert split_question(question, now=NOW) == parts
+
+
+@pytest.mark.parametrize(
+    ("question", "spans"),
+    [
+        ("What is Priya allergic to?", []),
+        ("May I see the march of the penguins?", []),
+        ("Who came last week?", [("2026-05-11", "2026-05-18")]),
+        ("What broke in March 2025?", [("2025-03-01", "2025-04-01")]),
+        ("What broke in April?", [(f"{year}-04-01", f"{year}-05-01") for year in range(2026, 2016, -1)]),
+        ("What was said on Monday?", [("2026-05-18", "2026-05-19")]),
+    ],
+)
+def test_a_question_may_name_times_of_several_years(question: str, spans: list[tuple[str, str]]) -> None:
+    expected = tuple(TimeWindow(after=utc(after, "UTC"), before=utc(before, "UTC")) for after, before in spans)
+    assert named_times(question, now=NOW) == expected
 
 
 @pytest.mark.parametrize(

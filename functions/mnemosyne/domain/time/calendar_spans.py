@@ -146,7 +146,9 @@ def holiday(name: str, year: int) -> date | None:
         "independence day": (7, 4), "july 4th": (7, 4), "fourth of july": (7, 4), "4th of july": (7, 4),
         "halloween": (10, 31), "christmas eve": (12, 24), "christmas": (12, 25), "christmas day": (12, 25),
         "juneteenth": (6, 19), "veterans day": (11, 11), "all saints day": (11, 1), "new years eve": (12, 31),
-        "xmas": (12, 25), "boxing day": (12, 26), "new year eve": (12, 31),
+        "xmas": (12, 25), "boxing day": (12, 26), "earth day": (4, 22),
+        "may day": (5, 1), "international workers day": (5, 1),
+        "international womens day": (3, 8), "new year eve": (12, 31),
     }  # fmt: skip
     if name in fixed:
         return date(year, *fixed[name])

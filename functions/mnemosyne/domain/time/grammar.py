@@ -9,6 +9,7 @@ from datetime import date
 from itertools import chain
 
 from mnemosyne.domain.time.calendar_spans import Calendar, Span
+from mnemosyne.domain.time.spelling import plain_form
 
 Match = re.Match[str]
 Rule = Callable[["Grammar", Match], Span | None]
@@ -57,7 +58,7 @@ class Grammar:
         for pattern, rule in chain.from_iterable(self._rules):
             if (match := pattern.fullmatch(text)) and (span := rule(self, match)):
                 return span
-        return None
+        return self.span(plain) if (plain := plain_form(text)) != text else None
 
     def day(self, text: str) -> date | None:
         """Return the one day that the whole text names; None where it names none, or a longer or shorter span."""

@@ -10,9 +10,10 @@ from mnemosyne.domain.time.grammar import Grammar, Match, Rules
 from mnemosyne.domain.time.vocabulary import DAY, MONTH, MONTHS, OF, ORDINALS, SEASON, YEAR, alternatives
 
 RULES = Rules()
+_MONTH_NAMES = {number: name for name, number in MONTHS.items() if len(name) > 4 or name in ("may", "june", "july")}
 
 
-@RULES.reading(rf"{MONTH}{OF}{YEAR}", rf"{YEAR} {MONTH}", rf"{YEAR}-(?P<number>\d\d)")
+@RULES.reading(rf"{MONTH}{OF}{YEAR}", rf"{YEAR} {MONTH}", rf"{YEAR}-(?P<number>\d\d?)")
 def _month_of_a_year(grammar: Grammar, match: Match) -> Span:
     found = match.groupdict()
     month = int(found["number"]) if found.get("number") else MONTHS[found["month"]]
@@ -29,7 +30,7 @@ def _month(grammar: Grammar, match: Match) -> Span | None:
     return grammar.latest(grammar.calendar.months(year, month, 1) for year in grammar.years())
 
 
-@RULES.reading(rf"(?:the )?(?:year )?{YEAR}")
+@RULES.reading(r"(?:the )?(?:year )?(?P<year>(?:19|20|21)\d\d)")
 def _year(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.months(int(match["year"]), 1, 12)
 
@@ -87,7 +88,7 @@ def _nearest_season(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.season(*grammar.calendar.season_at(first - timedelta(days=1)))
 
 
-@RULES.reading(rf"(?:(?P<which>last|this) )?(?P<name>[a-z0-9'’. -]+?)(?:{OF}{YEAR})?")
+@RULES.reading(rf"(?:(?P<which>last|previous|this) )?(?P<name>[a-z0-9'’. -]+?)(?:{OF}{YEAR})?")
 def _holiday(grammar: Grammar, match: Match) -> Span | None:
     name = re.sub("['’.]", "", match["name"]).replace("-", " ")
     if holiday(name, 2000) is None or (match["which"] and match["year"]):
@@ -101,7 +102,7 @@ def _holiday(grammar: Grammar, match: Match) -> Span | None:
 
 
 @RULES.reading(
-    r"(?P<year>\d{4})[-/](?P<number>\d\d)[-/](?P<day>\d\d)",
+    r"(?P<year>\d{4})[-/](?P<number>\d\d?)[-/](?P<day>\d\d?)",
     r"(?P<day>\d\d?)\.(?P<number>\d\d?)\.(?P<year>\d{4})",
     rf"(?:the )?{DAY}(?: of)? {MONTH}{OF}{YEAR}",
     rf"{MONTH} (?:the )?{DAY}{OF}{YEAR}",
@@ -123,6 +124,14 @@ def _date_without_year(grammar: Grammar, match: Match) -> Span | None:
 
 def _is_leap(year: int) -> bool:
     return year % 4 == 0 and (year % 100 != 0 or year % 400 == 0)
+
+
+@RULES.reading(r"(?P<one>\d\d?)/(?P<two>\d\d?)")
+def _slashed_date_without_year(grammar: Grammar, match: Match) -> Span | None:
+    one, two = int(match["one"]), int(match["two"])
+    if (one <= 12 and two <= 12 and one != two) or max(one, two) > 31:
+        return None  # the day or the month first: two readings
+    return grammar.span(f"{max(one, two)} {_MONTH_NAMES[min(one, two)]}") if min(one, two) in _MONTH_NAMES else None
 
 
 @RULES.reading(r"(?P<one>\d\d?)/(?P<two>\d\d?)/(?P<year>\d{4})")

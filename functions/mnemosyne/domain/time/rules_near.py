@@ -150,9 +150,9 @@ def _weekday(grammar: Grammar, match: Match) -> Span:
 
 @RULES.reading(
     rf"{WEEKDAY}(?: of| in)? (?P<which>last|this|next) week",
-    rf"(?P<which>last|this|next) week(?: on)? {WEEKDAY}",
+    rf"(?P<which>last|previous|this|next) week(?: on|,| -)? {WEEKDAY}",
 )
 def _weekday_of_a_week(grammar: Grammar, match: Match) -> Span:
-    weeks = {"last": -1, "this": 0, "next": 1}[match["which"]]
+    weeks = {"last": -1, "previous": -1, "this": 0, "next": 1}[match["which"]]
     monday = grammar.today - timedelta(days=grammar.today.weekday())
     return grammar.calendar.day(monday + timedelta(days=7 * weeks + WEEKDAYS[match["weekday"]]))

@@ -6,14 +6,14 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemosyne.domain.rfc3339 import instant, rfc3339
-from mnemosyne.domain.time import rules_calendar, rules_near
-from mnemosyne.domain.time.calendar_spans import SEASONS, Calendar, Span
+from mnemosyne.domain.time import rules_calendar, rules_clock, rules_counted, rules_near
+from mnemosyne.domain.time.calendar_spans import Calendar, Span
 from mnemosyne.domain.time.grammar import Grammar
-from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, ORDINALS, WEEKDAYS
+from mnemosyne.domain.time.spelling import plain_form
 from mnemosyne.errors import InvalidRequest
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_RULES = (rules_near.RULES, rules_calendar.RULES)
+_RULES = (rules_near.RULES, rules_calendar.RULES, rules_counted.RULES, rules_clock.RULES)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,7 +93,8 @@ EXAMPLES = (
     "2026-05-20, between May 1 and May 15, since Monday, before 2025"
 )
 EXPRESSION_LENGTH = 200
-_SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
+SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
+_EDGE = re.compile(r"(?:the )?(?:very )?(?P<edge>beginning|start|end) of (?P<text>.+)")
 _ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
 
 
@@ -105,9 +106,12 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC") -> TimeWin
     time zone; never drops a part of the expression.
     """
     calendar = Calendar(now, zone(timezone))
-    text = " ".join(expression.replace("’", "'").casefold().split()).rstrip("?.! ")
+    text = " ".join(expression.replace("’", "'").casefold().split())
+    if text.endswith("..") or text.startswith(".."):  # an interval that is open on one side
+        text = f"since {text.rstrip('. ')}" if text.endswith("..") else f"until {text.lstrip('. ')}"
+    text = text.rstrip("?.! ")
     try:
-        span = _spanned(text, calendar) if 0 < len(text) <= EXPRESSION_LENGTH else None
+        span = _spanned(plain_form(text), calendar) if 0 < len(text) <= EXPRESSION_LENGTH else None
     except (ValueError, OverflowError):
         span = None  # understood in form, but no date of this calendar: 30 February, 99,999 years ago
     if span is None or (span.start and span.end and span.start >= span.end):
@@ -117,13 +121,13 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC") -> TimeWin
 
 def _spanned(text: str, calendar: Calendar) -> Span | None:
     grammar = Grammar(_RULES, calendar)
-    if (between := text.removeprefix("between ")) != text:
-        return _range(between, grammar)
+    if (between := text.removeprefix("between ")) != text and (span := _range(between, grammar)):
+        return span
     if span := grammar.span(text):
         return span
     if span := _range(text.removeprefix("from "), grammar):
         return span
-    if not (match := _ONE_SIDED.fullmatch(text)) or not (span := grammar.span(match[2])):
+    if not (match := _ONE_SIDED.fullmatch(text)) or not (span := _edge(match[2], grammar) or grammar.span(match[2])):
         return None
     match match[1]:
         case "since" | "from":
@@ -135,61 +139,25 @@ def _spanned(text: str, calendar: Calendar) -> Span | None:
     return Span(start=None, end=span.end)
 
 
+def _edge(text: str, grammar: Grammar) -> Span | None:
+    """Return the instant that is the beginning or the end of something, as one end of a stretch."""
+    match = _EDGE.fullmatch(text)
+    if match is None or not (span := grammar.span(match["text"])):
+        return None
+    at = span.end if match["edge"] == "end" else span.start
+    return Span(start=at, end=at)
+
+
 def _range(text: str, grammar: Grammar) -> Span | None:
     """From the start of one span to the end of another; the first, where it needs a year, begins before the second."""
-    for separator in _SEPARATORS.finditer(text):
-        last = grammar.span(text[: separator.start()]) and grammar.span(text[separator.end() :])
+    for separator in SEPARATORS.finditer(text):
+        start, end = text[: separator.start()], text[separator.end() :]
+        last = (_edge(start, grammar) or grammar.span(start)) and (_edge(end, grammar) or grammar.span(end))
         if last is None or last.end is None:
             continue
         horizon = (last.end - timedelta(microseconds=1)).astimezone(grammar.calendar.zone).date()
-        first = Grammar(_RULES, grammar.calendar, horizon).span(text[: separator.start()])
+        before = Grammar(_RULES, grammar.calendar, horizon)
+        first = _edge(start, before) or before.span(start)
         if first and first.start and first.start < last.end:
             return Span(start=first.start, end=last.end)
     return None
-
-
-# Words that are a time expression within a question, and words that may begin one of several. A month, season or
-# weekday by itself is none: "may", "march", "fall" and "sun" mean other things more often.
-_ALONE = frozenset({"today", "yesterday", "tonight", "recently", "lately"})
-_CUES = {
-    *_ALONE, *NUMBERS, *ORDINALS, *MONTHS, *WEEKDAYS, *SEASONS, "q1", "q2", "q3", "q4", "h1", "h2",
-    "last", "this", "past", "previous", "since", "before", "after", "until", "till", "between", "from", "during", "in",
-    "on", "at", "over", "within", "the", "earlier", "early", "late", "mid", "few",
-}  # fmt: skip
-_WHOLE_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
-_PART_OF_A_YEAR = re.compile(r"(half|quarter)\b")
-_OF_WHICH_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)\b")
-_EXPRESSION_WORDS = 9
-_QUESTION_WORDS = 60
-
-
-def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
-    """Return the longest time expression inside a question, and the question without it; None where there is none."""
-    words = question.split()
-    if len(words) > _QUESTION_WORDS:
-        return None  # a text, not a question
-    for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
-        for start in range(len(words) - length + 1):
-            candidate = words[start : start + length]
-            expression = " ".join(candidate).strip("?.!,")
-            if not _may_be_meant(expression.casefold()):
-                continue
-            try:
-                resolve(expression, now=now, timezone=timezone)
-            except InvalidRequest:
-                continue
-            rest = " ".join(words[:start] + words[start + length :]).strip(" ?.!,")
-            return expression, rest
-    return None
-
-
-def _may_be_meant(expression: str) -> bool:
-    """Whether words within a question are likely to tell a time, should they be understood as one."""
-    first, *more = expression.split() or [""]
-    if not more:
-        return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None
-    if first == "from" and not _SEPARATORS.search(expression):
-        return False  # "notes from last week" are last week's, not all since then
-    if _PART_OF_A_YEAR.search(expression) and not _OF_WHICH_YEAR.search(expression):
-        return False  # of a book, it may be
-    return first.strip(".,") in _CUES or first[:1].isdigit()

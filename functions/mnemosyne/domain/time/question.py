@@ -1,0 +1,96 @@
+"""Find the times that a question names. Pure."""
+
+import re
+from datetime import datetime
+
+from mnemosyne.domain.time.calendar_spans import SEASONS
+from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, ORDINALS, UNITS, WEEKDAYS
+from mnemosyne.domain.time.window import SEPARATORS, TimeWindow, resolve
+from mnemosyne.errors import InvalidRequest
+
+# Words that are a time expression within a question, and words that may begin one of several. A month, season or
+# weekday by itself is none: "may", "march", "fall" and "sun" mean other things more often.
+_ALONE = frozenset({"today", "yesterday", "tonight", "recently", "lately"})
+_CUES = {
+    *_ALONE, *NUMBERS, *ORDINALS, *MONTHS, *WEEKDAYS, *SEASONS, "q1", "q2", "q3", "q4", "h1", "h2",
+    "last", "this", "past", "previous", "since", "before", "after", "until", "till", "between", "from", "during", "in",
+    "on", "at", "over", "within", "the", "earlier", "early", "late", "mid", "few",
+}  # fmt: skip
+# One of these stands in every question that names a time.
+_TELL_TIME = frozenset({
+    *_ALONE, *MONTHS, *WEEKDAYS, *SEASONS, *UNITS, "half", "night", "season", "weekend", "christmas", "easter",
+    "halloween", "juneteenth", "thanksgiving", "valentines", "valentine", "xmas",
+})  # fmt: skip
+_WITH_DIGITS = re.compile(r".*\d")
+_WHOLE_DATE = re.compile(r"\d{4}-\d\d(-\d\d)?")
+_PART_OF_A_YEAR = re.compile(r"(half|quarter)\b")
+_OF_WHICH_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)\b")
+_OF_ONE_TIME = re.compile(
+    r"\d{4}|\b(last|this|next|past|previous|current|ago|few|recent|recently|lately|today|yesterday|tonight)\b"
+)
+_EXPRESSION_WORDS = 9
+_QUESTION_WORDS = 60
+
+
+def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
+    """Return the longest time expression inside a question, and the question without it; None where there is none."""
+    words = question.split()
+    if len(words) > _QUESTION_WORDS:
+        return None  # a text, not a question
+    telling = [_tells_time(word) for word in words]
+    for length in range(min(_EXPRESSION_WORDS, len(words)), 0, -1):
+        for start in range(len(words) - length + 1):
+            candidate = words[start : start + length]
+            if not any(telling[start : start + length]):
+                continue
+            expression = " ".join(candidate).strip("?.!,")
+            if not _may_be_meant(expression.casefold()):
+                continue
+            try:
+                resolve(expression, now=now, timezone=timezone)
+            except InvalidRequest:
+                continue
+            rest = " ".join(words[:start] + words[start + length :]).strip(" ?.!,")
+            return expression, rest
+    return None
+
+
+def _tells_time(word: str) -> bool:
+    plain = word.casefold().strip("?.!,;:'\"()").removesuffix("'s")
+    return plain in _TELL_TIME or _WITH_DIGITS.match(plain) is not None
+
+
+def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[TimeWindow, ...]:
+    """Return the times that a question may name, none where it names none.
+
+    Without a year, "in March" may be that of this year or of the nine before.
+    """
+    if not (parts := split_question(question, now=now, timezone=timezone)):
+        return ()
+    expression = parts[0]
+    windows = [resolve(expression, now=now, timezone=timezone)]
+    if not _OF_ONE_TIME.search(expression.casefold()):
+        windows += _of_earlier_years(expression, now, timezone)
+    return tuple(dict.fromkeys(windows))
+
+
+def _of_earlier_years(expression: str, now: datetime, timezone: str) -> list[TimeWindow]:
+    found = []
+    for year in range(now.year, now.year - 10, -1):
+        try:
+            found.append(resolve(f"{expression} {year}", now=now, timezone=timezone))
+        except InvalidRequest:
+            continue  # "monday" is of no year, and 29 February of few
+    return found
+
+
+def _may_be_meant(expression: str) -> bool:
+    """Whether words within a question are likely to tell a time, should they be understood as one."""
+    first, *more = expression.split() or [""]
+    if not more:
+        return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None
+    if first == "from" and not SEPARATORS.search(expression):
+        return False  # "notes from last week" are last week's, not all since then
+    if _PART_OF_A_YEAR.search(expression) and not _OF_WHICH_YEAR.search(expression):
+        return False  # of a book, it may be
+    return first.strip(".,") in _CUES or first[:1].isdigit()

@@ -1,0 +1,89 @@
+"""Rules for stretches of a day by the clock: Monday 8-9am, around noon yesterday, Tuesday after 1pm. Pure."""
+
+import re
+from datetime import date, timedelta
+
+from mnemosyne.domain.time.calendar_spans import Span
+from mnemosyne.domain.time.grammar import Grammar, Match, Rules
+
+RULES = Rules()
+_TIME = r"(?:\d{1,2}(?:[:.][0-5]\d)?(?: ?(?:am|pm|a\.m\.|p\.m\.))?|noon|midnight)"
+_CLOCK = re.compile(r"(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d))?(?: ?(?P<half>[ap])\.?m\.?)?")
+_PART = re.compile(r"(?P<day>.+?)(?: in the)? (?P<part>morning|afternoon|evening)")
+_STRETCH = rf"(?P<first>{_TIME}) ?(?:-|–|to|and|until|till) ?(?P<last>{_TIME})"
+
+
+@RULES.reading(
+    rf"(?P<text>.+?),?(?: at| from| between)? {_STRETCH}",
+    rf"(?:at |from |between )?{_STRETCH},?(?: on| of)? (?P<text>.+)",
+)
+def _stretch_of_a_day(grammar: Grammar, match: Match) -> Span | None:
+    """Return a day from one time to another. Where only the last says am or pm, the first is the nearest before it."""
+    day, half = _day_and_half(grammar, match["text"])
+    first, last = (_hour(match[end], half) for end in ("first", "last"))
+    if day is None or last is None:
+        return None
+    if first is None:
+        given = _CLOCK.fullmatch(match["first"])
+        if given is None or int(given["hour"]) > 12:
+            return None
+        hour = int(given["hour"]) % 12 + int(given["minute"] or 0) / 60
+        first = hour + 12 if hour + 12 < last else hour
+    return grammar.calendar.hours(day, first, last) if first < last else None
+
+
+@RULES.reading(
+    rf"(?:around|about|at about) (?P<time>{_TIME})(?: on)? (?P<text>.+)",
+    rf"(?P<text>.+?) (?:around|about|at about) (?P<time>{_TIME})",
+)
+def _around(grammar: Grammar, match: Match) -> Span | None:
+    """Return an hour before it to an hour after it."""
+    day, hour = grammar.day(match["text"]), _hour(match["time"])
+    return grammar.calendar.hours(day, hour - 1, hour + 1) if day is not None and hour is not None else None
+
+
+@RULES.reading(r"(?:at )?(?P<time>noon)(?: on)? (?P<text>.+)", r"(?P<text>.+?)(?: at)? (?P<time>noon)")
+def _at_noon(grammar: Grammar, match: Match) -> Span | None:
+    day = grammar.day(match["text"])
+    return grammar.calendar.hours(day, 12, 13) if day is not None else None
+
+
+@RULES.reading(
+    rf"(?P<text>.+?) (?P<side>after|since|before|until|by) (?P<time>{_TIME})",
+    rf"(?P<side>after|before) (?P<time>{_TIME}) (?:on )?(?P<text>.+)",
+)
+def _side_of_a_day(grammar: Grammar, match: Match) -> Span | None:
+    """Return a day before or after one of its times."""
+    day, hour = grammar.day(match["text"]), _hour(match["time"])
+    if day is None or hour is None:
+        return None
+    return grammar.calendar.hours(day, *((hour, 24) if match["side"] in ("after", "since") else (0, hour)))
+
+
+def _day_and_half(grammar: Grammar, text: str) -> tuple[date | None, str]:
+    """Return the day, and the half of it where a part of the day is named."""
+    if text in ("tonight", "last night"):
+        return grammar.today - timedelta(days=text == "last night"), "pm"
+    match = _PART.fullmatch(text)
+    if match is None:
+        return grammar.day(text), ""
+    return grammar.day("today" if match["day"] == "this" else match["day"]), "am" if match[
+        "part"
+    ] == "morning" else "pm"
+
+
+def _hour(text: str, half_of_day: str = "") -> float | None:
+    """Return the hours after midnight; None where it may be of the morning or the evening."""
+    if text in ("noon", "midnight"):
+        return 12 if text == "noon" else 24
+    match = _CLOCK.fullmatch(text)
+    if match is None:
+        return None
+    hour, minute = int(match["hour"]), int(match["minute"] or 0)
+    if half := match["half"] or half_of_day[:1]:
+        if 1 <= hour <= 12:
+            return hour % 12 + 12 * (half == "p") + minute / 60
+        if match["half"]:
+            return None
+    is_plain = match["minute"] is not None and (hour > 12 or (len(match["hour"]) == 2 and hour < 10))
+    return hour + minute / 60 if is_plain and hour < 24 else None

@@ -1,0 +1,224 @@
+"""Rules for times told by counting: two Mondays ago, the last week of October, the nineties. Pure."""
+
+from datetime import date, timedelta
+
+from mnemosyne.domain.time.calendar_spans import Span
+from mnemosyne.domain.time.grammar import Grammar, Match, Rules
+from mnemosyne.domain.time.vocabulary import (
+    CALENDAR_UNIT,
+    NUMBERS,
+    OF,
+    ORDINALS,
+    UNITS,
+    WEEKDAY,
+    WEEKDAYS,
+    YEAR,
+    alternatives,
+)
+
+RULES = Rules()
+_DECADES = {name: 1930 + 10 * n for n, name in enumerate(
+    ("thirties", "forties", "fifties", "sixties", "seventies", "eighties", "nineties")
+)}  # fmt: skip
+_NTH = {**ORDINALS, "fifth": 5, "5th": 5, "last": -1}
+_COUNT = rf"(?P<n>\d{{1,6}}|{alternatives(NUMBERS)})"
+
+
+def _number(text: str) -> int:
+    return int(text) if text.isdigit() else NUMBERS[text]
+
+
+@RULES.reading("(?:right )?now|current date")
+def _now(grammar: Grammar, match: Match) -> Span:
+    return Span(start=grammar.calendar.now, end=grammar.calendar.now)
+
+
+@RULES.reading(rf"{_COUNT} {WEEKDAY}s? ago", rf"(?:the )?{WEEKDAY} (?P<before>before last)")
+def _weekdays_ago(grammar: Grammar, match: Match) -> Span | None:
+    found = match.groupdict()
+    count = 2 if found.get("before") else _number(found["n"])
+    back = (grammar.today.weekday() - WEEKDAYS[match["weekday"]]) % 7 or 7
+    return grammar.calendar.day(grammar.today - timedelta(days=back + 7 * (count - 1))) if count else None
+
+
+@RULES.reading(
+    r"(?:the )?(?P<kind>)week of (?P<text>.+)",
+    r"(?:the )?(?P<kind>week|w/c|weeks)(?: (?:beginning|starting|commencing))?(?: on)? (?P<text>.+)",
+)
+def _week_of(grammar: Grammar, match: Match) -> Span | None:
+    if (day := grammar.day(match["text"])) is None:
+        return None
+    return grammar.calendar.days(day, day + timedelta(days=7)) if match["kind"] else grammar.calendar.week(day)
+
+
+@RULES.reading(rf"(?:the )?{_COUNT} (?P<unit>days|weeks) (?:starting|beginning|from)(?: on)? (?P<text>.+)")
+def _days_from(grammar: Grammar, match: Match) -> Span | None:
+    day, count = grammar.day(match["text"]), _number(match["n"]) * (7 if match["unit"] == "weeks" else 1)
+    return grammar.calendar.days(day, day + timedelta(days=count)) if day and count else None
+
+
+@RULES.reading(
+    rf"(?:the )?(?P<nth>{alternatives(_NTH)}) (?P<unit>week|weekend|{alternatives(WEEKDAYS)})(?: of| in) (?P<text>.+)"
+)
+def _nth_week(grammar: Grammar, match: Match) -> Span | None:
+    """Return the week, which is of the month or year that its Thursday lies in (ISO 8601), or the weekday."""
+    span = grammar.span(match["text"])
+    if span is None or span.start is None or span.end is None or span.day:
+        return None
+    zone = grammar.calendar.zone
+    first, last = span.start.astimezone(zone).date(), span.end.astimezone(zone).date() - timedelta(days=1)
+    nth = _NTH[match["nth"]]
+    day = {"week": 3, "weekend": 5}.get(match["unit"], WEEKDAYS.get(match["unit"], 0))
+    if nth > 0:
+        chosen = first + timedelta(days=(day - first.weekday()) % 7 + 7 * (nth - 1))
+    else:
+        chosen = last - timedelta(days=(last.weekday() - day) % 7)
+    if not first <= chosen <= last:
+        return None
+    make = {"week": grammar.calendar.week, "weekend": grammar.calendar.weekend}.get(match["unit"], grammar.calendar.day)
+    return make(chosen)
+
+
+@RULES.reading(rf"(?:the )?first {_COUNT} days of (?P<text>.+)")
+def _first_days(grammar: Grammar, match: Match) -> Span | None:
+    span, count = grammar.span(match["text"]), _number(match["n"])
+    if span is None or span.start is None or span.end is None:
+        return None
+    first = span.start.astimezone(grammar.calendar.zone).date()
+    counted = grammar.calendar.days(first, first + timedelta(days=count))
+    return counted if count and counted.end and counted.end <= span.end else None
+
+
+@RULES.reading(rf"{CALENDAR_UNIT} to date", rf"so far this {CALENDAR_UNIT}", rf"this {CALENDAR_UNIT} so far")
+def _to_date(grammar: Grammar, match: Match) -> Span | None:
+    span = grammar.calendar.unit(UNITS[match["unit"]], grammar.calendar.local)
+    return Span(start=span.start, end=grammar.calendar.now)
+
+
+@RULES.reading(
+    r"(?:the )?(?:early |mid |late )?(?P<decade>(?:18|19|20)\d)0 ?'?s",
+    r"(?:the )?'?(?P<tens>[3-9])0 ?'?s",
+    rf"(?:the )?(?P<name>{alternatives(_DECADES)})",
+    "(?:the )?(?P<which>last|previous|this) decade",
+)
+def _decade(grammar: Grammar, match: Match) -> Span:
+    found = match.groupdict()
+    if found.get("which"):
+        first = grammar.today.year // 10 * 10 - 10 * (found["which"] != "this")
+    elif found.get("name"):
+        first = _DECADES[found["name"]]
+    else:
+        first = int(found["decade"]) * 10 if found.get("decade") else 1900 + int(found["tens"]) * 10
+    return grammar.calendar.months(first, 1, 120)
+
+
+@RULES.reading(
+    rf"(?:the )?{WEEKDAY},? (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?", r"the (?P<day>\d{1,2})(?:st|nd|rd|th)"
+)
+def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
+    """Return the latest day of that number, and of that weekday where one is named."""
+    number, weekday = int(match["day"]), match.groupdict().get("weekday")
+    for back in range(1_500 if weekday else 62):
+        day = grammar.horizon - timedelta(days=back)
+        if day.day == number and (weekday is None or day.weekday() == WEEKDAYS[weekday]):
+            return grammar.calendar.day(day)
+    return None
+
+
+@RULES.reading(rf"(?:this |on )?{WEEKDAY},?[ -]\(?(?P<text>.*\d.*?)\)?", rf"(?P<text>.*\d.*),? {WEEKDAY}")
+def _date_of_a_weekday(grammar: Grammar, match: Match) -> Span | None:
+    """Return a date whose weekday must agree; without a year, the latest on which it does."""
+    wanted, text = WEEKDAYS[match["weekday"]], match["text"].strip(" ,-")
+    found = grammar.day(text)
+    if found is not None and found.weekday() == wanted:
+        return grammar.calendar.day(found)
+    for year in grammar.years():
+        day = grammar.day(f"{text} {year}")
+        if day is not None and day <= grammar.horizon and day.weekday() == wanted:
+            return grammar.calendar.day(day)
+    return None
+
+
+@RULES.reading(
+    rf"(?:between )?{_COUNT} (?:and|to|or) (?P<m>\d{{1,6}}|{alternatives(NUMBERS)}) "
+    r"(?P<unit>days|weeks|months|quarters|years) ago"
+)
+def _between_ago(grammar: Grammar, match: Match) -> Span | None:
+    near, far = sorted((_number(match["n"]), _number(match["m"])))
+    unit, calendar = UNITS[match["unit"]], grammar.calendar
+    first, last = calendar.unit(unit, calendar.back(unit, far)), calendar.unit(unit, calendar.back(unit, near))
+    return Span(start=first.start, end=last.end) if near < far else None
+
+
+@RULES.reading(
+    rf"(?:more than|over|longer than|at least) {_COUNT} (?P<unit>{alternatives(UNITS)}) ago",
+    rf"older than {_COUNT} (?P<unit>{alternatives(UNITS)})",
+)
+def _more_than_ago(grammar: Grammar, match: Match) -> Span | None:
+    count, unit = _number(match["n"]), UNITS[match["unit"]]
+    if unit in ("minute", "hour"):
+        return Span(start=None, end=grammar.calendar.now - timedelta(**{f"{unit}s": count})) if count else None
+    return Span(start=None, end=grammar.calendar.utc(grammar.calendar.back(unit, count))) if count else None
+
+
+@RULES.reading(
+    rf"(?:less than|within(?: the)?(?: last| past)?|not more than) {_COUNT} (?P<unit>{alternatives(UNITS)}) ago",
+    rf"(?:newer|younger|more recent) than {_COUNT} (?P<unit>{alternatives(UNITS)})",
+)
+def _less_than_ago(grammar: Grammar, match: Match) -> Span | None:
+    return grammar.span(f"past {match['n']} {match['unit']}")
+
+
+@RULES.reading(
+    rf"(?P<more>more than )?{_COUNT} (?P<unit>day|days|week|weeks) (?P<side>before|after|from) (?P<text>.+)",
+    r"(?P<more>)(?P<n>the) (?P<unit>day) (?P<side>before|after) (?P<text>.+)",
+)
+def _days_beside(grammar: Grammar, match: Match) -> Span | None:
+    if (day := grammar.day(match["text"])) is None:
+        return None
+    count = (1 if match["n"] == "the" else _number(match["n"])) * (7 if UNITS[match["unit"]] == "week" else 1)
+    there = day - timedelta(days=count) if match["side"] == "before" else day + timedelta(days=count)
+    span = grammar.calendar.day(there)
+    return (Span(start=None, end=span.start) if match["side"] == "before" else None) if match["more"] else span
+
+
+_PARTS = r"(?P<parts>\d{1,4} (?:year|month|week|day)s?(?:,? (?:and )?\d{1,4} (?:month|week|day)s?)+)"
+
+
+@RULES.reading(rf"{_PARTS} ago", rf"(?:the )?(?P<past>last|past) {_PARTS}")
+def _parts_ago(grammar: Grammar, match: Match) -> Span | None:
+    """Count back the larger units first: two weeks and two days ago."""
+    day = grammar.today
+    words = match["parts"].replace(",", " ").replace(" and ", " ").split()
+    for count, unit in zip(words[::2], words[1::2], strict=True):
+        day = _back(day, int(count), unit.rstrip("s"))
+    span = grammar.calendar.day(day)
+    return Span(start=span.start, end=grammar.calendar.now) if match.groupdict().get("past") else span
+
+
+def _back(day: date, count: int, unit: str) -> date:
+    if unit in ("day", "week"):
+        return day - timedelta(days=count * (7 if unit == "week" else 1))
+    months = day.year * 12 + day.month - 1 - count * (12 if unit == "year" else 1)
+    first = date(months // 12, months % 12 + 1, 1)
+    length = (date((months + 1) // 12, (months + 1) % 12 + 1, 1) - first).days
+    return first.replace(day=min(day.day, length))
+
+
+@RULES.reading(rf"week (?P<week>\d{{1,2}})(?:{OF}{YEAR})?")
+def _week_number(grammar: Grammar, match: Match) -> Span | None:
+    number = int(match["week"])
+    if match["year"]:
+        return grammar.calendar.week(date.fromisocalendar(int(match["year"]), number, 1))
+    weeks = (grammar.calendar.week(date.fromisocalendar(year, number, 1)) for year in grammar.years() if number < 53)
+    return grammar.latest(weeks)
+
+
+@RULES.reading(r"(?:the )?weekend of (?P<text>.+)", r"(?P<text>.+) weekend(?P<year> \d{4})?")
+def _weekend_of(grammar: Grammar, match: Match) -> Span | None:
+    """Return the weekend that a day lies in or next to, from a Friday on, or to a Monday."""
+    day = grammar.day(match["text"] + (match.groupdict().get("year") or ""))
+    if day is None:
+        return None
+    saturday = day + timedelta(days=-2 if day.weekday() == 0 else 5 - day.weekday())
+    return grammar.calendar.days(min(day, saturday), max(day, saturday + timedelta(days=1)) + timedelta(days=1))

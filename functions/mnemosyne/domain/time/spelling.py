@@ -1,0 +1,138 @@
+"""Other spellings of the same expression, as the one that the rules read. Pure."""
+
+import re
+
+from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, alternatives
+
+_ORDINALS = (
+    "first", "second", "third", "fourth", "fifth", "sixth", "seventh", "eighth", "ninth", "tenth", "eleventh",
+    "twelfth", "thirteenth", "fourteenth", "fifteenth", "sixteenth", "seventeenth", "eighteenth", "nineteenth",
+    "twentieth",
+)  # fmt: skip
+_DAYS = (
+    {word: n for n, word in enumerate(_ORDINALS, 1)}
+    | {f"twenty{space}{word}": 20 + n for n, word in enumerate(_ORDINALS[:9], 1) for space in " -"}
+    | {"thirtieth": 30, "thirty first": 31, "thirty-first": 31}
+)
+"""Days of a month in words."""
+_COUNTED = {word: number for word, number in NUMBERS.items() if 1 < number < 100}
+_MONTH = rf"(?:{alternatives(MONTHS)})(?![a-z])\.?"
+_NUMBER = rf"(?:{alternatives(_COUNTED)})"
+_DAY = r"\d{1,2}(?:st|nd|rd|th)?"
+_YEAR = r"(?:1[5-9]|20|21)\d\d"
+_BETWEEN = r" ?(?:-|–|—|~|\bto\b|\band\b|\bthrough\b|\btill\b|\buntil\b) ?"
+_FROM = "(?:from |between |on |in )?"
+_OF_A_YEAR = rf"(?:(?: of|,)? ({_YEAR}))?"
+_CENTURIES = {"sixteen": 1600, "seventeen": 1700, "eighteen": 1800, "nineteen": 1900, "twenty": 2000}
+_TEN_OR_MORE = alternatives([word for word, number in NUMBERS.items() if number >= 10])
+
+
+_YEAR_IN_WORDS = re.compile(
+    rf"\b(?:(?P<century>{alternatives(_CENTURIES)})(?: hundred)?(?: and)?[ -](?P<rest>{_TEN_OR_MORE})"
+    rf"|two thousand(?:(?: and)? (?P<more>{alternatives(NUMBERS)}))?)\b(?! \w+ ago)"
+)
+_LATE = alternatives([word for word, number in _DAYS.items() if number > 4])
+_ANY = f"{alternatives(_DAYS)}|{_NUMBER}"
+_DAY_IN_WORDS = (
+    re.compile(rf"(?P<before>\b)(?P<day>{_LATE})(?P<after>)\b"),
+    re.compile(rf"(?P<before>\b{_MONTH} (?:the )?)(?P<day>{_ANY})(?P<after>)\b"),
+    re.compile(rf"(?P<before>\b)(?P<day>{_ANY})(?P<after> (?:of )?{_MONTH})"),
+)
+_WORDS = frozenset({*_CENTURIES, *" ".join(_DAYS).replace("-", " ").split(), *" ".join(_COUNTED).split(), "thousand"})
+
+
+def _year_of_words(match: re.Match[str]) -> str:
+    if match["century"]:
+        return str(_CENTURIES[match["century"]] + NUMBERS[match["rest"]])
+    return str(2000 + (NUMBERS[match["more"]] if match["more"] else 0))
+
+
+def _day_number(match: re.Match[str]) -> str:
+    number = _DAYS.get(match["day"]) or _COUNTED[match["day"]]
+    return f"{match['before']}{number}{match['after']}"
+
+
+def _numbers_of_words(text: str) -> str:
+    """Years, days beside a month, and ordinals that nothing else is counted by."""
+    if _WORDS.isdisjoint(text.replace("-", " ").split()):
+        return text
+    text = _YEAR_IN_WORDS.sub(_year_of_words, text)
+    for pattern in _DAY_IN_WORDS:
+        text = pattern.sub(_day_number, text)
+    return text
+
+
+_REWRITTEN: tuple[tuple[str, str], ...] = (
+    # Dates: 03-May-2026, 2026-aug-1, dec31, oct/2, October, 1st, 2026-7-6, 20260503, 12-2015, 2015-3, q1-2019.
+    (rf"(\d{{1,2}})[-/ ]?({_MONTH})[-/,]? ?({_YEAR})", r"\1 \2 \3"),
+    (rf"({_YEAR})[-/]({_MONTH})[-/](\d{{1,2}})", r"\3 \2 \1"),
+    (rf"({_MONTH}) ?[/,]? ?(?:the )?({_DAY}) ?,? ?({_YEAR})", r"\1 \2 \3"),
+    (rf"({_MONTH})(?:/|, |-)?({_DAY})", r"\1 \2"),
+    (r"(\d{1,2})-(\d{1,2})-(\d{4})", r"\1/\2/\3"),
+    (r"(\d{4})[-/. ](\d{1,2})[-/. ](\d{1,2})", r"\1-\2-\3"),
+    (rf"({_YEAR})(0[1-9]|1[0-2])([0-3]\d)", r"\1-\2-\3"),
+    (rf"(0?[1-9]|1[0-2])[-/]({_YEAR})", r"\2-\1"),
+    (rf"(q[1-4]|h[12])-({_YEAR})", r"\1 \2"),
+    (rf"((?:{_DAY} )?{_MONTH}) of '?([3-9]\d)", r"\1 19\2"),
+    (r"(.*\b\d{1,2}(?::\d\d)?) in the morning", r"\1am"),
+    (r"(.*\b\d{1,2}(?::\d\d)?) in the (?:afternoon|evening)", r"\1pm"),
+    (rf"(.*{_DAY}) day of (.+)", r"\1 of \2"),
+    # Days and months of one stretch: May 3-10, 2026; between 1 and 15 October; Jan-Feb 2017.
+    (
+        rf"{_FROM}({_MONTH}) (?:the )?({_DAY}){_BETWEEN}(?:the )?({_DAY}){_OF_A_YEAR}",
+        r"\1 \2 \4 to \1 \3 \4",
+    ),
+    (
+        rf"{_FROM}(?:the )?({_DAY}){_BETWEEN}(?:the )?({_DAY}) (?:of )?({_MONTH}){_OF_A_YEAR}",
+        r"\1 \3 \4 to \2 \3 \4",
+    ),
+    (
+        rf"{_FROM}({_MONTH}(?: {_DAY})?(?: {_YEAR})?) ?[-–—~] ?({_MONTH}(?: {_DAY})?(?:,? {_YEAR})?)",
+        r"\1 to \2",
+    ),
+    (rf"{_FROM}({_YEAR}) ?[-–—~] ?({_YEAR})", r"\1 to \2"),
+    (r"(\d{4}-\d\d(?:-\d\d)?) ?(?:/|\.\.+) ?(\d{4}-\d\d(?:-\d\d)?)", r"\1 to \2"),
+    (r"(.+?)\.\.+(.+)", r"\1 to \2"),
+    # Bounds in other words.
+    (r"(?:from |since )?(.+?),? (?:onwards?|(?:and|or) (?:later|after|newer|greater))", r"since \1"),
+    (r"(.+?) (?:and|or) (?:earlier|before|older)", r"until \1"),
+    (r"(?:starting|beginning|commencing)(?: on| from| in)? (?!of )(.+)", r"since \1"),
+    (r"(?:no earlier than|not before|>=|> =|≥) ?(.+)", r"since \1"),
+    (r"(?:by(?= (?:the )?(?:very )?end of)|no later than|not later than|not after|<=|< =|≤) ?(.+)", r"until \1"),
+    (r"(?:later than|(?:greater|newer) than(?= \d{4}$)|>) ?(?!.* ago$)(.+)", r"after \1"),
+    (r"(?:prior to|earlier than|less than(?= \d{4}$)) ?(.+)", r"before \1"),
+    (r"< ?(?!.* ago$)(.+)", r"before \1"),
+    (r"= ?(.+)", r"\1"),
+    (r"(?:till|until|to|up to) (?:date|the present|current date)", "until now"),
+    (r"(?!year|month|week|quarter)(.+) (?:to|till|until) (?:date|the present|current date)", r"\1 to now"),
+    # Counts and units in other words.
+    (r"earlier in the (week|month|quarter|year)", r"earlier this \1"),
+    (r"(.+) of the year", r"\1 of this year"),
+    (r"(this|last|next) calendar (.+)", r"\1 \2"),
+    (r"(?:a|one) fortnight ago", "2 weeks ago"),
+    (r"(?:over|greater than) (.+) ago", r"more than \1 ago"),
+    (r"(?:the |this )?(?:last|past) fortnight", "past 2 weeks"),
+    (rf"(?:the )?({_NUMBER}|\d+) (?:last|past|previous) (.+)", r"past \1 \2"),
+    (rf"(?:the )?previous ({_NUMBER}|\d+) (.+)", r"past \1 \2"),
+    (r"(?:this|the) past (.+day|weekend)", r"last \1"),
+    (r"(?:the )?(?:calendar year|cy) ?(\d{4})", r"\1"),
+    (r"year (?:greater than|after) (\d{4})", r"after \1"),
+)  # fmt: skip
+_RULES = tuple((re.compile(pattern), into) for pattern, into in _REWRITTEN)
+
+
+def plain_form(text: str) -> str:
+    """Return the expression as the rules read it: numbers in words beside a month, other separators, other words for
+    the same bound. What is none of these stays as it is.
+    """
+    text = _numbers_of_words(text.replace(" ,", ","))
+    for pattern, into in _RULES:
+        if (match := pattern.fullmatch(text)) and _is_in_order(match, into):
+            text = " ".join(match.expand(into).split())
+    return text
+
+
+def _is_in_order(match: re.Match[str], into: str) -> bool:
+    """Whether two days of one month, where it has two, are the earlier and the later."""
+    days = [int(re.sub(r"\D", "", one)) for one in match.groups() if one and re.fullmatch(_DAY, one)]
+    return len(days) != 2 or days[0] < days[1] or " to " not in into
