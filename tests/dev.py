@@ -55,7 +55,7 @@ class DevServer(ToolClient):
                 env=self.environment,
                 start_new_session=True,
             )
-        wait_until(lambda: "Ready" in self.printed() or not self.alive, "mnemosyne dev is ready", seconds=60)
+        wait_until(lambda: "Ready" in self.printed() or not self.alive, "mnemosyne dev is ready")
         assert self.alive, self.printed()
 
     @property

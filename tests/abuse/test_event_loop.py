@@ -1,6 +1,6 @@
 """Nested, wide, doubled and huge JSON: no fault, no hold of the event loop, no memory kept.
 
-`ABUSE_REQUESTS` says how many; CI sends 50,000.
+`ABUSE_REQUESTS` says how many; `.ci/run noise` sends 50,000.
 """
 
 import asyncio

@@ -1,6 +1,6 @@
 """What one tenant stores changes nothing of what another is answered: shown by pairs of stores, with him and without.
 
-`ISOLATION_PAIRS` says how many pairs; CI makes 200.
+`ISOLATION_PAIRS` says how many pairs; `.ci/run noise` makes 200.
 """
 
 import itertools
@@ -120,9 +120,9 @@ def _answers(services: FakeServices, scenario: Scenario, requests: dict[Any, Ing
     yield from answers
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture
 def pair(cluster: postgres.EmbeddedPostgres) -> Iterator[tuple[PostgresMemories, PostgresMemories, list[FakeServices]]]:
-    """Two databases, alone and shared: stores that may store, and services of the one that agents use."""
+    """Two new databases, alone and shared: stores that may store, and services of the one that agents use."""
     owner = connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()
     names = ("pair_alone", "pair_shared")
     for name in names:
@@ -185,7 +185,6 @@ def test_how_long_a_search_takes_tells_nothing_of_what_others_store(
     """The stated test: Mann-Whitney's U over interleaved searches, as the chance that one of hers beside him takes
     longer than one alone. A half is no difference; .35 to .65 is what the order of two such runs makes by itself.
     """
-    _emptied(cluster)
     alone, shared, (without, beside) = pair
     contents = [Scenario(seed).ada[0] + f" {seed}" for seed in range(150)]
     for store in (alone, shared):

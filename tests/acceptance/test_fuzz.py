@@ -1,6 +1,6 @@
 """Noise of every kind against the running server: proper statuses, no fault, nothing changed, no memory eaten.
 
-`FUZZ_REQUESTS` says how much of it; CI sends 50,000.
+`FUZZ_REQUESTS` says how much of it; `.ci/run noise` sends 50,000.
 """
 
 import json

@@ -58,7 +58,14 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
     (wheel,) = home.glob("*.whl")
     venv.create(home / "venv", with_pip=True)
     done = subprocess.run(
-        [home / "venv" / "bin" / "pip", "install", "--quiet", "--disable-pip-version-check", f"{wheel}[local]"],
+        [
+            home / "venv" / "bin" / "pip",
+            "install",
+            "--quiet",
+            "--disable-pip-version-check",
+            "--no-compile",
+            f"{wheel}[local]",
+        ],
         cwd=home,
         capture_output=True,
         text=True,

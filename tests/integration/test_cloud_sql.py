@@ -169,7 +169,7 @@ def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
     instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch, where: str
 ) -> None:
     monkeypatch.setattr(cloud_sql, "FIRST_CONNECTION_SECONDS", 0.0)
-    monkeypatch.setattr(cloud_sql, "CONNECT_TIMEOUT_SECONDS", 2.0)
+    monkeypatch.setattr(cloud_sql, "CONNECT_TIMEOUT_SECONDS", 10.0)
     monkeypatch.setattr(cloud_sql, "STALL_SECONDS", 0.5)
     pool = Pool(_opener(instance), 2)
     let_go = _hang(instance, where)

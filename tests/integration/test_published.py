@@ -59,7 +59,7 @@ def test_whatever_is_published_has_an_outcome_and_nothing_says_queued_for_ever(p
     def seen() -> bool:
         return len(publisher.rows("outcomes")) == 112 and len(_dead_letters(publisher, "")) == 2
 
-    wait_until(seen, "every message has its outcome", seconds=60)
+    wait_until(seen, "every message has its outcome")
     outcomes = publisher.rows("outcomes")
     assert {row["request_id"]: row["state"] for row in outcomes if row["request_id"] in ids.values()} == {
         ids["neighbour"]: "stored",

@@ -143,8 +143,6 @@ def test_the_runtime_installs_nothing_but_what_the_hashes_say(
 def test_what_is_installed_fits_together(built: Built) -> None:
     checked = built.run("-m", "pip", "check")
     assert checked.returncode == 0, checked.stdout
-    compiled = built.run("-m", "compileall", "--invalidation-mode", "unchecked-hash", "-qq", str(built.layer))
-    assert compiled.returncode in (0, 1)  # the buildpack does not look: some packages ship templates
 
 
 @pytest.mark.parametrize("target", ENTRY_POINTS)

@@ -144,7 +144,7 @@ class Cloud:
                     client.acknowledge(subscription=name, ack_ids=acknowledged)
             return len(found) >= count
 
-        wait_until(enough, f"{count} outcomes are told", seconds=90)
+        wait_until(enough, f"{count} outcomes are told")
         return list(found.values())
 
     def publish(self, topic: str, data: bytes, **attributes: str) -> str:

@@ -13,7 +13,7 @@ from tests.waiting import wait_until
 pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is killed and frozen in them
 
 BUCKET = "memories"
-SECONDS = 150
+SECONDS = 600
 
 
 def _line(content: str, **fields: Any) -> str:
