@@ -1,158 +1,233 @@
 """How well each search mode finds what answers a question: recall@5, recall@10 and nDCG@10.
 
-Measured through the real store and service with the offline embedder, on a conversational set of our own
-(tests/data/conversations) and, where it is present, on the Cranfield abstracts.
+Measured through the real store and service, on conversations of our own (tests/data) and, where they are present, on
+the Cranfield abstracts: with sessions and without, by kind of question, right after the ingestion and after ANALYZE.
+The intervals are a paired bootstrap over the questions.
 
-    python benchmarks/retrieval.py [--weights] [--cranfield DIR]
+    python benchmarks/retrieval.py [--weights] [--cranfield DIR] [--embedder gemini]
+
+Gemini needs its key, GEMINI_API_KEY, or the settings of Vertex AI.
 """
 
 import argparse
 import json
 import math
+import os
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
 
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "functions"), str(ROOT / "infra"), str(ROOT)]
 
 from benchmarks.figures import Figure  # noqa: E402
+from mnemosyne import services  # noqa: E402
 from mnemosyne.adapters.database.connections import connection_factory  # noqa: E402
 from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
 from mnemosyne.adapters.database.pool import Pool  # noqa: E402
-from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder  # noqa: E402
+from mnemosyne.adapters.embedders import registry  # noqa: E402
 from mnemosyne.domain.memory import IngestRequest  # noqa: E402
 from mnemosyne.domain.message import IngestMessage  # noqa: E402
 from mnemosyne.domain.search import SearchMode, SearchQuery  # noqa: E402
+from mnemosyne.domain.time.question import named_times  # noqa: E402
 from mnemosyne.ids import new_id  # noqa: E402
+from mnemosyne.ports import Embedder  # noqa: E402
 from mnemosyne.service import ingest  # noqa: E402
+from mnemosyne.settings import Settings  # noqa: E402
 from mnemosyne_cli.local import postgres  # noqa: E402
 from mnemosyne_cli.local.data_dir import DataDir  # noqa: E402
 
+Rows = npt.NDArray[np.float64]
+"""Recall@5, recall@10 and nDCG@10, a row a question."""
 Search = Callable[[str], Sequence[str]]
+METRICS = ("recall@5", "recall@10", "nDCG@10")
+OURS = {name: ROOT / "tests" / "data" / name for name in ("conversations", "many_conversations")}
+RESAMPLES = 2_000
+
+
+@dataclass(frozen=True)
+class Question:
+    """What is asked, what kind of question it is, and the ids of the documents that answer it."""
+
+    text: str
+    kind: str
+    relevant: frozenset[str]
 
 
 @dataclass(frozen=True)
 class Collection:
-    """Documents, and questions with the ids of the documents that answer them."""
+    """Documents by id, and questions."""
 
     name: str
-    documents: dict[str, tuple[str, str]]
-    questions: list[tuple[str, set[str]]]
+    documents: dict[str, dict[str, str]]
+    questions: list[Question]
 
     @classmethod
     def read(cls, name: str, directory: Path) -> "Collection":
         """The collection in corpus.jsonl and queries.jsonl."""
         corpus = [json.loads(line) for line in (directory / "corpus.jsonl").read_text().splitlines()]
         queries = [json.loads(line) for line in (directory / "queries.jsonl").read_text().splitlines()]
-        return cls(
-            name,
-            {one["id"]: (one["text"], one["timestamp"]) for one in corpus},
-            [(one["query"], set(one["relevant_ids"])) for one in queries],
-        )
+        questions = [
+            Question(one["query"], one.get("kind") or one.get("category", ""), frozenset(one["relevant_ids"]))
+            for one in queries
+        ]
+        return cls(name, {one["id"]: one for one in corpus}, questions)
 
 
-def store(collection: Collection, memories: PostgresMemories, embedder: OfflineEmbedder) -> dict[str, str]:
-    """Store every document; from memory id to document id."""
-    documents = list(collection.documents.items())
-    names: dict[str, str] = {}
-    for start in range(0, len(documents), 100):
-        batch = documents[start : start + 100]
+class Stored:
+    """A collection in a namespace of its own, and the searches of it."""
+
+    def __init__(
+        self, collection: Collection, memories: PostgresMemories, embedder: Embedder, *, sessions: bool
+    ) -> None:
+        self.collection, self._memories, self._embedder = collection, memories, embedder
+        self._namespace = f"{collection.name}-{sessions}"
+        self._now = max(datetime.fromisoformat(one["timestamp"]) for one in collection.documents.values())
+        self._names: dict[str, str] = {}
+        documents = list(collection.documents.items())
+        for start in range(0, len(documents), 100):
+            self._store(documents[start : start + 100], sessions=sessions)
+
+    def _store(self, batch: Sequence[tuple[str, dict[str, str]]], *, sessions: bool) -> None:
         requests = tuple(
-            IngestRequest.of(new_id(), content=text, timestamp=datetime.fromisoformat(timestamp))
-            for _, (text, timestamp) in batch
+            IngestRequest.of(
+                new_id(),
+                content=one["text"],
+                timestamp=datetime.fromisoformat(one["timestamp"]),
+                session=one.get("session") if sessions else None,
+            )
+            for _, one in batch
         )
-        message = IngestMessage(collection.name, requests)
-        outcomes = ingest.store(message, memories=memories, embedder=embedder).outcomes
-        names |= {str(outcomes[one.request_id].memory_id): name for (name, _), one in zip(batch, requests, strict=True)}
-    return names
+        message = IngestMessage(self._namespace, requests)
+        outcomes = ingest.store(message, memories=self._memories, embedder=self._embedder).outcomes
+        for (name, _), one in zip(batch, requests, strict=True):
+            self._names[str(outcomes[one.request_id].memory_id)] = name
+
+    def search(self, mode: SearchMode, *, words_only: bool = False, weight: float | None = None) -> Search:
+        """Return the search of one mode: from a question to the ids of documents, best first."""
+        embedder = self._embedder.for_namespace(self._namespace)
+
+        def found(question: str) -> Sequence[str]:
+            vector = None if words_only else embedder.embed_query(question)
+            preferred = named_times(question, now=self._now) if mode is SearchMode.HYBRID else ()
+            ranking = self._memories.search(
+                self._namespace,
+                SearchQuery(query=question, mode=mode, limit=10, preferred=preferred),
+                vector,
+                model=embedder.model,
+                lexical_weight=embedder.lexical_weight if weight is None else weight,
+            )
+            return [self._names[str(hit.id)] for hit in ranking.hits]
+
+        return found
 
 
-def measure(collection: Collection, search: Search) -> dict[str, float]:
-    """Recall@5, recall@10 and nDCG@10, averaged over the questions."""
-    recall5 = recall10 = ndcg = 0.0
-    for question, relevant in collection.questions:
-        found = search(question)[:10]
-        recall5 += len(relevant & set(found[:5])) / len(relevant)
-        recall10 += len(relevant & set(found)) / len(relevant)
-        gain = sum(1 / math.log2(place + 2) for place, name in enumerate(found) if name in relevant)
-        ndcg += gain / sum(1 / math.log2(place + 2) for place in range(min(10, len(relevant))))
-    count = len(collection.questions)
-    return {"recall@5": recall5 / count, "recall@10": recall10 / count, "nDCG@10": ndcg / count}
+def measure(questions: Sequence[Question], search: Search) -> Rows:
+    """Recall@5, recall@10 and nDCG@10, a row a question."""
+    rows = []
+    for question in questions:
+        found = search(question.text)[:10]
+        gain = sum(1 / math.log2(place + 2) for place, name in enumerate(found) if name in question.relevant)
+        ideal = sum(1 / math.log2(place + 2) for place in range(min(10, len(question.relevant))))
+        recalls = [len(question.relevant & set(found[:depth])) / len(question.relevant) for depth in (5, 10)]
+        rows.append([*recalls, gain / ideal])
+    return np.array(rows)
 
 
-def run(
-    collection: Collection, server: postgres.EmbeddedPostgres, scratch: Path, *, weights: bool
-) -> dict[str, dict[str, float]]:
-    """Every mode on one collection."""
-    embedder = OfflineEmbedder(scratch / f"{collection.name}.bin")
-    pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
-    memories = PostgresMemories(pool, SPACE)
-    names = store(collection, memories, embedder)
+def interval(
+    before: Rows,
+    after: Rows,
+) -> str:
+    """The 95 % interval of what recall@10 gains."""
+    gains = (after - before)[:, 1]
+    generator = np.random.default_rng(0)
+    means = [gains[generator.integers(0, len(gains), len(gains))].mean() for _ in range(RESAMPLES)]
+    low, high = np.percentile(means, [2.5, 97.5])
+    return f"{low:+.3f} to {high:+.3f}"
 
-    def searcher(mode: SearchMode, *, words_only: bool = False, weight: float = embedder.lexical_weight) -> Search:
-        def search(question: str) -> Sequence[str]:
-            vector = None if words_only else embedder.for_namespace(collection.name).embed_query(question)
-            query = SearchQuery(query=question, mode=mode, limit=10)
-            hits = memories.search(collection.name, query, vector, model=embedder.model, lexical_weight=weight).hits
-            return [names[str(hit.id)] for hit in hits]
 
-        return search
+@contextmanager
+def _store(settings: Settings, scratch: str) -> Iterator[tuple[PostgresMemories, postgres.EmbeddedPostgres]]:
+    server = postgres.start(DataDir.at(scratch))
+    try:
+        postgres.prepare(server, services.embedding_space(settings))
+        pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
+        yield PostgresMemories(pool, services.embedding_space(settings)), server
+        pool.close()
+    finally:
+        server.stop()
 
-    searches = {
-        "semantic": searcher(SearchMode.SEMANTIC),
-        "full text": searcher(SearchMode.HYBRID, words_only=True),
-        "hybrid": searcher(SearchMode.HYBRID),
+
+def _settings(embedder: str, scratch: str) -> Settings:
+    chosen = {
+        "MNEMOSYNE_EMBEDDER": embedder,
+        "MNEMOSYNE_OFFLINE_STATISTICS": scratch,
+        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # not asked: the benchmark has one of its own
+        "MNEMOSYNE_TOPIC": f"file://{scratch}/queue",
     }
-    if weights:
-        steps = [step / 10 for step in range(1, 10)]
-        searches |= {f"hybrid, weight {w}": searcher(SearchMode.HYBRID, weight=w) for w in steps}
-    results = {name: measure(collection, search) for name, search in searches.items()}
-    pool.close()
+    return Settings.from_environment({**os.environ, **chosen})
+
+
+def run(collection: Collection, embedder_: str, *, weights: bool) -> dict[str, dict[str, float]]:
+    """Every mode on one collection, printed; the means by mode."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        settings = _settings(embedder_, scratch)
+        embedder = registry.build(settings, services.embedding_space(settings))
+        with _store(settings, scratch) as (memories, server):
+            plain = Stored(collection, memories, embedder, sessions=False)
+            whole = Stored(collection, memories, embedder, sessions=True)
+            searches = {
+                "semantic": whole.search(SearchMode.SEMANTIC),
+                "full text": whole.search(SearchMode.HYBRID, words_only=True),
+                "hybrid, without sessions": plain.search(SearchMode.HYBRID),
+                "hybrid": whole.search(SearchMode.HYBRID),
+            }
+            if weights:
+                for step in range(1, 10):
+                    searches[f"hybrid, weight .{step}"] = whole.search(SearchMode.HYBRID, weight=step / 10)
+            found = {name: measure(collection.questions, search) for name, search in searches.items()}
+            owner = connection_factory(server.url(postgres.OWNER))()
+            owner.script("ANALYZE")
+            owner.close()
+            found["hybrid, after ANALYZE"] = measure(collection.questions, searches["hybrid"])
     print(f"\n{collection.name}: {len(collection.documents)} memories, {len(collection.questions)} questions")
-    print(f"  {'':20}" + "".join(f"{metric:>12}" for metric in ("recall@5", "recall@10", "nDCG@10")))
-    for name, figures in results.items():
-        print(f"  {name:20}" + "".join(f"{figure:12.3f}" for figure in figures.values()))
-    return results
+    print(f"  {'':26}" + "".join(f"{metric:>12}" for metric in METRICS))
+    for name, rows in found.items():
+        print(f"  {name:26}" + "".join(f"{figure:12.3f}" for figure in rows.mean(axis=0)))
+    print(f"  sessions gain {interval(found['hybrid, without sessions'], found['hybrid'])} of recall@10")
+    for kind in sorted({question.kind for question in collection.questions} - {""}):
+        chosen = np.array([question.kind == kind for question in collection.questions])
+        print(f"    {kind:24}" + "".join(f"{figure:12.3f}" for figure in found["hybrid"][chosen].mean(axis=0)))
+    return {name: dict(zip(METRICS, map(float, rows.mean(axis=0)), strict=True)) for name, rows in found.items()}
 
 
 def figures() -> list[Figure]:
     """Recall@10 of each mode on the conversations."""
-    collection = Collection.read("conversations", ROOT / "tests" / "data" / "conversations")
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        server = postgres.start(DataDir.at(scratch))
-        try:
-            postgres.prepare(server, SPACE)
-            results = run(collection, server, Path(scratch), weights=False)
-        finally:
-            server.stop()
+    collection = Collection.read("conversations", OURS["conversations"])
     return [
         Figure.of(f"recall@10 on conversations, {mode}", [found["recall@10"]], more_is_better=True)
-        for mode, found in results.items()
+        for mode, found in run(collection, "offline", weights=False).items()
     ]
 
 
 def main() -> None:
     """Measure and print; the figures also go to benchmarks/results/retrieval.json."""
-    parser = argparse.ArgumentParser(description=__doc__)
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", action="store_true", help="also hybrid by lexical weight")
+    parser.add_argument("--embedder", choices=["offline", "gemini"], default="offline")
     parser.add_argument("--cranfield", type=Path, default=ROOT.parent / "shared" / "data" / "cranfield")
     arguments = parser.parse_args()
-    collections = [Collection.read("conversations", ROOT / "tests" / "data" / "conversations")]
+    collections = [Collection.read(name, directory) for name, directory in OURS.items()]
     if arguments.cranfield.is_dir():
         collections.append(Collection.read("cranfield", arguments.cranfield))
-    results = {}
-    for collection in collections:
-        with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-            server = postgres.start(DataDir.at(scratch))
-            try:
-                postgres.prepare(server, SPACE)
-                results[collection.name] = run(collection, server, Path(scratch), weights=arguments.weights)
-            finally:
-                server.stop()
+    results = {one.name: run(one, arguments.embedder, weights=arguments.weights) for one in collections}
     directory = ROOT / "benchmarks" / "results"
     directory.mkdir(exist_ok=True)
     (directory / "retrieval.json").write_text(json.dumps(results, indent=2))

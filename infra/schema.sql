@@ -2,13 +2,70 @@
 
 CREATE EXTENSION IF NOT EXISTS vector WITH SCHEMA public;
 COMMENT ON EXTENSION vector IS 'vector data type and ivfflat and hnsw access methods';
+CREATE TYPE public.candidate AS (
+	id uuid,
+	"timestamp" timestamp with time zone,
+	session text,
+	quality double precision,
+	vector_score double precision,
+	lexical_score double precision,
+	timely double precision,
+	said double precision,
+	relevance double precision
+);
 CREATE TYPE public.memory_filters AS (
 	after timestamp with time zone,
 	before timestamp with time zone,
 	any_tags text[],
 	all_tags text[],
-	include_superseded boolean
+	include_superseded boolean,
+	session text,
+	metadata jsonpath,
+	metadata_keys integer[]
 );
+CREATE TYPE public.question AS (
+	vector public.halfvec,
+	terms public.sparsevec,
+	mean_length double precision,
+	lexical_weight double precision,
+	words text[],
+	preferred tstzmultirange
+);
+CREATE FUNCTION public.add_context(candidates public.candidate[], filters public.memory_filters, bounds double precision[], asked public.question) RETURNS SETOF public.candidate
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    best uuid[];
+    joined uuid[];
+BEGIN
+    SELECT array_agg(b.id) INTO best FROM (
+        SELECT u.id FROM unnest(candidates) AS u ORDER BY u.relevance DESC, u.id LIMIT 100
+    ) AS b;
+    SELECT array_agg(DISTINCT n.neighbour) INTO joined
+    FROM session_neighbours(best[:10], 1) AS n JOIN memories m ON m.id = n.neighbour
+    WHERE n.neighbour NOT IN (SELECT u.id FROM unnest(candidates) AS u) AND passes(m, filters);
+    RETURN QUERY
+    WITH around AS MATERIALIZED (
+        SELECT n.id, n.neighbour, CASE n.place WHEN -1 THEN 0.45 WHEN -2 THEN 0.25 WHEN 1 THEN 0.1 ELSE 0.05 END AS weight
+        FROM session_neighbours(best || joined, 2) AS n
+    ), met AS (
+        SELECT c AS one, own_score(c, asked.lexical_weight, bounds) AS own, c.id = ANY (joined) IS TRUE AS is_candidate
+        FROM complete_candidates(ARRAY(
+            SELECT a.neighbour FROM around a UNION SELECT unnest(joined) EXCEPT SELECT u.id FROM unnest(candidates) AS u
+        ), NULL, NULL, asked) AS c
+    ), scored AS MATERIALIZED (
+        SELECT u.id, u.session, u AS one, u.relevance AS own, true AS is_candidate FROM unnest(candidates) AS u
+        UNION ALL
+        SELECT (m.one).id, (m.one).session, m.one, m.own, m.is_candidate FROM met m
+    ), beside AS (
+        SELECT a.id, sum(a.weight * n.own) AS score FROM around a JOIN scored n ON n.id = a.neighbour GROUP BY a.id
+    )
+    SELECT s.id, (s.one).timestamp, s.session, (s.one).quality, (s.one).vector_score, (s.one).lexical_score,
+        (s.one).timely, (s.one).said, s.own + coalesce(b.score + 0.3 * max(s.own) OVER (PARTITION BY s.session), 0)
+    FROM scored s LEFT JOIN beside b ON b.id = s.id
+    WHERE s.is_candidate;
+END
+$$;
 CREATE FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
@@ -102,6 +159,15 @@ BEGIN
     RETURN answer;
 END
 $$;
+CREATE FUNCTION public.collect_metadata_keys() RETURNS trigger
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    NEW.metadata_keys := metadata_keys(NEW.namespace, NEW.metadata);
+    RETURN NEW;
+END
+$$;
 CREATE FUNCTION public.collect_words() RETURNS trigger
     LANGUAGE plpgsql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -123,6 +189,32 @@ BEGIN
     UPDATE memory_words SET keys = term_keys(NEW.namespace, words), weights = term_weights(NEW.namespace, words)
     WHERE memory_id = NEW.id;
     RETURN NULL;
+END
+$$;
+CREATE FUNCTION public.complete_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], asked public.question) RETURNS SETOF public.candidate
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    p_vector halfvec := asked.vector;
+    p_terms sparsevec := asked.terms;
+BEGIN
+    RETURN QUERY
+    SELECT m.id, m."timestamp", m.session, memory_quality(m.rating_count, m.rating_sum, m.fetches),
+        -- `+ 0` keeps the index of all chunks out of it.
+        coalesce(listed.vector_score, greatest(1.0 - (m.embedding <=> p_vector), 1.0 - (
+            SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id
+        ))),
+        coalesce(listed.lexical_score, CASE WHEN p_terms IS NOT NULL THEN (
+            SELECT lexical_score(w, p_terms, asked.mean_length) FROM memory_words w WHERE w.memory_id = m.id
+        ) END, 0),
+        CASE WHEN m."timestamp" <@ asked.preferred THEN CAST(0.2 AS double precision) ELSE 0 END,
+        CASE WHEN is_said_by(m.content, asked.words) THEN CAST(0.2 AS double precision) ELSE 0 END,
+        CAST(NULL AS double precision)
+    FROM (
+        SELECT u.id, max(u.vector_score) AS vector_score, max(u.lexical_score) AS lexical_score
+        FROM unnest(p_ids, p_vector_scores, p_lexical_scores) AS u (id, vector_score, lexical_score)
+        GROUP BY u.id
+    ) AS listed JOIN memories m ON m.id = listed.id;
 END
 $$;
 CREATE TABLE public.namespace_usage (
@@ -197,10 +289,26 @@ BEGIN
     RETURN NULL;
 END
 $$;
+CREATE FUNCTION public.describe_candidates(p_ids uuid[], p_vector_scores double precision[], p_relevances double precision[]) RETURNS public.candidate[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN ARRAY(
+        SELECT CAST(ROW (m.id, m."timestamp", m.session, memory_quality(m.rating_count, m.rating_sum, m.fetches),
+            u.vector_score, NULL, NULL, NULL, coalesce(u.relevance, least(1.0, greatest(0.0, u.vector_score)))) AS candidate)
+        FROM unnest(p_ids, p_vector_scores, p_relevances) AS u (id, vector_score, relevance) JOIN memories m ON m.id = u.id);
+END
+$$;
 CREATE FUNCTION public.filters_of(p_filters jsonb) RETURNS public.memory_filters
     LANGUAGE sql STABLE
     AS $$
-SELECT jsonb_populate_record(CAST(NULL AS memory_filters), p_filters)
+SELECT jsonb_populate_record(CAST(NULL AS memory_filters), p_filters || CASE
+    WHEN jsonb_typeof(p_filters -> 'metadata_terms') = 'array' THEN jsonb_build_object('metadata_keys', (
+        SELECT jsonb_agg(term_key(current_setting('mnemosyne.namespace', true), term.key)) FROM (
+            SELECT 'metadata ' || t FROM jsonb_array_elements_text(p_filters -> 'metadata_terms') AS t
+            UNION SELECT 'metadata'
+        ) AS term (key)))
+    ELSE '{}' END)
 $$;
 CREATE TABLE public.api_keys (
     id text NOT NULL,
@@ -244,6 +352,40 @@ BEGIN
     END IF;
 END
 $$;
+CREATE FUNCTION public.fuse_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], filters public.memory_filters, asked public.question) RETURNS public.candidate[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    candidates candidate[];
+    bounds double precision[];
+    has_sessions boolean;
+BEGIN
+    SELECT array_agg(c), bool_or(c.session IS NOT NULL),
+        ARRAY[min(c.vector_score), nullif(max(c.vector_score) - min(c.vector_score), 0), min(c.lexical_score),
+            nullif(max(c.lexical_score) - min(c.lexical_score), 0)]
+    INTO candidates, has_sessions, bounds
+    FROM complete_candidates(p_ids, p_vector_scores, p_lexical_scores, asked) AS c;
+    IF NOT has_sessions THEN
+        RETURN ARRAY(
+            SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
+                u.score / greatest(1.0, max(u.score) OVER ())) AS candidate)
+            FROM (SELECT c.*, own_score(c, asked.lexical_weight, bounds) + c.said AS score FROM unnest(candidates) AS c) AS u);
+    END IF;
+    candidates := ARRAY(
+        SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
+            own_score(u, asked.lexical_weight, bounds)) AS candidate) FROM unnest(candidates) AS u);
+    RETURN ARRAY(
+        SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
+            (u.relevance + u.said) / greatest(1.0, max(u.relevance + u.said) OVER ())) AS candidate)
+        FROM add_context(candidates, filters, bounds, asked) AS u);
+END
+$$;
+CREATE FUNCTION public.plain_words(p_text text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE
+    RETURN array_remove(regexp_split_to_array(lower(p_text), '\W+'::text), ''::text);
+CREATE FUNCTION public.is_said_by(p_content text, p_words text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN (POSITION((': '::text) IN ("left"(p_content, 42))) > 1) THEN (public.plain_words(split_part("left"(p_content, 42), ': '::text, 1)) && p_words) ELSE false END;
 CREATE TABLE public.memory_words (
     memory_id uuid NOT NULL,
     keys integer[] NOT NULL,
@@ -346,6 +488,8 @@ CREATE TABLE public.memories (
     rating_count integer DEFAULT 0 NOT NULL,
     rating_sum integer DEFAULT 0 NOT NULL,
     fetches bigint DEFAULT 0 NOT NULL,
+    session text,
+    metadata_keys integer[] DEFAULT '{}'::integer[] NOT NULL,
     CONSTRAINT memories_check CHECK (((array_position(tags, NULL::text) IS NULL) AND (array_position(tag_keys, NULL::text) IS NULL))),
     CONSTRAINT memories_content_hash_check CHECK (((octet_length(content_hash) = 64) AND (ltrim(content_hash, '0123456789abcdef'::text) = ''::text)))
 )
@@ -361,6 +505,7 @@ SELECT jsonb_build_object(
     'title', m.title,
     'tags', m.tags,
     'metadata', m.metadata,
+    'session', m.session,
     'content_hash', m.content_hash,
     'embedding_model', m.embedding_model,
     'created_at', m.created_at,
@@ -369,6 +514,58 @@ SELECT jsonb_build_object(
     'quality', memory_quality(m.rating_count, m.rating_sum, m.fetches)
 )
 $$;
+CREATE FUNCTION public.metadata_text(p_value jsonb) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE jsonb_typeof(p_value) WHEN 'number'::text THEN (trim_scale((p_value)::numeric))::text WHEN 'string'::text THEN (p_value #>> '{}'::text[]) WHEN 'boolean'::text THEN (p_value #>> '{}'::text[]) ELSE NULL::text END;
+CREATE FUNCTION public.term_key(p_namespace text, p_lexeme text) RETURNS integer
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (1 + (((('x'::text || "left"(md5(((p_namespace || ' '::text) || p_lexeme)), 8)))::bit(32))::integer & 536870911));
+CREATE FUNCTION public.metadata_keys(p_namespace text, p_metadata jsonb) RETURNS integer[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    BEGIN ATOMIC
+ WITH RECURSIVE node(path, value) AS (
+          SELECT ''::text AS text,
+             metadata_keys.p_metadata AS p_metadata
+         UNION ALL
+          SELECT (node.path || COALESCE(('.'::text || replace(child.key, '.'::text, '\.'::text)), ''::text)),
+             child.value
+            FROM (node
+              CROSS JOIN LATERAL ( SELECT o.key,
+                     o.value
+                    FROM jsonb_each(
+                         CASE jsonb_typeof(node.value)
+                             WHEN 'object'::text THEN node.value
+                             ELSE '{}'::jsonb
+                         END) o(key, value)
+                 UNION ALL
+                  SELECT NULL::text,
+                     a.value
+                    FROM jsonb_array_elements(
+                         CASE jsonb_typeof(node.value)
+                             WHEN 'array'::text THEN node.value
+                             ELSE '[]'::jsonb
+                         END) a(value)) child)
+         ), term AS (
+          SELECT node.path AS term
+            FROM node
+           WHERE (node.path <> ''::text)
+         UNION
+          SELECT ((node.path || '='::text) || public.metadata_text(node.value))
+            FROM node
+           WHERE (public.metadata_text(node.value) IS NOT NULL)
+  LIMIT 501
+         ), keys AS (
+          SELECT array_agg(DISTINCT public.term_key(metadata_keys.p_namespace, ('metadata '::text || term.term))) AS keys,
+             count(*) AS n
+            FROM term
+         )
+  SELECT
+         CASE
+             WHEN (keys.n > 500) THEN ARRAY[public.term_key(metadata_keys.p_namespace, 'metadata'::text)]
+             ELSE COALESCE(keys.keys, '{}'::integer[])
+         END AS "coalesce"
+    FROM keys;
+END;
 CREATE FUNCTION public.newest_memories(p_namespace text, filters public.memory_filters, p_text text, p_limit integer) RETURNS TABLE(id uuid)
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_custom_plan'
@@ -383,46 +580,22 @@ BEGIN
     LIMIT p_limit;
 END
 $$;
+CREATE FUNCTION public.normalised(p_score double precision, p_least double precision, p_span double precision, p_flat boolean) RETURNS double precision
+    LANGUAGE sql IMMUTABLE
+    RETURN CASE WHEN (p_span IS NOT NULL) THEN GREATEST((0.0)::double precision, ((p_score - p_least) / p_span)) WHEN p_flat THEN (1.0)::double precision ELSE (0.0)::double precision END;
+CREATE FUNCTION public.own_score(c public.candidate, p_lexical_weight double precision, bounds double precision[]) RETURNS double precision
+    LANGUAGE sql IMMUTABLE
+    RETURN (((c).timely + (((1)::double precision - p_lexical_weight) * public.normalised((c).vector_score, (bounds)[1], (bounds)[2], ((c).vector_score >= (bounds)[1])))) + (p_lexical_weight * public.normalised((c).lexical_score, (bounds)[3], (bounds)[4], ((c).lexical_score > (0)::double precision))));
 CREATE FUNCTION public.passes(m public.memories, f public.memory_filters) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN ((((f).after IS NULL) OR ((m)."timestamp" >= (f).after)) AND (((f).before IS NULL) OR ((m)."timestamp" < (f).before)) AND (((f).any_tags IS NULL) OR ((m).tag_keys && (f).any_tags)) AND (((f).all_tags IS NULL) OR ((m).tag_keys @> (f).all_tags)) AND ((f).include_superseded OR ((m).superseded_by IS NULL)));
-CREATE FUNCTION public.rank_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_vector public.halfvec, p_terms public.sparsevec, p_mean_length double precision, p_strategy text, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) RETURNS json
+    RETURN ((((f).after IS NULL) OR ((m)."timestamp" >= (f).after)) AND (((f).before IS NULL) OR ((m)."timestamp" < (f).before)) AND (((f).any_tags IS NULL) OR ((m).tag_keys && (f).any_tags)) AND (((f).all_tags IS NULL) OR ((m).tag_keys @> (f).all_tags)) AND (((f).session IS NULL) OR ((m).session = (f).session)) AND (((f).metadata IS NULL) OR ((((f).metadata_keys IS NULL) OR ((m).metadata_keys && (f).metadata_keys)) AND jsonb_path_exists((m).metadata, (f).metadata, '{}'::jsonb, true))) AND ((f).include_superseded OR ((m).superseded_by IS NULL)));
+CREATE FUNCTION public.rank_candidates(candidates public.candidate[], p_strategy text, p_limit integer, p_quality_weight double precision, p_characters integer) RETURNS json
     LANGUAGE plpgsql STABLE
-    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 BEGIN
-    RETURN (WITH listed AS (
-        SELECT u.id, max(u.vector_score) AS vector_score, max(u.lexical_score) AS lexical_score
-        FROM unnest(p_ids, p_vector_scores, p_lexical_scores) AS u (id, vector_score, lexical_score)
-        GROUP BY u.id
-    ), completed AS (
-        SELECT listed.id, m."timestamp", memory_quality(m.rating_count, m.rating_sum, m.fetches) AS quality,
-            -- `+ 0` keeps the index of all chunks out of it.
-            coalesce(listed.vector_score, greatest(1.0 - (m.embedding <=> p_vector), 1.0 - (
-                SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = listed.id
-            ))) AS vector_score,
-            coalesce(listed.lexical_score, CASE WHEN p_terms IS NOT NULL THEN (
-                SELECT lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = listed.id
-            ) END, 0) AS lexical_score
-        FROM listed JOIN memories m ON m.id = listed.id
-    ), bounds AS MATERIALIZED (
-        SELECT min(c.vector_score) AS vector_min, nullif(max(c.vector_score) - min(c.vector_score), 0) AS vector_span,
-            min(c.lexical_score) AS lexical_min, nullif(max(c.lexical_score) - min(c.lexical_score), 0) AS lexical_span
-        FROM completed c
-    ), fused AS (
-        SELECT c.id, c."timestamp", c.quality, c.vector_score, CASE
-            WHEN p_strategy IN ('newest', 'substring') THEN CASE WHEN p_strategy = 'substring' THEN 1.0 ELSE 0.0 END
-            WHEN p_strategy LIKE '%+fulltext' THEN
-                (1 - p_lexical_weight) * coalesce((c.vector_score - b.vector_min) / b.vector_span, 1.0)
-                + p_lexical_weight * coalesce((c.lexical_score - b.lexical_min) / b.lexical_span,
-                    CASE WHEN c.lexical_score > 0 THEN 1.0 ELSE 0.0 END)
-            WHEN p_strategy = 'fulltext' THEN coalesce(c.lexical_score / (b.lexical_min + b.lexical_span), 1.0)
-            ELSE least(1.0, greatest(0.0, c.vector_score))
-        END AS relevance
-        FROM completed c, bounds b
-    ), scored AS (
+    RETURN (WITH scored AS (
         SELECT f.*, (1 - p_quality_weight) * f.relevance + p_quality_weight * f.quality AS score, count(*) OVER () AS n
-        FROM fused f
+        FROM unnest(candidates) AS f
         -- Opposite meanings are all of relevance 0: nearness orders them still.
         ORDER BY score DESC, f.vector_score DESC NULLS LAST, f."timestamp" DESC, f.id DESC
         LIMIT p_limit
@@ -550,6 +723,7 @@ DECLARE
     ids uuid[];
     vector_scores double precision[];
     lexical_scores double precision[];
+    found_all candidate[];
     found integer;
     narrow boolean;
 BEGIN
@@ -564,11 +738,12 @@ BEGIN
     END IF;
     IF p_query IS NULL OR p_mode = 'exact' THEN
         SELECT array_agg(n.id) INTO ids FROM newest_memories(p_namespace, filters, p_query, candidates) AS n;
-        RETURN rank_candidates(ids, NULL, NULL, NULL, NULL, NULL, CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END,
-            p_limit, p_quality_weight, p_lexical_weight, p_characters);
+        strategy := CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END;
+        RETURN rank_candidates(describe_candidates(ids, NULL, array_fill(CAST(CASE strategy WHEN 'newest' THEN 0 ELSE 1 END
+            AS double precision), ARRAY[coalesce(cardinality(ids), 0)])), strategy, p_limit, p_quality_weight, p_characters);
     END IF;
     -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
-    IF filters IS DISTINCT FROM filters_of('{"include_superseded": false}') THEN
+    IF CAST(filters AS text) <> CAST(filters_of('{"include_superseded": false}') AS text) THEN
         passing := least(own, count_passing(p_namespace, filters, exact_up_to));
     END IF;
     IF by_words THEN
@@ -615,9 +790,16 @@ BEGIN
             WHERE narrow OR keys IS NULL
         ) AS w;
     END IF;
-    RETURN rank_candidates(ids, vector_scores, lexical_scores, query_vector, terms, mean_length,
-        concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END), p_limit, p_quality_weight,
-        CASE WHEN by_words THEN p_lexical_weight ELSE 0 END, p_characters);
+    IF by_words AND query_vector IS NOT NULL THEN
+        found_all := fuse_candidates(ids, vector_scores, lexical_scores, filters, CAST(ROW (query_vector, terms, mean_length,
+            p_lexical_weight, plain_words(p_query), CAST(p_filters ->> 'preferred' AS tstzmultirange)) AS question));
+    ELSE
+        found_all := describe_candidates(ids, vector_scores, CASE WHEN by_words THEN ARRAY(
+            SELECT u.score / max(u.score) OVER () FROM unnest(lexical_scores) WITH ORDINALITY AS u (score, place)
+            ORDER BY u.place) END);
+    END IF;
+    RETURN rank_candidates(found_all, concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END), p_limit,
+        p_quality_weight, p_characters);
 END
 $$;
 CREATE FUNCTION public.search_terms(p_namespace text, p_query text) RETURNS TABLE(key integer, share double precision, weight double precision)
@@ -648,9 +830,23 @@ CREATE FUNCTION public.searched_text(p_title text, p_content text) RETURNS text
     RETURN CASE WHEN (POSITION((p_title) IN (translate(p_content, '
 	
 '::text, '   '::text))) > 0) THEN p_content ELSE ((p_title || ' '::text) || p_content) END;
-CREATE FUNCTION public.term_key(p_namespace text, p_lexeme text) RETURNS integer
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (1 + (((('x'::text || "left"(md5(((p_namespace || ' '::text) || p_lexeme)), 8)))::bit(32))::integer & 536870911));
+CREATE FUNCTION public.session_neighbours(p_ids uuid[], p_reach integer) RETURNS TABLE(id uuid, neighbour uuid, place bigint)
+    LANGUAGE plpgsql STABLE
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT m.id, n.id, n.place FROM memories m CROSS JOIN LATERAL (
+        (SELECT b.id, - row_number() OVER (ORDER BY b."timestamp" DESC, b.id DESC) AS place FROM memories b
+        WHERE b.namespace = m.namespace AND b.session = m.session AND (b."timestamp", b.id) < (m."timestamp", m.id)
+        ORDER BY b."timestamp" DESC, b.id DESC LIMIT p_reach)
+        UNION ALL
+        (SELECT a.id, row_number() OVER (ORDER BY a."timestamp", a.id) FROM memories a
+        WHERE a.namespace = m.namespace AND a.session = m.session AND (a."timestamp", a.id) > (m."timestamp", m.id)
+        ORDER BY a."timestamp", a.id LIMIT p_reach)
+    ) AS n
+    WHERE m.id = ANY (p_ids) AND m.session IS NOT NULL;
+END
+$$;
 CREATE FUNCTION public.term_keys(p_namespace text, p_words tsvector) RETURNS integer[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY(SELECT public.term_key(term_keys.p_namespace, lexeme.lexeme) AS term_key FROM unnest(tsvector_to_array(term_keys.p_words)) lexeme(lexeme));
@@ -844,12 +1040,16 @@ CREATE INDEX ingest_requests_open ON public.ingest_requests USING btree (namespa
 CREATE INDEX ingest_requests_source ON public.ingest_requests USING btree (namespace, md5(source), key) WHERE (source IS NOT NULL);
 CREATE INDEX ingest_requests_updated ON public.ingest_requests USING btree (namespace, updated_at, request_id);
 CREATE INDEX memories_embedding ON public.memories USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='200');
+CREATE INDEX memories_metadata ON public.memories USING gin (metadata_keys) WITH (fastupdate=off);
 CREATE INDEX memories_newest ON public.memories USING btree (namespace, "timestamp" DESC, id DESC);
+CREATE INDEX memories_session ON public.memories USING btree (namespace, session, "timestamp", id) WHERE (session IS NOT NULL);
 CREATE INDEX memories_superseded ON public.memories USING btree (superseded_by) WHERE (superseded_by IS NOT NULL);
 CREATE INDEX memories_tags ON public.memories USING gin (tag_keys);
 CREATE INDEX memory_chunks_embedding ON public.memory_chunks USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='200');
 CREATE INDEX memory_ratings_memory ON public.memory_ratings USING btree (memory_id);
 CREATE INDEX memory_words_keys ON public.memory_words USING gin (keys) WITH (fastupdate=off);
+CREATE TRIGGER collect_metadata_keys BEFORE INSERT ON public.memories FOR EACH ROW WHEN ((new.metadata <> '{}'::jsonb)) EXECUTE FUNCTION public.collect_metadata_keys();
+CREATE TRIGGER collect_metadata_keys_anew BEFORE UPDATE OF metadata ON public.memories FOR EACH ROW EXECUTE FUNCTION public.collect_metadata_keys();
 CREATE TRIGGER collect_words AFTER INSERT ON public.memories REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION public.collect_words();
 CREATE TRIGGER collect_words_anew AFTER UPDATE OF title, content ON public.memories FOR EACH ROW EXECUTE FUNCTION public.collect_words_anew();
 CREATE TRIGGER count_deleted AFTER DELETE ON public.memories REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION public.count_deleted();
@@ -882,14 +1082,17 @@ ALTER TABLE public.namespace_usage ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.namespace_words ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.object_imports ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.quotas ENABLE ROW LEVEL SECURITY;
+REVOKE ALL ON FUNCTION public.add_context(candidates public.candidate[], filters public.memory_filters, bounds double precision[], asked public.question) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_ingest;
 REVOKE ALL ON FUNCTION public.claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_ingest;
+REVOKE ALL ON FUNCTION public.collect_metadata_keys() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.collect_words() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.collect_words_anew() FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.complete_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], asked public.question) FROM PUBLIC;
 GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_mcp;
 GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_ingest;
@@ -901,11 +1104,15 @@ REVOKE ALL ON FUNCTION public.count_deleted() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_passing(p_namespace text, filters public.memory_filters, p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_stored() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_updated() FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.describe_candidates(p_ids uuid[], p_vector_scores double precision[], p_relevances double precision[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.filters_of(p_filters jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.find_api_key(p_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.fit_rows_to_pages(p_dimension integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.fuse_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], filters public.memory_filters, asked public.question) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.plain_words(p_text text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.is_said_by(p_content text, p_words text[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.lexical_score(w public.memory_words, p_terms public.sparsevec, p_mean_length double precision) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.limit_of(own bigint, everybody bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_cursor_timestamp timestamp with time zone, p_cursor_id uuid, p_limit integer) FROM PUBLIC;
@@ -934,9 +1141,14 @@ GRANT UPDATE(fetches) ON TABLE public.memories TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.memory_record(m public.memories) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.memory_record(m public.memories) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.memory_record(m public.memories) TO mnemosyne_mcp;
+REVOKE ALL ON FUNCTION public.metadata_text(p_value jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.term_key(p_namespace text, p_lexeme text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.metadata_keys(p_namespace text, p_metadata jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.newest_memories(p_namespace text, filters public.memory_filters, p_text text, p_limit integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.normalised(p_score double precision, p_least double precision, p_span double precision, p_flat boolean) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.own_score(c public.candidate, p_lexical_weight double precision, bounds double precision[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.passes(m public.memories, f public.memory_filters) FROM PUBLIC;
-REVOKE ALL ON FUNCTION public.rank_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], p_vector public.halfvec, p_terms public.sparsevec, p_mean_length double precision, p_strategy text, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.rank_candidates(candidates public.candidate[], p_strategy text, p_limit integer, p_quality_weight double precision, p_characters integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.refresh_words(p_namespace text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.require_own(p_namespace text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.scan_memories(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer) FROM PUBLIC;
@@ -945,7 +1157,7 @@ GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_qu
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.search_terms(p_namespace text, p_query text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_content text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION public.term_key(p_namespace text, p_lexeme text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.session_neighbours(p_ids uuid[], p_reach integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.term_keys(p_namespace text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.term_weights(p_namespace text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.terms_vector(p_keys integer[], p_weights double precision[]) FROM PUBLIC;

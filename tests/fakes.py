@@ -2,11 +2,14 @@
 
 import hashlib
 import json
+import operator
+import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from typing import Any
 from uuid import UUID
 
 import numpy as np
@@ -29,6 +32,7 @@ from mnemosyne.domain.memory import (
     Unstored,
 )
 from mnemosyne.domain.message import decode, encode
+from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, is_number, texts_of
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.published import Published
 from mnemosyne.domain.quota import Quota
@@ -357,6 +361,8 @@ class FakeStore:
             words = {name: _words_in_common(asked, m.content) for name, (m, _) in found.items()}
             if query.mode is SearchMode.HYBRID or vector is None:
                 relevance = {**oracle.fused(nearness, words, 1.0 if vector is None else lexical_weight)}
+                if vector is not None:
+                    relevance = _related(found, relevance, query)
             else:
                 relevance = {name: max(0.0, one) for name, one in nearness.items()}
         hits = [
@@ -527,6 +533,29 @@ def _hit(memory: Memory, relevance: float | None, score: float) -> Hit:
     )
 
 
+def _related(
+    found: Mapping[str, tuple[Memory, Sequence[Vector]]], fused: Mapping[str, float | None], query: SearchQuery
+) -> dict[str, float | None]:
+    """Relevance by the oracle, where all candidates pass the filters and are all of their sessions."""
+    sessions: dict[str, list[Memory]] = {}
+    for memory, _ in found.values():
+        if memory.session is not None:
+            sessions.setdefault(memory.session, []).append(memory)
+    in_order = [[one.content for one in sorted(s, key=lambda one: (one.timestamp, one.id))] for s in sessions.values()]
+    names = {memory.content: name for name, (memory, _) in found.items()}
+    preferred = [
+        memory.content
+        for memory, _ in found.values()
+        if any(
+            (w.after is None or memory.timestamp >= w.after) and (w.before is None or memory.timestamp < w.before)
+            for w in query.preferred
+        )
+    ]
+    scores = {content: fused[name] or 0.0 for content, name in names.items()}
+    related = oracle.relevance(scores, question=query.query or "", sessions=in_order, preferred=preferred)
+    return {names[content]: one for content, one in related.items()}
+
+
 def _passes(memory: Memory, filters: Filters) -> bool:
     keys = {tag_key(tag) for tag in memory.tags}
     wanted = {tag_key(tag) for tag in filters.tags}
@@ -534,8 +563,34 @@ def _passes(memory: Memory, filters: Filters) -> bool:
         (filters.include_superseded or memory.superseded_by is None)
         and (filters.after is None or memory.timestamp >= filters.after)
         and (filters.before is None or memory.timestamp < filters.before)
+        and filters.session in (None, memory.session)
+        and all(_meets(memory.metadata, one) for one in filters.metadata)
         and (not wanted or (wanted <= keys if filters.tag_match is TagMatch.ALL else bool(wanted & keys)))
     )
+
+
+def _meets(metadata: Any, asked: MetadataCondition) -> bool:
+    """Whether something at the path is as asked; an array stands for each of its elements."""
+    found = [metadata]
+    for name in asked.path:
+        objects = [one for part in found for one in (part if isinstance(part, list) else [part])]
+        found = [one[name] for one in objects if isinstance(one, dict) and name in one]
+    if asked.operator in (Operator.EXISTS, Operator.MISSING):
+        return bool(found) == (asked.operator is Operator.EXISTS)
+    values = [one for part in found for one in (part if isinstance(part, list) else [part])]
+    if asked.operator is Operator.EQUAL:
+        wanted = {text for value in asked.values for text in texts_of(value)}
+        return any(
+            (one if isinstance(one, str) else texts_of(json.dumps(one))[-1]) in wanted
+            for one in values
+            if isinstance(one, str | int | float)
+        )
+    compare = {"<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge}[asked.operator]
+    (bound,) = asked.values
+    if is_number(bound):
+        numbers = [one for one in values if isinstance(one, int | float) and not isinstance(one, bool)]
+        return any(compare(one, float(bound)) for one in numbers)
+    return any(compare(one, bound) for one in values if isinstance(one, str) and re.match(r"\d{4}-\d\d-\d\d", one))
 
 
 class FakeServices:

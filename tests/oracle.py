@@ -4,7 +4,8 @@ Fusion: Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions for Hybrid Ret
 """
 
 import math
-from collections.abc import Collection, Mapping
+import re
+from collections.abc import Collection, Mapping, Sequence
 
 
 def quality(ratings: int, total: int, fetches: int) -> float:
@@ -26,6 +27,47 @@ def fused(vector: Mapping[str, float], lexical: Mapping[str, float], lexical_wei
     near = normalised(vector, flat=dict.fromkeys(vector, 1.0))
     words = normalised(lexical, flat={name: 1.0 if score > 0 else 0.0 for name, score in lexical.items()})
     return {name: (1 - lexical_weight) * near[name] + lexical_weight * words[name] for name in vector}
+
+
+def in_context(scores: Mapping[str, float], sessions: Collection[Sequence[str]]) -> dict[str, float]:
+    """The scores with what stands around each in its session, whose members are in the order of time."""
+    found = dict(scores)
+    for session in sessions:
+        best = max(scores[name] for name in session)
+        for place, name in enumerate(session):
+            around = {place - 1: 0.45, place - 2: 0.25, place + 1: 0.1, place + 2: 0.05}
+            beside = [weight * scores[session[at]] for at, weight in around.items() if 0 <= at < len(session)]
+            found[name] += sum(beside) + 0.3 * best if beside else 0.0
+    return found
+
+
+def is_said_by(content: str, question: str) -> bool:
+    """Whether the content begins with a name, a colon and a space, and the question names it."""
+    name, colon, _ = content[:42].partition(": ")
+    return bool(colon) and not {*_words(name)}.isdisjoint(_words(question))
+
+
+def _words(text: str) -> list[str]:
+    return re.findall(r"\w+", text.lower())
+
+
+def relevance(
+    scores: Mapping[str, float],
+    *,
+    question: str = "",
+    sessions: Collection[Sequence[str]] = (),
+    preferred: Collection[str] = (),
+) -> dict[str, float]:
+    """The relevance of each content: fused, of the times preferred, in its context, said by whom is asked about.
+
+    The best is 1 at most.
+    """
+    timely = {name: one + (0.2 if name in preferred else 0.0) for name, one in scores.items()}
+    said = {
+        name: one + (0.2 if is_said_by(name, question) else 0.0) for name, one in in_context(timely, sessions).items()
+    }
+    largest = max(1.0, *said.values())
+    return {name: one / largest for name, one in said.items()}
 
 
 def lexical(texts: Mapping[str, Mapping[str, int]], asked: Collection[str]) -> dict[str, float]:

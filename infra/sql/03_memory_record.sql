@@ -10,6 +10,7 @@ SELECT jsonb_build_object(
     'title', m.title,
     'tags', m.tags,
     'metadata', m.metadata,
+    'session', m.session,
     'content_hash', m.content_hash,
     'embedding_model', m.embedding_model,
     'created_at', m.created_at,

@@ -5,13 +5,23 @@ RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
     AND ((f).before IS NULL OR (m)."timestamp" < (f).before)
     AND ((f).any_tags IS NULL OR (m).tag_keys && (f).any_tags)
     AND ((f).all_tags IS NULL OR (m).tag_keys @> (f).all_tags)
+    AND ((f).session IS NULL OR (m).session = (f).session)
+    AND ((f).metadata IS NULL OR (((f).metadata_keys IS NULL OR (m).metadata_keys && (f).metadata_keys)
+        AND jsonb_path_exists((m).metadata, (f).metadata, '{}', true)))
     AND ((f).include_superseded OR (m).superseded_by IS NULL);
 
--- The filters as they come, by name: one that is not known here is left out, one that is missing is any.
+-- The filters as they come, by name: one that is not known here is left out, one that is missing is any. Terms of metadata
+-- become the session's namespace's keys, with the one of metadata that have too many.
 CREATE OR REPLACE FUNCTION filters_of(p_filters jsonb) RETURNS memory_filters
 LANGUAGE sql STABLE
 AS $$
-SELECT jsonb_populate_record(CAST(NULL AS memory_filters), p_filters)
+SELECT jsonb_populate_record(CAST(NULL AS memory_filters), p_filters || CASE
+    WHEN jsonb_typeof(p_filters -> 'metadata_terms') = 'array' THEN jsonb_build_object('metadata_keys', (
+        SELECT jsonb_agg(term_key(current_setting('mnemosyne.namespace', true), term.key)) FROM (
+            SELECT 'metadata ' || t FROM jsonb_array_elements_text(p_filters -> 'metadata_terms') AS t
+            UNION SELECT 'metadata'
+        ) AS term (key)))
+    ELSE '{}' END)
 $$;
 
 -- These functions see every row, because row-level security would keep full text and tags off their indexes: they work

@@ -1,7 +1,8 @@
 -- The best memories within the filters, as JSON; null where the vector is not of the memories' embedding space.
 --
 -- Candidates by meaning (p_vector), by words (p_query, in mode hybrid, or where there is no vector) and by both; by
--- substring in mode exact; the newest where there is no query. What is made of them is said in rank_candidates.
+-- substring in mode exact; the newest where there is no query. What is made of them is said in fuse_candidates and
+-- rank_candidates. Beside the filters stands which times are preferred.
 CREATE OR REPLACE FUNCTION search_memories(
     p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer,
     p_quality_weight double precision, p_lexical_weight double precision, p_characters integer
@@ -30,6 +31,7 @@ DECLARE
     ids uuid[];
     vector_scores double precision[];
     lexical_scores double precision[];
+    found_all candidate[];
     found integer;
     narrow boolean;
 BEGIN
@@ -44,11 +46,12 @@ BEGIN
     END IF;
     IF p_query IS NULL OR p_mode = 'exact' THEN
         SELECT array_agg(n.id) INTO ids FROM newest_memories(p_namespace, filters, p_query, candidates) AS n;
-        RETURN rank_candidates(ids, NULL, NULL, NULL, NULL, NULL, CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END,
-            p_limit, p_quality_weight, p_lexical_weight, p_characters);
+        strategy := CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END;
+        RETURN rank_candidates(describe_candidates(ids, NULL, array_fill(CAST(CASE strategy WHEN 'newest' THEN 0 ELSE 1 END
+            AS double precision), ARRAY[coalesce(cardinality(ids), 0)])), strategy, p_limit, p_quality_weight, p_characters);
     END IF;
     -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
-    IF filters IS DISTINCT FROM filters_of('{"include_superseded": false}') THEN
+    IF CAST(filters AS text) <> CAST(filters_of('{"include_superseded": false}') AS text) THEN
         passing := least(own, count_passing(p_namespace, filters, exact_up_to));
     END IF;
     IF by_words THEN
@@ -95,9 +98,16 @@ BEGIN
             WHERE narrow OR keys IS NULL
         ) AS w;
     END IF;
-    RETURN rank_candidates(ids, vector_scores, lexical_scores, query_vector, terms, mean_length,
-        concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END), p_limit, p_quality_weight,
-        CASE WHEN by_words THEN p_lexical_weight ELSE 0 END, p_characters);
+    IF by_words AND query_vector IS NOT NULL THEN
+        found_all := fuse_candidates(ids, vector_scores, lexical_scores, filters, CAST(ROW (query_vector, terms, mean_length,
+            p_lexical_weight, plain_words(p_query), CAST(p_filters ->> 'preferred' AS tstzmultirange)) AS question));
+    ELSE
+        found_all := describe_candidates(ids, vector_scores, CASE WHEN by_words THEN ARRAY(
+            SELECT u.score / max(u.score) OVER () FROM unnest(lexical_scores) WITH ORDINALITY AS u (score, place)
+            ORDER BY u.place) END);
+    END IF;
+    RETURN rank_candidates(found_all, concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END), p_limit,
+        p_quality_weight, p_characters);
 END
 $$;
 

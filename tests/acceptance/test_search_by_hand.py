@@ -46,7 +46,7 @@ def test_ratings_reorder_boosted_searches_only(dev: DevServer) -> None:
 def test_debug_names_the_strategy_and_the_window(dev: DevServer) -> None:
     dev.outcome(dev.ingest("debuggable"))
     found = dev.call("memory_search", {"query": "x", "mode": "hybrid", "include_debug": True, "after": "2020-01-01"})
-    assert found["debug"]["strategy"] == "exact+fulltext"
+    assert found["debug"]["strategy"] in ("exact+fulltext", "hnsw+fulltext")  # by how much others have stored
     assert found["debug"]["window"] == found["window"]
     assert found["debug"]["embedding_model"] == "wordllama-l2-supercat-256"
 

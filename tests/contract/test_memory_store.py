@@ -23,6 +23,7 @@ from mnemosyne.domain.memory import (
     OutcomeCursor,
     Unstored,
 )
+from mnemosyne.domain.metadata_filter import Operator, condition
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound
@@ -322,15 +323,91 @@ def test_stats_count_one_namespace(memories: MemoryStore) -> None:
         (Filters(tags=("none",)), set()),
         (Filters(after=NOW + timedelta(days=2)), {"2", "3"}),
         (Filters(before=NOW + timedelta(days=2)), {"1"}),
+        (Filters(session="odd"), {"1", "3"}),
+        (Filters(session="Odd"), set()),
         (Filters(after=NOW + timedelta(days=2), before=NOW + timedelta(days=3), tags=("blue",)), {"2"}),
     ],
 )
 def test_filters_narrow_search_and_list_alike(memories: MemoryStore, filters: Filters, found: set[str]) -> None:
     for number, tags in (("1", ("red",)), ("2", ("Blue",)), ("3", ("Red", "BLUE"))):
-        _stored(memories, number, tags=tags, timestamp=NOW + timedelta(days=int(number)))
+        when = NOW + timedelta(days=int(number))
+        _stored(memories, number, tags=tags, timestamp=when, session="odd" if int(number) % 2 else None)
     for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID):
         assert {hit.content for hit in _search(memories, "1", mode=mode, filters=filters)} == found
     assert {head.title for head in memories.list("ns", filters, 10)} == found
+
+
+@pytest.mark.parametrize(
+    ("conditions", "found"),
+    [
+        ([("project", Operator.EQUAL, ["apollo"])], {"a", "d"}),
+        ([("project", Operator.EQUAL, ["apollo", "gemini"])], {"a", "b", "d"}),
+        ([("size", Operator.EQUAL, ["3"])], {"a", "b"}),
+        ([("size", Operator.EQUAL, ["3.0"])], {"a", "b"}),
+        ([("version", Operator.EQUAL, ["1.10"])], {"a", "b"}),
+        ([("version", Operator.EQUAL, ["1.1"])], {"b"}),
+        ([("account", Operator.EQUAL, ["1234567890123456789012345678901234567890"])], {"a"}),
+        ([("account", Operator.EQUAL, ["1e300"])], {"b"}),
+        ([("account", Operator.EQUAL, ["1e999999"])], {"c"}),
+        ([("size", Operator.AT_LEAST, ["3"])], {"a", "c"}),
+        ([("size", Operator.LESS, ["3.5"])], {"a"}),
+        ([("due", Operator.AT_LEAST, ["2026-05-20"])], {"a", "b"}),
+        ([("due", Operator.MORE, ["2026-05-20"]), ("due", Operator.LESS, ["2026-05-21"])], {"b"}),
+        ([("owner.name", Operator.EQUAL, ["Ada"])], {"a", "c"}),
+        ([("owner.name", Operator.EXISTS, [])], {"a", "c"}),
+        ([("owner", Operator.MISSING, [])], {"b", "d", "e"}),
+        ([("done", Operator.EQUAL, ["true"])], {"b"}),
+        ([("done", Operator.EQUAL, ["true"]), ("project", Operator.EQUAL, ["apollo"])], set()),
+        ([(r"a\.b", Operator.EQUAL, ["'\"%"])], {"e"}),
+        ([("nothing", Operator.EXISTS, [])], set()),
+    ],
+)
+def test_conditions_on_metadata_narrow_search_and_list_alike(
+    memories: MemoryStore, conditions: list[tuple[str, Operator, list[str]]], found: set[str]
+) -> None:
+    stored: dict[str, dict[str, object]] = {
+        "a": {
+            "project": "apollo",
+            "size": 3,
+            "due": "2026-05-20",
+            "owner": {"name": "Ada"},
+            "version": "1.10",
+            "account": "1234567890123456789012345678901234567890",
+        },
+        "b": {
+            "project": ["gemini", "mercury"],
+            "size": "3",
+            "due": "2026-05-20T14:00:00Z",
+            "done": True,
+            "version": 1.1,
+            "account": 1e300,
+        },
+        "c": {"size": [1e3, 4], "owner": [{"name": "Bo"}, {"name": "Ada"}], "account": "1e999999"},
+        "d": {"project": "apollo", "size": None, "due": "soon"},
+        "e": {"a.b": "'\"%", "project": {"apollo": 1}, "done": "no"},
+    }
+    for content, metadata in stored.items():
+        _stored(memories, content, metadata=metadata)
+    _stored(memories, "of another", metadata={"project": "apollo"}, namespace="other")
+    filters = Filters(metadata=tuple(condition(*one) for one in conditions))
+    assert {hit.content for hit in _search(memories, "a", mode=SearchMode.HYBRID, filters=filters)} == found
+    assert {head.title for head in memories.list("ns", filters, 10)} == found
+
+
+def test_metadata_that_change_are_found_as_they_are_and_so_are_many(memories: MemoryStore) -> None:
+    changed = _stored(memories, "changed", metadata={"state": "open"})
+    _stored(memories, "large", metadata={"state": "done", "many": {f"name {n}": n for n in range(1_000)}})
+    memories.update("ns", changed, MemoryChange(metadata={"state": "done"}))
+
+    def found(path: str, value: str) -> set[str]:
+        filters = Filters(metadata=(condition(path, Operator.EQUAL, [value]),))
+        return {head.title for head in memories.list("ns", filters, 10)}
+
+    assert found("state", "open") == set()
+    assert found("state", "done") == {"changed", "large"}
+    assert found("many.name 999", "999") == {"large"}
+    memories.update("ns", changed, MemoryChange(metadata={}))
+    assert found("state", "done") == {"large"}
 
 
 def test_a_list_is_newest_first_and_no_longer_than_asked(memories: MemoryStore) -> None:

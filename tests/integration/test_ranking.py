@@ -1,6 +1,7 @@
 """The database's arithmetic against the oracle's: quality, fusion and score, from the same raw scores."""
 
 from collections.abc import Iterator
+from datetime import timedelta
 from uuid import UUID
 
 import pytest
@@ -10,11 +11,12 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
+from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.ids import new_id
 from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres
 from tests import oracle
-from tests.fakes import FakeEmbedder, request
+from tests.fakes import NOW, FakeEmbedder, request
 
 QUESTION = "green tea with lemon"
 CONTENTS = [
@@ -75,6 +77,59 @@ def test_fusion_and_score_are_the_oracle_s(
     scores = {hit.content: oracle.score(expected[hit.content], hit.quality, quality_weight) for hit in found.hits}
     assert {hit.content: hit.score for hit in found.hits} == pytest.approx(scores, abs=HALF_PRECISION)
     assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
+
+
+CHAT = [
+    "Ada: Do you still drink coffee?", "Bo: No, green tea now.", "Ada: With lemon?", "Bo: Of course.",
+    "Ada: My garden is full of weeds.", "Bo: Rent a goat.", "Cy: Green cars drive fast.", "nobody said lemon",
+]  # fmt: skip
+SESSIONS = {"morning": CHAT[:4], "evening": CHAT[4:6], "alone": CHAT[6:7]}
+
+
+def test_what_stands_around_a_memory_and_who_said_it_and_when_count_as_the_oracle_says(
+    store: PostgresMemories, owner: Connection
+) -> None:
+    question = "Which tea does Bo drink?"
+    embedder, session_of = FakeEmbedder(), {one: name for name, said in SESSIONS.items() for one in said}
+    requests = [
+        request(content, timestamp=NOW + timedelta(minutes=n), session=session_of.get(content))
+        for n, content in enumerate(CHAT)
+    ]
+    ingest.store(IngestMessage("ns", tuple(reversed(requests))), memories=store, embedder=embedder)
+    vector = embedder.embed_query(question)
+    near = {one: float(made @ vector) for one, made in zip(CHAT, embedder.embed_documents(CHAT), strict=True)}
+    words = oracle.lexical(_words_of_each(owner), [row["word"] for row in owner.run(ASKED, query=question)])
+    preferred = (TimeWindow(after=NOW, before=NOW + timedelta(minutes=2)), TimeWindow(after=NOW + timedelta(minutes=7)))
+    query = SearchQuery(query=question, mode=SearchMode.HYBRID, limit=100, preferred=preferred)
+    found = store.search("ns", query, vector, model=embedder.model, lexical_weight=0.5)
+    expected = oracle.relevance(
+        oracle.fused(near, words, 0.5),
+        question=question,
+        sessions=SESSIONS.values(),
+        preferred=[*CHAT[:2], CHAT[7]],
+    )
+    assert {hit.content: hit.relevance for hit in found.hits} == pytest.approx(expected, abs=HALF_PRECISION)
+    assert max(hit.relevance or 0 for hit in found.hits) == 1.0
+
+
+def test_what_stands_beside_a_find_is_found_unless_the_filters_leave_it_out(store: PostgresMemories) -> None:
+    question, answer = "which tea do you drink in the garden", "none of those, rooibos"
+    others = [f"tea {n}" for n in range(150)]  # which leave no room among the candidates
+    stored = [
+        request(f"Ada: {question}", timestamp=NOW, session="s"),
+        request(answer, timestamp=NOW + timedelta(seconds=1), session="s", tags=["answer"]),
+        *(request(one) for one in others),
+    ]
+    for part in (stored[:100], stored[100:]):
+        ingest.store(IngestMessage("ns", tuple(part)), memories=store, embedder=FakeEmbedder())
+
+    def found(filters: Filters) -> list[str]:
+        query = SearchQuery(query=question, mode=SearchMode.HYBRID, filters=filters, limit=5)
+        vector = FakeEmbedder().embed_query(question)
+        return [hit.content for hit in store.search("ns", query, vector, model="fake", lexical_weight=0.5).hits]
+
+    assert answer in found(Filters())
+    assert answer not in found(Filters(before=NOW + timedelta(seconds=1)))
 
 
 @pytest.mark.parametrize(

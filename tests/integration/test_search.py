@@ -1,6 +1,6 @@
 """Search among many on real PostgreSQL: the true top-k under any filter, plans, and bounds."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
@@ -11,6 +11,7 @@ import pytest
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condition
 from mnemosyne.domain.search import Filters, Ranking, SearchMode, SearchQuery, TagMatch
 from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, FakeEmbedder
@@ -18,7 +19,7 @@ from tests.waiting import wait_until
 
 ROWS = 20_000
 DIMENSION = FakeEmbedder.dimension
-EXPECTED_INDEXES = {"memories_embedding", "memory_words_keys", "memories_tags", "memories_newest"}
+EXPECTED_INDEXES = {"memories_embedding", "memory_words_keys", "memories_tags", "memories_newest", "memories_metadata"}
 START = datetime(2025, 1, 1, tzinfo=UTC)
 QUERIES = 25
 
@@ -63,6 +64,7 @@ class Haystack:
         return used
 
     def _fill(self, owner: Connection) -> None:
+        owner.script("SET statement_timeout = 0")
         owner.script("DROP INDEX memories_embedding")
         rows = [
             {
@@ -76,9 +78,10 @@ class Haystack:
             owner.run(
                 """
                 INSERT INTO memories (id, namespace, "timestamp", content, title, tags, tag_keys, content_hash,
-                    embedding_model, embedding)
+                    metadata, embedding_model, embedding)
                 SELECT CAST(lpad(to_hex(n), 32, '0') AS uuid), 'ns', CAST(:start AS timestamptz) + n * interval '1 s',
-                    'memory ' || n, 'memory ' || n, tags, tags, lpad(to_hex(n), 64, '0'), 'fake', CAST(e AS halfvec)
+                    'memory ' || n, 'memory ' || n, tags, tags, lpad(to_hex(n), 64, '0'),
+                    jsonb_build_object('project', jsonb_build_object('number', n % 200)), 'fake', CAST(e AS halfvec)
                 FROM jsonb_to_recordset(CAST(:rows AS jsonb)) AS r (n integer, tags text[], e text)
                 """,
                 start=START,
@@ -132,6 +135,20 @@ def test_a_time_filter_finds_the_true_best(haystack: Haystack, share: float) -> 
     after = START + timedelta(seconds=ROWS * (1 - share))
     mask = np.arange(ROWS) >= ROWS * (1 - share)
     assert haystack.recall(Filters(after=after), mask) >= 0.99
+
+
+@pytest.mark.parametrize(
+    ("asked", "passing"),
+    [
+        (condition("project.number", Operator.EQUAL, ["7"]), lambda number: number == 7),
+        (condition("project.number", Operator.LESS, ["100"]), lambda number: number < 100),
+    ],
+    ids=["equal", "range"],
+)
+def test_a_metadata_filter_finds_the_true_best(
+    haystack: Haystack, asked: MetadataCondition, passing: Callable[[Any], Any]
+) -> None:
+    assert haystack.recall(Filters(metadata=(asked,)), passing(np.arange(ROWS) % 200)) >= 0.99
 
 
 def test_all_filters_together_find_the_true_best(haystack: Haystack) -> None:
@@ -195,6 +212,7 @@ def test_under_isolation_every_index_is_still_used(haystack: Haystack) -> None:
     haystack.search(0, Filters())
     _words(haystack, "777")
     haystack.store.list("ns", Filters(tags=("permille",)), 10)
+    haystack.store.list("ns", Filters(metadata=(condition("project.number", Operator.EQUAL, ["7"]),)), 10)
     haystack.store.list("ns", Filters(), 10)
     used = haystack.indexes_used()
     assert used >= EXPECTED_INDEXES

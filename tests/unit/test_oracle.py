@@ -40,3 +40,22 @@ def test_a_word_weighs_by_how_often_it_stands_there_how_rare_it_is_and_how_long_
     assert scores == pytest.approx({"a": weight, "b": weight * 2.2 * 3 / 4.2, "c": 0.0, "d": 0.0})
     longer = oracle.lexical({"a": {"tea": 1}, "b": {"tea": 1, "cup": 1, "of": 1}}, ["tea"])
     assert longer["a"] / longer["b"] == pytest.approx((1.72 + 0.48 * 1.5) / (1.72 + 0.48 * 0.5))
+
+
+def test_context_counts_what_came_before_more_than_what_came_after_and_the_best_of_the_session() -> None:
+    scores = oracle.in_context({"a": 1.0, "b": 0.0, "c": 0.5, "alone": 0.7, "none": 0.2}, [["a", "b", "c"], ["alone"]])
+    assert scores == pytest.approx(
+        {
+            "a": 1.0 + 0.1 * 0.0 + 0.05 * 0.5 + 0.3,
+            "b": 0.0 + 0.45 * 1.0 + 0.1 * 0.5 + 0.3,
+            "c": 0.5 + 0.45 * 0.0 + 0.25 * 1.0 + 0.3,
+            "alone": 0.7,
+            "none": 0.2,
+        }
+    )
+
+
+def test_a_name_before_a_colon_is_who_said_it() -> None:
+    assert oracle.is_said_by("Ada Lovelace: tea, please", "what does ada drink?")
+    assert not oracle.is_said_by("Ada drinks tea: green", "what does Bo have?")
+    assert not oracle.is_said_by("at 5:30 Ada drinks tea", "what does Ada drink?")

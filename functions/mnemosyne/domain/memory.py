@@ -51,6 +51,8 @@ class MemoryFields:
     title: str
     tags: tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict)
+    session: str | None = None
+    """The conversation, document or run that it was a part of: what stands beside it there tells what it is about."""
 
     @property
     def said(self) -> dict[str, Any]:

@@ -6,7 +6,7 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemosyne.domain.memory import MEMORY_FIELDS, IngestRequest, Origin
-from mnemosyne.domain.parsing import Content, Input, Instant, JsonObject, Tags, Title
+from mnemosyne.domain.parsing import Content, Input, Instant, JsonObject, Session, Tags, Title
 
 
 class MemoryInput(Input):
@@ -33,6 +33,14 @@ class MemoryInput(Input):
     title: Annotated[Title | None, Field(description="One line; otherwise taken from the content.")] = None
     metadata: Annotated[
         JsonObject | None, Field(description="Any JSON object to keep beside the memory; not searched.")
+    ] = None
+
+    session: Annotated[
+        Session | None,
+        Field(
+            description="Which conversation or document it is a part of: any name, the same for all its parts. Each "
+            "is then found by what stands beside it too."
+        ),
     ] = None
 
     def request(self, request_id: UUID, origin: Origin | None = None) -> IngestRequest:

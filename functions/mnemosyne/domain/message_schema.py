@@ -45,6 +45,7 @@ _RULES: dict[str, dict[str, Any]] = {
         "description": f"Any JSON object to keep beside the memory: {METADATA_BYTES:,} bytes and {METADATA_DEPTH} "
         "levels at most, which this schema cannot say.",
     },
+    "session": {"pattern": _FILLED},
     "request_id": {"pattern": _UUID},
     "source": {"pattern": _FILLED},
     "key": {"pattern": _FILLED, "minLength": 1, "maxLength": KEY_LIMIT},

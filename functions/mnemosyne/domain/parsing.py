@@ -21,6 +21,7 @@ from mnemosyne.errors import InvalidRequest
 
 METADATA_BYTES = 65_536
 METADATA_DEPTH = 20
+SESSION_LIMIT = 200
 SOURCE_LIMIT = 1500
 """Characters of a source, at most: an object of a bucket has a name of up to 1,024 bytes."""
 KEY_LIMIT = 300
@@ -121,6 +122,9 @@ Content = Annotated[
 ]
 Title = Annotated[
     str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
+]
+Session = Annotated[
+    str, Field(min_length=1, max_length=SESSION_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
 ]
 Source = Annotated[
     str, Field(min_length=1, max_length=SOURCE_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)

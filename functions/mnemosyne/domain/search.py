@@ -7,6 +7,8 @@ from enum import StrEnum
 from uuid import UUID
 
 from mnemosyne.domain.memory import MemoryFields
+from mnemosyne.domain.metadata_filter import MetadataCondition
+from mnemosyne.domain.time.window import TimeWindow
 
 
 class SearchMode(StrEnum):
@@ -36,12 +38,15 @@ class Filters:
     before: datetime | None = None
     tags: tuple[str, ...] = ()
     tag_match: TagMatch = TagMatch.ANY
+    session: str | None = None
+    metadata: tuple[MetadataCondition, ...] = ()
+    """All of them must hold."""
     include_superseded: bool = False
 
     @property
     def narrow(self) -> bool:
-        """Whether time or tags are filtered."""
-        return bool(self.after or self.before or self.tags)
+        """Whether time, tags, the session or metadata are filtered."""
+        return bool(self.after or self.before or self.tags or self.session or self.metadata)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,6 +58,8 @@ class SearchQuery:
     filters: Filters = field(default_factory=Filters)
     limit: int = 10
     quality_weight: float = 0.0
+    preferred: tuple[TimeWindow, ...] = ()
+    """Times that the question names: what is of none of them is found too, behind."""
     characters: int | None = None
     """What contents and metadata may have together; None is any number."""
 

@@ -31,6 +31,7 @@ class MemoryRecord(MemoryShown):
 
     quality: Score
     superseded_by: UUID | None
+    session: str | None = None
     content_hash: str
     embedding_model: str
     created_at: datetime
@@ -44,6 +45,7 @@ class SearchHit(MemoryShown):
     quality: Score
     score: Score
     superseded_by: UUID | None = None
+    session: str | None = None
     truncated: bool | None = None
 
 

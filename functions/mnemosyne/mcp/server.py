@@ -71,10 +71,7 @@ def build_server(services: Services, *, threads: int, principal: Principal | Non
     ) -> mcp_types.CallToolResult:
         tool = tools.get(params.name)
         if tool is None:
-            raise MCPError(
-                mcp_types.INVALID_PARAMS,
-                f"unknown tool {params.name[:100]!r}; the tools are {names}",
-            )
+            raise MCPError(mcp_types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; the tools are {names}")
         here = _principal(principal)
         if not here.may(tool.scope):
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {tool.scope}")

@@ -115,6 +115,17 @@ def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
     return tidied
 
 
+def _undescribed(schema: Any) -> Any:
+    """Return the schema of a list's items, which the list's own description explains."""
+    if isinstance(schema, list):
+        return [_undescribed(one) for one in schema]
+    if not isinstance(schema, dict):
+        return schema
+    named = schema.get("properties", {})
+    kept = {k: _undescribed(v) for k, v in schema.items() if k not in ("description", "properties")}
+    return kept | ({"properties": {name: _undescribed(value) for name, value in named.items()}} if named else {})
+
+
 def _tidied(node: Any, definitions: Mapping[str, Any]) -> Any:
     if isinstance(node, list):
         return [_tidied(item, definitions) for item in node]
@@ -128,6 +139,8 @@ def _tidied(node: Any, definitions: Mapping[str, Any]) -> Any:
         (present,) = (option for option in options if option != {"type": "null"})
         return _tidied({k: v for k, v in node.items() if k not in ("anyOf", "default")} | present, definitions)
     kept = {k: v for k, v in node.items() if k != "title"}
+    if isinstance(items := kept.get("items"), dict) and "$ref" in items:
+        kept["items"] = _undescribed(_tidied(items, definitions))
     if kept.get("type") == "object" and "properties" in kept:
         kept.pop("description", None)
     properties = kept.pop("properties", None)

@@ -53,6 +53,70 @@ def _contents(found: dict[str, Any]) -> list[str]:
     return [memory["content"] for memory in found["memories"]]
 
 
+def test_a_session_is_told_where_there_is_one_and_narrows_every_searching_tool(services: FakeServices) -> None:
+    parts = tuple(request(f"tea talk {n}", session="talk") for n in range(2))
+    ingest.store(IngestMessage("ns", parts), memories=services.memories, embedder=services.embedder)
+    found = _call(services, "memory_search", query="tea talk", mode="hybrid", limit=100)
+    assert {memory.get("session") for memory in found["memories"]} == {"talk", None}
+    assert all("session" not in memory for memory in found["memories"] if memory["content"].startswith("tea day"))
+    for name, arguments in (
+        ("memory_search", {"query": "tea"}),
+        ("memory_search", {}),
+        ("retrieve_memories", {"query": "tea"}),
+    ):
+        assert {*_contents(_call(services, name, session="talk", **arguments))} == {"tea talk 0", "tea talk 1"}
+    listed = _call(services, "list_memories", session="talk")
+    assert {memory["title"] for memory in listed["memories"]} == {"tea talk 0", "tea talk 1"}
+    assert _call(services, "get_memory", id=found["memories"][0]["id"])["session"] == "talk"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "preferred"),
+    [
+        ({"mode": "hybrid"}, 1),
+        ({"mode": "semantic"}, 0),
+        ({"mode": "hybrid", "after": "2020-01-01"}, 0),
+    ],
+)
+def test_a_time_that_the_question_names_is_preferred_unless_time_is_filtered(
+    services: FakeServices, arguments: dict[str, Any], preferred: int
+) -> None:
+    found = _call(services, "memory_search", query="which tea 3 days ago?", include_debug=True, limit=100, **arguments)
+    assert len(found["debug"]["preferred"]) == preferred
+    assert len(found["memories"]) == 6  # nothing is left out
+    if preferred:
+        assert found["memories"][0]["content"] == "tea day 3"
+
+
+def test_metadata_narrow_every_searching_tool_and_are_echoed(services: FakeServices) -> None:
+    made = (request("tea A", metadata={"project": {"size": 3}}), request("tea B", metadata={"project": {"size": 9}}))
+    ingest.store(IngestMessage("ns", made), memories=services.memories, embedder=services.embedder)
+    asked = [{"path": "project.size", "op": "<", "values": [5]}, {"path": "project.size", "values": "3"}]
+    found = _call(services, "memory_search", query="tea", metadata=asked)
+    assert (_contents(found), found["metadata"]) == (["tea A"], ["project.size < 5", "project.size = 3"])
+    assert _contents(_call(services, "memory_search", metadata=asked)) == ["tea A"]
+    assert _contents(_call(services, "retrieve_memories", query="tea", metadata=asked)) == ["tea A"]
+    assert [one["title"] for one in _call(services, "list_memories", metadata=asked)["memories"]] == ["tea A"]
+    assert "metadata" not in _call(services, "memory_search", query="tea")
+
+
+@pytest.mark.parametrize(
+    ("condition", "said"),
+    [
+        ({"path": "a"}, "metadata[0] values is required with op ="),
+        ({"path": "a", "op": "<", "values": ["soon"]}, "metadata[0] values must be one number or ISO 8601 date"),
+        (
+            {"path": "a.", "values": ["x"]},
+            "metadata[0] path must be names with dots between them, such as project.name",
+        ),
+        ({"path": "a", "op": "~", "values": ["x"]}, "metadata[0].op must be one of"),
+        ({"path": "a", "values": [None]}, "metadata[0].values[0] must be a string, got null"),
+    ],
+)
+def test_a_condition_that_cannot_be_meant_is_refused(services: FakeServices, condition: Any, said: str) -> None:
+    assert said in _error(services, "memory_search", query="tea", metadata=[condition])
+
+
 def test_the_window_that_was_searched_is_told_in_utc(services: FakeServices) -> None:
     found = _call(services, "memory_search", query="tea", time_expr="the last 2 days", timezone="America/New_York")
     assert found["window"] == {
@@ -89,7 +153,7 @@ def test_windows_without_common_time_are_an_error_that_shows_both(services: Fake
 def test_neither_query_nor_filter_is_an_error_that_says_so(services: FakeServices) -> None:
     for arguments in ({}, {"query": "  "}, {"mode": "exact"}):
         message = _error(services, "memory_search", **arguments)
-        assert message == "give a query, or a filter instead: tags, after, before or time_expr"
+        assert message == "give a query, or a filter instead: tags, session, metadata, after, before or time_expr"
 
 
 def test_a_filter_alone_lists_newest_first_without_relevance(services: FakeServices) -> None:

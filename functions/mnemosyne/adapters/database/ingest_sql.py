@@ -11,7 +11,7 @@ SELECT CAST(claim_within_quota(:namespace, CAST(:requests AS jsonb), CAST(:to_st
 # `copy_binary`, which is that of the memory's fields: `STORE` takes them all as they stand.
 CREATE_INCOMING: Final = """
 CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
-    id uuid, content text, "timestamp" timestamptz, title text, tags text[], metadata jsonb,
+    id uuid, content text, "timestamp" timestamptz, title text, tags text[], metadata jsonb, session text,
     tag_keys text[], content_hash text, embedding halfvec
 ) ON COMMIT DELETE ROWS
 """
@@ -29,7 +29,7 @@ WITH space AS (
 ), stored AS (
     INSERT INTO memories (
         namespace, embedding_model,
-        id, content, "timestamp", title, tags, metadata,
+        id, content, "timestamp", title, tags, metadata, session,
         tag_keys, content_hash, embedding
     )
     SELECT :namespace, space.model, i.*

@@ -105,7 +105,7 @@ class PostgresMemories(PostgresRequests):
                 query=query.query,
                 vector=None if vector is None else rows.vector_text(vector),
                 model=model,
-                filters=rows.filters_json(query.filters),
+                filters=rows.search_json(query),
                 limit=query.limit,
                 quality_weight=query.quality_weight,
                 lexical_weight=lexical_weight,

@@ -8,6 +8,7 @@ from uuid import UUID
 import orjson
 from pydantic import TypeAdapter
 
+from mnemosyne.adapters.database import metadata_filter
 from mnemosyne.adapters.database.connections import Row
 from mnemosyne.domain.chronicle import one_line, tag_key
 from mnemosyne.domain.memory import (
@@ -22,7 +23,7 @@ from mnemosyne.domain.memory import (
     Unstored,
 )
 from mnemosyne.domain.quota import Quota
-from mnemosyne.domain.search import Filters, Hit, TagMatch
+from mnemosyne.domain.search import Filters, Hit, SearchQuery, TagMatch
 from mnemosyne.ports import Vector
 
 _MEMORY: Final = TypeAdapter(Memory)
@@ -32,10 +33,28 @@ _HIT: Final = TypeAdapter(Hit)
 
 def filters_json(filters: Filters) -> str:
     """Return the filters as the database's `memory_filters`, by name: tags as they are compared, any or all of them."""
+    return _filters_json(filters, {})
+
+
+def _filters_json(filters: Filters, beside: dict[str, str]) -> str:
     named = {one.name: getattr(filters, one.name) for one in fields(filters)}
     tags, match = named.pop("tags"), named.pop("tag_match")
+    if conditions := named.pop("metadata"):
+        named |= {
+            "metadata": metadata_filter.jsonpath(conditions),
+            "metadata_terms": metadata_filter.terms(conditions),
+        }
     keys = [tag_key(tag) for tag in tags] or None
-    return json_text(named | {"all_tags" if match is TagMatch.ALL else "any_tags": keys})
+    return json_text(named | {"all_tags" if match is TagMatch.ALL else "any_tags": keys} | beside)
+
+
+def search_json(query: SearchQuery) -> str:
+    """Return the filters of a search, and the times that it prefers, as a range of several parts."""
+    spans = ",".join(
+        f"[{one.after.isoformat() if one.after else ''},{one.before.isoformat() if one.before else ''})"
+        for one in query.preferred
+    )
+    return _filters_json(query.filters, {"preferred": f"{{{spans}}}"} if spans else {})
 
 
 def json_text(value: object) -> str:

@@ -9,7 +9,7 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.parsing import Filled, Input, Integer, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import SearchMode
-from mnemosyne.domain.time.window import split_question
+from mnemosyne.domain.time.question import split_question
 from mnemosyne.mcp.tool import Reply, Tool
 from mnemosyne.mcp.tools.search import EXACT_LENGTH, QUERY_LENGTH, Query, SearchArguments, SearchResponse, memory_search
 from mnemosyne.ports import Services

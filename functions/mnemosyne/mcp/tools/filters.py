@@ -1,38 +1,74 @@
 """The arguments by which tools narrow what they look at, and how they become filters."""
 
+import json
 from dataclasses import fields
 from datetime import datetime, timedelta
 from functools import reduce
 from typing import Annotated, Any, Self
 
-from pydantic import Field
+from pydantic import BeforeValidator, Field, model_validator
 
-from mnemosyne.domain.parsing import Input, Integer, Tags, Text
+from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condition
+from mnemosyne.domain.parsing import Input, Integer, Session, Tags, Text
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.search import Filters
 from mnemosyne.domain.time.window import TimeWindow, bounds, intersection, resolve
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Result
 
-Limit = Annotated[Integer, Field(ge=1, le=100, description="How many, 1 to 100.")]
+Limit = Annotated[Integer, Field(ge=1, le=100, description="How many.")]
+
+
+def _texts(value: object) -> object:
+    """Return one value or several as texts: those of numbers and booleans are JSON's."""
+    values = value if isinstance(value, list) else [value]
+    return [json.dumps(one) if isinstance(one, bool | int | float) else one for one in values]
+
+
+class ConditionArguments(Input):
+    """One condition on metadata."""
+
+    path: Text
+    op: Annotated[Operator, Field(strict=False)] = Operator.EQUAL
+    values: Annotated[
+        list[Annotated[Text, Field(max_length=1_000)]],
+        Field(max_length=50),
+        BeforeValidator(_texts, json_schema_input_type=list[str]),
+    ] = []  # noqa: RUF012 - pydantic makes each its own
+
+    @model_validator(mode="after")
+    def _comparable(self) -> Self:
+        self.condition()
+        return self
+
+    def condition(self) -> MetadataCondition:
+        """Return the condition."""
+        return condition(self.path, self.op, self.values)
 
 
 class FilterArguments(Input):
-    """Time and tags."""
+    """Time, tags, session and metadata."""
 
     tags: Annotated[Tags | None, Field(description="Only memories with these tags; case is ignored.")] = None
-    after: Annotated[Text | None, Field(description="At or after: YYYY-MM-DD (from that day's start) or RFC 3339.")] = (
-        None
-    )
-    before: Annotated[
-        Text | None, Field(description="At or before: YYYY-MM-DD (to that day's end, inclusive) or RFC 3339.")
-    ] = None
+    after: Annotated[Text | None, Field(description="At or after: YYYY-MM-DD or RFC 3339.")] = None
+    before: Annotated[Text | None, Field(description="At or before: YYYY-MM-DD (all of that day) or RFC 3339.")] = None
     time_expr: Annotated[
         Text | None,
         Field(
-            description="Time in words, wholly understood or refused: 'yesterday evening', 'last week', "
-            "'the past 3 months', '2 weeks ago', 'last Tuesday', 'March 2025', 'Q1 2025', 'summer 2025', "
-            "'between May 1 and May 15', 'since Monday'."
+            description="Time in words, understood wholly or refused: 'yesterday evening', 'the past 3 months', "
+            "'last Tuesday', 'March 2025', 'between May 1 and May 15', 'since Monday'."
+        ),
+    ] = None
+
+    session: Annotated[Session | None, Field(description="Only memories of this session.")] = None
+
+    metadata: Annotated[
+        list[ConditionArguments] | None,
+        Field(
+            min_length=1,
+            max_length=10,
+            description="Only memories whose metadata meet all these. path: such as project.name. values: any of "
+            "several with =, one number or ISO date with <, <=, >, >=.",
         ),
     ] = None
 
@@ -57,7 +93,13 @@ class FilterArguments(Input):
         """Return the filters: each argument that has the name of one, the window's ends, and `others`."""
         named = {one.name: getattr(self, one.name) for one in fields(Filters) if one.name in type(self).model_fields}
         span = within or TimeWindow()
-        return Filters(**named | {"after": span.after, "before": span.before, "tags": tuple(self.tags or ())} | others)
+        own = {
+            "after": span.after,
+            "before": span.before,
+            "tags": tuple(self.tags or ()),
+            "metadata": tuple(one.condition() for one in self.metadata or ()),
+        }
+        return Filters(**named | own | others)
 
 
 class WindowShown(Result):

@@ -10,6 +10,7 @@ from mnemosyne.domain.chronicle import INVISIBLE
 from mnemosyne.domain.parsing import Integer, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.domain.time.question import named_times
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.record import SearchHit
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -64,6 +65,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         mode=SearchMode.HYBRID,
         filters=arguments.filters(span),
         limit=arguments.limit,
+        preferred=() if span else named_times(arguments.query, now=services.clock()),
         characters=RESPONSE_CHARACTERS,
     )
     found = search.search(principal.namespace, query, memories=services.memories, embedder=services.embedder)

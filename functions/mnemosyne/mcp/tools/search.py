@@ -2,14 +2,16 @@
 
 import time
 from collections.abc import Sequence
+from datetime import datetime
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import Field, WithJsonSchema
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.parsing import Integer, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, SearchMode, SearchQuery, TagMatch
+from mnemosyne.domain.time.question import named_times
 from mnemosyne.domain.time.window import TimeWindow, zone
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.record import SearchHit
@@ -43,7 +45,7 @@ class SearchArguments(FilterArguments):
         Field(
             strict=False,
             description="semantic: by meaning. exact: the query as a substring, case ignored, newest first. "
-            "hybrid: meaning and words together; best for names, codes and rare words in a question.",
+            "hybrid: by meaning and words.",
         ),
     ] = SearchMode.SEMANTIC
     timezone: Annotated[
@@ -80,6 +82,7 @@ class Debug(Result):
     database_ms: float
     total_ms: float
     window: WindowShown | None
+    preferred: list[WindowShown]
     tags: list[str]
     tag_match: TagMatch
     quality_weight: float
@@ -98,9 +101,11 @@ class SearchResponse(Result):
     query: str | None
     mode: SearchMode
     window: WindowShown | None = None
+    metadata: list[str] | None = None
     degraded: str | None = None
     truncated: str | None = None
-    debug: Debug | None = None
+    # What is in it is for people, and no agent needs its schema.
+    debug: Annotated[Debug | None, WithJsonSchema({"type": "object"})] = None
 
 
 def memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> SearchResponse:
@@ -108,7 +113,7 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
     started = time.perf_counter()
     zone(arguments.timezone)  # wrong is wrong, whether or not a time is given in it
     span = arguments.window(services.clock(), arguments.timezone)
-    query = _search_query(arguments, span)
+    query = _search_query(arguments, span, services.clock())
     found = search.search(principal.namespace, query, memories=services.memories, embedder=services.embedder)
     memories = [shown(hit) for hit in found.ranking.hits]
     shown_window = WindowShown.of(span, arguments.timezone) if span else None
@@ -118,25 +123,29 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
         query=query.query,
         mode=arguments.mode,
         window=shown_window,
+        metadata=[str(one) for one in query.filters.metadata] or None,
         degraded=found.degraded,
         truncated=said_of_cutting(memories, query.characters or 0),
-        debug=_debug(query, found, shown_window, started, services) if arguments.include_debug else None,
+        debug=_debug(query, found, shown_window, arguments.timezone, started, services)
+        if arguments.include_debug
+        else None,
     )
 
 
-def _search_query(arguments: SearchArguments, span: TimeWindow | None) -> SearchQuery:
+def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: datetime) -> SearchQuery:
     text = (arguments.query or "").strip()
     filters = arguments.filters(span)
     if not text and not filters.narrow:
-        raise InvalidRequest("give a query, or a filter instead: tags, after, before or time_expr")
+        raise InvalidRequest("give a query, or a filter instead: tags, session, metadata, after, before or time_expr")
     if len(arguments.query or "") > EXACT_LENGTH and arguments.mode is SearchMode.EXACT:
         raise InvalidRequest(
             f"query must be at most {EXACT_LENGTH} characters long in mode exact, got {len(arguments.query or ''):,}: "
             "a part of it will do"
         )
+    hybrid = bool(text) and arguments.mode is SearchMode.HYBRID
     weight = arguments.quality_boost
     if weight is None:
-        weight = HYBRID_QUALITY_WEIGHT if text and arguments.mode is SearchMode.HYBRID else 0.0
+        weight = HYBRID_QUALITY_WEIGHT if hybrid else 0.0
     # An exact search is for the very words, white space around them included.
     exact = arguments.query if text and arguments.mode is SearchMode.EXACT else text or None
     return SearchQuery(
@@ -145,6 +154,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None) -> Search
         filters=filters,
         limit=arguments.limit,
         quality_weight=weight,
+        preferred=named_times(text, now=now, timezone=arguments.timezone) if hybrid and span is None else (),
         characters=min(arguments.max_response_chars, LONGEST_RESPONSE),
     )
 
@@ -163,13 +173,19 @@ def said_of_cutting(memories: Sequence[SearchHit], budget: int) -> str | None:
 
 
 def _debug(
-    query: SearchQuery, found: SearchResult, shown_window: WindowShown | None, started: float, services: Services
+    query: SearchQuery,
+    found: SearchResult,
+    shown_window: WindowShown | None,
+    timezone: str,
+    started: float,
+    services: Services,
 ) -> Debug:
     return Debug(
         embed_ms=found.embed_ms,
         database_ms=found.database_ms,
         total_ms=milliseconds(started),
         window=shown_window,
+        preferred=[WindowShown.of(one, timezone) for one in query.preferred],
         tags=list(query.filters.tags),
         tag_match=query.filters.tag_match,
         quality_weight=query.quality_weight,
@@ -191,11 +207,11 @@ MEMORY_SEARCH = Tool(
     description=(
         "Find memories. Use mode hybrid for most questions, semantic for a vague idea, exact for a literal string.\n"
         'Examples: {"query": "what does Ada like to drink?", "mode": "hybrid"}; {"query": "release decisions", '
-        '"time_expr": "last month", "timezone": "Europe/Berlin"}; {"query": "ERR-4012", "mode": "exact"}; '
+        '"time_expr": "last month", "timezone": "Europe/Berlin"}; '
         '{"tags": ["ada", "decision"], "tag_match": "all"} (no query: newest first).\n'
         "Filters narrow what is searched: the best within them are always found. Superseded memories "
         "are left out. `window` says which time was searched. `degraded` says that meaning could not be "
-        "used this time. Nothing found is an empty list, not an error."
+        "used this time."
     ),
     arguments=SearchArguments,
     result=SearchResponse,

@@ -1,0 +1,59 @@
+"""Conditions on metadata as PostgreSQL reads them: one jsonpath, and the terms that its index knows.
+
+https://www.postgresql.org/docs/current/functions-json.html#FUNCTIONS-SQLJSON-PATH: in its lax mode a path goes through
+arrays, and what cannot be compared is unequal.
+"""
+
+import json
+from collections.abc import Sequence
+from typing import Final
+
+from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, is_number, texts_of
+
+_A_DATE: Final = '@ like_regex "^[0-9]{4}-[0-9]{2}-[0-9]{2}"'
+
+
+def jsonpath(conditions: Sequence[MetadataCondition]) -> str:
+    """Return the path that finds something in metadata of which all conditions are true."""
+    return f"$ ? ({' && '.join(map(_predicate, conditions))})"
+
+
+def terms(conditions: Sequence[MetadataCondition]) -> list[str] | None:
+    """Return terms of which a memory must have one: those of the condition that narrows most.
+
+    None where no condition is of something that is there.
+    """
+    present = [one for one in conditions if one.operator is not Operator.MISSING]
+    if not present:
+        return None
+    best = min(present, key=lambda one: one.operator is not Operator.EQUAL)
+    path = "".join("." + name.replace(".", "\\.") for name in best.path)
+    return (
+        [f"{path}={text}" for value in best.values for text in texts_of(value)]
+        if best.operator is Operator.EQUAL
+        else [path]
+    )
+
+
+def _predicate(one: MetadataCondition) -> str:
+    path = "@" + "".join(f".{json.dumps(name)}" for name in one.path)
+    if one.operator is Operator.EXISTS:
+        return f"exists({path})"
+    if one.operator is Operator.MISSING:
+        return f"!exists({path})"
+    if one.operator is Operator.EQUAL:
+        wanted = " || ".join(f"@ == {literal}" for value in one.values for literal in _literals(value))
+    else:
+        (value,) = one.values
+        wanted = (
+            f"@ {one.operator} {texts_of(value)[-1]}"
+            if is_number(value)
+            else f"{_A_DATE} && @ {one.operator} {json.dumps(value)}"
+        )
+    return f"exists({path}[*] ? ({wanted}))"
+
+
+def _literals(value: str) -> list[str]:
+    """Return the value as the strings that are the same, and as the number or boolean of that text."""
+    strings = [json.dumps(text) for text in texts_of(value)]
+    return [*strings, *([texts_of(value)[-1]] if value in ("true", "false") or is_number(value) else [])]

@@ -1,0 +1,55 @@
+-- Memories are found by what their metadata say.
+--
+-- A memory's keys are numbers that hold the namespace's name: of each path in its metadata, and of each path with its value.
+ALTER TABLE memories ADD COLUMN metadata_keys integer[] NOT NULL DEFAULT '{}';
+ALTER TYPE memory_filters ADD ATTRIBUTE metadata jsonpath;
+ALTER TYPE memory_filters ADD ATTRIBUTE metadata_keys integer[];
+
+-- The text that a value is compared by: 3, 3.0 and "3" are the same.
+CREATE FUNCTION metadata_text(p_value jsonb) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE jsonb_typeof(p_value)
+    WHEN 'number' THEN CAST(trim_scale(CAST(p_value AS numeric)) AS text)
+    WHEN 'string' THEN p_value #>> '{}' WHEN 'boolean' THEN p_value #>> '{}' END;
+
+-- Elements of an array are at its path. Metadata of more than 500 keys have the one that every search asks for too: what is
+-- in them is looked at each time.
+CREATE FUNCTION metadata_keys(p_namespace text, p_metadata jsonb) RETURNS integer[]
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    WITH RECURSIVE node (path, value) AS (
+        SELECT CAST('' AS text), p_metadata
+        UNION ALL
+        SELECT node.path || coalesce('.' || replace(child.key, '.', '\.'), ''), child.value
+        FROM node CROSS JOIN LATERAL (
+            SELECT o.key, o.value
+            FROM jsonb_each(CASE jsonb_typeof(node.value) WHEN 'object' THEN node.value ELSE '{}' END) AS o
+            UNION ALL
+            SELECT NULL, a.value
+            FROM jsonb_array_elements(CASE jsonb_typeof(node.value) WHEN 'array' THEN node.value ELSE '[]' END) AS a (value)
+        ) AS child
+    ), term AS (
+        SELECT path AS term FROM node WHERE path <> ''
+        UNION SELECT path || '=' || metadata_text(value) FROM node WHERE metadata_text(value) IS NOT NULL
+        LIMIT 501
+    ), keys AS (
+        SELECT array_agg(DISTINCT term_key(p_namespace, 'metadata ' || term)) AS keys, count(*) AS n FROM term
+    )
+    SELECT CASE WHEN n > 500 THEN ARRAY[term_key(p_namespace, 'metadata')] ELSE coalesce(keys.keys, '{}') END FROM keys;
+END;
+
+CREATE FUNCTION collect_metadata_keys() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    NEW.metadata_keys := metadata_keys(NEW.namespace, NEW.metadata);
+    RETURN NEW;
+END
+$$;
+REVOKE ALL ON FUNCTION metadata_text, metadata_keys, collect_metadata_keys FROM PUBLIC;
+CREATE TRIGGER collect_metadata_keys BEFORE INSERT ON memories
+    FOR EACH ROW WHEN (NEW.metadata <> '{}') EXECUTE FUNCTION collect_metadata_keys();
+CREATE TRIGGER collect_metadata_keys_anew BEFORE UPDATE OF metadata ON memories
+    FOR EACH ROW EXECUTE FUNCTION collect_metadata_keys();
+UPDATE memories SET metadata_keys = metadata_keys(namespace, metadata) WHERE metadata <> '{}';
+CREATE INDEX memories_metadata ON memories USING gin (metadata_keys) WITH (fastupdate = off);
