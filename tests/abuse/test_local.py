@@ -7,7 +7,6 @@ import sys
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from pwd import getpwnam
 from typing import Any
 
 import pytest
