@@ -165,7 +165,7 @@ def holiday(name: str, year: int) -> date | None:
             return easter(year) + timedelta(days=49)
         case "whit monday" | "pentecost monday":
             return easter(year) + timedelta(days=50)
-        case "mlk day" | "martin luther king day" | "martin luther king jr day":
+        case "mlk day" | "mlk jr day" | "martin luther king day" | "martin luther king jr day" | "civil rights day":
             return _nth_weekday(year, 1, 0, 3)
         case "presidents day":
             return _nth_weekday(year, 2, 0, 3)

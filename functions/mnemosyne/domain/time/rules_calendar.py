@@ -157,19 +157,3 @@ def _date_time(grammar: Grammar, match: Match) -> Span:
 @RULES.reading(r"(?P<year>\d{4})-w(?P<week>\d\d)", rf"week (?P<week>\d{{1,2}}){OF}{YEAR}")
 def _iso_week(grammar: Grammar, match: Match) -> Span:
     return grammar.calendar.week(date.fromisocalendar(int(match["year"]), int(match["week"]), 1))
-
-
-@RULES.reading(r"(?:the )?(?P<third>early|mid|late|beginning|start|middle|end)(?: of)?[ -](?:in )?(?P<text>.+)")
-def _third(grammar: Grammar, match: Match) -> Span | None:
-    third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"], 2)
-    span = grammar.span(match["text"])
-    if span is None or span.start is None or span.end is None:
-        return None
-    zone, calendar = grammar.calendar.zone, grammar.calendar
-    first, past = span.start.astimezone(zone).date(), span.end.astimezone(zone).date()
-    if span == calendar.unit("month", datetime.combine(first, time.min)):
-        edges = [first, first + timedelta(days=10), first + timedelta(days=20), past]
-        return calendar.days(edges[third], edges[third + 1])
-    if span == calendar.unit("year", datetime.combine(first, time.min)):
-        return calendar.months(first.year, 1 + 4 * third, 4)
-    return None

@@ -5,12 +5,34 @@ from datetime import date, timedelta
 
 from mnemosyne.domain.time.calendar_spans import Span
 from mnemosyne.domain.time.grammar import Grammar, Match, Rules
+from mnemosyne.domain.time.vocabulary import CLOCK
 
 RULES = Rules()
-_TIME = r"(?:\d{1,2}(?:[:.][0-5]\d)?(?: ?(?:am|pm|a\.m\.|p\.m\.))?|noon|midnight)"
+_TIME = r"(?:\d{1,2}(?:[:.][0-5]\d)?(?: ?(?:am|pm|a\.m\.?|p\.m\.?))?|noon|midnight)"
 _CLOCK = re.compile(r"(?P<hour>\d{1,2})(?:[:.](?P<minute>[0-5]\d))?(?: ?(?P<half>[ap])\.?m\.?)?")
 _PART = re.compile(r"(?P<day>.+?)(?: in the)? (?P<part>morning|afternoon|evening)")
 _STRETCH = rf"(?P<first>{_TIME}) ?(?:-|–|to|and|until|till) ?(?P<last>{_TIME})"
+
+
+@RULES.reading(rf"(?P<text>.+?),?(?: at)? {CLOCK}", rf"(?:at )?{CLOCK},?(?: on)? (?P<text>.+)")
+def _clock(grammar: Grammar, match: Match) -> Span | None:
+    """Return the hour, or the minute: without am or pm as on a clock of 24 hours, or of the part of the day."""
+    day, part = _day_and_half(grammar, match["text"])
+    hour, half = int(match["hour"]), (match["half"] or part).replace(".", "")
+    if match["text"] in ("tonight", "last night") and (hour == 12 or hour < 6) and not match["half"]:
+        return None  # of one day or of the next
+    if day is None or (half and not 1 <= hour <= 12) or hour > 23 or not (half or match["minute"]):
+        return None
+    hour = hour % 12 + 12 * (half == "pm") if half else hour
+    start = hour + int(match["minute"] or 0) / 60
+    return grammar.calendar.hours(day, start, start + (1 / 60 if match["minute"] else 1))
+
+
+@RULES.reading(r"(?:at )?(?P<time>\d{1,2}(?:[:.][0-5]\d)? ?(?:am|pm|a\.m\.?|p\.m\.?)|noon)")
+def _clock_of_today(grammar: Grammar, match: Match) -> Span | None:
+    """Return the hour or minute of today, where it has begun."""
+    span = grammar.span(f"today at {match['time']}")
+    return span if span and span.start and span.start <= grammar.calendar.now else None
 
 
 @RULES.reading(

@@ -2,7 +2,7 @@
 
 from datetime import date, timedelta
 
-from mnemosyne.domain.time.calendar_spans import Span
+from mnemosyne.domain.time.calendar_spans import Span, Unit
 from mnemosyne.domain.time.grammar import Grammar, Match, Rules
 from mnemosyne.domain.time.vocabulary import (
     CALENDAR_UNIT,
@@ -79,19 +79,13 @@ def _nth_week(grammar: Grammar, match: Match) -> Span | None:
     return make(chosen)
 
 
-@RULES.reading(rf"(?:the )?first {_COUNT} days of (?P<text>.+)")
-def _first_days(grammar: Grammar, match: Match) -> Span | None:
-    span, count = grammar.span(match["text"]), _number(match["n"])
-    if span is None or span.start is None or span.end is None:
-        return None
-    first = span.start.astimezone(grammar.calendar.zone).date()
-    counted = grammar.calendar.days(first, first + timedelta(days=count))
-    return counted if count and counted.end and counted.end <= span.end else None
-
-
-@RULES.reading(rf"{CALENDAR_UNIT} to date", rf"so far this {CALENDAR_UNIT}", rf"this {CALENDAR_UNIT} so far")
+@RULES.reading(
+    rf"{CALENDAR_UNIT} to date", rf"so far this {CALENDAR_UNIT}", rf"this {CALENDAR_UNIT} so far", "(?P<unit>[wmqy])td"
+)
 def _to_date(grammar: Grammar, match: Match) -> Span | None:
-    span = grammar.calendar.unit(UNITS[match["unit"]], grammar.calendar.local)
+    letters: dict[str, Unit] = {"w": "week", "m": "month", "q": "quarter", "y": "year"}
+    unit = letters.get(match["unit"]) or UNITS[match["unit"]]
+    span = grammar.calendar.unit(unit, grammar.calendar.local)
     return Span(start=span.start, end=grammar.calendar.now)
 
 
@@ -113,7 +107,7 @@ def _decade(grammar: Grammar, match: Match) -> Span:
 
 
 @RULES.reading(
-    rf"(?:the )?{WEEKDAY},? (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?", r"the (?P<day>\d{1,2})(?:st|nd|rd|th)"
+    rf"(?:the )?{WEEKDAY},? (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?", r"(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)"
 )
 def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
     """Return the latest day of that number, and of that weekday where one is named."""

@@ -6,7 +6,6 @@ from mnemosyne.domain.time.calendar_spans import PARTS_OF_DAY, Span, Unit
 from mnemosyne.domain.time.grammar import Grammar, Match, Rules
 from mnemosyne.domain.time.vocabulary import (
     CALENDAR_UNIT,
-    CLOCK,
     NUMBERS,
     PART,
     UNIT,
@@ -54,17 +53,7 @@ def _part_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     return grammar.calendar.hours(day, *PARTS_OF_DAY[match["part"]]) if day else None
 
 
-@RULES.reading(rf"(?P<text>.+?) at {CLOCK}", rf"at {CLOCK}(?: on)? (?P<text>.+)")
-def _clock(grammar: Grammar, match: Match) -> Span | None:
-    day, hour, half = grammar.day(match["text"]), int(match["hour"]), (match["half"] or "").replace(".", "")
-    if day is None or (half and not 1 <= hour <= 12) or hour > 23 or not (half or match["minute"]):
-        return None
-    hour = hour % 12 + 12 * (half == "pm") if half else hour
-    start = hour + int(match["minute"] or 0) / 60
-    return grammar.calendar.hours(day, start, start + (1 / 60 if match["minute"] else 1))
-
-
-@RULES.reading(rf"{N} {UNIT} ago", r"(?P<n>\d{1,6})(?P<unit>min|h|d|w) ago")
+@RULES.reading(rf"{N} {UNIT} ago", r"(?P<n>\d{1,6})(?P<unit>min|h|d|w|mo|y) ago")
 def _ago(grammar: Grammar, match: Match) -> Span | None:
     count, unit = _number(match["n"]), UNITS[match["unit"]]
     if not count:
@@ -86,7 +75,7 @@ def _a_few_ago(grammar: Grammar, match: Match) -> Span:
 
 @RULES.reading(
     rf"(?:the )?(?:last|past) {N} {UNIT}",
-    r"(?:the )?(?:last|past) (?P<n>\d{1,6})(?P<unit>min|h|d|w)",
+    r"(?:the )?(?:last|past) (?P<n>\d{1,6})(?P<unit>min|h|d|w|mo|y)",
     rf"(?:the )?(?:last|past) (?P<n>few) {UNIT}",
     rf"(?:the (?:last|past)|past|this past) {UNIT}",
     "last (?P<unit>minute|hour|day)",

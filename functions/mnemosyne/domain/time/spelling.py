@@ -54,7 +54,7 @@ def _day_number(match: re.Match[str]) -> str:
 
 def _numbers_of_words(text: str) -> str:
     """Years, days beside a month, and ordinals that nothing else is counted by."""
-    if _WORDS.isdisjoint(text.replace("-", " ").split()):
+    if _WORDS.isdisjoint(re.findall("[a-z]+", text)):
         return text
     text = _YEAR_IN_WORDS.sub(_year_of_words, text)
     for pattern in _DAY_IN_WORDS:
@@ -74,6 +74,7 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (rf"(0?[1-9]|1[0-2])[-/]({_YEAR})", r"\2-\1"),
     (rf"(q[1-4]|h[12])-({_YEAR})", r"\1 \2"),
     (rf"((?:{_DAY} )?{_MONTH}) of '?([3-9]\d)", r"\1 19\2"),
+    (rf"({_DAY} (?:of )?{_MONTH}|{_MONTH} {_DAY}),? '?(3[2-9]|[4-9]\d)", r"\1 19\2"),  # no day of a month
     (r"(.*\b\d{1,2}(?::\d\d)?) in the morning", r"\1am"),
     (r"(.*\b\d{1,2}(?::\d\d)?) in the (?:afternoon|evening)", r"\1pm"),
     (rf"(.*{_DAY}) day of (.+)", r"\1 of \2"),
@@ -105,9 +106,16 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (r"= ?(.+)", r"\1"),
     (r"(?:till|until|to|up to) (?:date|the present|current date)", "until now"),
     (r"(?!year|month|week|quarter)(.+) (?:to|till|until) (?:date|the present|current date)", r"\1 to now"),
+    # Words that add nothing.
+    (r"(?:some ?time|any ?time|at some point|back|all|the whole)(?: (?:of|in|on|during|over|day))? (.+)", r"\1"),
+    (r"at (?:the )?((?:weekend|beginning|start|middle|end)(?: .+)?)", r"the \1"),
+    (r"(?:about|around|roughly|approximately) (.+ ago)", r"\1"),
     # Counts and units in other words.
     (r"earlier in the (week|month|quarter|year)", r"earlier this \1"),
-    (r"(.+) of the year", r"\1 of this year"),
+    (r"(.+) (?:of|in) (?:the )?(week|month|quarter|year)", r"\1 of this \2"),
+    (rf"((?:an?|{_NUMBER}|\d+) .+) back", r"\1 ago"),
+    (r"(.*?)(?:a )?half(?: an|-)? ?hour(.*)", r"\1 30 minutes\2"),
+    (r"(?:an hour|one hour|1 hour) and a half ago", "90 minutes ago"),
     (r"(this|last|next) calendar (.+)", r"\1 \2"),
     (r"(?:a|one) fortnight ago", "2 weeks ago"),
     (r"(?:over|greater than) (.+) ago", r"more than \1 ago"),

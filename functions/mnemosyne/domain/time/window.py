@@ -6,14 +6,14 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 from mnemosyne.domain.rfc3339 import instant, rfc3339
-from mnemosyne.domain.time import rules_calendar, rules_clock, rules_counted, rules_near
+from mnemosyne.domain.time import rules_calendar, rules_clock, rules_counted, rules_near, rules_parts
 from mnemosyne.domain.time.calendar_spans import Calendar, Span
 from mnemosyne.domain.time.grammar import Grammar
 from mnemosyne.domain.time.spelling import plain_form
 from mnemosyne.errors import InvalidRequest
 
 _DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
-_RULES = (rules_near.RULES, rules_calendar.RULES, rules_counted.RULES, rules_clock.RULES)
+_RULES = (rules_near.RULES, rules_calendar.RULES, rules_counted.RULES, rules_parts.RULES, rules_clock.RULES)
 
 
 @dataclass(frozen=True, kw_only=True)

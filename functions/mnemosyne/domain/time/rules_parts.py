@@ -1,0 +1,126 @@
+"""Rules for a part of something: early May, the first half of March, the last three days of it, its 20th. Pure."""
+
+from datetime import date, datetime, time, timedelta
+
+from mnemosyne.domain.time.calendar_spans import Span
+from mnemosyne.domain.time.grammar import Grammar, Match, Rules
+from mnemosyne.domain.time.vocabulary import DAY, NUMBERS, SEASON, UNITS, WEEKDAY, WEEKDAYS, YEAR, alternatives
+
+RULES = Rules()
+_COUNT = rf"(?P<n>\d{{1,3}}|{alternatives(NUMBERS)})"
+
+
+def _days(grammar: Grammar, text: str) -> tuple[Span, date, date] | None:
+    """Return the span that the text names, its first day, and the day after its last."""
+    span = grammar.span(text)
+    if span is None or span.start is None or span.end is None or span.day:
+        return None
+    zone = grammar.calendar.zone
+    first, past = span.start.astimezone(zone).date(), span.end.astimezone(zone).date()
+    return (span, first, past) if grammar.calendar.days(first, past) == span else None
+
+
+@RULES.reading(r"(?:the )?(?P<third>early|mid|late|beginning|start|middle|end)(?: of)?[ -](?:in )?(?P<text>.+)")
+def _third(grammar: Grammar, match: Match) -> Span | None:
+    """Return a third of a month or a year; of a week, its first or last three days: its middle is nobody's word."""
+    third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"], 2)
+    if (found := _days(grammar, match["text"])) is None:
+        return None
+    (span, first, past), calendar = found, grammar.calendar
+    if span == calendar.unit("month", datetime.combine(first, time.min)):
+        edges = [first, first + timedelta(days=10), first + timedelta(days=20), past]
+        return calendar.days(edges[third], edges[third + 1])
+    if span == calendar.unit("year", datetime.combine(first, time.min)):
+        return calendar.months(first.year, 1 + 4 * third, 4)
+    if span == calendar.week(first) and third != 1:
+        start = first + timedelta(days=2 * third)
+        return calendar.days(start, start + timedelta(days=3))
+    return None
+
+
+@RULES.reading(r"(?:the )?(?P<half>first|1st|second|2nd) half of (?P<text>.+)")
+def _half_of_a_month(grammar: Grammar, match: Match) -> Span | None:
+    found = _days(grammar, match["text"])
+    if found is None or found[0] != grammar.calendar.unit("month", datetime.combine(found[1], time.min)):
+        return None
+    _, first, past = found
+    middle = first + timedelta(days=15)
+    return grammar.calendar.days(*((first, middle) if match["half"] in ("first", "1st") else (middle, past)))
+
+
+@RULES.reading(rf"(?:the )?(?P<which>first|last) {_COUNT} (?P<unit>days|months) of (?P<text>.+)")
+def _first_or_last(grammar: Grammar, match: Match) -> Span | None:
+    found, count = _days(grammar, match["text"]), int(match["n"]) if match["n"].isdigit() else NUMBERS[match["n"]]
+    if found is None or not count:
+        return None
+    _, first, past = found
+    is_first, calendar = match["which"] == "first", grammar.calendar
+    if match["unit"] == "days":
+        start, end = (first, first + timedelta(days=count)) if is_first else (past - timedelta(days=count), past)
+        return calendar.days(start, end) if first <= start and end <= past else None
+    months = (past.year - first.year) * 12 + past.month - first.month
+    if first.day != 1 or past.day != 1 or count > months:
+        return None
+    return calendar.months(first.year, first.month + (0 if is_first else months - count), count)
+
+
+@RULES.reading(rf"(?:the )?{DAY} (?:day )?of (?:the )?(?P<month>(?:last|this|previous) month|month before last)")
+def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
+    found, number = _days(grammar, match["month"]), int(match["day"])
+    if found is None:
+        return None
+    _, first, past = found
+    return grammar.calendar.day(first.replace(day=number)) if 0 < number <= (past - first).days else None
+
+
+@RULES.reading(
+    rf"{WEEKDAY},? (?:from|of) (?P<week>.+ week|.+ weeks ago)",
+    rf"(?P<week>last|previous|this|next) week's {WEEKDAY}",
+    rf"{WEEKDAY},? (?P<week>.+ weeks ago)",
+)
+def _weekday_of_a_week(grammar: Grammar, match: Match) -> Span | None:
+    text = match["week"].removeprefix("the ")
+    found = _days(grammar, text if "week" in text else f"{text} week")
+    if found is None or (found[2] - found[1]).days != 7:
+        return None
+    return grammar.calendar.day(found[1] + timedelta(days=WEEKDAYS[match["weekday"]]))
+
+
+@RULES.reading(
+    rf"{_COUNT} weekends ago",
+    r"(?:the )?weekend before last(?P<n>)",
+)
+def _weekends_ago(grammar: Grammar, match: Match) -> Span | None:
+    text = match["n"]
+    count = 2 if not text else int(text) if text.isdigit() else NUMBERS[text]
+    return grammar.calendar.weekend(grammar.today - timedelta(days=7 * count)) if count else None
+
+
+@RULES.reading(rf"{_COUNT} (?P<season>spring|summer|autumn|fall|winter)s ago", rf"(?:the )?{SEASON} before last(?P<n>)")
+def _seasons_ago(grammar: Grammar, match: Match) -> Span | None:
+    """Return the last that is over, or one so many years before it."""
+    text = match["n"]
+    count = 2 if not text else int(text) if text.isdigit() else NUMBERS[text]
+    last = grammar.last_of(lambda year: grammar.calendar.season(match["season"], year))
+    if last is None or last.start is None or not count:
+        return None
+    year = last.start.astimezone(grammar.calendar.zone).year
+    return grammar.calendar.season(match["season"], year - count + 1)
+
+
+@RULES.reading(rf"(?:the )?winter(?: of)? {YEAR} ?[-/–] ?(?P<next>\d\d(?:\d\d)?)")
+def _winter_of_two_years(grammar: Grammar, match: Match) -> Span | None:
+    year = int(match["year"])
+    fits = match["next"] in (str(year + 1), f"{(year + 1) % 100:02}")
+    return grammar.calendar.season("winter", year) if fits else None
+
+
+@RULES.reading(
+    rf"(?:exactly {_COUNT} (?P<unit>day|week|month|year)s? ago|today {_COUNT.replace('<n>', '<m>')} "
+    r"(?P<other>week|month|year)s? ago)",
+    rf"{_COUNT} (?P<unit>day|week|month|year)s? ago today(?P<m>)(?P<other>)",
+)
+def _to_the_day(grammar: Grammar, match: Match) -> Span | None:
+    text, unit = match["n"] or match["m"], match["unit"] or match["other"]
+    count = int(text) if text.isdigit() else NUMBERS[text]
+    return grammar.calendar.day(grammar.calendar.back(UNITS[unit], count).date()) if count else None
