@@ -11,6 +11,7 @@ CREATE TYPE public.candidate AS (
 	lexical_score double precision,
 	timely double precision,
 	said double precision,
+	neighbours double precision,
 	relevance double precision
 );
 CREATE TYPE public.memory_filters AS (
@@ -61,8 +62,11 @@ BEGIN
         SELECT a.id, sum(a.weight * n.own) AS score FROM around a JOIN scored n ON n.id = a.neighbour GROUP BY a.id
     )
     SELECT s.id, (s.one).timestamp, s.session, (s.one).quality, (s.one).vector_score, (s.one).lexical_score,
-        (s.one).timely, (s.one).said, s.own + coalesce(b.score + 0.3 * max(s.own) OVER (PARTITION BY s.session), 0)
-    FROM scored s LEFT JOIN beside b ON b.id = s.id
+        (s.one).timely, (s.one).said, s.neighbours, s.own + s.neighbours
+    FROM (
+        SELECT a.*, coalesce(b.score + 0.3 * max(a.own) OVER (PARTITION BY a.session), 0) AS neighbours
+        FROM scored a LEFT JOIN beside b ON b.id = a.id
+    ) AS s
     WHERE s.is_candidate;
 END
 $$;
@@ -209,7 +213,7 @@ BEGIN
         ) END, 0),
         CASE WHEN m."timestamp" <@ asked.preferred THEN CAST(0.2 AS double precision) ELSE 0 END,
         CASE WHEN is_said_by(m.content, asked.words) THEN CAST(0.2 AS double precision) ELSE 0 END,
-        CAST(NULL AS double precision)
+        CAST(0 AS double precision), CAST(NULL AS double precision)
     FROM (
         SELECT u.id, max(u.vector_score) AS vector_score, max(u.lexical_score) AS lexical_score
         FROM unnest(p_ids, p_vector_scores, p_lexical_scores) AS u (id, vector_score, lexical_score)
@@ -295,7 +299,7 @@ CREATE FUNCTION public.describe_candidates(p_ids uuid[], p_vector_scores double 
 BEGIN
     RETURN ARRAY(
         SELECT CAST(ROW (m.id, m."timestamp", m.session, memory_quality(m.rating_count, m.rating_sum, m.fetches),
-            u.vector_score, NULL, NULL, NULL, coalesce(u.relevance, least(1.0, greatest(0.0, u.vector_score)))) AS candidate)
+            u.vector_score, NULL, NULL, NULL, NULL, coalesce(u.relevance, least(1.0, greatest(0.0, u.vector_score)))) AS candidate)
         FROM unnest(p_ids, p_vector_scores, p_relevances) AS u (id, vector_score, relevance) JOIN memories m ON m.id = u.id);
 END
 $$;
@@ -368,15 +372,15 @@ BEGIN
     IF NOT has_sessions THEN
         RETURN ARRAY(
             SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
-                u.score / greatest(1.0, max(u.score) OVER ())) AS candidate)
+                u.neighbours, u.score / greatest(1.0, max(u.score) OVER ())) AS candidate)
             FROM (SELECT c.*, own_score(c, asked.lexical_weight, bounds) + c.said AS score FROM unnest(candidates) AS c) AS u);
     END IF;
     candidates := ARRAY(
         SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
-            own_score(u, asked.lexical_weight, bounds)) AS candidate) FROM unnest(candidates) AS u);
+            u.neighbours, own_score(u, asked.lexical_weight, bounds)) AS candidate) FROM unnest(candidates) AS u);
     RETURN ARRAY(
         SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
-            (u.relevance + u.said) / greatest(1.0, max(u.relevance + u.said) OVER ())) AS candidate)
+            u.neighbours, (u.relevance + u.said) / greatest(1.0, max(u.relevance + u.said) OVER ())) AS candidate)
         FROM add_context(candidates, filters, bounds, asked) AS u);
 END
 $$;
@@ -464,6 +468,12 @@ BEGIN
     LIMIT p_limit;
 END
 $$;
+CREATE FUNCTION public.words_of(p_text text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN to_tsvector('english'::regconfig, CASE WHEN (octet_length(p_text) = char_length(p_text)) THEN p_text ELSE regexp_replace(p_text, '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])'::text, ' \1 '::text, 'g'::text) END);
+CREATE FUNCTION public.matched_words(p_query text, p_words tsvector) RETURNS text[]
+    LANGUAGE sql IMMUTABLE
+    RETURN ARRAY(SELECT DISTINCT w.word FROM unnest(public.plain_words(matched_words.p_query)) w(word) WHERE (tsvector_to_array(public.words_of(w.word)) && tsvector_to_array(matched_words.p_words)) ORDER BY w.word LIMIT 100);
 CREATE FUNCTION public.memory_bytes(content text, title text, tags text[], metadata jsonb) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (((octet_length(content) + octet_length(title)) + octet_length(array_to_string(tags, ''::text))) + octet_length((metadata)::text));
@@ -589,7 +599,7 @@ CREATE FUNCTION public.own_score(c public.candidate, p_lexical_weight double pre
 CREATE FUNCTION public.passes(m public.memories, f public.memory_filters) RETURNS boolean
     LANGUAGE sql STABLE
     RETURN ((((f).after IS NULL) OR ((m)."timestamp" >= (f).after)) AND (((f).before IS NULL) OR ((m)."timestamp" < (f).before)) AND (((f).any_tags IS NULL) OR ((m).tag_keys && (f).any_tags)) AND (((f).all_tags IS NULL) OR ((m).tag_keys @> (f).all_tags)) AND (((f).session IS NULL) OR ((m).session = (f).session)) AND (((f).metadata IS NULL) OR ((((f).metadata_keys IS NULL) OR ((m).metadata_keys && (f).metadata_keys)) AND jsonb_path_exists((m).metadata, (f).metadata, '{}'::jsonb, true))) AND ((f).include_superseded OR ((m).superseded_by IS NULL)));
-CREATE FUNCTION public.rank_candidates(candidates public.candidate[], p_strategy text, p_limit integer, p_quality_weight double precision, p_characters integer) RETURNS json
+CREATE FUNCTION public.rank_candidates(candidates public.candidate[], p_strategy text, p_limit integer, p_quality_weight double precision, p_characters integer, p_query text, p_explain boolean) RETURNS json
     LANGUAGE plpgsql STABLE
     AS $$
 BEGIN
@@ -613,15 +623,27 @@ BEGIN
     )
     SELECT json_build_object('strategy', p_strategy, 'considered', coalesce(max(s.n), 0), 'hits', coalesce(
         json_agg(memory_record(m) || jsonb_build_object(
-            'content', CASE WHEN d.length > a.each_ THEN left(m.content, CAST(greatest(0, a.each_ - CASE
-                WHEN d.length - d.content_length <= a.each_ / 2 THEN d.length - d.content_length ELSE 0
-                END) AS integer)) ELSE m.content END,
+            'content', CASE WHEN d.length > a.each_ THEN left(m.content, p.shown - coalesce(char_length(p.snippet), 0))
+                ELSE m.content END,
             'metadata', CASE WHEN d.length > a.each_ AND d.length - d.content_length > a.each_ / 2 THEN NULL
                 ELSE m.metadata END,
             'length', d.content_length,
+            'snippet', p.snippet,
+            'why', CASE WHEN p_explain THEN json_build_object(
+                'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.content))),
+                'vector_score', s.vector_score, 'lexical_score', s.lexical_score, 'neighbours', s.neighbours,
+                'time', s.timely, 'speaker', s.said) END,
             'relevance', CASE WHEN p_strategy <> 'newest' THEN s.relevance END, 'score', s.score
         ) ORDER BY s.score DESC, s.vector_score DESC NULLS LAST, s."timestamp" DESC, s.id DESC), '[]'))
-    FROM scored s JOIN memories m ON m.id = s.id JOIN measured d ON d.id = s.id CROSS JOIN allowed a);
+    FROM scored s JOIN memories m ON m.id = s.id JOIN measured d ON d.id = s.id CROSS JOIN allowed a
+    CROSS JOIN LATERAL (
+        SELECT o.shown, CASE WHEN d.length > a.each_ AND o.shown >= 500 THEN snippet(m.content, p_query, o.shown - 240) END
+            AS snippet
+        FROM (
+            SELECT CAST(greatest(0, a.each_ - CASE WHEN d.length - d.content_length <= a.each_ / 2
+                THEN d.length - d.content_length ELSE 0 END) AS integer) AS shown
+        ) AS o
+    ) AS p);
 END
 $$;
 CREATE FUNCTION public.refresh_words(p_namespace text) RETURNS void
@@ -716,6 +738,7 @@ DECLARE
     -- Of each list: three times what is asked for where fusion or quality may choose from it.
     candidates integer := CASE WHEN by_words OR p_quality_weight > 0 THEN greatest(3 * p_limit, 100) ELSE p_limit END;
     passing bigint := own;
+    explain boolean := coalesce(CAST(p_filters ->> 'explain' AS boolean), false);
     strategy text;
     keys integer[];
     terms sparsevec;
@@ -740,7 +763,8 @@ BEGIN
         SELECT array_agg(n.id) INTO ids FROM newest_memories(p_namespace, filters, p_query, candidates) AS n;
         strategy := CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END;
         RETURN rank_candidates(describe_candidates(ids, NULL, array_fill(CAST(CASE strategy WHEN 'newest' THEN 0 ELSE 1 END
-            AS double precision), ARRAY[coalesce(cardinality(ids), 0)])), strategy, p_limit, p_quality_weight, p_characters);
+            AS double precision), ARRAY[coalesce(cardinality(ids), 0)])), strategy, p_limit, p_quality_weight, p_characters, p_query,
+            explain);
     END IF;
     -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
     IF CAST(filters AS text) <> CAST(filters_of('{"include_superseded": false}') AS text) THEN
@@ -799,7 +823,7 @@ BEGIN
             ORDER BY u.place) END);
     END IF;
     RETURN rank_candidates(found_all, concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END), p_limit,
-        p_quality_weight, p_characters);
+        p_quality_weight, p_characters, p_query, explain);
 END
 $$;
 CREATE FUNCTION public.search_terms(p_namespace text, p_query text) RETURNS TABLE(key integer, share double precision, weight double precision)
@@ -847,6 +871,9 @@ BEGIN
     WHERE m.id = ANY (p_ids) AND m.session IS NOT NULL;
 END
 $$;
+CREATE FUNCTION public.snippet(p_content text, p_query text, p_shown integer) RETURNS text
+    LANGUAGE sql IMMUTABLE
+    RETURN (SELECT CASE WHEN (f.place > snippet.p_shown) THEN substr(snippet.p_content, (f.place - 80), 240) ELSE NULL::text END AS "case" FROM (SELECT w.lexeme, regexp_instr(snippet.p_content, ('\m'::text || regexp_replace(regexp_replace(w.lexeme, '(\W)'::text, '\\\1'::text, 'g'::text), 'i$'::text, '[iy]'::text)), 1, 1, 0, 'i'::text) AS place FROM unnest(tsvector_to_array(public.words_of(snippet.p_query))) w(lexeme) ORDER BY (length(w.lexeme)) DESC, w.lexeme LIMIT 10) f WHERE (f.place > 0) ORDER BY (length(f.lexeme)) DESC, f.lexeme LIMIT 1);
 CREATE FUNCTION public.term_keys(p_namespace text, p_words tsvector) RETURNS integer[]
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN ARRAY(SELECT public.term_key(term_keys.p_namespace, lexeme.lexeme) AS term_key FROM unnest(tsvector_to_array(term_keys.p_words)) lexeme(lexeme));
@@ -921,9 +948,6 @@ BEGIN
     LIMIT p_limit;
 END
 $$;
-CREATE FUNCTION public.words_of(p_text text) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN to_tsvector('english'::regconfig, CASE WHEN (octet_length(p_text) = char_length(p_text)) THEN p_text ELSE regexp_replace(p_text, '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])'::text, ' \1 '::text, 'g'::text) END);
 CREATE TABLE public.dead_letters (
     namespace text NOT NULL,
     message_id text NOT NULL,
@@ -1121,6 +1145,8 @@ GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_
 REVOKE ALL ON FUNCTION public.match_keys(p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_rows integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.match_memories(p_namespace text, filters public.memory_filters, p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_limit integer, p_rows integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.match_newest(p_namespace text, filters public.memory_filters, p_terms public.sparsevec, p_mean_length double precision, p_limit integer, p_rows integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.words_of(p_text text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.matched_words(p_query text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.memory_bytes(content text, title text, tags text[], metadata jsonb) FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;
 GRANT SELECT,DELETE ON TABLE public.memories TO mnemosyne_mcp;
@@ -1148,7 +1174,7 @@ REVOKE ALL ON FUNCTION public.newest_memories(p_namespace text, filters public.m
 REVOKE ALL ON FUNCTION public.normalised(p_score double precision, p_least double precision, p_span double precision, p_flat boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.own_score(c public.candidate, p_lexical_weight double precision, bounds double precision[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.passes(m public.memories, f public.memory_filters) FROM PUBLIC;
-REVOKE ALL ON FUNCTION public.rank_candidates(candidates public.candidate[], p_strategy text, p_limit integer, p_quality_weight double precision, p_characters integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.rank_candidates(candidates public.candidate[], p_strategy text, p_limit integer, p_quality_weight double precision, p_characters integer, p_query text, p_explain boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.refresh_words(p_namespace text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.require_own(p_namespace text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.scan_memories(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer) FROM PUBLIC;
@@ -1158,6 +1184,7 @@ GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_qu
 REVOKE ALL ON FUNCTION public.search_terms(p_namespace text, p_query text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_content text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.session_neighbours(p_ids uuid[], p_reach integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.snippet(p_content text, p_query text, p_shown integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.term_keys(p_namespace text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.term_weights(p_namespace text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.terms_vector(p_keys integer[], p_weights double precision[]) FROM PUBLIC;
@@ -1170,7 +1197,6 @@ GRANT ALL ON FUNCTION public.usage_and_quota() TO mnemosyne_mcp;
 GRANT ALL ON FUNCTION public.usage_and_quota() TO mnemosyne_ingest;
 REVOKE ALL ON FUNCTION public.walk_chunks(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer, p_memories integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.walk_memories(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer) FROM PUBLIC;
-REVOKE ALL ON FUNCTION public.words_of(p_text text) FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE ON TABLE public.dead_letters TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.dead_letters TO mnemosyne_mcp;
 GRANT SELECT,INSERT ON TABLE public.dead_letters TO mnemosyne_ingest;

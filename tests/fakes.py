@@ -36,7 +36,7 @@ from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, is_num
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.published import Published
 from mnemosyne.domain.quota import Quota
-from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch
+from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch, Why
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.observability import current_trace
@@ -370,7 +370,8 @@ class FakeStore:
             for name, one in relevance.items()
         ]
         hits.sort(key=lambda hit: (hit.score, hit.timestamp, hit.id), reverse=True)
-        return Ranking(hits=_cut(hits[: query.limit], query.characters), strategy="exact", considered=len(hits))
+        chosen = [replace(hit, why=_why(hit, query)) if query.explain else hit for hit in hits[: query.limit]]
+        return Ranking(hits=_cut(chosen, query.characters, query.query), strategy="exact", considered=len(hits))
 
     def fetch(self, namespace: str, memory_id: UUID, *, counted: bool = True) -> Memory | None:
         memory = self._get(namespace, memory_id)
@@ -477,7 +478,18 @@ class FakeStore:
         return memory.title
 
 
-def _cut(hits: Sequence[Hit], budget: int | None) -> list[Hit]:
+def _snippet(content: str, query: str | None, shown: int) -> str | None:
+    """What stands around the longest word of the query, where that is not shown."""
+    words = [word for word in sorted(_words(query or ""), key=len, reverse=True) if word in content.casefold()]
+    place = content.casefold().find(words[0]) if words else -1
+    return content[place - 81 : place + 159] if place >= shown else None
+
+
+def _why(hit: Hit, query: SearchQuery) -> Why:
+    return Why(matched_words=tuple(sorted(_words(query.query or "") & _words(hit.content))))
+
+
+def _cut(hits: Sequence[Hit], budget: int | None, query: str | None) -> list[Hit]:
     """The longest cut until all fit: each as long as the others that do not fit."""
     lengths = [len(hit.content) + len(json.dumps(dict(hit.metadata))) for hit in hits]
     if budget is None or sum(lengths) <= budget:
@@ -492,8 +504,15 @@ def _cut(hits: Sequence[Hit], budget: int | None) -> list[Hit]:
     for hit, length in zip(hits, lengths, strict=True):
         beside = length - len(hit.content)
         keep = beside <= each // 2
-        text = hit.content[: each - (beside if keep else 0)]
-        shorter = replace(hit, content=text, metadata=hit.metadata if keep else {}, truncated=True)
+        shown = each - (beside if keep else 0)
+        snippet = _snippet(hit.content, query, shown - 240) if length > each and shown >= 500 else None
+        shorter = replace(
+            hit,
+            content=hit.content[: shown - len(snippet or "")],
+            metadata=hit.metadata if keep else {},
+            truncated=True,
+            snippet=snippet,
+        )
         cut.append(shorter if length > each else hit)
     return cut
 

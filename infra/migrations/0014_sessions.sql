@@ -10,8 +10,14 @@ CREATE TYPE question AS (
     preferred tstzmultirange
 );
 
--- What is known of a memory that may be an answer; what its time and its speaker are worth.
+-- What is known of a memory that may be an answer; what its time, its speaker and its neighbours in the session are worth.
 CREATE TYPE candidate AS (
     id uuid, "timestamp" timestamptz, session text, quality double precision, vector_score double precision,
-    lexical_score double precision, timely double precision, said double precision, relevance double precision
+    lexical_score double precision, timely double precision, said double precision, neighbours double precision,
+    relevance double precision
 );
+
+-- As it was between two releases.
+DROP FUNCTION IF EXISTS rank_candidates(
+    uuid[], double precision[], double precision[], halfvec, sparsevec, double precision, text, integer, double precision,
+    double precision, integer);

@@ -2,7 +2,7 @@
 --
 -- Candidates by meaning (p_vector), by words (p_query, in mode hybrid, or where there is no vector) and by both; by
 -- substring in mode exact; the newest where there is no query. What is made of them is said in fuse_candidates and
--- rank_candidates. Beside the filters stands which times are preferred.
+-- rank_candidates. Beside the filters stands which times are preferred, and whether to explain.
 CREATE OR REPLACE FUNCTION search_memories(
     p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer,
     p_quality_weight double precision, p_lexical_weight double precision, p_characters integer
@@ -24,6 +24,7 @@ DECLARE
     -- Of each list: three times what is asked for where fusion or quality may choose from it.
     candidates integer := CASE WHEN by_words OR p_quality_weight > 0 THEN greatest(3 * p_limit, 100) ELSE p_limit END;
     passing bigint := own;
+    explain boolean := coalesce(CAST(p_filters ->> 'explain' AS boolean), false);
     strategy text;
     keys integer[];
     terms sparsevec;
@@ -48,7 +49,8 @@ BEGIN
         SELECT array_agg(n.id) INTO ids FROM newest_memories(p_namespace, filters, p_query, candidates) AS n;
         strategy := CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END;
         RETURN rank_candidates(describe_candidates(ids, NULL, array_fill(CAST(CASE strategy WHEN 'newest' THEN 0 ELSE 1 END
-            AS double precision), ARRAY[coalesce(cardinality(ids), 0)])), strategy, p_limit, p_quality_weight, p_characters);
+            AS double precision), ARRAY[coalesce(cardinality(ids), 0)])), strategy, p_limit, p_quality_weight, p_characters, p_query,
+            explain);
     END IF;
     -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
     IF CAST(filters AS text) <> CAST(filters_of('{"include_superseded": false}') AS text) THEN
@@ -107,7 +109,7 @@ BEGIN
             ORDER BY u.place) END);
     END IF;
     RETURN rank_candidates(found_all, concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END), p_limit,
-        p_quality_weight, p_characters);
+        p_quality_weight, p_characters, p_query, explain);
 END
 $$;
 

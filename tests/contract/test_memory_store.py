@@ -668,3 +668,28 @@ def test_two_changes_at_once_do_not_close_a_circle(store: MemoryStore) -> None:
             thread.join()
         found = _search(store, None, filters=Filters(after=NOW), limit=100)
         assert len({hit.id for hit in found} & {one, two}) == 1
+
+
+def test_a_content_that_is_cut_shows_where_the_words_of_the_query_stand(memories: MemoryStore) -> None:
+    _stored(memories, f"{'nothing of it ' * 300}In the end the zeppelins landed.{' and more' * 300}")
+    _stored(memories, f"zeppelins stand here{' and more' * 600}")
+    late, early = sorted(_search(memories, "zeppelins landed", characters=2_000), key=lambda hit: hit.snippet is None)
+    assert late.snippet and "the zeppelins landed." in late.snippet
+    assert late.truncated and len(late.content) + len(late.snippet) + len("{}") <= 1_000
+    assert early.truncated and early.snippet is None, "what is shown already"
+
+
+def test_no_snippet_is_shown_of_what_is_whole_or_of_too_little_room(memories: MemoryStore) -> None:
+    _stored(memories, f"{'nothing of it ' * 40}zeppelins")
+    (whole,) = _search(memories, "zeppelins")
+    (short,) = _search(memories, "zeppelins", characters=400)
+    assert not whole.truncated and whole.snippet is None
+    assert short.truncated and short.snippet is None
+
+
+def test_a_hit_says_why_it_was_found_where_that_is_asked(memories: MemoryStore) -> None:
+    _stored(memories, "Ada drinks green tea.")
+    (explained,) = _search(memories, "green tea tomorrow", mode=SearchMode.HYBRID, explain=True)
+    (plain,) = _search(memories, "green tea tomorrow", mode=SearchMode.HYBRID)
+    assert explained.why and explained.why.matched_words == ("green", "tea")
+    assert plain.why is None

@@ -132,6 +132,28 @@ def test_what_stands_beside_a_find_is_found_unless_the_filters_leave_it_out(stor
     assert answer not in found(Filters(before=NOW + timedelta(seconds=1)))
 
 
+def test_why_something_was_found_names_what_its_neighbours_its_time_and_its_speaker_added(
+    store: PostgresMemories,
+) -> None:
+    question = "What did Ada say yesterday about tea?"
+    stored = [
+        request("Which tea?", session="s", timestamp=NOW),
+        request("Ada: the green one", session="s", timestamp=NOW + timedelta(seconds=1)),
+        request("Bob: rain"),
+    ]
+    ingest.store(IngestMessage("ns", tuple(stored)), memories=store, embedder=FakeEmbedder())
+    preferred = (TimeWindow(after=NOW, before=NOW + timedelta(hours=1)),)
+    query = SearchQuery(query=question, mode=SearchMode.HYBRID, preferred=preferred, explain=True)
+    vector = FakeEmbedder().embed_query(question)
+    hits = store.search("ns", query, vector, model="fake", lexical_weight=0.5).hits
+    why = {hit.content: hit.why for hit in hits}
+    asked, said, rain = (why[one.content] for one in stored)
+    assert asked and said and rain
+    assert asked.matched_words == ("tea",) and (asked.lexical_score or 0) > 0
+    assert (said.neighbours or 0) > 0 and (said.speaker, said.time) == (0.2, 0.2)
+    assert (rain.matched_words, rain.neighbours, rain.speaker, rain.lexical_score) == ((), 0, 0, 0)
+
+
 @pytest.mark.parametrize(
     ("ratings", "fetches"), [((), 0), ((1,), 0), ((-1, -1), 3), ((1, 0, 1), 10), ((1,) * 30, 120)], ids=str
 )

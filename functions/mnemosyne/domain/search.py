@@ -62,13 +62,32 @@ class SearchQuery:
     """Times that the question names: what is of none of them is found too, behind."""
     characters: int | None = None
     """What contents and metadata may have together; None is any number."""
+    explain: bool = False
+    """Whether each hit says why it was found."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Why:
+    """Why a memory was found: what its relevance is made of, before it is brought between 0 and 1.
+
+    `vector_score` is the cosine of the angle between it and the query, `lexical_score` BM25's; the others are what its
+    neighbours in the session, a time and a speaker that the query names added. None is what was not looked at.
+    """
+
+    matched_words: tuple[str, ...]
+    vector_score: float | None = None
+    lexical_score: float | None = None
+    neighbours: float | None = None
+    time: float | None = None
+    speaker: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Hit(MemoryFields):
     """One memory found; `relevance` is None where nothing was asked but to be within the filters.
 
-    `truncated` says whether the content is cut, or metadata left out, to fit what was asked for.
+    `truncated` says whether the content is cut, or metadata left out, to fit what was asked for; a `snippet` then shows
+    where the query's words stand.
     """
 
     id: UUID
@@ -77,6 +96,8 @@ class Hit(MemoryFields):
     quality: float
     score: float
     truncated: bool = False
+    snippet: str | None = None
+    why: Why | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -47,6 +47,7 @@ class SearchHit(MemoryShown):
     superseded_by: UUID | None = None
     session: str | None = None
     truncated: bool | None = None
+    snippet: str | None = None
 
 
 _OPTIONAL: dict[str, Any] = {

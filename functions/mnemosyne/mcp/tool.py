@@ -105,8 +105,8 @@ class Tool(Generic[ArgumentsT]):
 
 
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema in one piece, without what no agent needs: generated titles, docstrings of models, null
-    defaults.
+    """Return the schema in one piece, without what no agent needs: generated titles, docstrings of models, defaults
+    that are null or JSON Schema's own.
 
     An optional argument is shown with its type alone; null is understood as absent.
     """
@@ -138,7 +138,7 @@ def _tidied(node: Any, definitions: Mapping[str, Any]) -> Any:
     if len(options) == 2 and {"type": "null"} in options and node.get("default", ...) is None:
         (present,) = (option for option in options if option != {"type": "null"})
         return _tidied({k: v for k, v in node.items() if k not in ("anyOf", "default")} | present, definitions)
-    kept = {k: v for k, v in node.items() if k != "title"}
+    kept = {k: v for k, v in node.items() if k != "title" and (k, v) != ("additionalProperties", True)}
     if isinstance(items := kept.get("items"), dict) and "$ref" in items:
         kept["items"] = _undescribed(_tidied(items, definitions))
     if kept.get("type") == "object" and "properties" in kept:

@@ -36,7 +36,7 @@ def filters_json(filters: Filters) -> str:
     return _filters_json(filters, {})
 
 
-def _filters_json(filters: Filters, beside: dict[str, str]) -> str:
+def _filters_json(filters: Filters, beside: dict[str, object]) -> str:
     named = {one.name: getattr(filters, one.name) for one in fields(filters)}
     tags, match = named.pop("tags"), named.pop("tag_match")
     if conditions := named.pop("metadata"):
@@ -49,12 +49,13 @@ def _filters_json(filters: Filters, beside: dict[str, str]) -> str:
 
 
 def search_json(query: SearchQuery) -> str:
-    """Return the filters of a search, and the times that it prefers, as a range of several parts."""
+    """Return the filters of a search, the times that it prefers, as one range of parts, and whether to explain."""
     spans = ",".join(
         f"[{one.after.isoformat() if one.after else ''},{one.before.isoformat() if one.before else ''})"
         for one in query.preferred
     )
-    return _filters_json(query.filters, {"preferred": f"{{{spans}}}"} if spans else {})
+    preferred: dict[str, object] = {"preferred": f"{{{spans}}}"} if spans else {}
+    return _filters_json(query.filters, preferred | ({"explain": True} if query.explain else {}))
 
 
 def json_text(value: object) -> str:

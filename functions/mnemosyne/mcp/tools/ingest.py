@@ -40,8 +40,8 @@ INGEST_MEMORY = Tool(
     name="ingest_memory",
     title="Remember",
     description=(
-        "Store one memory for later: a fact, decision, preference, event or document. Use it whenever something "
-        "will matter beyond this conversation.\n"
+        "Store one memory for later: a fact, decision, preference, event or document that will matter beyond this "
+        "conversation.\n"
         "Answers `queued` with a `request_id` as soon as the memory is durably accepted; it can be searched a "
         "moment later. Ask `ingest_status` with that id if you must know that it is stored.\n"
         "The same content is stored once: sending it again is safe and ends as `duplicate`, and the title, tags, "

@@ -56,6 +56,10 @@ def _unmistakable(content: str) -> str:
     return _LIKE_A_SEPARATOR.sub(r"\\\g<0>", content)
 
 
+def _content(memory: SearchHit) -> str:
+    return f"{memory.content}\n… {memory.snippet} …" if memory.snippet else memory.content
+
+
 def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, services: Services) -> Reply:
     span = arguments.window(services.clock(), days_back=arguments.days_back)
     if not arguments.query.strip():
@@ -70,7 +74,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
     )
     found = search.search(principal.namespace, query, memories=services.memories, embedder=services.embedder)
     memories = [shown(hit) for hit in found.ranking.hits]
-    text = "".join(f"--- [{m.id}] [{m.timestamp.date()}] ---\n{_unmistakable(m.content)}\n" for m in memories)
+    text = "".join(f"--- [{m.id}] [{m.timestamp.date()}] ---\n{_unmistakable(_content(m))}\n" for m in memories)
     result = RetrieveResponse(
         memories=memories,
         total=len(memories),

@@ -4,13 +4,14 @@ import time
 from collections.abc import Sequence
 from datetime import datetime
 from typing import Annotated
+from uuid import UUID
 
 from pydantic import Field, WithJsonSchema
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.parsing import Integer, Text
 from mnemosyne.domain.principal import Principal
-from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, SearchMode, SearchQuery, TagMatch
+from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, SearchMode, SearchQuery, TagMatch, Why
 from mnemosyne.domain.time.question import named_times
 from mnemosyne.domain.time.window import TimeWindow, zone
 from mnemosyne.errors import InvalidRequest
@@ -72,7 +73,7 @@ class SearchArguments(FilterArguments):
         ),
     ] = RESPONSE_CHARACTERS
     include_superseded: Annotated[bool, Field(description="Also find memories that newer ones replace.")] = False
-    include_debug: Annotated[bool, Field(description="Add timings, strategy and candidate counts.")] = False
+    include_debug: Annotated[bool, Field(description="Add timings, counts and why each was found.")] = False
 
 
 class Debug(Result):
@@ -89,6 +90,7 @@ class Debug(Result):
     strategy: str
     candidates_considered: int
     returned: int
+    why: dict[UUID, Why]
     embedding_model: str
     embedding_dimension: int
 
@@ -156,6 +158,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
         quality_weight=weight,
         preferred=named_times(text, now=now, timezone=arguments.timezone) if hybrid and span is None else (),
         characters=min(arguments.max_response_chars, LONGEST_RESPONSE),
+        explain=arguments.include_debug,
     )
 
 
@@ -192,6 +195,7 @@ def _debug(
         strategy=found.ranking.strategy,
         candidates_considered=found.ranking.considered,
         returned=len(found.ranking.hits),
+        why={hit.id: hit.why for hit in found.ranking.hits if hit.why},
         embedding_model=services.memories.embedding_space.model,
         embedding_dimension=services.memories.embedding_space.dimension,
     )
@@ -209,9 +213,8 @@ MEMORY_SEARCH = Tool(
         'Examples: {"query": "what does Ada like to drink?", "mode": "hybrid"}; {"query": "release decisions", '
         '"time_expr": "last month", "timezone": "Europe/Berlin"}; '
         '{"tags": ["ada", "decision"], "tag_match": "all"} (no query: newest first).\n'
-        "Filters narrow what is searched: the best within them are always found. Superseded memories "
-        "are left out. `window` says which time was searched. `degraded` says that meaning could not be "
-        "used this time."
+        "Filters narrow what is searched. Superseded memories are left out. `window` is the time searched; `snippet` "
+        "the match in what is cut; `degraded`: meaning could not be used."
     ),
     arguments=SearchArguments,
     result=SearchResponse,
