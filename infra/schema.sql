@@ -871,6 +871,36 @@ BEGIN
     WHERE m.id = ANY (p_ids) AND m.session IS NOT NULL;
 END
 $$;
+CREATE FUNCTION public.similar_memories(p_namespace text, p_id uuid) RETURNS TABLE(id uuid, "timestamp" timestamp with time zone, title text, tags text[], superseded_by uuid)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    AS $$
+DECLARE
+    nearest CONSTANT integer := 8;
+    filters memory_filters := filters_of('{"include_superseded": false}');
+    own bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
+    vector halfvec;
+    said integer[];
+    turning text[];
+BEGIN
+    PERFORM require_own(p_namespace);
+    SELECT m.embedding, w.keys, turning_words(m.content) INTO vector, said, turning
+    FROM memories m JOIN memory_words w ON w.memory_id = m.id WHERE m.namespace = p_namespace AND m.id = p_id;
+    RETURN QUERY
+    SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by
+    FROM (
+        SELECT * FROM scan_memories(p_namespace, filters, vector, nearest) WHERE own <= 2000
+        UNION ALL SELECT * FROM walk_memories(p_namespace, filters, vector, nearest) WHERE own > 2000
+    ) AS near
+    JOIN memories m ON m.id = near.id JOIN memory_words w ON w.memory_id = near.id
+    WHERE vector IS NOT NULL AND near.id <> p_id AND (w.keys <@ said OR w.keys @> said)
+        AND least(cardinality(w.keys), cardinality(said)) >= greatest(
+            3, 0.75 * greatest(cardinality(w.keys), cardinality(said)))
+        AND turning_words(m.content) = turning
+    ORDER BY near.vector_score DESC, near.id LIMIT 3;
+END
+$$;
 CREATE FUNCTION public.snippet(p_content text, p_query text, p_shown integer) RETURNS text
     LANGUAGE sql IMMUTABLE
     RETURN (SELECT CASE WHEN (f.place > snippet.p_shown) THEN substr(snippet.p_content, (f.place - 80), 240) ELSE NULL::text END AS "case" FROM (SELECT w.lexeme, regexp_instr(snippet.p_content, ('\m'::text || regexp_replace(regexp_replace(w.lexeme, '(\W)'::text, '\\\1'::text, 'g'::text), 'i$'::text, '[iy]'::text)), 1, 1, 0, 'i'::text) AS place FROM unnest(tsvector_to_array(public.words_of(snippet.p_query))) w(lexeme) ORDER BY (length(w.lexeme)) DESC, w.lexeme LIMIT 10) f WHERE (f.place > 0) ORDER BY (length(f.lexeme)) DESC, f.lexeme LIMIT 1);
@@ -883,6 +913,9 @@ CREATE FUNCTION public.term_weights(p_namespace text, p_words tsvector) RETURNS 
 CREATE FUNCTION public.terms_vector(p_keys integer[], p_weights double precision[]) RETURNS public.sparsevec
     LANGUAGE sql IMMUTABLE
     RETURN (SELECT ((('{'::text || COALESCE(string_agg(((t.key || ':'::text) || (t.weight)::real), ','::text), ''::text)) || '}/536870912'::text))::public.sparsevec AS sparsevec FROM UNNEST(terms_vector.p_keys, terms_vector.p_weights) t(key, weight));
+CREATE FUNCTION public.turning_words(p_text text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE
+    RETURN ARRAY(SELECT unnest(public.plain_words(turning_words.p_text)) AS unnest INTERSECT SELECT unnest('{not,no,nor,never,none,t,without,off,on,up,down,out,before,after,above,below,under,over,more,less,until,since}'::text[]) AS unnest ORDER BY 1);
 CREATE TABLE public.quotas (
     namespace text NOT NULL,
     memories bigint,
@@ -1184,10 +1217,14 @@ GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_qu
 REVOKE ALL ON FUNCTION public.search_terms(p_namespace text, p_query text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_content text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.session_neighbours(p_ids uuid[], p_reach integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.similar_memories(p_namespace text, p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.similar_memories(p_namespace text, p_id uuid) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.similar_memories(p_namespace text, p_id uuid) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.snippet(p_content text, p_query text, p_shown integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.term_keys(p_namespace text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.term_weights(p_namespace text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.terms_vector(p_keys integer[], p_weights double precision[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.turning_words(p_text text) FROM PUBLIC;
 GRANT SELECT ON TABLE public.quotas TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.quotas TO mnemosyne_mcp;
 GRANT SELECT ON TABLE public.quotas TO mnemosyne_ingest;

@@ -403,11 +403,7 @@ class FakeStore:
     def list(
         self, namespace: str, filters: Filters, limit: int, *, after: Cursor | None = None
     ) -> Sequence[MemorySummary]:
-        heads = [
-            MemorySummary(id=m.id, timestamp=m.timestamp, title=m.title, tags=m.tags, superseded_by=m.superseded_by)
-            for n, m, _ in self.memories.values()
-            if n == namespace and _passes(m, filters)
-        ]
+        heads = [_summary(m) for n, m, _ in self.memories.values() if n == namespace and _passes(m, filters)]
         if after:
             heads = [head for head in heads if (head.timestamp, head.id) < (after.timestamp, after.id)]
         return sorted(heads, key=lambda head: (head.timestamp, head.id), reverse=True)[:limit]
@@ -467,6 +463,11 @@ class FakeStore:
             storage_bytes=sum(len(m.content) for m in mine),
         )
 
+    def similar(self, namespace: str, memory_id: UUID) -> Sequence[MemorySummary]:
+        one = self._get(namespace, memory_id)
+        others = [m for n, m, _ in self.memories.values() if one and n == namespace and m.superseded_by is None]
+        return [_summary(m) for m in others if one and m.id != one.id and _words(m.content) == _words(one.content)][:3]
+
     def delete(self, namespace: str, memory_id: UUID) -> str | None:
         memory = self._get(namespace, memory_id)
         if memory is None:
@@ -476,6 +477,10 @@ class FakeStore:
                 self._keep(replace(m, superseded_by=memory.superseded_by))
         del self.memories[memory_id]
         return memory.title
+
+
+def _summary(m: Memory) -> MemorySummary:
+    return MemorySummary(id=m.id, timestamp=m.timestamp, title=m.title, tags=m.tags, superseded_by=m.superseded_by)
 
 
 def _snippet(content: str, query: str | None, shown: int) -> str | None:

@@ -1,6 +1,6 @@
 """What the services need from the outside, as Protocols; adapters satisfy them without importing this file."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -12,7 +12,6 @@ from mnemosyne.domain.memory import (
     DeadLetter,
     ExportedMemory,
     IngestRequest,
-    IngestState,
     IngestStatus,
     Memory,
     MemoryChange,
@@ -22,7 +21,6 @@ from mnemosyne.domain.memory import (
     Stats,
     Unstored,
 )
-from mnemosyne.domain.object_import import ObjectImport, OpenObject, StoredObject
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
@@ -180,6 +178,9 @@ class MemoryStore(Protocol):
     ) -> Sequence[MemorySummary]:
         """Return the newest memories within the filters, after a cursor."""
 
+    def similar(self, namespace: str, memory_id: UUID) -> Sequence[MemorySummary]:
+        """Return up to three memories, not superseded, that nearly say the same as one."""
+
     def delete(self, namespace: str, memory_id: UUID) -> str | None:
         """Delete one memory; its title, or None where there is none."""
 
@@ -203,35 +204,6 @@ class MemoryStore(Protocol):
 
     def known_quota(self, namespace: str) -> Quota | None:
         """Return what is known of it without waiting for the database; None where nothing is."""
-
-
-class ObjectImports(Protocol):
-    """How far objects of buckets have been read, and what became of what was in them."""
-
-    def progress(self, namespace: str, source: str) -> ObjectImport | None:
-        """How far the object has been read; None where it has not."""
-
-    def record(self, namespace: str, progress: ObjectImport) -> None:
-        """Note how far it has been read; never less far than before."""
-
-    def final_states(self, namespace: str, source: str) -> Mapping[IngestState, int]:
-        """How many of the object's memories have reached each final state."""
-
-    def outcomes(self, namespace: str, source: str, limit: int, *, after: str = "") -> Sequence[IngestStatus]:
-        """Return final states of the object's memories by their keys, after one of those."""
-
-
-class ObjectStore(Protocol):
-    """Buckets, as far as importing from them needs them."""
-
-    def open(self, wanted: StoredObject) -> AbstractContextManager[OpenObject]:
-        """Return the object's content and what is known of it.
-
-        Raises NotFound, Misconfigured or Unavailable, also in use.
-        """
-
-    def write_report(self, wanted: StoredObject, lines: Iterable[bytes]) -> bool:
-        """Write the report beside the object; whether it was not there yet. Raises Misconfigured or Unavailable."""
 
 
 class OutcomeTopic(Protocol):
@@ -284,15 +256,3 @@ class SubscriberServices(Services, Protocol):
     @property
     def outcome_topic(self) -> OutcomeTopic | None:
         """Where outcomes are told; None where they are not."""
-
-
-class ImportServices(SubscriberServices, Protocol):
-    """What the function that reads buckets needs beside."""
-
-    @property
-    def objects(self) -> ObjectStore:
-        """Where objects are."""
-
-    @property
-    def imports(self) -> ObjectImports:
-        """How far they have been read."""

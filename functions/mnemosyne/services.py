@@ -11,8 +11,9 @@ from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
 from mnemosyne.errors import Misconfigured
+from mnemosyne.import_ports import ObjectImports, ObjectStore
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, ObjectImports, ObjectStore, OutcomeTopic
+from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, OutcomeTopic
 from mnemosyne.settings import Settings
 
 if TYPE_CHECKING:

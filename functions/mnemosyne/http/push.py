@@ -28,8 +28,9 @@ from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest, Misconfigured, Unauthorized, Unavailable
 from mnemosyne.http import body as bodies
 from mnemosyne.http.health import health_routes
+from mnemosyne.import_ports import ImportServices
 from mnemosyne.observability import EventLog, milliseconds, trace
-from mnemosyne.ports import ImportServices, SubscriberServices
+from mnemosyne.ports import SubscriberServices
 from mnemosyne.service import ingest, object_import, outcomes
 from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
 

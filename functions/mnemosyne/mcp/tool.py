@@ -97,8 +97,9 @@ class Tool(Generic[ArgumentsT]):
             annotations=mcp_types.ToolAnnotations(
                 title=self.title,
                 read_only_hint=self.read_only,
-                destructive_hint=self.destructive,
-                idempotent_hint=self.idempotent,
+                # Of what only reads they have no meaning: MCP's ToolAnnotations.
+                destructive_hint=None if self.read_only else self.destructive,
+                idempotent_hint=None if self.read_only else self.idempotent,
                 open_world_hint=False,
             ),
         )

@@ -8,7 +8,7 @@ from itertools import chain, islice
 from uuid import UUID
 
 from mnemosyne.domain.chunking import chunks
-from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, IngestStatus, Unstored
+from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, IngestStatus, MemorySummary, Unstored
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.published import Published
@@ -251,6 +251,13 @@ def status(namespace: str, request_ids: Sequence[UUID], *, memories: MemoryStore
         known.get(request_id) or IngestStatus(request_id=request_id, state=_unseen(request_id, namespace, now))
         for request_id in request_ids
     ]
+
+
+def similar(namespace: str, status: IngestStatus, *, memories: MemoryStore) -> Sequence[MemorySummary]:
+    """Return up to three stored memories that nearly say the same as the one that was stored newly; else none."""
+    if status.state is not IngestState.STORED or status.memory_id is None:
+        return ()
+    return memories.similar(namespace, status.memory_id)
 
 
 def _unseen(request_id: UUID, namespace: str, now: datetime) -> IngestState:

@@ -21,8 +21,8 @@ from mnemosyne.errors import InvalidRequest, NotFound, Unavailable
 from mnemosyne.formats.item import Item
 from mnemosyne.formats.reading import GZIP, format_of, read
 from mnemosyne.ids import derived_id
+from mnemosyne.import_ports import ImportServices
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import ImportServices
 from mnemosyne.service import ingest, outcomes
 
 log = EventLog(__name__)

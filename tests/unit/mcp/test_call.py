@@ -124,6 +124,20 @@ def test_status_wants_one_of_both_ways_to_ask() -> None:
     assert _text(_call(FakeServices(), "ingest_status")) == "give exactly one of request_id and request_ids"
 
 
+def test_the_status_of_one_new_memory_names_what_nearly_says_the_same() -> None:
+    services = FakeServices()
+    _store(services, "Ada likes tea.")
+    again = request("Ada likes tea")
+    ingest.store(IngestMessage("ns", (again,)), memories=services.memories, embedder=services.embedder)
+    known = services.memories.by_hash("ns", request("Ada likes tea.").content_hash)
+    assert known
+    alone = _call(services, "ingest_status", request_id=str(again.request_id)).structured_content
+    together = _call(services, "ingest_status", request_ids=[str(again.request_id)]).structured_content
+    assert alone and together
+    assert alone["requests"][0]["similar"] == [{"id": str(known.id), "title": "Ada likes tea."}]
+    assert "similar" not in together["requests"][0], "of many each would be a search"
+
+
 def test_a_fault_of_our_own_tells_nothing_of_its_inside() -> None:
     class Broken(FakeServices):
         @property

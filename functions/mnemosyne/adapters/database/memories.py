@@ -143,6 +143,12 @@ class PostgresMemories(PostgresRequests):
             )
         return [rows.read_summary(row) for row in found]
 
+    def similar(self, namespace: str, memory_id: UUID) -> Sequence[MemorySummary]:
+        """Up to three memories that nearly say the same, nearest first."""
+        with self._connection() as connection:
+            found = connection.run(memories_sql.SIMILAR, namespace=namespace, id=memory_id)
+        return [rows.read_summary(row) for row in found]
+
     def delete(self, namespace: str, memory_id: UUID) -> str | None:
         """Delete one memory; its title, or None where there is none."""
         with self._transaction(namespace) as connection:

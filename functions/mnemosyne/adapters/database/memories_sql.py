@@ -26,6 +26,11 @@ SELECT search_memories(
 ) AS found
 """
 
+# Enters the namespace on the way in, like a search.
+SIMILAR: Final = """
+SELECT * FROM similar_memories(set_config('mnemosyne.namespace', :namespace, true), CAST(:id AS uuid))
+"""
+
 # A memory, and that it was read once more.
 FETCH_COUNTED: Final = """
 UPDATE memories m SET fetches = fetches + 1

@@ -113,6 +113,15 @@ class StatusArguments(Input):
         return self
 
 
+class SimilarMemory(Result):
+    """A memory that nearly says the same."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+    id: UUID
+    title: str
+
+
 class RequestStatus(Result):
     """What became of one request."""
 
@@ -124,6 +133,7 @@ class RequestStatus(Result):
     attempts: int
     error: str | None
     updated_at: datetime | None
+    similar: list[SimilarMemory] | None = None
 
 
 class Statuses(Result):
@@ -135,7 +145,11 @@ class Statuses(Result):
 def _ingest_status(arguments: StatusArguments, principal: Principal, services: Services) -> Reply:
     asked = [arguments.request_id] if arguments.request_id else arguments.request_ids or []
     statuses = ingest.status(principal.namespace, asked, memories=services.memories, clock=services.clock)
-    return Reply(Statuses(requests=[RequestStatus.model_validate(status) for status in statuses]))
+    shown = [RequestStatus.model_validate(status) for status in statuses]
+    if arguments.request_id:  # of one: each is a search
+        found = ingest.similar(principal.namespace, statuses[0], memories=services.memories)
+        shown[0] = shown[0].model_copy(update={"similar": [SimilarMemory.model_validate(one) for one in found] or None})
+    return Reply(Statuses(requests=shown))
 
 
 INGEST_STATUS = Tool(
@@ -146,11 +160,14 @@ INGEST_STATUS = Tool(
         "in a second; `error` says why an attempt failed), `stored` (done: `memory_id`), `duplicate` (the same "
         "content was there already: `memory_id` is it), `failed` (not stored: `error` says why), "
         "`dead_lettered` (given up after repeated faults: the operator can redrive it), `unknown` (no such "
-        "request was accepted here within 7 days)."
+        "request was accepted here within 7 days).\n"
+        "Asked with `request_id`, `similar` names up to 3 memories that nearly say the same: to replace one, call "
+        "update_memory with its id and superseded_by."
     ),
     arguments=StatusArguments,
     result=Statuses,
     gives_stored=True,
+    units=lambda arguments: rate_limit.SEARCH["semantic"] if arguments.get("request_id") else 0.0,
     run=_ingest_status,
     read_only=True,
     idempotent=True,

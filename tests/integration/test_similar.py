@@ -1,0 +1,74 @@
+"""Hints of memories that nearly say the same, calibrated on paraphrases planted among other people's conversations."""
+
+import json
+from collections.abc import Callable, Iterator, Sequence
+from pathlib import Path
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
+from mnemosyne.domain.memory import MemoryChange
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.service import ingest
+from mnemosyne_cli.local import postgres
+from tests.fakes import request
+
+DATA = Path(__file__).parents[1] / "data"
+
+
+def _read(file: str) -> list[dict[str, str]]:
+    return [json.loads(line) for line in (DATA / file).read_text().splitlines()]
+
+
+PAIRS = _read("paraphrases/pairs.jsonl")
+OTHERS = [one["text"] for name in ("conversations", "many_conversations") for one in _read(f"{name}/corpus.jsonl")]
+
+
+@pytest.fixture
+def memories(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[PostgresMemories]:
+    name = new_database(empty=True)
+    owner = connection_factory(cluster.url(postgres.OWNER, name), socket_timeout=None)()
+    migrations.migrate(owner, migrations.bundled(), space=SPACE)
+    owner.close()
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 2)
+    yield PostgresMemories(pool, SPACE)
+    pool.close()
+
+
+def _store(memories: PostgresMemories, contents: Sequence[str]) -> list[UUID]:
+    """Store each; the ids in that order, and of contents that were stored before."""
+    ids: list[UUID] = []
+    for start in range(0, len(contents), 500):
+        requests = tuple(request(content) for content in contents[start : start + 500])
+        outcomes = ingest.store(IngestMessage("ns", requests), memories=memories, embedder=OfflineEmbedder()).outcomes
+        ids += [memory_id for one in requests if (memory_id := outcomes[one.request_id].memory_id)]
+    return ids
+
+
+def test_nine_of_ten_hints_name_what_says_the_same_whether_all_are_compared_or_the_index_is_walked(
+    memories: PostgresMemories,
+) -> None:
+    stored = _store(memories, [pair["stored"] for pair in PAIRS] + OTHERS[:1_000])
+    again = _store(memories, [pair["said_again"] for pair in PAIRS])
+    same = {(new, old) for new, old, pair in zip(again, stored, PAIRS, strict=False) if pair["same"]}
+    for more in ((), OTHERS[1_000:]):
+        _store(memories, more)
+        hinted = {(one, found.id) for one in again for found in memories.similar("ns", one)}
+        right = hinted & same
+        print(f"{len(right)} of {len(hinted)} hints are right, {len(right)} of {len(same)} found")
+        assert len(right) >= 0.9 * len(hinted)
+        assert len(right) >= 0.6 * len(same)
+
+
+def test_what_is_superseded_or_another_s_is_not_hinted_at(memories: PostgresMemories) -> None:
+    old, older = _store(memories, ["Ada likes green tea very much", "Green tea: Ada likes it very much"])
+    (new,) = _store(memories, ["Very much, Ada likes green tea!"])
+    assert {found.id for found in memories.similar("ns", new)} == {old, older}
+    memories.update("ns", old, MemoryChange(superseded_by=new))
+    assert [found.id for found in memories.similar("ns", new)] == [older]
+    assert memories.similar("other", new) == []
