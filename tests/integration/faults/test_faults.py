@@ -70,7 +70,7 @@ def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriv
     cloud.subscribe(max_delivery_attempts=5)
     (poison,) = _publish(cloud, request("poison"))
     (fine,) = _publish(cloud, request("harmless"))
-    outcomes = cloud.wait_final([poison, fine], seconds=180)
+    outcomes = cloud.wait_final([poison, fine], seconds=600)
     assert outcomes[fine].state is IngestState.STORED
     assert outcomes[poison].state is IngestState.DEAD_LETTERED
     assert "answered 500: chokes on it" in (outcomes[poison].error or "")
