@@ -48,6 +48,7 @@ class SearchHit(MemoryShown):
     session: str | None = None
     truncated: bool | None = None
     snippet: str | None = None
+    near_duplicates: tuple[UUID, ...] | None = None
 
 
 _OPTIONAL: dict[str, Any] = {

@@ -1,9 +1,9 @@
 """Find memories, and say how they were found."""
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-from mnemosyne.domain.search import Ranking, SearchMode, SearchQuery
+from mnemosyne.domain.search import Ranking, SearchMode, SearchQuery, collapsed
 from mnemosyne.errors import Unavailable
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports import Embedder, MemoryStore, Vector
@@ -22,7 +22,7 @@ class SearchResult:
 
 
 def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedder: Embedder) -> SearchResult:
-    """Return the best memories for the query.
+    """Return the best memories for the query, those that say the same in the same words behind one of them.
 
     Raises Unavailable where the database is away, EmbeddingModelChanged where the embedder is no more the memories'
     own.
@@ -40,6 +40,8 @@ def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedde
             log.warning("search_degraded", namespace=namespace, error=str(exc))
     embed_ms, embedded = milliseconds(started), time.perf_counter()
     ranking = memories.search(namespace, query, vector, model=embedder.model, lexical_weight=embedder.lexical_weight)
+    if query.query is not None and query.mode is not SearchMode.EXACT:
+        ranking = replace(ranking, hits=collapsed(ranking.hits))
     found = SearchResult(ranking=ranking, degraded=degraded, embed_ms=embed_ms, database_ms=milliseconds(embedded))
     log.info(
         "searched",

@@ -121,9 +121,8 @@ LIST_MEMORIES = Tool(
     name="list_memories",
     title="Latest memories",
     description=(
-        "The newest memories by when they happened: id, date, title and tags, without contents. Use it to look "
-        "around, page by page with `cursor`; use memory_search to find something. Superseded ones are listed too, "
-        "with superseded_by. Times are UTC."
+        "The newest memories by when they happened: id, date, title and tags, without contents, page by page with "
+        "`cursor`. Superseded ones are listed too, with superseded_by. Times are UTC."
     ),
     arguments=ListArguments,
     result=Listing,

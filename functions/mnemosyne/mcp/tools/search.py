@@ -163,8 +163,9 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
 
 
 def shown(hit: Hit) -> SearchHit:
-    """Return the hit as answered: whether it is cut stands there only where it is."""
-    return SearchHit.model_validate({**vars(hit), "truncated": hit.truncated or None})
+    """Return the hit as answered, without what is empty."""
+    shortened = {"truncated": hit.truncated or None, "near_duplicates": hit.near_duplicates or None}
+    return SearchHit.model_validate({**vars(hit), **shortened})
 
 
 def said_of_cutting(memories: Sequence[SearchHit], budget: int) -> str | None:
