@@ -28,6 +28,12 @@ _OF_WHICH_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)
 _OF_ONE_TIME = re.compile(
     r"\d{4}|\b(last|this|next|past|previous|current|ago|few|recent|recently|lately|today|yesterday|tonight)\b"
 )
+# Within a question "at five" and "at the end of the month" may be of any day and of every month.
+_OF_ANY = re.compile(r".*\b(of|in)( the)? (week|month|quarter|year)")
+_CLOCK_ALONE = re.compile(
+    r"(\s|[-–]|\b(at|since|before|after|until|till|from|to|and|between|by|around|about|noon|midnight)\b"
+    r"|\b\d{1,2}([:.]\d\d)?( ?[ap]\.?m\b\.?)?)*"
+)
 _EXPRESSION_WORDS = 9
 _QUESTION_WORDS = 60
 
@@ -93,4 +99,6 @@ def _may_be_meant(expression: str) -> bool:
         return False  # "notes from last week" are last week's, not all since then
     if _PART_OF_A_YEAR.search(expression) and not _OF_WHICH_YEAR.search(expression):
         return False  # of a book, it may be
+    if _OF_ANY.fullmatch(expression) or _CLOCK_ALONE.fullmatch(expression):
+        return False
     return first.strip(".,") in _CUES or first[:1].isdigit()
