@@ -12,6 +12,7 @@ CREATE TYPE public.candidate AS (
 	timely double precision,
 	said double precision,
 	neighbours double precision,
+	redundancy double precision,
 	relevance double precision
 );
 CREATE TYPE public.memory_filters AS (
@@ -62,7 +63,8 @@ BEGIN
         SELECT a.id, sum(a.weight * n.own) AS score FROM around a JOIN scored n ON n.id = a.neighbour GROUP BY a.id
     )
     SELECT s.id, (s.one).timestamp, s.session, (s.one).quality, (s.one).vector_score, (s.one).lexical_score,
-        (s.one).timely, (s.one).said, s.neighbours, s.own + s.neighbours
+        (s.one).timely, (s.one).said, s.neighbours,
+        (s.one).redundancy, s.own + s.neighbours
     FROM (
         SELECT a.*, coalesce(b.score + 0.3 * max(a.own) OVER (PARTITION BY a.session), 0) AS neighbours
         FROM scored a LEFT JOIN beside b ON b.id = a.id
@@ -213,7 +215,7 @@ BEGIN
         ) END, 0),
         CASE WHEN m."timestamp" <@ asked.preferred THEN CAST(0.2 AS double precision) ELSE 0 END,
         CASE WHEN is_said_by(m.content, asked.words) THEN CAST(0.2 AS double precision) ELSE 0 END,
-        CAST(0 AS double precision), CAST(NULL AS double precision)
+        CAST(0 AS double precision), CAST(0 AS double precision), CAST(NULL AS double precision)
     FROM (
         SELECT u.id, max(u.vector_score) AS vector_score, max(u.lexical_score) AS lexical_score
         FROM unnest(p_ids, p_vector_scores, p_lexical_scores) AS u (id, vector_score, lexical_score)
@@ -299,8 +301,60 @@ CREATE FUNCTION public.describe_candidates(p_ids uuid[], p_vector_scores double 
 BEGIN
     RETURN ARRAY(
         SELECT CAST(ROW (m.id, m."timestamp", m.session, memory_quality(m.rating_count, m.rating_sum, m.fetches),
-            u.vector_score, NULL, NULL, NULL, NULL, coalesce(u.relevance, least(1.0, greatest(0.0, u.vector_score)))) AS candidate)
+            u.vector_score, NULL, NULL, NULL, NULL, NULL, coalesce(u.relevance, least(1.0, greatest(0.0, u.vector_score)))) AS candidate)
         FROM unnest(p_ids, p_vector_scores, p_relevances) AS u (id, vector_score, relevance) JOIN memories m ON m.id = u.id);
+END
+$$;
+CREATE FUNCTION public.diversify(candidates public.candidate[]) RETURNS public.candidate[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    ids uuid[];
+    relevances double precision[];
+    nearness double precision[];
+    nearest double precision[];
+    alone boolean[];
+    chosen boolean[];
+    n integer;
+    best integer;
+BEGIN
+    SELECT array_agg(b.id), array_agg(b.relevance), array_agg(b.session IS NULL), count(*) INTO ids, relevances, alone, n
+    FROM (
+        SELECT u.id, u.relevance, u.session FROM unnest(candidates) AS u ORDER BY u.relevance DESC, u.id DESC LIMIT 20
+    ) AS b;
+    IF n < 2 THEN
+        RETURN candidates;
+    END IF;
+    WITH vectors AS MATERIALIZED (
+        SELECT p.place, l2_normalize(m.embedding) AS vector
+        FROM unnest(ids) WITH ORDINALITY AS p (id, place) JOIN memories m ON m.id = p.id
+    )
+    SELECT array_agg(greatest(0.0, - (a.vector <#> b.vector)) ORDER BY a.place, b.place) INTO nearness
+    FROM vectors a CROSS JOIN vectors b;
+    nearest := array_fill(CAST(0 AS double precision), ARRAY[n]);
+    chosen := array_fill(false, ARRAY[n]);
+    FOR place IN 1..least(10, n) LOOP
+        best := NULL;
+        FOR one IN 1..n LOOP
+            IF NOT chosen[one] AND (best IS NULL
+                OR relevances[one] - nearest[one] / 9 > relevances[best] - nearest[best] / 9) THEN
+                best := one;
+            END IF;
+        END LOOP;
+        chosen[best] := true;
+        FOR one IN 1..n LOOP
+            IF NOT chosen[one] AND NOT alone[one] THEN
+                nearest[one] := greatest(nearest[one], nearness[(best - 1) * n + one]);
+            END IF;
+        END LOOP;
+    END LOOP;
+    RETURN ARRAY(
+        SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
+            u.neighbours, u.near, greatest(0.0, u.relevance - u.near / 9)) AS candidate)
+        FROM (
+            SELECT c.*, CASE WHEN c.session IS NULL THEN 0.0 ELSE coalesce(r.near, 1.0) END AS near
+            FROM unnest(candidates) AS c LEFT JOIN unnest(ids, nearest) AS r (id, near) ON r.id = c.id
+        ) AS u);
 END
 $$;
 CREATE FUNCTION public.filters_of(p_filters jsonb) RETURNS public.memory_filters
@@ -372,16 +426,16 @@ BEGIN
     IF NOT has_sessions THEN
         RETURN ARRAY(
             SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
-                u.neighbours, u.score / greatest(1.0, max(u.score) OVER ())) AS candidate)
+                u.neighbours, u.redundancy, u.score / greatest(1.0, max(u.score) OVER ())) AS candidate)
             FROM (SELECT c.*, own_score(c, asked.lexical_weight, bounds) + c.said AS score FROM unnest(candidates) AS c) AS u);
     END IF;
     candidates := ARRAY(
         SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
-            u.neighbours, own_score(u, asked.lexical_weight, bounds)) AS candidate) FROM unnest(candidates) AS u);
-    RETURN ARRAY(
+            u.neighbours, u.redundancy, own_score(u, asked.lexical_weight, bounds)) AS candidate) FROM unnest(candidates) AS u);
+    RETURN diversify(ARRAY(
         SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
-            u.neighbours, (u.relevance + u.said) / greatest(1.0, max(u.relevance + u.said) OVER ())) AS candidate)
-        FROM add_context(candidates, filters, bounds, asked) AS u);
+            u.neighbours, u.redundancy, (u.relevance + u.said) / greatest(1.0, max(u.relevance + u.said) OVER ())) AS candidate)
+        FROM add_context(candidates, filters, bounds, asked) AS u));
 END
 $$;
 CREATE FUNCTION public.plain_words(p_text text) RETURNS text[]
@@ -632,7 +686,7 @@ BEGIN
             'why', CASE WHEN p_explain THEN json_build_object(
                 'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.content))),
                 'vector_score', s.vector_score, 'lexical_score', s.lexical_score, 'neighbours', s.neighbours,
-                'time', s.timely, 'speaker', s.said) END,
+                'time', s.timely, 'speaker', s.said, 'redundancy', s.redundancy) END,
             'relevance', CASE WHEN p_strategy <> 'newest' THEN s.relevance END, 'score', s.score
         ) ORDER BY s.score DESC, s.vector_score DESC NULLS LAST, s."timestamp" DESC, s.id DESC), '[]'))
     FROM scored s JOIN memories m ON m.id = s.id JOIN measured d ON d.id = s.id CROSS JOIN allowed a
@@ -1162,6 +1216,7 @@ REVOKE ALL ON FUNCTION public.count_passing(p_namespace text, filters public.mem
 REVOKE ALL ON FUNCTION public.count_stored() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_updated() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.describe_candidates(p_ids uuid[], p_vector_scores double precision[], p_relevances double precision[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.diversify(candidates public.candidate[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.filters_of(p_filters jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.find_api_key(p_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_runtime;

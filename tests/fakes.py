@@ -362,7 +362,10 @@ class FakeStore:
             if query.mode is SearchMode.HYBRID or vector is None:
                 relevance = {**oracle.fused(nearness, words, 1.0 if vector is None else lexical_weight)}
                 if vector is not None:
-                    relevance = _related(found, relevance, query)
+                    related = _related(found, relevance, query)
+                    first = {name: vectors[0] for name, (_, vectors) in found.items()}
+                    members = [name for name, (m, _) in found.items() if m.session is not None]
+                    relevance = {**oracle.diversified(related, first, [members])}
             else:
                 relevance = {name: max(0.0, one) for name, one in nearness.items()}
         hits = [
@@ -559,7 +562,7 @@ def _hit(memory: Memory, relevance: float | None, score: float) -> Hit:
 
 def _related(
     found: Mapping[str, tuple[Memory, Sequence[Vector]]], fused: Mapping[str, float | None], query: SearchQuery
-) -> dict[str, float | None]:
+) -> dict[str, float]:
     """Relevance by the oracle, where all candidates pass the filters and are all of their sessions."""
     sessions: dict[str, list[Memory]] = {}
     for memory, _ in found.values():

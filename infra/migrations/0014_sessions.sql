@@ -10,11 +10,12 @@ CREATE TYPE question AS (
     preferred tstzmultirange
 );
 
--- What is known of a memory that may be an answer; what its time, its speaker and its neighbours in the session are worth.
+-- What is known of a memory that may be an answer; what its time, its speaker and its neighbours in the session are worth,
+-- and how near it is to a better one.
 CREATE TYPE candidate AS (
     id uuid, "timestamp" timestamptz, session text, quality double precision, vector_score double precision,
     lexical_score double precision, timely double precision, said double precision, neighbours double precision,
-    relevance double precision
+    redundancy double precision, relevance double precision
 );
 
 -- As it was between two releases.

@@ -40,7 +40,7 @@ BEGIN
         ) END, 0),
         CASE WHEN m."timestamp" <@ asked.preferred THEN CAST(0.2 AS double precision) ELSE 0 END,
         CASE WHEN is_said_by(m.content, asked.words) THEN CAST(0.2 AS double precision) ELSE 0 END,
-        CAST(0 AS double precision), CAST(NULL AS double precision)
+        CAST(0 AS double precision), CAST(0 AS double precision), CAST(NULL AS double precision)
     FROM (
         SELECT u.id, max(u.vector_score) AS vector_score, max(u.lexical_score) AS lexical_score
         FROM unnest(p_ids, p_vector_scores, p_lexical_scores) AS u (id, vector_score, lexical_score)
@@ -113,7 +113,8 @@ BEGIN
         SELECT a.id, sum(a.weight * n.own) AS score FROM around a JOIN scored n ON n.id = a.neighbour GROUP BY a.id
     )
     SELECT s.id, (s.one).timestamp, s.session, (s.one).quality, (s.one).vector_score, (s.one).lexical_score,
-        (s.one).timely, (s.one).said, s.neighbours, s.own + s.neighbours
+        (s.one).timely, (s.one).said, s.neighbours,
+        (s.one).redundancy, s.own + s.neighbours
     FROM (
         SELECT a.*, coalesce(b.score + 0.3 * max(a.own) OVER (PARTITION BY a.session), 0) AS neighbours
         FROM scored a LEFT JOIN beside b ON b.id = a.id
@@ -142,16 +143,16 @@ BEGIN
     IF NOT has_sessions THEN
         RETURN ARRAY(
             SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
-                u.neighbours, u.score / greatest(1.0, max(u.score) OVER ())) AS candidate)
+                u.neighbours, u.redundancy, u.score / greatest(1.0, max(u.score) OVER ())) AS candidate)
             FROM (SELECT c.*, own_score(c, asked.lexical_weight, bounds) + c.said AS score FROM unnest(candidates) AS c) AS u);
     END IF;
     candidates := ARRAY(
         SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
-            u.neighbours, own_score(u, asked.lexical_weight, bounds)) AS candidate) FROM unnest(candidates) AS u);
-    RETURN ARRAY(
+            u.neighbours, u.redundancy, own_score(u, asked.lexical_weight, bounds)) AS candidate) FROM unnest(candidates) AS u);
+    RETURN diversify(ARRAY(
         SELECT CAST(ROW (u.id, u.timestamp, u.session, u.quality, u.vector_score, u.lexical_score, u.timely, u.said,
-            u.neighbours, (u.relevance + u.said) / greatest(1.0, max(u.relevance + u.said) OVER ())) AS candidate)
-        FROM add_context(candidates, filters, bounds, asked) AS u);
+            u.neighbours, u.redundancy, (u.relevance + u.said) / greatest(1.0, max(u.relevance + u.said) OVER ())) AS candidate)
+        FROM add_context(candidates, filters, bounds, asked) AS u));
 END
 $$;
 
@@ -164,7 +165,7 @@ AS $$
 BEGIN
     RETURN ARRAY(
         SELECT CAST(ROW (m.id, m."timestamp", m.session, memory_quality(m.rating_count, m.rating_sum, m.fetches),
-            u.vector_score, NULL, NULL, NULL, NULL, coalesce(u.relevance, least(1.0, greatest(0.0, u.vector_score)))) AS candidate)
+            u.vector_score, NULL, NULL, NULL, NULL, NULL, coalesce(u.relevance, least(1.0, greatest(0.0, u.vector_score)))) AS candidate)
         FROM unnest(p_ids, p_vector_scores, p_relevances) AS u (id, vector_score, relevance) JOIN memories m ON m.id = u.id);
 END
 $$;

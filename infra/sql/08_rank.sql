@@ -60,7 +60,7 @@ BEGIN
             'why', CASE WHEN p_explain THEN json_build_object(
                 'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.content))),
                 'vector_score', s.vector_score, 'lexical_score', s.lexical_score, 'neighbours', s.neighbours,
-                'time', s.timely, 'speaker', s.said) END,
+                'time', s.timely, 'speaker', s.said, 'redundancy', s.redundancy) END,
             'relevance', CASE WHEN p_strategy <> 'newest' THEN s.relevance END, 'score', s.score
         ) ORDER BY s.score DESC, s.vector_score DESC NULLS LAST, s."timestamp" DESC, s.id DESC), '[]'))
     FROM scored s JOIN memories m ON m.id = s.id JOIN measured d ON d.id = s.id CROSS JOIN allowed a

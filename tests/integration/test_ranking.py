@@ -102,12 +102,14 @@ def test_what_stands_around_a_memory_and_who_said_it_and_when_count_as_the_oracl
     preferred = (TimeWindow(after=NOW, before=NOW + timedelta(minutes=2)), TimeWindow(after=NOW + timedelta(minutes=7)))
     query = SearchQuery(query=question, mode=SearchMode.HYBRID, limit=100, preferred=preferred)
     found = store.search("ns", query, vector, model=embedder.model, lexical_weight=0.5)
-    expected = oracle.relevance(
+    related = oracle.relevance(
         oracle.fused(near, words, 0.5),
         question=question,
         sessions=SESSIONS.values(),
         preferred=[*CHAT[:2], CHAT[7]],
     )
+    vectors = dict(zip(CHAT, embedder.embed_documents(CHAT), strict=True))
+    expected = oracle.diversified(related, vectors, SESSIONS.values())
     assert {hit.content: hit.relevance for hit in found.hits} == pytest.approx(expected, abs=HALF_PRECISION)
     assert max(hit.relevance or 0 for hit in found.hits) == 1.0
 

@@ -79,7 +79,8 @@ class Why:
     """Why a memory was found: what its relevance is made of, before it is brought between 0 and 1.
 
     `vector_score` is the cosine of the angle between it and the query, `lexical_score` BM25's; the others are what its
-    neighbours in the session, a time and a speaker that the query names added. None is what was not looked at.
+    neighbours in the session, a time and a speaker that the query names added. `redundancy` is how near it is to a
+    better hit: a ninth of that was taken off. None is what was not looked at.
     """
 
     matched_words: tuple[str, ...]
@@ -88,6 +89,7 @@ class Why:
     neighbours: float | None = None
     time: float | None = None
     speaker: float | None = None
+    redundancy: float | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
