@@ -14,6 +14,7 @@ from mnemosyne.domain.time.vocabulary import (
     WEEKDAYS,
     YEAR,
     alternatives,
+    number_of,
 )
 
 RULES = Rules()
@@ -24,10 +25,6 @@ _NTH = {**ORDINALS, "fifth": 5, "5th": 5, "last": -1}
 _COUNT = rf"(?P<n>\d{{1,6}}|{alternatives(NUMBERS)})"
 
 
-def _number(text: str) -> int:
-    return int(text) if text.isdigit() else NUMBERS[text]
-
-
 @RULES.reading("(?:right )?now|current date")
 def _now(grammar: Grammar, match: Match) -> Span:
     return Span(start=grammar.calendar.now, end=grammar.calendar.now)
@@ -36,7 +33,7 @@ def _now(grammar: Grammar, match: Match) -> Span:
 @RULES.reading(rf"{_COUNT} {WEEKDAY}s? ago", rf"(?:the )?{WEEKDAY} (?P<before>before last)")
 def _weekdays_ago(grammar: Grammar, match: Match) -> Span | None:
     found = match.groupdict()
-    count = 2 if found.get("before") else _number(found["n"])
+    count = 2 if found.get("before") else number_of(found["n"])
     back = (grammar.today.weekday() - WEEKDAYS[match["weekday"]]) % 7 or 7
     return grammar.calendar.day(grammar.today - timedelta(days=back + 7 * (count - 1))) if count else None
 
@@ -53,7 +50,7 @@ def _week_of(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.reading(rf"(?:the )?{_COUNT} (?P<unit>days|weeks) (?:starting|beginning|from)(?: on)? (?P<text>.+)")
 def _days_from(grammar: Grammar, match: Match) -> Span | None:
-    day, count = grammar.day(match["text"]), _number(match["n"]) * (7 if match["unit"] == "weeks" else 1)
+    day, count = grammar.day(match["text"]), number_of(match["n"]) * (7 if match["unit"] == "weeks" else 1)
     return grammar.calendar.days(day, day + timedelta(days=count)) if day and count else None
 
 
@@ -138,7 +135,7 @@ def _date_of_a_weekday(grammar: Grammar, match: Match) -> Span | None:
     r"(?P<unit>days|weeks|months|quarters|years) ago"
 )
 def _between_ago(grammar: Grammar, match: Match) -> Span | None:
-    near, far = sorted((_number(match["n"]), _number(match["m"])))
+    near, far = sorted((number_of(match["n"]), number_of(match["m"])))
     unit, calendar = UNITS[match["unit"]], grammar.calendar
     first, last = calendar.unit(unit, calendar.back(unit, far)), calendar.unit(unit, calendar.back(unit, near))
     return Span(start=first.start, end=last.end) if near < far else None
@@ -149,7 +146,7 @@ def _between_ago(grammar: Grammar, match: Match) -> Span | None:
     rf"older than {_COUNT} (?P<unit>{alternatives(UNITS)})",
 )
 def _more_than_ago(grammar: Grammar, match: Match) -> Span | None:
-    count, unit = _number(match["n"]), UNITS[match["unit"]]
+    count, unit = number_of(match["n"]), UNITS[match["unit"]]
     if unit in ("minute", "hour"):
         return Span(start=None, end=grammar.calendar.now - timedelta(**{f"{unit}s": count})) if count else None
     return Span(start=None, end=grammar.calendar.utc(grammar.calendar.back(unit, count))) if count else None
@@ -170,7 +167,7 @@ def _less_than_ago(grammar: Grammar, match: Match) -> Span | None:
 def _days_beside(grammar: Grammar, match: Match) -> Span | None:
     if (day := grammar.day(match["text"])) is None:
         return None
-    count = (1 if match["n"] == "the" else _number(match["n"])) * (7 if UNITS[match["unit"]] == "week" else 1)
+    count = (1 if match["n"] == "the" else number_of(match["n"])) * (7 if UNITS[match["unit"]] == "week" else 1)
     there = day - timedelta(days=count) if match["side"] == "before" else day + timedelta(days=count)
     span = grammar.calendar.day(there)
     return (Span(start=None, end=span.start) if match["side"] == "before" else None) if match["more"] else span
@@ -200,7 +197,7 @@ def _back(day: date, count: int, unit: str) -> date:
 
 
 @RULES.reading(rf"week (?P<week>\d{{1,2}})(?:{OF}{YEAR})?")
-def _week_number(grammar: Grammar, match: Match) -> Span | None:
+def _weeknumber(grammar: Grammar, match: Match) -> Span | None:
     number = int(match["week"])
     if match["year"]:
         return grammar.calendar.week(date.fromisocalendar(int(match["year"]), number, 1))

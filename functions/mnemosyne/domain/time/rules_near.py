@@ -6,7 +6,6 @@ from mnemosyne.domain.time.calendar_spans import PARTS_OF_DAY, Span, Unit
 from mnemosyne.domain.time.grammar import Grammar, Match, Rules
 from mnemosyne.domain.time.vocabulary import (
     CALENDAR_UNIT,
-    NUMBERS,
     PART,
     UNIT,
     UNITS,
@@ -14,13 +13,10 @@ from mnemosyne.domain.time.vocabulary import (
     WEEKDAYS,
     N,
     alternatives,
+    number_of,
 )
 
 RULES = Rules()
-
-
-def _number(text: str) -> int:
-    return int(text) if text.isdigit() else NUMBERS[text]
 
 
 NEAR_DAYS = {
@@ -55,7 +51,7 @@ def _part_of_a_day(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.reading(rf"{N} {UNIT} ago", r"(?P<n>\d{1,6})(?P<unit>min|h|d|w|mo|y) ago")
 def _ago(grammar: Grammar, match: Match) -> Span | None:
-    count, unit = _number(match["n"]), UNITS[match["unit"]]
+    count, unit = number_of(match["n"]), UNITS[match["unit"]]
     if not count:
         return None
     if unit in ("minute", "hour"):
@@ -88,7 +84,7 @@ def _rolling(grammar: Grammar, match: Match) -> Span | None:
         unit, count = "day", 7
     else:
         given = found.get("n") or "1"
-        unit, count = UNITS[match["unit"]], 3 if given == "few" else _number(given)
+        unit, count = UNITS[match["unit"]], 3 if given == "few" else number_of(given)
     start = grammar.calendar.utc(grammar.calendar.back(unit, count))
     if unit in ("minute", "hour"):  # by elapsed time, whatever clocks were set to in between
         start = grammar.calendar.now - timedelta(**{f"{unit}s": count})

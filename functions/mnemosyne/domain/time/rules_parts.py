@@ -4,7 +4,17 @@ from datetime import date, datetime, time, timedelta
 
 from mnemosyne.domain.time.calendar_spans import Span
 from mnemosyne.domain.time.grammar import Grammar, Match, Rules
-from mnemosyne.domain.time.vocabulary import DAY, NUMBERS, SEASON, UNITS, WEEKDAY, WEEKDAYS, YEAR, alternatives
+from mnemosyne.domain.time.vocabulary import (
+    DAY,
+    NUMBERS,
+    SEASON,
+    UNITS,
+    WEEKDAY,
+    WEEKDAYS,
+    YEAR,
+    alternatives,
+    number_of,
+)
 
 RULES = Rules()
 _COUNT = rf"(?P<n>\d{{1,3}}|{alternatives(NUMBERS)})"
@@ -50,7 +60,7 @@ def _half_of_a_month(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.reading(rf"(?:the )?(?P<which>first|last) {_COUNT} (?P<unit>days|months) of (?P<text>.+)")
 def _first_or_last(grammar: Grammar, match: Match) -> Span | None:
-    found, count = _days(grammar, match["text"]), int(match["n"]) if match["n"].isdigit() else NUMBERS[match["n"]]
+    found, count = _days(grammar, match["text"]), number_of(match["n"])
     if found is None or not count:
         return None
     _, first, past = found
@@ -92,7 +102,7 @@ def _weekday_of_a_week(grammar: Grammar, match: Match) -> Span | None:
 )
 def _weekends_ago(grammar: Grammar, match: Match) -> Span | None:
     text = match["n"]
-    count = 2 if not text else int(text) if text.isdigit() else NUMBERS[text]
+    count = number_of(text) if text else 2
     return grammar.calendar.weekend(grammar.today - timedelta(days=7 * count)) if count else None
 
 
@@ -100,7 +110,7 @@ def _weekends_ago(grammar: Grammar, match: Match) -> Span | None:
 def _seasons_ago(grammar: Grammar, match: Match) -> Span | None:
     """Return the last that is over, or one so many years before it."""
     text = match["n"]
-    count = 2 if not text else int(text) if text.isdigit() else NUMBERS[text]
+    count = number_of(text) if text else 2
     last = grammar.last_of(lambda year: grammar.calendar.season(match["season"], year))
     if last is None or last.start is None or not count:
         return None
@@ -122,5 +132,5 @@ def _winter_of_two_years(grammar: Grammar, match: Match) -> Span | None:
 )
 def _to_the_day(grammar: Grammar, match: Match) -> Span | None:
     text, unit = match["n"] or match["m"], match["unit"] or match["other"]
-    count = int(text) if text.isdigit() else NUMBERS[text]
+    count = number_of(text)
     return grammar.calendar.day(grammar.calendar.back(UNITS[unit], count).date()) if count else None

@@ -55,3 +55,8 @@ SEASON = rf"(?P<season>{alternatives(SEASONS)})"
 OF = "(?: of| in|,)? "
 CLOCK = r"(?P<hour>\d{1,2})(?::(?P<minute>[0-5]\d))?(?: ?(?P<half>am|pm|a\.m\.?|p\.m\.?))?"
 PART = rf"(?P<part>{alternatives(PARTS_OF_DAY)})"
+
+
+def number_of(text: str) -> int:
+    """Return the number in digits or in words."""
+    return int(text) if text.isdigit() else NUMBERS[text]
