@@ -4,14 +4,14 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import httpx
 
 from mnemosyne_cli.local.data_dir import DataDir
-from mnemosyne_cli.local.functions import free_port
+from mnemosyne_cli.local.functions import free_port, keep_port
 from tests.cloud_run.attached import FrontEnd
 from tests.cloud_run.identity import Google
 from tests.cloud_run.service import Deployment
@@ -71,6 +71,8 @@ class DevServer(ToolClient):
         if self.process is not None and self.alive:
             self.process.send_signal(signal.SIGINT)
             self.process.wait(30)
+            with suppress(OSError):  # it is kept as it is
+                keep_port("127.0.0.1", self.port)
 
     def close(self) -> None:
         """Stop it, and what stands before it."""

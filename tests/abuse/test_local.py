@@ -1,10 +1,11 @@
 """Another user of the same machine."""
 
 import os
+import socket
 import stat
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,10 @@ import pytest
 from mnemosyne.errors import Misconfigured
 from mnemosyne_cli.local import postgres
 from mnemosyne_cli.local.data_dir import DataDir, is_root
+from mnemosyne_cli.local.functions import FunctionProcess, free_port
 from mnemosyne_cli.local.traversal import let_pass
 from tests.fakes import FAKE_SPACE
+from tests.fakes_wire.http import JsonServer
 
 NOBODY = 65534
 
@@ -73,6 +76,34 @@ def test_a_start_may_take_as_long_as_pg_ctl_waits(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(subprocess, "run", run)
     postgres.start(DataDir.at(str(tmp_path))).stop()
     assert set(allowed) == {None}, "the package's ten seconds are too few on a busy machine"
+
+
+class _AnotherProgram(JsonServer):
+    """Says that it is well, whatever it is asked."""
+
+    def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        return 200, {"status": "ok"}
+
+
+def test_a_program_that_took_the_port_meanwhile_is_not_taken_for_the_function(tmp_path: Path) -> None:
+    with _AnotherProgram().serving() as other:
+        host, port = other.host.split(":")
+        directory = DataDir.at(str(tmp_path))
+        function = FunctionProcess("mcp", host=host, port=int(port), environment={}, directory=directory)
+        function.start()
+        try:
+            with pytest.raises(Misconfigured, match="mcp did not start"):
+                function.wait_ready()
+        finally:
+            function.stop()
+
+
+def test_a_port_that_was_found_free_is_kept_from_others_until_it_is_used() -> None:
+    port = free_port()
+    with socket.socket() as other, pytest.raises(OSError, match="in use"):
+        other.bind(("127.0.0.1", port))
+    with socket.create_server(("127.0.0.1", port)) as server:  # as servers do, with SO_REUSEADDR
+        assert server.getsockname()[1] == port
 
 
 @pytest.mark.skipif(not is_root(), reason="only root may change whom it is")

@@ -33,13 +33,29 @@ LIBC = ctypes.CDLL(None)
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """Return a port nobody listens on, below those given to outgoing connections: nobody takes it before it is used."""
+    """Return a port that nobody listens on, below those given to outgoing connections, and kept for a minute."""
     for _ in range(100):
         port = 20_000 + secrets.randbelow(12_000)
-        with socket.socket() as probe, suppress(OSError):
-            probe.bind((host, port))
+        with suppress(OSError):
+            keep_port(host, port)
             return port
     raise Misconfigured(f"no port between 20,000 and 32,000 is free on {host}")
+
+
+def keep_port(host: str, port: int) -> None:
+    """Let nobody listen on the port for a minute who does not, as servers do, say SO_REUSEADDR.
+
+    A connection that was closed on this side first is in TIME_WAIT: RFC 9293, section 3.6. Raises OSError where
+    somebody listens already, or the port is kept.
+    """
+    with socket.socket() as probe:
+        probe.bind((host, port))
+    with socket.socket() as listener, socket.socket() as client:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(1)
+        client.connect((host, port))
+        listener.accept()[0].close()
 
 
 def require_free(host: str, port: int) -> None:
@@ -68,6 +84,7 @@ class FunctionProcess:
         source: Path = SOURCE,
     ) -> None:
         self.target = target
+        self._port = port
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         self._log = directory.log(target)
         self._command = [
@@ -97,10 +114,25 @@ class FunctionProcess:
             if not self.running:
                 break
             with suppress(httpx.HTTPError):
-                if httpx.get(f"{self.url}/health", timeout=5, trust_env=False).status_code == 200:
+                healthy = httpx.get(f"{self.url}/health", timeout=5, trust_env=False).status_code == 200
+                if healthy and self._listens():
                     return
             time.sleep(0.02)
         raise Misconfigured(f"the function {self.target} did not start; its log: {self._log}")
+
+    def _listens(self) -> bool:
+        """Whether it is this process, or one that it started, that listens on the port, as far as may be seen."""
+        try:
+            own = psutil.Process(self.pid)
+            return any(
+                listening.status == psutil.CONN_LISTEN and listening.laddr.port == self._port
+                for one in (own, *own.children(recursive=True))
+                for listening in one.net_connections()
+            )
+        except psutil.AccessDenied:
+            return True
+        except psutil.NoSuchProcess:
+            return False
 
     @property
     def running(self) -> bool:
