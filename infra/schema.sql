@@ -181,7 +181,7 @@ CREATE FUNCTION public.collect_words() RETURNS trigger
 BEGIN
     INSERT INTO memory_words (memory_id, keys, weights)
     SELECT one.id, term_keys(one.namespace, words), term_weights(one.namespace, words)
-    FROM stored AS one CROSS JOIN LATERAL words_of(searched_text(one.title, one.content)) AS words;
+    FROM stored AS one CROSS JOIN LATERAL words_of(searched_text(one.title, one.tags, one.content)) AS words;
     RETURN NULL;
 END
 $$;
@@ -190,7 +190,7 @@ CREATE FUNCTION public.collect_words_anew() RETURNS trigger
     SET search_path TO 'public', 'pg_temp'
     AS $$
 DECLARE
-    words tsvector := words_of(searched_text(NEW.title, NEW.content));
+    words tsvector := words_of(searched_text(NEW.title, NEW.tags, NEW.content));
 BEGIN
     UPDATE memory_words SET keys = term_keys(NEW.namespace, words), weights = term_weights(NEW.namespace, words)
     WHERE memory_id = NEW.id;
@@ -223,6 +223,17 @@ BEGIN
     ) AS listed JOIN memories m ON m.id = listed.id;
 END
 $$;
+CREATE FUNCTION public.searched_text(p_title text, p_content text) RETURNS text
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN (POSITION((p_title) IN (translate(p_content, '
+	
+'::text, '   '::text))) > 0) THEN p_content ELSE ((p_title || ' '::text) || p_content) END;
+CREATE FUNCTION public.words_of(p_text text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN to_tsvector('english'::regconfig, CASE WHEN (octet_length(p_text) = char_length(p_text)) THEN p_text ELSE regexp_replace(p_text, '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])'::text, ' \1 '::text, 'g'::text) END);
+CREATE FUNCTION public.content_words(p_title text, p_content text) RETURNS text[]
+    LANGUAGE sql IMMUTABLE
+    RETURN tsvector_to_array(public.words_of(public.searched_text(p_title, p_content)));
 CREATE TABLE public.namespace_usage (
     namespace text NOT NULL,
     shard integer NOT NULL,
@@ -522,9 +533,6 @@ BEGIN
     LIMIT p_limit;
 END
 $$;
-CREATE FUNCTION public.words_of(p_text text) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN to_tsvector('english'::regconfig, CASE WHEN (octet_length(p_text) = char_length(p_text)) THEN p_text ELSE regexp_replace(p_text, '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])'::text, ' \1 '::text, 'g'::text) END);
 CREATE FUNCTION public.matched_words(p_query text, p_words tsvector) RETURNS text[]
     LANGUAGE sql IMMUTABLE
     RETURN ARRAY(SELECT DISTINCT w.word FROM unnest(public.plain_words(matched_words.p_query)) w(word) WHERE (tsvector_to_array(public.words_of(w.word)) && tsvector_to_array(matched_words.p_words)) ORDER BY w.word LIMIT 100);
@@ -684,7 +692,7 @@ BEGIN
             'length', d.content_length,
             'snippet', p.snippet,
             'why', CASE WHEN p_explain THEN json_build_object(
-                'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.content))),
+                'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.tags, m.content))),
                 'vector_score', s.vector_score, 'lexical_score', s.lexical_score, 'neighbours', s.neighbours,
                 'time', s.timely, 'speaker', s.said, 'redundancy', s.redundancy) END,
             'relevance', CASE WHEN p_strategy <> 'newest' THEN s.relevance END, 'score', s.score
@@ -903,11 +911,9 @@ BEGIN
     LIMIT 30;  -- a whole page pasted as a query: its rarest words tell what it is about
 END
 $$;
-CREATE FUNCTION public.searched_text(p_title text, p_content text) RETURNS text
+CREATE FUNCTION public.searched_text(p_title text, p_tags text[], p_content text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN CASE WHEN (POSITION((p_title) IN (translate(p_content, '
-	
-'::text, '   '::text))) > 0) THEN p_content ELSE ((p_title || ' '::text) || p_content) END;
+    RETURN concat_ws(' '::text, public.searched_text(p_title, p_content), NULLIF(array_to_string(p_tags, ' '::text), ''::text));
 CREATE FUNCTION public.session_neighbours(p_ids uuid[], p_reach integer) RETURNS TABLE(id uuid, neighbour uuid, place bigint)
     LANGUAGE plpgsql STABLE
     AS $$
@@ -935,22 +941,21 @@ DECLARE
     filters memory_filters := filters_of('{"include_superseded": false}');
     own bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
     vector halfvec;
-    said integer[];
+    said text[];
     turning text[];
 BEGIN
     PERFORM require_own(p_namespace);
-    SELECT m.embedding, w.keys, turning_words(m.content) INTO vector, said, turning
-    FROM memories m JOIN memory_words w ON w.memory_id = m.id WHERE m.namespace = p_namespace AND m.id = p_id;
+    SELECT m.embedding, content_words(m.title, m.content), turning_words(m.content) INTO vector, said, turning
+    FROM memories m WHERE m.namespace = p_namespace AND m.id = p_id;
     RETURN QUERY
     SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by
     FROM (
         SELECT * FROM scan_memories(p_namespace, filters, vector, nearest) WHERE own <= 2000
         UNION ALL SELECT * FROM walk_memories(p_namespace, filters, vector, nearest) WHERE own > 2000
     ) AS near
-    JOIN memories m ON m.id = near.id JOIN memory_words w ON w.memory_id = near.id
-    WHERE vector IS NOT NULL AND near.id <> p_id AND (w.keys <@ said OR w.keys @> said)
-        AND least(cardinality(w.keys), cardinality(said)) >= greatest(
-            3, 0.75 * greatest(cardinality(w.keys), cardinality(said)))
+    JOIN memories m ON m.id = near.id CROSS JOIN LATERAL content_words(m.title, m.content) AS words
+    WHERE vector IS NOT NULL AND near.id <> p_id AND (words <@ said OR words @> said)
+        AND least(cardinality(words), cardinality(said)) >= greatest(3, 0.75 * greatest(cardinality(words), cardinality(said)))
         AND turning_words(m.content) = turning
     ORDER BY near.vector_score DESC, near.id LIMIT 3;
 END
@@ -1162,7 +1167,7 @@ CREATE INDEX memory_words_keys ON public.memory_words USING gin (keys) WITH (fas
 CREATE TRIGGER collect_metadata_keys BEFORE INSERT ON public.memories FOR EACH ROW WHEN ((new.metadata <> '{}'::jsonb)) EXECUTE FUNCTION public.collect_metadata_keys();
 CREATE TRIGGER collect_metadata_keys_anew BEFORE UPDATE OF metadata ON public.memories FOR EACH ROW EXECUTE FUNCTION public.collect_metadata_keys();
 CREATE TRIGGER collect_words AFTER INSERT ON public.memories REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION public.collect_words();
-CREATE TRIGGER collect_words_anew AFTER UPDATE OF title, content ON public.memories FOR EACH ROW EXECUTE FUNCTION public.collect_words_anew();
+CREATE TRIGGER collect_words_anew AFTER UPDATE OF title, tags, content ON public.memories FOR EACH ROW EXECUTE FUNCTION public.collect_words_anew();
 CREATE TRIGGER count_deleted AFTER DELETE ON public.memories REFERENCING OLD TABLE AS deleted FOR EACH STATEMENT EXECUTE FUNCTION public.count_deleted();
 CREATE TRIGGER count_stored AFTER INSERT ON public.memories REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION public.count_stored();
 CREATE TRIGGER count_updated AFTER UPDATE OF title, tags, metadata ON public.memories FOR EACH ROW EXECUTE FUNCTION public.count_updated();
@@ -1222,6 +1227,9 @@ REVOKE ALL ON FUNCTION public.find_api_key(p_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.fit_rows_to_pages(p_dimension integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_content text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.words_of(p_text text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.content_words(p_title text, p_content text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.fuse_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], filters public.memory_filters, asked public.question) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.plain_words(p_text text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.is_said_by(p_content text, p_words text[]) FROM PUBLIC;
@@ -1233,7 +1241,6 @@ GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_
 REVOKE ALL ON FUNCTION public.match_keys(p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_rows integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.match_memories(p_namespace text, filters public.memory_filters, p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_limit integer, p_rows integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.match_newest(p_namespace text, filters public.memory_filters, p_terms public.sparsevec, p_mean_length double precision, p_limit integer, p_rows integer) FROM PUBLIC;
-REVOKE ALL ON FUNCTION public.words_of(p_text text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.matched_words(p_query text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.memory_bytes(content text, title text, tags text[], metadata jsonb) FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;
@@ -1270,7 +1277,7 @@ REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_q
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.search_terms(p_namespace text, p_query text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_content text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_tags text[], p_content text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.session_neighbours(p_ids uuid[], p_reach integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.similar_memories(p_namespace text, p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.similar_memories(p_namespace text, p_id uuid) TO mnemosyne_runtime;

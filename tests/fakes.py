@@ -358,7 +358,7 @@ class FakeStore:
                 name: 0.0 if vector is None else max(float(v @ vector) for v in vectors)
                 for name, (_, vectors) in found.items()
             }
-            words = {name: _words_in_common(asked, m.content) for name, (m, _) in found.items()}
+            words = {name: _words_in_common(asked, m) for name, (m, _) in found.items()}
             if query.mode is SearchMode.HYBRID or vector is None:
                 relevance = {**oracle.fused(nearness, words, 1.0 if vector is None else lexical_weight)}
                 if vector is not None:
@@ -525,8 +525,8 @@ def _cut(hits: Sequence[Hit], budget: int | None, query: str | None) -> list[Hit
     return cut
 
 
-def _words_in_common(query: str, content: str) -> float:
-    return float(len(_words(query) & _words(content)))
+def _words_in_common(query: str, memory: Memory) -> float:
+    return float(len(_words(query) & _words(" ".join([memory.title, memory.content, *memory.tags]))))
 
 
 def _words(text: str) -> set[str]:

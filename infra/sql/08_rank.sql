@@ -58,7 +58,7 @@ BEGIN
             'length', d.content_length,
             'snippet', p.snippet,
             'why', CASE WHEN p_explain THEN json_build_object(
-                'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.content))),
+                'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.tags, m.content))),
                 'vector_score', s.vector_score, 'lexical_score', s.lexical_score, 'neighbours', s.neighbours,
                 'time', s.timely, 'speaker', s.said, 'redundancy', s.redundancy) END,
             'relevance', CASE WHEN p_strategy <> 'newest' THEN s.relevance END, 'score', s.score

@@ -8,6 +8,11 @@ RETURN ARRAY(
     ORDER BY 1
 );
 
+-- The content words of a text, without its tags: those of the same thing may be others.
+CREATE OR REPLACE FUNCTION content_words(p_title text, p_content text) RETURNS text[]
+LANGUAGE sql IMMUTABLE
+RETURN tsvector_to_array(words_of(searched_text(p_title, p_content)));
+
 -- Up to three memories that nearly say the same as one: among the eight nearest that are not superseded, those whose
 -- content words, three at least, hold all of its own or are all among them, with no more than a fourth beside, and whose
 -- words that turn a meaning are the same. One word for another is another thing said: "on Monday", "on Friday".
@@ -20,25 +25,24 @@ DECLARE
     filters memory_filters := filters_of('{"include_superseded": false}');
     own bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
     vector halfvec;
-    said integer[];
+    said text[];
     turning text[];
 BEGIN
     PERFORM require_own(p_namespace);
-    SELECT m.embedding, w.keys, turning_words(m.content) INTO vector, said, turning
-    FROM memories m JOIN memory_words w ON w.memory_id = m.id WHERE m.namespace = p_namespace AND m.id = p_id;
+    SELECT m.embedding, content_words(m.title, m.content), turning_words(m.content) INTO vector, said, turning
+    FROM memories m WHERE m.namespace = p_namespace AND m.id = p_id;
     RETURN QUERY
     SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by
     FROM (
         SELECT * FROM scan_memories(p_namespace, filters, vector, nearest) WHERE own <= 2000
         UNION ALL SELECT * FROM walk_memories(p_namespace, filters, vector, nearest) WHERE own > 2000
     ) AS near
-    JOIN memories m ON m.id = near.id JOIN memory_words w ON w.memory_id = near.id
-    WHERE vector IS NOT NULL AND near.id <> p_id AND (w.keys <@ said OR w.keys @> said)
-        AND least(cardinality(w.keys), cardinality(said)) >= greatest(
-            3, 0.75 * greatest(cardinality(w.keys), cardinality(said)))
+    JOIN memories m ON m.id = near.id CROSS JOIN LATERAL content_words(m.title, m.content) AS words
+    WHERE vector IS NOT NULL AND near.id <> p_id AND (words <@ said OR words @> said)
+        AND least(cardinality(words), cardinality(said)) >= greatest(3, 0.75 * greatest(cardinality(words), cardinality(said)))
         AND turning_words(m.content) = turning
     ORDER BY near.vector_score DESC, near.id LIMIT 3;
 END
 $$;
-REVOKE ALL ON FUNCTION turning_words, similar_memories FROM PUBLIC;
+REVOKE ALL ON FUNCTION turning_words, content_words, similar_memories FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION similar_memories TO mnemosyne_runtime, mnemosyne_mcp;

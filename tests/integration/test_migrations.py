@@ -15,12 +15,12 @@ from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.domain.search import Filters
+from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.errors import Misconfigured
 from mnemosyne_cli.local import postgres
 from mnemosyne_cli.local.schema import CLOUD_SPACE, dump
 from mnemosyne_cli.main import cli
-from tests.fakes import FakeEmbedder, request
+from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 from tests.waiting import wait_until
 
 ROOT = Path(__file__).parents[2]
@@ -160,6 +160,27 @@ def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
     counts = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'memories'"
     try:
         wait_until(lambda: owner.run(counts) == [[16, 16]], "the server has counted 16 updates, all of them HOT")
+    finally:
+        pool.close()
+        owner.close()
+
+
+def test_the_words_of_tags_that_were_stored_before_are_found(
+    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
+) -> None:
+    name = new_database(empty=True)
+    owner = connection_factory(cluster.url(postgres.OWNER, name))()
+    migrations.migrate(owner, [one for one in migrations.bundled() if (one.version or 0) < 16], space=FAKE_SPACE)
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 1)
+    try:
+        store = PostgresMemories(pool, FAKE_SPACE)
+        for stored in (request("she sneezes in spring", tags=("hay fever",)), request("nothing of the kind")):
+            with store.claim("ns", [stored]) as claim:
+                claim.store(claim.new, [FakeEmbedder().embed_documents([stored.content])], FAKE_SPACE.model)
+        migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
+        asked = SearchQuery(query="who has a fever?", mode=SearchMode.HYBRID)
+        found = store.search("ns", asked, None, model="", lexical_weight=0.5)
+        assert [hit.content for hit in found.hits if hit.relevance] == ["she sneezes in spring"]
     finally:
         pool.close()
         owner.close()

@@ -28,7 +28,7 @@ HALF_PRECISION = 2e-3
 
 WORDS = """
 SELECT m.content, w.lexeme, cardinality(w.positions) AS n
-FROM memories m CROSS JOIN unnest(words_of(searched_text(m.title, m.content))) AS w WHERE m.namespace = 'ns'
+FROM memories m CROSS JOIN unnest(words_of(searched_text(m.title, m.tags, m.content))) AS w WHERE m.namespace = 'ns'
 """
 ASKED = "SELECT unnest(tsvector_to_array(words_of(:query))) AS word"
 

@@ -29,9 +29,12 @@ def content_hash(content: str) -> str:
     return hashlib.sha256(content.encode()).hexdigest()
 
 
-def embedded_text(title: str, content: str) -> str:
-    """Return what of a memory is embedded: the content, after its title where that is not a part of it."""
-    return content if title in one_line(content) else f"{title}\n{content}"
+def embedded_text(title: str, tags: Sequence[str], content: str) -> str:
+    """Return what of a memory is embedded: content and tags, after its title where that is not a part of the content.
+
+    Blanks stand between: a new line is a token to some embedders, and would mean something.
+    """
+    return " ".join([content, *tags] if title in one_line(content) else [title, content, *tags])
 
 
 @dataclass(frozen=True)
@@ -78,7 +81,7 @@ class IngestRequest(MemoryFields):
     @property
     def embedded_text(self) -> str:
         """See `embedded_text`."""
-        return embedded_text(self.title, self.content)
+        return embedded_text(self.title, self.tags, self.content)
 
     @property
     def size(self) -> int:

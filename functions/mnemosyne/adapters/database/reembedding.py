@@ -59,7 +59,7 @@ _INDEX_MISSING: Final = (
 )
 _MISSING: Final = "SELECT count(*) AS missing FROM memories WHERE embedding_next IS NULL"
 _BATCH: Final = """
-SELECT id, title, content FROM memories WHERE embedding_next IS NULL ORDER BY id LIMIT CAST(:limit AS integer)
+SELECT id, title, tags, content FROM memories WHERE embedding_next IS NULL ORDER BY id LIMIT CAST(:limit AS integer)
 """
 _FILL: Final = """
 WITH filled AS (
@@ -165,7 +165,9 @@ class Reembedding:
         """
         batch = self._connection.run(_BATCH, limit=limit)
         if batch:
-            vectors = self._embed([(row["id"], embedded_text(row["title"], row["content"])) for row in batch])
+            vectors = self._embed(
+                [(row["id"], embedded_text(row["title"], row["tags"], row["content"])) for row in batch]
+            )
             self._connection.run(_FILL, model=self._target.model, vectors=json_text(vectors))
         return len(batch)
 
