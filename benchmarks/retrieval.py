@@ -1,12 +1,14 @@
-"""How well each search mode finds what answers a question: recall@5, recall@10 and nDCG@10.
+"""How well each search mode finds what answers a question: recall@5, recall@10, nDCG@10, and how long it takes.
 
 Measured through the real store and service, on conversations of our own (tests/data) and, where they are present, on
-the Cranfield abstracts: with sessions and without, by kind of question, right after the ingestion and after ANALYZE.
-The intervals are a paired bootstrap over the questions.
+the Cranfield abstracts: with sessions and without, with tags where the collection has some, by kind of question, right
+after the ingestion and after ANALYZE. The intervals are a paired bootstrap over the questions; times are the median
+question's, in those of a search by meaning.
 
-    python benchmarks/retrieval.py [--weights] [--cranfield DIR] [--embedder gemini]
+    python benchmarks/retrieval.py [--weights] [--cranfield DIR] [--embedder gemini] [--reranking-model MODEL]
 
-Gemini needs its key, GEMINI_API_KEY, or the settings of Vertex AI.
+Gemini needs its key, GEMINI_API_KEY, or the settings of Vertex AI; a reranking model GOOGLE_CLOUD_PROJECT and default
+credentials.
 """
 
 import argparse
@@ -15,11 +17,13 @@ import math
 import os
 import sys
 import tempfile
+import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -33,23 +37,32 @@ from mnemosyne.adapters.database.connections import connection_factory  # noqa: 
 from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
 from mnemosyne.adapters.database.pool import Pool  # noqa: E402
 from mnemosyne.adapters.embedders import registry  # noqa: E402
+from mnemosyne.adapters.vertex_reranker import VertexReranker  # noqa: E402
 from mnemosyne.domain.memory import IngestRequest  # noqa: E402
 from mnemosyne.domain.message import IngestMessage  # noqa: E402
 from mnemosyne.domain.search import SearchMode, SearchQuery  # noqa: E402
 from mnemosyne.domain.time.question import named_times  # noqa: E402
+from mnemosyne.errors import Unavailable  # noqa: E402
 from mnemosyne.ids import new_id  # noqa: E402
-from mnemosyne.ports import Embedder  # noqa: E402
-from mnemosyne.service import ingest  # noqa: E402
+from mnemosyne.ports import Embedder, Reranker  # noqa: E402
+from mnemosyne.service import ingest, search  # noqa: E402
 from mnemosyne.settings import Settings  # noqa: E402
 from mnemosyne_cli.local import postgres  # noqa: E402
 from mnemosyne_cli.local.data_dir import DataDir  # noqa: E402
 
 Rows = npt.NDArray[np.float64]
-"""Recall@5, recall@10 and nDCG@10, a row a question."""
+"""Recall@5, recall@10, nDCG@10 and seconds, a row a question."""
 Search = Callable[[str], Sequence[str]]
 METRICS = ("recall@5", "recall@10", "nDCG@10")
 OURS = {name: ROOT / "tests" / "data" / name for name in ("conversations", "many_conversations")}
 RESAMPLES = 2_000
+STEPS = (
+    ("hybrid, without sessions", "hybrid"),
+    ("semantic", "semantic, with tags"),
+    ("hybrid", "hybrid, with tags"),
+    ("hybrid", "hybrid, reranked"),
+)
+"""What is compared question by question."""
 
 
 @dataclass(frozen=True)
@@ -66,8 +79,13 @@ class Collection:
     """Documents by id, and questions."""
 
     name: str
-    documents: dict[str, dict[str, str]]
+    documents: dict[str, dict[str, Any]]
     questions: list[Question]
+
+    @property
+    def has_tags(self) -> bool:
+        """Whether its documents have tags."""
+        return any(one.get("tags") for one in self.documents.values())
 
     @classmethod
     def read(cls, name: str, directory: Path) -> "Collection":
@@ -85,23 +103,30 @@ class Stored:
     """A collection in a namespace of its own, and the searches of it."""
 
     def __init__(
-        self, collection: Collection, memories: PostgresMemories, embedder: Embedder, *, sessions: bool
+        self,
+        collection: Collection,
+        memories: PostgresMemories,
+        embedder: Embedder,
+        *,
+        sessions: bool = True,
+        tags: bool = False,
     ) -> None:
         self.collection, self._memories, self._embedder = collection, memories, embedder
-        self._namespace = f"{collection.name}-{sessions}"
+        self._namespace = f"{collection.name}-{sessions}-{tags}"
         self._now = max(datetime.fromisoformat(one["timestamp"]) for one in collection.documents.values())
         self._names: dict[str, str] = {}
         documents = list(collection.documents.items())
         for start in range(0, len(documents), 100):
-            self._store(documents[start : start + 100], sessions=sessions)
+            self._store(documents[start : start + 100], sessions=sessions, tags=tags)
 
-    def _store(self, batch: Sequence[tuple[str, dict[str, str]]], *, sessions: bool) -> None:
+    def _store(self, batch: Sequence[tuple[str, dict[str, Any]]], *, sessions: bool, tags: bool) -> None:
         requests = tuple(
             IngestRequest.of(
                 new_id(),
                 content=one["text"],
                 timestamp=datetime.fromisoformat(one["timestamp"]),
                 session=one.get("session") if sessions else None,
+                tags=tuple(one.get("tags", ())) if tags else (),
             )
             for _, one in batch
         )
@@ -128,23 +153,38 @@ class Stored:
 
         return found
 
+    def reranked(self, reranker: Reranker) -> Search:
+        """Return the hybrid search whose best are ordered anew; raises Unavailable where they were not."""
+
+        def found(question: str) -> Sequence[str]:
+            asked = SearchQuery(
+                query=question, mode=SearchMode.HYBRID, limit=10, preferred=named_times(question, now=self._now)
+            )
+            result = search.search(
+                self._namespace, asked, memories=self._memories, embedder=self._embedder, reranker=reranker
+            )
+            if result.degraded:
+                raise Unavailable(result.degraded)
+            return [self._names[str(hit.id)] for hit in result.ranking.hits]
+
+        return found
+
 
 def measure(questions: Sequence[Question], search: Search) -> Rows:
-    """Recall@5, recall@10 and nDCG@10, a row a question."""
+    """Recall@5, recall@10, nDCG@10 and seconds, a row a question."""
     rows = []
     for question in questions:
+        started = time.perf_counter()
         found = search(question.text)[:10]
+        seconds = time.perf_counter() - started
         gain = sum(1 / math.log2(place + 2) for place, name in enumerate(found) if name in question.relevant)
         ideal = sum(1 / math.log2(place + 2) for place in range(min(10, len(question.relevant))))
         recalls = [len(question.relevant & set(found[:depth])) / len(question.relevant) for depth in (5, 10)]
-        rows.append([*recalls, gain / ideal])
+        rows.append([*recalls, gain / ideal, seconds])
     return np.array(rows)
 
 
-def interval(
-    before: Rows,
-    after: Rows,
-) -> str:
+def interval(before: Rows, after: Rows) -> str:
     """The 95 % interval of what recall@10 gains."""
     gains = (after - before)[:, 1]
     generator = np.random.default_rng(0)
@@ -175,37 +215,53 @@ def _settings(embedder: str, scratch: str) -> Settings:
     return Settings.from_environment({**os.environ, **chosen})
 
 
-def run(collection: Collection, embedder_: str, *, weights: bool) -> dict[str, dict[str, float]]:
+def run(
+    collection: Collection, embedder_: str, *, weights: bool = False, reranker: Reranker | None = None
+) -> dict[str, dict[str, float]]:
     """Every mode on one collection, printed; the means by mode."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         settings = _settings(embedder_, scratch)
         embedder = registry.build(settings, services.embedding_space(settings))
         with _store(settings, scratch) as (memories, server):
             plain = Stored(collection, memories, embedder, sessions=False)
-            whole = Stored(collection, memories, embedder, sessions=True)
+            whole = Stored(collection, memories, embedder)
             searches = {
                 "semantic": whole.search(SearchMode.SEMANTIC),
                 "full text": whole.search(SearchMode.HYBRID, words_only=True),
                 "hybrid, without sessions": plain.search(SearchMode.HYBRID),
                 "hybrid": whole.search(SearchMode.HYBRID),
             }
+            if collection.has_tags:
+                tagged = Stored(collection, memories, embedder, tags=True)
+                searches["semantic, with tags"] = tagged.search(SearchMode.SEMANTIC)
+                searches["hybrid, with tags"] = tagged.search(SearchMode.HYBRID)
             if weights:
                 for step in range(1, 10):
                     searches[f"hybrid, weight .{step}"] = whole.search(SearchMode.HYBRID, weight=step / 10)
+            if reranker:
+                searches["hybrid, reranked"] = whole.reranked(reranker)
             found = {name: measure(collection.questions, search) for name, search in searches.items()}
             owner = connection_factory(server.url(postgres.OWNER))()
             owner.script("ANALYZE")
             owner.close()
             found["hybrid, after ANALYZE"] = measure(collection.questions, searches["hybrid"])
+    _print(collection, found)
+    return {name: dict(zip(METRICS, map(float, rows.mean(axis=0)[:3]), strict=True)) for name, rows in found.items()}
+
+
+def _print(collection: Collection, found: dict[str, Rows]) -> None:
     print(f"\n{collection.name}: {len(collection.documents)} memories, {len(collection.questions)} questions")
-    print(f"  {'':26}" + "".join(f"{metric:>12}" for metric in METRICS))
+    print(f"  {'':26}" + "".join(f"{metric:>12}" for metric in METRICS) + f"{'time':>12}")
+    base = float(np.median(found["semantic"][:, 3]))
     for name, rows in found.items():
-        print(f"  {name:26}" + "".join(f"{figure:12.3f}" for figure in rows.mean(axis=0)))
-    print(f"  sessions gain {interval(found['hybrid, without sessions'], found['hybrid'])} of recall@10")
+        means = "".join(f"{figure:12.3f}" for figure in rows.mean(axis=0)[:3])
+        print(f"  {name:26}{means}{float(np.median(rows[:, 3])) / base:12.2f}")
+    for before, after in STEPS:
+        if before in found and after in found:
+            print(f"  {after}: {interval(found[before], found[after])} of recall@10 more than {before}")
     for kind in sorted({question.kind for question in collection.questions} - {""}):
         chosen = np.array([question.kind == kind for question in collection.questions])
-        print(f"    {kind:24}" + "".join(f"{figure:12.3f}" for figure in found["hybrid"][chosen].mean(axis=0)))
-    return {name: dict(zip(METRICS, map(float, rows.mean(axis=0)), strict=True)) for name, rows in found.items()}
+        print(f"    {kind:24}" + "".join(f"{figure:12.3f}" for figure in found["hybrid"][chosen].mean(axis=0)[:3]))
 
 
 def figures() -> list[Figure]:
@@ -213,7 +269,7 @@ def figures() -> list[Figure]:
     collection = Collection.read("conversations", OURS["conversations"])
     return [
         Figure.of(f"recall@10 on conversations, {mode}", [found["recall@10"]], more_is_better=True)
-        for mode, found in run(collection, "offline", weights=False).items()
+        for mode, found in run(collection, "offline").items()
     ]
 
 
@@ -223,11 +279,18 @@ def main() -> None:
     parser.add_argument("--weights", action="store_true", help="also hybrid by lexical weight")
     parser.add_argument("--embedder", choices=["offline", "gemini"], default="offline")
     parser.add_argument("--cranfield", type=Path, default=ROOT.parent / "shared" / "data" / "cranfield")
+    parser.add_argument("--reranking-model", default="", help="also hybrid, ordered anew by that model")
     arguments = parser.parse_args()
+    model = arguments.reranking_model
+    reranker = VertexReranker(os.environ["GOOGLE_CLOUD_PROJECT"], model) if model else None
+    if reranker:
+        print(reranker.check())
     collections = [Collection.read(name, directory) for name, directory in OURS.items()]
     if arguments.cranfield.is_dir():
         collections.append(Collection.read("cranfield", arguments.cranfield))
-    results = {one.name: run(one, arguments.embedder, weights=arguments.weights) for one in collections}
+    results = {
+        one.name: run(one, arguments.embedder, weights=arguments.weights, reranker=reranker) for one in collections
+    }
     directory = ROOT / "benchmarks" / "results"
     directory.mkdir(exist_ok=True)
     (directory / "retrieval.json").write_text(json.dumps(results, indent=2))

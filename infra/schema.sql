@@ -761,6 +761,24 @@ BEGIN
     END IF;
 END
 $$;
+CREATE FUNCTION public.rerank_memories(p_namespace text, p_ids uuid[], p_relevances double precision[], p_query text, p_limit integer, p_quality_weight double precision, p_characters integer) RETURNS json
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    ids uuid[];
+    places double precision[];
+    relevances double precision[];
+BEGIN
+    PERFORM require_own(p_namespace);
+    SELECT array_agg(g.id), array_agg(CAST(- g.place AS double precision)), array_agg(g.relevance)
+    INTO ids, places, relevances
+    FROM unnest(p_ids, p_relevances) WITH ORDINALITY AS g (id, relevance, place)
+    JOIN memories m ON m.id = g.id AND m.namespace = p_namespace;
+    RETURN rank_candidates(describe_candidates(ids, places, relevances), 'reranked', p_limit, p_quality_weight, p_characters,
+        p_query, false);
+END
+$$;
 CREATE FUNCTION public.scan_memories(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer) RETURNS TABLE(id uuid, vector_score double precision)
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_custom_plan'
@@ -1209,6 +1227,9 @@ REVOKE ALL ON FUNCTION public.collect_metadata_keys() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.collect_words() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.collect_words_anew() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.complete_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], asked public.question) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_content text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.words_of(p_text text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.content_words(p_title text, p_content text) FROM PUBLIC;
 GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_mcp;
 GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_ingest;
@@ -1227,9 +1248,6 @@ REVOKE ALL ON FUNCTION public.find_api_key(p_id text) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.fit_rows_to_pages(p_dimension integer) FROM PUBLIC;
-REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_content text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION public.words_of(p_text text) FROM PUBLIC;
-REVOKE ALL ON FUNCTION public.content_words(p_title text, p_content text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.fuse_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], filters public.memory_filters, asked public.question) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.plain_words(p_text text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.is_said_by(p_content text, p_words text[]) FROM PUBLIC;
@@ -1272,6 +1290,9 @@ REVOKE ALL ON FUNCTION public.passes(m public.memories, f public.memory_filters)
 REVOKE ALL ON FUNCTION public.rank_candidates(candidates public.candidate[], p_strategy text, p_limit integer, p_quality_weight double precision, p_characters integer, p_query text, p_explain boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.refresh_words(p_namespace text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.require_own(p_namespace text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.rerank_memories(p_namespace text, p_ids uuid[], p_relevances double precision[], p_query text, p_limit integer, p_quality_weight double precision, p_characters integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.rerank_memories(p_namespace text, p_ids uuid[], p_relevances double precision[], p_query text, p_limit integer, p_quality_weight double precision, p_characters integer) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.rerank_memories(p_namespace text, p_ids uuid[], p_relevances double precision[], p_query text, p_limit integer, p_quality_weight double precision, p_characters integer) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.scan_memories(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer, p_quality_weight double precision, p_lexical_weight double precision, p_characters integer) TO mnemosyne_runtime;

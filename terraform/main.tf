@@ -40,6 +40,7 @@ module "mnemosyne" {
   python_runtime         = var.python_runtime
   rate_limit_per_minute  = var.rate_limit_per_minute
   region                 = var.region
+  reranking_model        = var.reranking_model
   sql_edition            = var.sql_edition
   sql_tier               = var.sql_tier
   subnetwork_cidr        = var.subnetwork_cidr

@@ -259,6 +259,12 @@ variable "region" {
   default     = "europe-west1"
 }
 
+variable "reranking_model" {
+  description = "A model of Vertex AI's ranking API that orders anew what searches find, such as semantic-ranker-fast-004; queries and what they find are then sent to its global endpoint. Empty: none."
+  type        = string
+  default     = ""
+}
+
 variable "sql_edition" {
   description = "ENTERPRISE, or ENTERPRISE_PLUS for larger machines."
   type        = string

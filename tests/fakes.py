@@ -80,6 +80,24 @@ class FakeEmbedder:
         return np.asarray(vector / (np.linalg.norm(vector) or 1.0), dtype=np.float32)
 
 
+class FakeReranker:
+    """What has the most of the text that it is told to prefer comes first."""
+
+    def __init__(self, preferred: str) -> None:
+        self.preferred = preferred
+        self.read: list[str] = []
+        self.away = False
+
+    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        if self.away:
+            raise Unavailable("the reranker is away")
+        self.read += texts
+        return [1.0 if self.preferred in text else 0.1 for text in texts]
+
+    def check(self) -> str:
+        return "prefers"
+
+
 class FakeQueue:
     """Keeps what is published, as it would lie on the topic."""
 
@@ -376,6 +394,17 @@ class FakeStore:
         chosen = [replace(hit, why=_why(hit, query)) if query.explain else hit for hit in hits[: query.limit]]
         return Ranking(hits=_cut(chosen, query.characters, query.query), strategy="exact", considered=len(hits))
 
+    def rerank(self, namespace: str, query: SearchQuery, relevances: Mapping[UUID, float]) -> Ranking:
+        found = {one: memory for one in relevances if (memory := self._get(namespace, one))}
+        hits = [
+            _hit(memory, relevances[one], oracle.score(relevances[one], memory.quality, query.quality_weight))
+            for one, memory in found.items()
+        ]
+        hits.sort(key=lambda hit: hit.score, reverse=True)
+        return Ranking(
+            hits=_cut(hits[: query.limit], query.characters, query.query), strategy="reranked", considered=len(hits)
+        )
+
     def fetch(self, namespace: str, memory_id: UUID, *, counted: bool = True) -> Memory | None:
         memory = self._get(namespace, memory_id)
         return self._count(memory, fetches=1) if memory and counted else memory
@@ -627,6 +656,7 @@ class FakeServices:
         self.queue = FakeQueue()
         self.memories = FakeStore()
         self.embedder = FakeEmbedder()
+        self.reranker: FakeReranker | None = None
         self.outcome_topic: FakeOutcomes | None = None
 
     def known_quota(self, namespace: str) -> Quota | None:

@@ -13,7 +13,7 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.health import Check
 from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import Embedder, IngestQueue
+from mnemosyne.ports import Embedder, IngestQueue, Reranker
 from mnemosyne.services import ConfiguredServices, embedding_space
 
 log = EventLog(__name__)
@@ -81,6 +81,19 @@ def check_embedder(embedder: Embedder) -> Check:
     return Check("embedder", f"{embedder.model} answers vectors of dimension {len(vector)}")
 
 
+def check_reranker(reranker: Reranker) -> Check:
+    """Whether it can be asked at all; a search gives it less time."""
+    try:
+        return Check("reranker", reranker.check())
+    except Unavailable as exc:
+        return Check(
+            "reranker",
+            str(exc),
+            "enable discoveryengine.googleapis.com, give this service account roles/discoveryengine.viewer, and check "
+            "MNEMOSYNE_RERANKING_MODEL",
+        )
+
+
 def check_queue(queue: IngestQueue) -> Check:
     """Whether accepted requests can be published; the queue says so itself."""
     try:
@@ -137,6 +150,8 @@ def examine(services: ConfiguredServices) -> Iterator[Check]:
             yield check_role(connection)
     yield check_queue(services.queue)
     yield check_embedder(services.embedder_of(embedding_space(services.settings)))
+    if services.reranker is not None:
+        yield check_reranker(services.reranker)
     yield from _examine_authentication(services, database_ok=all(check.ok for check in database))
 
 

@@ -64,6 +64,16 @@ class Embedder(Protocol):
         """Return the vector to search with; raises Unavailable or InvalidRequest."""
 
 
+class Reranker(Protocol):
+    """Reads texts together with a query, and says how well each answers it."""
+
+    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return a relevance in [0, 1] for each, in order; raises Unavailable, after a third of a second at most."""
+
+    def check(self) -> str:
+        """Return what is seen of it; raises Unavailable where it could not be asked."""
+
+
 class IngestQueue(Protocol):
     """Where accepted requests wait to be stored."""
 
@@ -170,6 +180,9 @@ class MemoryStore(Protocol):
         Raises EmbeddingModelChanged where the memories have moved to another.
         """
 
+    def rerank(self, namespace: str, query: SearchQuery, relevances: Mapping[UUID, float]) -> Ranking:
+        """Return memories that a search has found by these relevances and quality; equal ones as they are given."""
+
     def fetch(self, namespace: str, memory_id: UUID, *, counted: bool = True) -> Memory | None:
         """One memory, whole; counted as read or not: what is read is worth more."""
 
@@ -244,6 +257,10 @@ class Services(Protocol):
     @property
     def embedder(self) -> Embedder:
         """What turns text into vectors of the memories' space."""
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """What orders anew what is found; None where nothing does."""
 
     @property
     def clock(self) -> Clock:

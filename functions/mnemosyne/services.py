@@ -13,7 +13,7 @@ from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
 from mnemosyne.errors import Misconfigured
 from mnemosyne.import_ports import ObjectImports, ObjectStore
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, OutcomeTopic
+from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, OutcomeTopic, Reranker
 from mnemosyne.settings import Settings
 
 if TYPE_CHECKING:
@@ -55,6 +55,7 @@ class ConfiguredServices:
         self._memories = _Once(lambda: _memories(settings, self._pool()))
         self._queue = _Once(lambda: _queue(settings))
         self._outcome_topic = _Once(lambda: _outcome_topic(settings))
+        self._reranker = _Once(lambda: _reranker(settings))
         self._embedders: dict[EmbeddingSpace, Embedder] = {}
         self._building = threading.Lock()
 
@@ -101,6 +102,11 @@ class ConfiguredServices:
         """The embedder of the space that the memories are in."""
         return self.embedder_of(self.memories.embedding_space)
 
+    @property
+    def reranker(self) -> Reranker | None:
+        """The ranking API, where the settings name a model of it."""
+        return self._reranker()
+
     def embedder_of(self, space: EmbeddingSpace) -> Embedder:
         """Return the embedder of that space; each is built once."""
         from mnemosyne.adapters.embedders.registry import build
@@ -121,7 +127,8 @@ class ConfiguredServices:
             self._pool().close()
 
     def warm(self) -> None:
-        """Load the offline embedder in the background, so that the first search does not wait for it."""
+        """Load the offline embedder and the reranker in the background, so that no search waits for them."""
+        _ = self.reranker
         if self.settings.embedder != "offline":
             return
 
@@ -197,6 +204,14 @@ def _outcome_topic(settings: Settings) -> OutcomeTopic | None:
     from mnemosyne.adapters.queues.pubsub import PubSubOutcomes
 
     return PubSubOutcomes(settings.outcome_topic)
+
+
+def _reranker(settings: Settings) -> Reranker | None:
+    if not settings.reranking_model:
+        return None
+    from mnemosyne.adapters.vertex_reranker import VertexReranker
+
+    return VertexReranker(settings.google_cloud_project, settings.reranking_model)
 
 
 def embedding_space(settings: Settings) -> EmbeddingSpace:

@@ -47,6 +47,9 @@ class Settings(BaseModel):
     embedding_dimension: int = Field(
         ge=1, le=3072, description="fixed when the schema is created; if not set: 768, for the offline embedder 256"
     )
+    reranking_model: str = Field(
+        "", description="orders what is found anew: a model of Vertex AI's ranking API, as semantic-ranker-fast-004"
+    )
     offline_statistics: str = Field(
         "", description="directory in which the offline embedder counts token frequencies; empty: it does not"
     )
@@ -148,6 +151,8 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
     for granted in _listed(given.get("runtime_users", "")):
         if "=" in granted and granted.partition("=")[0] not in FUNCTIONS:
             yield f"MNEMOSYNE_RUNTIME_USERS must name one of {', '.join(FUNCTIONS)} before =, got {granted!r}"
+    if "reranking_model" in given and "google_cloud_project" not in given:
+        yield "GOOGLE_CLOUD_PROJECT is not set, and MNEMOSYNE_RERANKING_MODEL is used in a project"
     yield from _auth_problems(given)
     yield from _embedding_problems(given)
 

@@ -11,7 +11,7 @@ import click
 from mnemosyne import bootstrap
 from mnemosyne.domain.quota import Quota
 from mnemosyne.observability import EventLog, configure_logging
-from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore
+from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Reranker
 from mnemosyne.services import ConfiguredServices
 from mnemosyne_cli.local import stack
 from mnemosyne_cli.local.data_dir import DataDir
@@ -90,6 +90,11 @@ class _Starting:
     def embedder(self) -> Embedder:
         """What turns text into vectors."""
         return self._services.result().embedder
+
+    @property
+    def reranker(self) -> Reranker | None:
+        """What orders anew what is found, where the settings name it."""
+        return self._services.result().reranker
 
     @property
     def clock(self) -> Clock:

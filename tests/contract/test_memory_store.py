@@ -693,3 +693,46 @@ def test_a_hit_says_why_it_was_found_where_that_is_asked(memories: MemoryStore) 
     (plain,) = _search(memories, "green tea tomorrow", mode=SearchMode.HYBRID)
     assert explained.why and explained.why.matched_words == ("green", "tea")
     assert plain.why is None
+
+
+def test_what_was_found_is_ranked_anew_by_the_relevances_given(memories: MemoryStore) -> None:
+    statuses = _store(memories, *(request(f"tea number {n} {'x' * 200}") for n in range(4))).values()
+    ids = [one.memory_id for one in statuses if one.memory_id]
+    relevances = dict(zip(ids, (0.2, 0.9, 0.5, 0.5), strict=True))
+    ranking = memories.rerank("ns", SearchQuery(query="tea", limit=3, characters=300), relevances)
+    assert [hit.id for hit in ranking.hits] == [ids[1], ids[2], ids[3]]
+    assert [hit.relevance for hit in ranking.hits] == [0.9, 0.5, 0.5]
+    assert sum(len(hit.content) for hit in ranking.hits) <= 300
+    assert all(hit.truncated for hit in ranking.hits)
+
+
+def test_nothing_deleted_or_of_another_namespace_is_ranked_anew(memories: MemoryStore) -> None:
+    (mine,) = _store(memories, request("tea")).values()
+    (other,) = _store(memories, request("tea"), namespace="other").values()
+    assert mine.memory_id and other.memory_id
+    memories.delete("ns", mine.memory_id)
+    ranking = memories.rerank("ns", SearchQuery(query="tea"), {mine.memory_id: 1.0, other.memory_id: 1.0})
+    assert list(ranking.hits) == []
+
+
+def test_the_words_of_titles_and_tags_are_found(memories: MemoryStore) -> None:
+    titled = request("it was on the desk", title="spectacles")
+    tagged = request("she sneezes in spring", tags=("hay fever",))
+    _store(memories, titled, tagged, request("nothing of the kind"))
+
+    def found(query: str) -> list[str]:
+        asked = SearchQuery(query=query, mode=SearchMode.HYBRID)
+        return [hit.content for hit in memories.search("ns", asked, None, model="", lexical_weight=0.5).hits][:1]
+
+    assert found("whose spectacles?") == [titled.content]
+    assert found("who has a fever?") == [tagged.content]
+
+
+def test_words_of_tags_that_were_changed_are_found_at_once(memories: MemoryStore) -> None:
+    outcomes = _store(memories, request("she sneezes in spring", tags=("hay fever",)), request("nothing of the kind"))
+    memory_id = next(iter(outcomes.values())).memory_id
+    assert memory_id
+    memories.update("ns", memory_id, MemoryChange(tags=("allergy",)))
+    asked = SearchQuery(query="allergy", mode=SearchMode.HYBRID)
+    ranking = memories.search("ns", asked, None, model="", lexical_weight=0.5)
+    assert [hit.id for hit in ranking.hits if hit.relevance] == [memory_id]

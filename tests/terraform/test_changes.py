@@ -78,6 +78,7 @@ FLIPS: dict[str, tuple[dict[str, object], str]] = {
     "python_runtime": ({"python_runtime": "python314"}, ""),
     "rate_limit_per_minute": ({"rate_limit_per_minute": 10}, ""),
     "region": ({"region": "europe-west3"}, FIXED),
+    "reranking_model": ({"reranking_model": "semantic-ranker-fast-004"}, ""),
     "sql_edition": ({"sql_edition": "ENTERPRISE_PLUS", "sql_tier": "db-perf-optimized-N-2"}, ""),
     "sql_tier": ({"sql_tier": "db-custom-2-8192"}, ""),
     "subnetwork_cidr": ({"subnetwork_cidr": "10.10.0.0/22"}, ""),

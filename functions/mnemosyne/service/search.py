@@ -3,12 +3,18 @@
 import time
 from dataclasses import dataclass, replace
 
+from mnemosyne.domain.memory import embedded_text
 from mnemosyne.domain.search import Ranking, SearchMode, SearchQuery, collapsed
 from mnemosyne.errors import Unavailable
 from mnemosyne.observability import EventLog, milliseconds
-from mnemosyne.ports import Embedder, MemoryStore, Vector
+from mnemosyne.ports import Embedder, MemoryStore, Reranker, Vector
 
 log = EventLog(__name__)
+
+RERANKED = 50
+"""How many of what is found are read by the reranker, at least: what it pushes up may stand far behind."""
+RERANKED_CHARACTERS = 2_000
+"""Of each, on average: its models read 512 or 1,024 tokens and cut the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -19,37 +25,89 @@ class SearchResult:
     degraded: str | None
     embed_ms: float
     database_ms: float
+    rerank_ms: float | None
+    """None where nothing was to be reranked."""
 
 
-def search(namespace: str, query: SearchQuery, *, memories: MemoryStore, embedder: Embedder) -> SearchResult:
+def search(
+    namespace: str,
+    query: SearchQuery,
+    *,
+    memories: MemoryStore,
+    embedder: Embedder,
+    reranker: Reranker | None = None,
+) -> SearchResult:
     """Return the best memories for the query, those that say the same in the same words behind one of them.
 
     Raises Unavailable where the database is away, EmbeddingModelChanged where the embedder is no more the memories'
     own.
 
-    Where the embedder is away, a search by meaning falls back to words and says so.
+    Where the embedder is away, a search by meaning falls back to words, and where the reranker is, to the order they
+    were found in; `degraded` says so.
     """
     started = time.perf_counter()
-    vector: Vector | None = None
-    degraded: str | None = None
-    if query.query is not None and query.mode is not SearchMode.EXACT:
-        try:
-            vector = embedder.for_namespace(namespace).embed_query(query.query)
-        except Unavailable as exc:
-            degraded = f"searched by words only, because the embedding service is away: {exc}"
-            log.warning("search_degraded", namespace=namespace, error=str(exc))
+    by_meaning = query.query is not None and query.mode is not SearchMode.EXACT
+    vector, away = _embedded(namespace, query.query, embedder) if query.query and by_meaning else (None, None)
     embed_ms, embedded = milliseconds(started), time.perf_counter()
-    ranking = memories.search(namespace, query, vector, model=embedder.model, lexical_weight=embedder.lexical_weight)
-    if query.query is not None and query.mode is not SearchMode.EXACT:
+    ranking = memories.search(
+        namespace,
+        _widened(query) if reranker and by_meaning else query,
+        vector,
+        model=embedder.model,
+        lexical_weight=embedder.lexical_weight,
+    )
+    database_ms, ranked = milliseconds(embedded), time.perf_counter()
+    unread, rerank_ms = None, None
+    if reranker and by_meaning and ranking.hits:
+        ranking, unread = _reranked(namespace, query, ranking, memories, reranker)
+        rerank_ms = milliseconds(ranked)
+    if by_meaning:
         ranking = replace(ranking, hits=collapsed(ranking.hits))
-    found = SearchResult(ranking=ranking, degraded=degraded, embed_ms=embed_ms, database_ms=milliseconds(embedded))
+    degraded = "; ".join(said for said in (away, unread) if said) or None
+    if degraded:
+        log.warning("search_degraded", namespace=namespace, error=degraded)
     log.info(
         "searched",
         namespace=namespace,
         mode=query.mode,
         hits=len(ranking.hits),
         strategy=ranking.strategy,
-        embed_ms=found.embed_ms,
-        database_ms=found.database_ms,
+        embed_ms=embed_ms,
+        database_ms=database_ms,
+        **({} if rerank_ms is None else {"rerank_ms": rerank_ms}),
     )
-    return found
+    return SearchResult(
+        ranking=ranking, degraded=degraded, embed_ms=embed_ms, database_ms=database_ms, rerank_ms=rerank_ms
+    )
+
+
+def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
+    """Return the text's vector, or what to say where there is none."""
+    try:
+        return embedder.for_namespace(namespace).embed_query(text), None
+    except Unavailable as exc:
+        return None, f"searched by words only, because the embedding service is away: {exc}"
+
+
+def _widened(query: SearchQuery) -> SearchQuery:
+    """Return the search for what the reranker is to read."""
+    limit = max(query.limit, RERANKED)
+    return replace(query, limit=limit, characters=limit * RERANKED_CHARACTERS)
+
+
+def _reranked(
+    namespace: str, query: SearchQuery, found: Ranking, memories: MemoryStore, reranker: Reranker
+) -> tuple[Ranking, str | None]:
+    """Return what the query asks for of what was found, and what to say where it is in the order found."""
+    strategy, unread = f"{found.strategy}+reranked", None
+    try:
+        texts = [embedded_text(hit.title, hit.tags, hit.content) for hit in found.hits]
+        relevances = reranker.score(query.query or "", texts)
+    except Unavailable as exc:
+        relevances = [hit.relevance or 0.0 for hit in found.hits]
+        strategy, unread = found.strategy, f"not reranked, because the reranker is away: {exc}"
+    ids = [hit.id for hit in found.hits]
+    ranking = memories.rerank(namespace, query, dict(zip(ids, relevances, strict=True)))
+    why = {hit.id: hit.why for hit in found.hits}
+    hits = [replace(hit, why=why[hit.id]) for hit in ranking.hits]
+    return Ranking(hits=hits, strategy=strategy, considered=found.considered), unread

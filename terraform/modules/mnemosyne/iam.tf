@@ -42,10 +42,14 @@ locals {
     "mcp aiplatform.user"    = { account = "mcp", role = "roles/aiplatform.user" }
     "ingest aiplatform.user" = { account = "ingest", role = "roles/aiplatform.user" }
   }
+  # The least of the predefined roles that may rank: https://cloud.google.com/iam/docs/roles-permissions/discoveryengine
+  reranking_roles = var.reranking_model == "" ? {} : {
+    "mcp discoveryengine.viewer" = { account = "mcp", role = "roles/discoveryengine.viewer" }
+  }
 }
 
 resource "google_project_iam_member" "functions" {
-  for_each = merge(local.project_roles, local.vertex_roles, local.import_object_roles)
+  for_each = merge(local.project_roles, local.vertex_roles, local.reranking_roles, local.import_object_roles)
   project  = var.project
   role     = each.value.role
   member   = google_service_account.functions[each.value.account].member

@@ -20,6 +20,7 @@ resource "google_project_service" "this" {
     ],
     length(var.buckets) == 0 ? [] : ["storage.googleapis.com"],
     var.billing_account == "" ? [] : ["billingbudgets.googleapis.com"],
+    var.reranking_model == "" ? [] : ["discoveryengine.googleapis.com"],
     var.iap ? ["iap.googleapis.com"] : [],
     var.psc ? ["dns.googleapis.com"] : [],
     var.kms_key == null ? [] : ["cloudkms.googleapis.com"],

@@ -30,6 +30,8 @@ locals {
     MNEMOSYNE_TRUSTED_PROXIES = var.domain_only || var.iap ? "1" : "0"
     MNEMOSYNE_ALLOWED_HOSTS   = join(",", local.mcp_hosts)
     MNEMOSYNE_ALLOWED_ORIGINS = join(",", [for host in local.mcp_hosts : "https://${host}"])
+    }, var.reranking_model == "" ? {} : {
+    MNEMOSYNE_RERANKING_MODEL = var.reranking_model
     }, var.auth_mode != "oidc" ? {} : {
     MNEMOSYNE_OIDC_ISSUER          = var.oidc_issuer
     MNEMOSYNE_OIDC_AUDIENCE        = var.oidc_audience

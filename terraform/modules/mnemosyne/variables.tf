@@ -210,6 +210,17 @@ variable "subnetwork_cidr" {
   }
 }
 
+variable "reranking_model" {
+  description = "A model of Vertex AI's ranking API that orders anew what searches find, such as semantic-ranker-fast-004; queries and what they find are then sent to its global endpoint. Empty: none."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = var.reranking_model == "" || startswith(var.reranking_model, "semantic-ranker-")
+    error_message = "reranking_model must be a model of the ranking API, such as semantic-ranker-fast-004: https://cloud.google.com/generative-ai-app-builder/docs/ranking#models."
+  }
+}
+
 variable "vertex_location" {
   description = "Where Vertex AI embeds: a region, eu, us or global; empty: the region. Not every region has every model."
   type        = string

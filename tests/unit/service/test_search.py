@@ -2,12 +2,20 @@
 
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery
+from mnemosyne.ids import new_id
 from mnemosyne.service import ingest, search
-from tests.fakes import FakeServices, request
+from mnemosyne.service.search import SearchResult
+from tests.fakes import FakeReranker, FakeServices, request
+
+
+def _search(services: FakeServices, query: SearchQuery) -> SearchResult:
+    return search.search(
+        "ns", query, memories=services.memories, embedder=services.embedder, reranker=services.reranker
+    )
 
 
 def _found(services: FakeServices, query: SearchQuery) -> list[Hit]:
-    return list(search.search("ns", query, memories=services.memories, embedder=services.embedder).ranking.hits)
+    return list(_search(services, query).ranking.hits)
 
 
 def _stored(*contents: str) -> FakeServices:
@@ -41,3 +49,65 @@ def test_what_is_listed_or_searched_for_literally_is_whole() -> None:
     services = _stored("Ada likes green tea.", "Ada likes green tea")
     assert len(_found(services, SearchQuery(query="green", mode=SearchMode.EXACT))) == 2
     assert len(_found(services, SearchQuery(query=None, filters=Filters(tags=("t",))))) == 2
+
+
+def _with_reranker(preferred: str, *contents: str) -> tuple[FakeServices, FakeReranker]:
+    services = _stored(*contents)
+    services.reranker = FakeReranker(preferred)
+    return services, services.reranker
+
+
+TEAS = tuple(f"green tea, cup {n} of many" for n in range(60))
+
+
+def test_what_the_reranker_puts_first_comes_first_from_wherever_it_stood() -> None:
+    services, reranker = _with_reranker("cup 30 ", *TEAS)
+    found = _search(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=3))
+    assert (len(found.ranking.hits), found.degraded) == (3, None)
+    assert found.ranking.strategy.endswith("+reranked")
+    assert len(reranker.read) == 50
+    assert ("cup 30 " in found.ranking.hits[0].content) == any("cup 30 " in text for text in reranker.read)
+    assert found.ranking.hits[0].relevance in (1.0, 0.1)
+
+
+def test_without_its_reranker_a_search_answers_as_it_would_and_says_so() -> None:
+    services, reranker = _with_reranker("cup 30 ", *TEAS)
+    query = SearchQuery(query="green tea cup 7", mode=SearchMode.HYBRID, limit=5, quality_weight=0.3)
+    reranker.away = True
+    degraded = _search(services, query)
+    services.reranker = None
+    plain = _search(services, query)
+    assert [hit.id for hit in degraded.ranking.hits] == [hit.id for hit in plain.ranking.hits]
+    assert degraded.degraded == "not reranked, because the reranker is away: the reranker is away"
+    assert (plain.degraded, plain.rerank_ms) == (None, None)
+
+
+def test_what_a_reranker_finds_equal_stays_in_the_order_found() -> None:
+    services, _ = _with_reranker("nothing of it", *TEAS)
+    query = SearchQuery(query="green tea cup 7", mode=SearchMode.HYBRID, limit=5)
+    reranked = [hit.id for hit in _found(services, query)]
+    services.reranker = None
+    assert reranked == [hit.id for hit in _found(services, query)]
+
+
+def test_the_reranker_reads_a_title_that_is_no_part_of_the_content() -> None:
+    services = FakeServices()
+    services.reranker = FakeReranker("Brewing")
+    message = IngestMessage("ns", (request("green tea", title="Brewing"),))
+    ingest.store(message, memories=services.memories, embedder=services.embedder)
+    _found(services, SearchQuery(query="tea", explain=True))
+    assert services.reranker.read == ["Brewing green tea"]
+
+
+def test_what_is_listed_or_searched_for_literally_is_read_by_no_reranker() -> None:
+    services, reranker = _with_reranker("cup 30 ", *TEAS)
+    _found(services, SearchQuery(query="green", mode=SearchMode.EXACT))
+    _found(services, SearchQuery(query=None, filters=Filters(tags=("t",))))
+    _found(services, SearchQuery(query="tea", filters=Filters(session=str(new_id()))))
+    assert reranker.read == []
+
+
+def test_a_reranked_hit_still_says_why_it_was_found() -> None:
+    services, _ = _with_reranker("cup 30 ", *TEAS)
+    (hit, *_) = _found(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, explain=True))
+    assert hit.why and hit.why.matched_words == ("green", "tea")

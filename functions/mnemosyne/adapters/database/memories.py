@@ -1,6 +1,6 @@
 """Memories in PostgreSQL with pgvector. Each statement is constant and stands in `memories_sql`."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from uuid import UUID
@@ -114,11 +114,22 @@ class PostgresMemories(PostgresRequests):
         if found is None:
             self._space = None
             raise EmbeddingModelChanged(f"the memories are no more in the space of {model}")
-        return Ranking(
-            hits=[rows.read_hit(hit) for hit in found["hits"]],
-            strategy=found["strategy"],
-            considered=found["considered"],
-        )
+        return rows.read_ranking(found)
+
+    def rerank(self, namespace: str, query: SearchQuery, relevances: Mapping[UUID, float]) -> Ranking:
+        """Return memories that a search has found by these relevances and quality; equal ones as they are given."""
+        with self._connection() as connection:
+            found = connection.one(
+                memories_sql.RERANK,
+                namespace=namespace,
+                ids=rows.uuid_array(list(relevances)),
+                relevances=rows.number_array(list(relevances.values())),
+                query=query.query,
+                limit=query.limit,
+                quality_weight=query.quality_weight,
+                characters=query.characters,
+            )["found"]
+        return rows.read_ranking(found)
 
     def fetch(self, namespace: str, memory_id: UUID, *, counted: bool = True) -> Memory | None:
         """Read one memory, whole; counted as read, or not."""

@@ -27,6 +27,15 @@ SELECT search_memories(
 """
 
 # Enters the namespace on the way in, like a search.
+RERANK: Final = """
+SELECT rerank_memories(
+    set_config('mnemosyne.namespace', :namespace, true), CAST(:ids AS uuid[]), CAST(:relevances AS double precision[]),
+    CAST(:query AS text), CAST(:limit AS integer), CAST(:quality_weight AS double precision),
+    CAST(:characters AS integer)
+) AS found
+"""
+
+# Enters the namespace on the way in, like a search.
 SIMILAR: Final = """
 SELECT * FROM similar_memories(set_config('mnemosyne.namespace', :namespace, true), CAST(:id AS uuid))
 """

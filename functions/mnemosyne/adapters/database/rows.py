@@ -23,7 +23,7 @@ from mnemosyne.domain.memory import (
     Unstored,
 )
 from mnemosyne.domain.quota import Quota
-from mnemosyne.domain.search import Filters, Hit, SearchQuery, TagMatch
+from mnemosyne.domain.search import Filters, Hit, Ranking, SearchQuery, TagMatch
 from mnemosyne.ports import Vector
 
 _MEMORY: Final = TypeAdapter(Memory)
@@ -125,6 +125,11 @@ def uuid_array(ids: Sequence[UUID]) -> str:
     return "{" + ",".join(map(str, ids)) + "}"
 
 
+def number_array(numbers: Sequence[float]) -> str:
+    """Return a double precision[] literal."""
+    return "{" + ",".join(map(repr, numbers)) + "}"
+
+
 def read_dead_letter(row: Row) -> DeadLetter:
     """One dead letter."""
     return DeadLetter(**row.named)
@@ -170,6 +175,13 @@ def read_hit(record: Mapping[str, Any]) -> Hit:
     """Return a memory found: `memory_record`, with a content and metadata that are perhaps cut, and how it ranks."""
     truncated = record["metadata"] is None or len(record["content"]) < record["length"]
     return _HIT.validate_python({**_shown(record), "metadata": record["metadata"] or {}, "truncated": truncated})
+
+
+def read_ranking(found: Mapping[str, Any]) -> Ranking:
+    """Return what a search has found, as the database's `rank_candidates` answers it."""
+    return Ranking(
+        hits=[read_hit(hit) for hit in found["hits"]], strategy=found["strategy"], considered=found["considered"]
+    )
 
 
 def read_summary(row: Row) -> MemorySummary:

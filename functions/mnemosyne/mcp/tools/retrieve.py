@@ -72,7 +72,13 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         preferred=() if span else named_times(arguments.query, now=services.clock()),
         characters=RESPONSE_CHARACTERS,
     )
-    found = search.search(principal.namespace, query, memories=services.memories, embedder=services.embedder)
+    found = search.search(
+        principal.namespace,
+        query,
+        memories=services.memories,
+        embedder=services.embedder,
+        reranker=services.reranker,
+    )
     memories = [shown(hit) for hit in found.ranking.hits]
     text = "".join(f"--- [{m.id}] [{m.timestamp.date()}] ---\n{_unmistakable(_content(m))}\n" for m in memories)
     result = RetrieveResponse(

@@ -81,6 +81,7 @@ class Debug(Result):
 
     embed_ms: float
     database_ms: float
+    rerank_ms: float | None
     total_ms: float
     window: WindowShown | None
     preferred: list[WindowShown]
@@ -116,7 +117,13 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
     zone(arguments.timezone)  # wrong is wrong, whether or not a time is given in it
     span = arguments.window(services.clock(), arguments.timezone)
     query = _search_query(arguments, span, services.clock())
-    found = search.search(principal.namespace, query, memories=services.memories, embedder=services.embedder)
+    found = search.search(
+        principal.namespace,
+        query,
+        memories=services.memories,
+        embedder=services.embedder,
+        reranker=services.reranker,
+    )
     memories = [shown(hit) for hit in found.ranking.hits]
     shown_window = WindowShown.of(span, arguments.timezone) if span else None
     return SearchResponse(
@@ -187,6 +194,7 @@ def _debug(
     return Debug(
         embed_ms=found.embed_ms,
         database_ms=found.database_ms,
+        rerank_ms=found.rerank_ms,
         total_ms=milliseconds(started),
         window=shown_window,
         preferred=[WindowShown.of(one, timezone) for one in query.preferred],

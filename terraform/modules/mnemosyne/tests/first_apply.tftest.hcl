@@ -125,3 +125,35 @@ run "a_key_of_ones_own_encrypts_all_that_holds_something" {
     error_message = "None of them may be left to Google's keys."
   }
 }
+
+run "a_reranker_may_be_asked_by_mcp_alone" {
+  command = plan
+
+  variables {
+    reranking_model = "semantic-ranker-fast-004"
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.mcp.service_config[0].environment_variables["MNEMOSYNE_RERANKING_MODEL"] == "semantic-ranker-fast-004"
+    error_message = "mcp must know which model orders what it finds."
+  }
+
+  assert {
+    condition     = [for name, member in google_project_iam_member.functions : name if member.role == "roles/discoveryengine.viewer"] == ["mcp discoveryengine.viewer"]
+    error_message = "mcp must be allowed to rank, and nobody else."
+  }
+
+  assert {
+    condition     = contains(keys(google_project_service.this), "discoveryengine.googleapis.com")
+    error_message = "The ranking API must be on."
+  }
+}
+
+run "without_a_reranker_nothing_of_it_is_there" {
+  command = plan
+
+  assert {
+    condition     = !contains(keys(google_project_service.this), "discoveryengine.googleapis.com") && !contains([for member in values(google_project_iam_member.functions) : member.role], "roles/discoveryengine.viewer") && !contains(keys(google_cloudfunctions2_function.mcp.service_config[0].environment_variables), "MNEMOSYNE_RERANKING_MODEL")
+    error_message = "What is not asked for is neither on nor allowed."
+  }
+}

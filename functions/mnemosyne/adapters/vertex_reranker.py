@@ -1,0 +1,91 @@
+"""The reranker on Vertex AI's ranking API: https://cloud.google.com/generative-ai-app-builder/docs/ranking.
+
+What is sent are the query and the beginnings of the memories found, to its global endpoint: it has no others.
+"""
+
+import math
+import time
+from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from threading import Lock
+from typing import TYPE_CHECKING
+
+from mnemosyne.errors import Unavailable
+
+if TYPE_CHECKING:
+    from google.cloud.discoveryengine_v1 import RankServiceClient
+
+DEADLINE_SECONDS = 0.3
+"""For all of it: a search that waits longer is better answered as it is."""
+CHECK_SECONDS = 20.0
+"""Its client alone takes seconds to import."""
+
+
+def _connected() -> "RankServiceClient":
+    from google.cloud.discoveryengine_v1 import RankServiceClient
+
+    return RankServiceClient()
+
+
+class VertexReranker:
+    """The Reranker on a model of the ranking API. Its client is loaded in the background, and until then is away."""
+
+    def __init__(self, project: str, model: str, connect: "Callable[[], RankServiceClient]" = _connected) -> None:
+        self._ranking_config = f"projects/{project}/locations/global/rankingConfigs/default_ranking_config"
+        self._model = model
+        self._connect = connect
+        self._threads = ThreadPoolExecutor(1, thread_name_prefix="reranker")
+        self._lock = Lock()
+        self._loading = self._threads.submit(connect)
+
+    def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
+        """Return a relevance in [0, 1] for each, to two decimals; raises Unavailable."""
+        return self._score(query, texts, DEADLINE_SECONDS)
+
+    def check(self) -> str:
+        """Return which model orders; raises Unavailable where it could not be asked."""
+        self._score("Is anyone there?", ["Yes."], CHECK_SECONDS)
+        return f"{self._model} orders anew what is found"
+
+    def _score(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
+        from google.api_core.exceptions import GoogleAPICallError
+        from google.auth.exceptions import GoogleAuthError
+
+        until = time.monotonic() + seconds
+        try:
+            client = self._client().result(seconds)
+        except TimeoutError:
+            raise Unavailable("the ranking API's client is being loaded: the next search may have it") from None
+        except GoogleAuthError as exc:
+            raise Unavailable(f"the ranking API's client has no credentials: {exc}") from exc
+        request = {
+            "ranking_config": self._ranking_config,
+            "model": self._model,
+            "query": query,
+            "records": [{"id": str(place), "content": text} for place, text in enumerate(texts)],
+            "ignore_record_details_in_response": True,
+        }
+        try:
+            answer = client.rank(request=request, retry=None, timeout=max(0.0, until - time.monotonic()))
+        except GoogleAPICallError as exc:
+            raise Unavailable(f"the ranking API answered {exc.code}: {exc.message}") from exc
+        except GoogleAuthError as exc:
+            raise Unavailable(f"the ranking API cannot be reached: {exc}") from exc
+        return _in_order({record.id: record.score for record in answer.records}, len(texts))
+
+    def _client(self) -> "Future[RankServiceClient]":
+        """Return the client or what it is loaded by; one that failed is loaded again by who comes next."""
+        with self._lock:
+            if self._loading.done() and self._loading.exception():
+                self._loading = self._threads.submit(self._connect)
+            return self._loading
+
+
+def _in_order(scores: dict[str, float], count: int) -> list[float]:
+    """Return the scores by place, checked; raises Unavailable where one is missing or is none."""
+    relevances = [scores.get(str(place), math.nan) for place in range(count)]
+    if not all(0 <= relevance <= 1 for relevance in relevances):
+        raise Unavailable(
+            f"the ranking API answered {len(scores)} scores, of which not all are usable, for {count} texts"
+        )
+    return relevances
