@@ -93,9 +93,11 @@ BEGIN
     SELECT array_agg(b.id) INTO best FROM (
         SELECT u.id FROM unnest(candidates) AS u ORDER BY u.relevance DESC, u.id LIMIT 100
     ) AS b;
+    -- OFFSET 0 keeps the planner from reading all memories to join them: it takes the few neighbours for a thousand.
     SELECT array_agg(DISTINCT n.neighbour) INTO joined
-    FROM session_neighbours(best[:10], 1) AS n JOIN memories m ON m.id = n.neighbour
-    WHERE n.neighbour NOT IN (SELECT u.id FROM unnest(candidates) AS u) AND passes(m, filters);
+    FROM session_neighbours(best[:10], 1) AS n
+    CROSS JOIN LATERAL (SELECT passes(m, filters) AS passes FROM memories m WHERE m.id = n.neighbour OFFSET 0) AS m
+    WHERE n.neighbour NOT IN (SELECT u.id FROM unnest(candidates) AS u) AND m.passes;
     RETURN QUERY
     WITH around AS MATERIALIZED (
         SELECT n.id, n.neighbour, CASE n.place WHEN -1 THEN 0.45 WHEN -2 THEN 0.25 WHEN 1 THEN 0.1 ELSE 0.05 END AS weight

@@ -1,0 +1,60 @@
+"""What a hybrid search reads of the neighbours of what it finds."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from mnemosyne.adapters.database import memories_sql, rows
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.service import ingest
+from mnemosyne_cli.local import postgres
+from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+
+SESSIONS, TURNS = 100, 40
+QUESTION = "who watered the ferns in the greenhouse?"
+ROWS_READ = """
+SELECT CAST(seq_tup_read + idx_tup_fetch AS integer) AS n FROM pg_stat_xact_user_tables WHERE relname = 'memories'
+"""
+
+
+@pytest.fixture
+def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
+    connection = connection_factory(cluster.url(postgres.OWNER, database))()
+    yield connection
+    connection.close()
+
+
+def _rows_read(owner: Connection) -> int:
+    asked = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID)
+    with owner.transaction():
+        owner.run(
+            memories_sql.SEARCH,
+            namespace="ns",
+            mode=asked.mode.value,
+            query=asked.query,
+            vector=rows.vector_text(FakeEmbedder().embed_query(QUESTION)),
+            model=FAKE_SPACE.model,
+            filters=rows.search_json(asked),
+            limit=asked.limit,
+            quality_weight=0.0,
+            lexical_weight=0.5,
+            characters=None,
+        )
+        read: int = owner.one(ROWS_READ)["n"]
+    return read
+
+
+def test_the_planner_s_statistics_let_no_search_read_all_memories(store: PostgresMemories, owner: Connection) -> None:
+    for session in range(SESSIONS):
+        turns = (
+            request(f"turn {turn} of {session}: the ferns of house {turn * session % 97}", session=f"s{session}")
+            for turn in range(TURNS)
+        )
+        ingest.store(IngestMessage("ns", tuple(turns)), memories=store, embedder=FakeEmbedder())
+    before = _rows_read(owner)
+    owner.script("ANALYZE")
+    owner.script("DISCARD PLANS")
+    assert _rows_read(owner) < before + SESSIONS * TURNS / 2
