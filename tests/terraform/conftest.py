@@ -29,6 +29,7 @@ def tfcheck(
 
 EVERYTHING = {
     "outcomes": True,
+    "reranking_model": "semantic-ranker-fast-004",
     "publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}},
     "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
 }
@@ -45,7 +46,9 @@ class Plan:
 
 @pytest.fixture(scope="package")
 def plan() -> Iterator[Plan]:
-    chosen = [f"-var={name}={json.dumps(value)}" for name, value in EVERYTHING.items()]
+    chosen = [
+        f"-var={name}={value if isinstance(value, str) else json.dumps(value)}" for name, value in EVERYTHING.items()
+    ]
     done = tfcheck(TERRAFORM, "plan", "--keep", "-v", "--", "-var=project=my-project", *chosen, "-no-color")
     assert done.returncode == 0, done.stdout + done.stderr
     scratch = next(line for line in done.stdout.splitlines() if line.startswith("scratch copy: "))
