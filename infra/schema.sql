@@ -43,9 +43,11 @@ BEGIN
     SELECT array_agg(b.id) INTO best FROM (
         SELECT u.id FROM unnest(candidates) AS u ORDER BY u.relevance DESC, u.id LIMIT 100
     ) AS b;
+    -- OFFSET 0 keeps the planner from reading all memories to join them: it takes the few neighbours for a thousand.
     SELECT array_agg(DISTINCT n.neighbour) INTO joined
-    FROM session_neighbours(best[:10], 1) AS n JOIN memories m ON m.id = n.neighbour
-    WHERE n.neighbour NOT IN (SELECT u.id FROM unnest(candidates) AS u) AND passes(m, filters);
+    FROM session_neighbours(best[:10], 1) AS n
+    CROSS JOIN LATERAL (SELECT passes(m, filters) AS passes FROM memories m WHERE m.id = n.neighbour OFFSET 0) AS m
+    WHERE n.neighbour NOT IN (SELECT u.id FROM unnest(candidates) AS u) AND m.passes;
     RETURN QUERY
     WITH around AS MATERIALIZED (
         SELECT n.id, n.neighbour, CASE n.place WHEN -1 THEN 0.45 WHEN -2 THEN 0.25 WHEN 1 THEN 0.1 ELSE 0.05 END AS weight
@@ -230,7 +232,7 @@ CREATE FUNCTION public.searched_text(p_title text, p_content text) RETURNS text
 '::text, '   '::text))) > 0) THEN p_content ELSE ((p_title || ' '::text) || p_content) END;
 CREATE FUNCTION public.words_of(p_text text) RETURNS tsvector
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN to_tsvector('english'::regconfig, CASE WHEN (octet_length(p_text) = char_length(p_text)) THEN p_text ELSE regexp_replace(p_text, '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])'::text, ' \1 '::text, 'g'::text) END);
+    RETURN to_tsvector('english'::regconfig, regexp_replace(regexp_replace(CASE WHEN (octet_length(p_text) = char_length(p_text)) THEN p_text ELSE regexp_replace(p_text, '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])'::text, ' \1 '::text, 'g'::text) END, '(\w)[/@](?=\w)|(\w)[-+](?=\d)|([[:alpha:]]{2})\.(?=[[:alpha:]]{2})'::text, '\1\2\3 '::text, 'g'::text), '(\d),(?=\d{3}(?!\d))'::text, '\1'::text, 'g'::text));
 CREATE FUNCTION public.content_words(p_title text, p_content text) RETURNS text[]
     LANGUAGE sql IMMUTABLE
     RETURN tsvector_to_array(public.words_of(public.searched_text(p_title, p_content)));

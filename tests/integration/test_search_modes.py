@@ -89,6 +89,34 @@ def test_the_words_of_any_script_are_found(store: PostgresMemories, content: str
     assert _found(store, embedder, query)[0] == content
 
 
+@pytest.mark.parametrize(
+    ("content", "query"),
+    [
+        ("INC-4821 is closed", "what became of 4821?"),
+        ("flight UA-2417 at noon", "when does UA 2417 leave?"),
+        ("she drinks tea/coffee", "coffee?"),
+        ("it is in functions/mnemosyne/tool.py", "where is tool.py?"),
+        ("ask ada@example.com", "Ada's address"),
+        ("The first part is done.Next comes Friday", "what is next?"),
+        ("the roof costs $1,200", "1200"),
+        ("see https://example.com/docs/pgvector", "the link about pgvector"),
+        ("born on 12/05/1990", "what of 1990?"),
+        ("version 1.2.3 is out", "1.2.3"),
+        ("the host is 192.168.1.10", "192.168.1.10"),
+        ("it was -5 degrees", "-5 degrees"),
+    ],
+    ids=lambda text: text.replace("/", " "),
+)
+def test_names_and_numbers_are_found_within_what_they_are_joined_to(
+    store: PostgresMemories, content: str, query: str
+) -> None:
+    embedder = _stored(
+        store, content, "nothing of the kind", "4822", "UA 2418", "1201", "1.2.4", "192.168.1.11", "1991"
+    )
+    embedder.away = True
+    assert _found(store, embedder, query)[:1] == [content]
+
+
 def test_hybrid_scores_lie_between_none_and_full(store: PostgresMemories) -> None:
     embedder = _stored(store, *(f"tea number {n} of many cups" for n in range(20)), "an exact zeppelin", "cars")
     asked = SearchQuery(query="zeppelin tea", mode=SearchMode.HYBRID, limit=22)
