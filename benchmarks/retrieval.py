@@ -6,6 +6,7 @@ after the ingestion and after ANALYZE. The intervals are a paired bootstrap over
 question's, in those of a search by meaning.
 
     python benchmarks/retrieval.py [--weights] [--cranfield DIR] [--embedder gemini] [--reranking-model MODEL]
+    python benchmarks/retrieval.py --embedder gemini --record tests/data/recorded/gemini-embedding-001.npz
 
 Gemini needs its key, GEMINI_API_KEY, or the settings of Vertex AI; a reranking model GOOGLE_CLOUD_PROJECT and default
 credentials.
@@ -20,10 +21,8 @@ import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -31,19 +30,21 @@ import numpy.typing as npt
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "functions"), str(ROOT / "infra"), str(ROOT)]
 
+from benchmarks.collection import OURS, Collection, Question  # noqa: E402
 from benchmarks.figures import Figure  # noqa: E402
+from benchmarks.recorded import RecordedEmbedder, record  # noqa: E402
 from mnemosyne import services  # noqa: E402
 from mnemosyne.adapters.database.connections import connection_factory  # noqa: E402
 from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
 from mnemosyne.adapters.database.pool import Pool  # noqa: E402
 from mnemosyne.adapters.embedders import registry  # noqa: E402
 from mnemosyne.adapters.vertex_reranker import VertexReranker  # noqa: E402
+from mnemosyne.domain.embedding_space import EmbeddingSpace  # noqa: E402
 from mnemosyne.domain.memory import IngestRequest  # noqa: E402
 from mnemosyne.domain.message import IngestMessage  # noqa: E402
 from mnemosyne.domain.search import SearchMode, SearchQuery  # noqa: E402
 from mnemosyne.domain.time.question import named_times  # noqa: E402
 from mnemosyne.errors import Unavailable  # noqa: E402
-from mnemosyne.ids import new_id  # noqa: E402
 from mnemosyne.ports import Embedder, Reranker  # noqa: E402
 from mnemosyne.service import ingest, search  # noqa: E402
 from mnemosyne.settings import Settings  # noqa: E402
@@ -54,7 +55,6 @@ Rows = npt.NDArray[np.float64]
 """Recall@5, recall@10, nDCG@10 and seconds, a row a question."""
 Search = Callable[[str], Sequence[str]]
 METRICS = ("recall@5", "recall@10", "nDCG@10")
-OURS = {name: ROOT / "tests" / "data" / name for name in ("conversations", "many_conversations")}
 RESAMPLES = 2_000
 STEPS = (
     ("hybrid, without sessions", "hybrid"),
@@ -63,40 +63,6 @@ STEPS = (
     ("hybrid", "hybrid, reranked"),
 )
 """What is compared question by question."""
-
-
-@dataclass(frozen=True)
-class Question:
-    """What is asked, what kind of question it is, and the ids of the documents that answer it."""
-
-    text: str
-    kind: str
-    relevant: frozenset[str]
-
-
-@dataclass(frozen=True)
-class Collection:
-    """Documents by id, and questions."""
-
-    name: str
-    documents: dict[str, dict[str, Any]]
-    questions: list[Question]
-
-    @property
-    def has_tags(self) -> bool:
-        """Whether its documents have tags."""
-        return any(one.get("tags") for one in self.documents.values())
-
-    @classmethod
-    def read(cls, name: str, directory: Path) -> "Collection":
-        """The collection in corpus.jsonl and queries.jsonl."""
-        corpus = [json.loads(line) for line in (directory / "corpus.jsonl").read_text().splitlines()]
-        queries = [json.loads(line) for line in (directory / "queries.jsonl").read_text().splitlines()]
-        questions = [
-            Question(one["query"], one.get("kind") or one.get("category", ""), frozenset(one["relevant_ids"]))
-            for one in queries
-        ]
-        return cls(name, {one["id"]: one for one in corpus}, questions)
 
 
 class Stored:
@@ -115,24 +81,14 @@ class Stored:
         self._namespace = f"{collection.name}-{sessions}-{tags}"
         self._now = max(datetime.fromisoformat(one["timestamp"]) for one in collection.documents.values())
         self._names: dict[str, str] = {}
-        documents = list(collection.documents.items())
-        for start in range(0, len(documents), 100):
-            self._store(documents[start : start + 100], sessions=sessions, tags=tags)
+        requests = list(collection.requests(sessions=sessions, tags=tags))
+        for start in range(0, len(requests), 100):
+            self._store(requests[start : start + 100])
 
-    def _store(self, batch: Sequence[tuple[str, dict[str, Any]]], *, sessions: bool, tags: bool) -> None:
-        requests = tuple(
-            IngestRequest.of(
-                new_id(),
-                content=one["text"],
-                timestamp=datetime.fromisoformat(one["timestamp"]),
-                session=one.get("session") if sessions else None,
-                tags=tuple(one.get("tags", ())) if tags else (),
-            )
-            for _, one in batch
-        )
-        message = IngestMessage(self._namespace, requests)
+    def _store(self, batch: Sequence[tuple[str, IngestRequest]]) -> None:
+        message = IngestMessage(self._namespace, tuple(request for _, request in batch))
         outcomes = ingest.store(message, memories=self._memories, embedder=self._embedder).outcomes
-        for (name, _), one in zip(batch, requests, strict=True):
+        for name, one in batch:
             self._names[str(outcomes[one.request_id].memory_id)] = name
 
     def search(self, mode: SearchMode, *, words_only: bool = False, weight: float | None = None) -> Search:
@@ -194,25 +150,31 @@ def interval(before: Rows, after: Rows) -> str:
 
 
 @contextmanager
-def _store(settings: Settings, scratch: str) -> Iterator[tuple[PostgresMemories, postgres.EmbeddedPostgres]]:
+def _store(space: EmbeddingSpace, scratch: str) -> Iterator[tuple[PostgresMemories, postgres.EmbeddedPostgres]]:
     server = postgres.start(DataDir.at(scratch))
     try:
-        postgres.prepare(server, services.embedding_space(settings))
+        postgres.prepare(server, space)
         pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
-        yield PostgresMemories(pool, services.embedding_space(settings)), server
+        yield PostgresMemories(pool, space), server
         pool.close()
     finally:
         server.stop()
 
 
-def _settings(embedder: str, scratch: str) -> Settings:
+def embedder_of(name: str, scratch: str) -> tuple[Embedder, EmbeddingSpace]:
+    """Return the provider's embedder, or that of a file of recorded vectors, and its space."""
+    if name.endswith(".npz"):
+        recorded = RecordedEmbedder(Path(name))
+        return recorded, EmbeddingSpace("recorded", recorded.model, recorded.dimension)
     chosen = {
-        "MNEMOSYNE_EMBEDDER": embedder,
+        "MNEMOSYNE_EMBEDDER": name,
         "MNEMOSYNE_OFFLINE_STATISTICS": scratch,
         "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # not asked: the benchmark has one of its own
         "MNEMOSYNE_TOPIC": f"file://{scratch}/queue",
     }
-    return Settings.from_environment({**os.environ, **chosen})
+    settings = Settings.from_environment({**os.environ, **chosen})
+    space = services.embedding_space(settings)
+    return registry.build(settings, space), space
 
 
 def run(
@@ -220,9 +182,8 @@ def run(
 ) -> dict[str, dict[str, float]]:
     """Every mode on one collection, printed; the means by mode."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
-        settings = _settings(embedder_, scratch)
-        embedder = registry.build(settings, services.embedding_space(settings))
-        with _store(settings, scratch) as (memories, server):
+        embedder, space = embedder_of(embedder_, scratch)
+        with _store(space, scratch) as (memories, server):
             plain = Stored(collection, memories, embedder, sessions=False)
             whole = Stored(collection, memories, embedder)
             searches = {
@@ -277,10 +238,16 @@ def main() -> None:
     """Measure and print; the figures also go to benchmarks/results/retrieval.json."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", action="store_true", help="also hybrid by lexical weight")
-    parser.add_argument("--embedder", choices=["offline", "gemini"], default="offline")
+    parser.add_argument("--embedder", default="offline", help="offline, gemini, or a file of recorded vectors")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write the conversations' vectors there, and end")
     parser.add_argument("--cranfield", type=Path, default=ROOT.parent / "shared" / "data" / "cranfield")
     parser.add_argument("--reranking-model", default="", help="also hybrid, ordered anew by that model")
     arguments = parser.parse_args()
+    if arguments.record:
+        with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+            embedder, _ = embedder_of(arguments.embedder, scratch)
+            record(embedder, Collection.read("conversations", OURS["conversations"]), arguments.record)
+        return
     model = arguments.reranking_model
     reranker = VertexReranker(os.environ["GOOGLE_CLOUD_PROJECT"], model) if model else None
     if reranker:

@@ -33,6 +33,8 @@ from mnemosyne_cli.local.data_dir import DataDir
 BATCH = 100
 NARROW = 50
 """Every so many memories one has the tag that few have."""
+SESSION = 25
+"""How many memories a session has, in the namespace that has sessions."""
 BARE = """
 SELECT id FROM memories WHERE namespace = :namespace AND tag_keys && ARRAY[:key]
 ORDER BY embedding <=> CAST(:vector AS halfvec) LIMIT 10
@@ -74,26 +76,35 @@ class Bench:
 
 
 def fill(bench: Bench, sizes: Sequence[int], corpus: Sequence[str]) -> None:
-    """Store the first so many texts in each size's namespace; the vector index is made anew afterwards."""
+    """Store the first so many texts in each size's namespace, and the second size's with sessions in one of its own.
+
+    The vector index is made anew afterwards.
+    """
     bench.owner.script("DROP INDEX memories_embedding")
     for size in sizes:
-        namespace = f"n{size}"
-        for start in range(0, size, BATCH):
-            requests = tuple(
-                IngestRequest.of(
-                    new_id(),
-                    content=content,
-                    timestamp=START + timedelta(minutes=start + n),
-                    tags=("narrow",) if (start + n) % (size // NARROW) == 0 else (),
-                )
-                for n, content in enumerate(corpus[start : min(size, start + BATCH)])
-            )
-            ingest.store(IngestMessage(namespace, requests), memories=bench.memories, embedder=bench.embedder)
+        _fill(bench, f"n{size}", corpus[:size], sessions=False)
+    _fill(bench, f"s{sizes[1]}", corpus[: sizes[1]], sessions=True)
     bench.owner.script(
         "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)"
         " WITH (m = 16, ef_construction = 200)"
     )
     bench.owner.script("VACUUM ANALYZE")
+
+
+def _fill(bench: Bench, namespace: str, contents: Sequence[str], *, sessions: bool) -> None:
+    made = [
+        IngestRequest.of(
+            new_id(),
+            content=content,
+            timestamp=START + timedelta(minutes=n),
+            tags=("narrow",) if n % (len(contents) // NARROW) == 0 else (),
+            session=f"session {n // SESSION}" if sessions else None,
+        )
+        for n, content in enumerate(contents)
+    ]
+    for start in range(0, len(made), BATCH):
+        message = IngestMessage(namespace, tuple(made[start : start + BATCH]))
+        ingest.store(message, memories=bench.memories, embedder=bench.embedder)
 
 
 def ask(bench: Bench, namespace: str, question: str) -> dict[str, float]:
@@ -110,6 +121,12 @@ def ask(bench: Bench, namespace: str, question: str) -> dict[str, float]:
         "statistics": lambda: bench.memories.stats(namespace),
     }
     return {name: bench.cost(way) for name, way in ways.items()}
+
+
+def ask_with_sessions(bench: Bench, namespace: str, question: str) -> float:
+    """The cost of a hybrid search that looks at what stands around what it finds."""
+    vector = bench.vector(namespace, question)
+    return bench.cost(lambda: bench.search(namespace, question, vector, mode=SearchMode.HYBRID))
 
 
 def recall(bench: Bench, namespace: str, asked: Sequence[str]) -> list[float]:
@@ -144,6 +161,9 @@ def figures(sizes: Sequence[int], rounds: int) -> list[Figure]:
                     for way, cost in ask(bench, f"n{size}", question).items():
                         if number >= 3:
                             costs[size, way].append(cost)
+                cost = ask_with_sessions(bench, f"s{sizes[1]}", question)
+                if number >= 3:
+                    costs[sizes[1], "hybrid with sessions"].append(cost)
             shares = {size: recall(bench, f"n{size}", asked) for size in sizes}
         finally:
             server.stop()
@@ -160,6 +180,8 @@ def _ratios(sizes: Sequence[int], costs: dict[tuple[int, str], list[float]]) -> 
         for above in ("words", "absent substring", "statistics"):
             pairs = zip(costs[size, above], costs[size, "semantic"], strict=True)
             made.append(Figure.of(f"{above} / semantic, {size:,}", [a / b for a, b in pairs]))
+    pairs = zip(costs[sizes[1], "hybrid with sessions"], costs[sizes[1], "semantic"], strict=True)
+    made.append(Figure.of(f"hybrid with sessions / semantic, {sizes[1]:,}", [a / b for a, b in pairs]))
     for smaller, larger in itertools.pairwise(sizes):
         for way, goal in (("semantic", 1.3), ("hybrid", 1.6)):
             pairs = zip(costs[larger, way], costs[smaller, way], strict=True)
@@ -176,6 +198,7 @@ def _recall(size: int, shares: Sequence[float]) -> Figure:
 def _print(sizes: Sequence[int], costs: dict[tuple[int, str], list[float]]) -> None:
     print("Milliseconds of the backend's CPU, medians:")
     for way in dict.fromkeys(way for _, way in costs):
-        row = "".join(f"{statistics.median(costs[size, way]):12.2f}" for size in sizes)
+        medians = {size: statistics.median(costs[size, way]) for size in sizes if costs[size, way]}
+        row = "".join(f"{medians[size]:12.2f}" if size in medians else " " * 12 for size in sizes)
         print(f"  {way:20}{row}")
     print(f"  peak of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")
