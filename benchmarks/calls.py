@@ -22,7 +22,6 @@ from starlette.applications import Starlette
 from benchmarks.figures import Figure
 from mnemosyne.http.access import Access
 from mnemosyne.http.app import build_app
-from mnemosyne.mcp.server import build_server
 from mnemosyne.observability import configure_logging
 from mnemosyne.service.authenticate import NoAuthenticator
 from tests.fakes import FakeServices
@@ -45,8 +44,15 @@ ERAS = {
 def ours() -> Starlette:
     """The `mcp` function's app."""
     access = Access(NoAuthenticator(), per_minute=600, issuer="", allowed_hosts=HOSTS)
-    server = build_server(FakeServices(), threads=8)
-    return build_app(server, access=access, allowed_hosts=HOSTS, allowed_origins=(), warm=lambda: None, examine=list)
+    return build_app(
+        FakeServices(),
+        threads=8,
+        access=access,
+        allowed_hosts=HOSTS,
+        allowed_origins=(),
+        warm=lambda: None,
+        examine=list,
+    )
 
 
 def bare() -> Starlette:

@@ -100,11 +100,11 @@ def mcp_app() -> "Hosted":
 
     def build() -> Any:
         from mnemosyne.http.app import build_app
-        from mnemosyne.mcp.server import build_server
 
         services = configured_services(SEARCH_SECONDS)
         return build_app(
-            build_server(services, threads=services.settings.db_pool_size),
+            services,
+            threads=services.settings.db_pool_size,
             access=_access(services),
             allowed_hosts=services.settings.allowed_hosts,
             allowed_origins=services.settings.allowed_origins,
@@ -214,5 +214,6 @@ async def serve_stdio(services: Services) -> None:
     from mnemosyne.domain.principal import LOCAL
     from mnemosyne.mcp import stdio
     from mnemosyne.mcp.server import build_server
+    from mnemosyne.mcp.turns import Turns
 
-    await stdio.serve(build_server(services, threads=STDIO_THREADS, principal=LOCAL))
+    await stdio.serve(build_server(services, database=Turns(STDIO_THREADS), principal=LOCAL))

@@ -12,7 +12,6 @@ from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import Unauthorized
 from mnemosyne.http.access import Access
 from mnemosyne.http.app import build_app
-from mnemosyne.mcp.server import build_server
 from mnemosyne.service.authenticate import bearer
 from tests.fakes import FakeServices
 
@@ -72,7 +71,8 @@ def app_of() -> Callable[..., Starlette]:
             proxies=proxies,
         )  # fmt: skip
         return build_app(
-            build_server(services, threads=4),
+            services,
+            threads=4,
             access=access,
             allowed_hosts=("testserver", "localhost:*"),
             allowed_origins=(),

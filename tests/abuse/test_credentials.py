@@ -244,11 +244,10 @@ def test_settings_shown_as_text_hold_no_secret() -> None:
 def test_where_tokens_are_given_is_told_under_no_scheme_of_the_caller_s(app_of: Any, services: Any, proto: str) -> None:
     from mnemosyne.http.access import Access
     from mnemosyne.http.app import build_app
-    from mnemosyne.mcp.server import build_server
 
     access = Access(Credentials(), per_minute=0, issuer="https://issuer.example", allowed_hosts=("testserver",))
     app = build_app(
-        build_server(services, threads=1), access=access, allowed_hosts=("testserver",), allowed_origins=(),
+        services, threads=1, access=access, allowed_hosts=("testserver",), allowed_origins=(),
         warm=lambda: None, examine=list,
     )  # fmt: skip
     path = "/.well-known/oauth-protected-resource/mcp"

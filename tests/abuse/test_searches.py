@@ -17,6 +17,7 @@ from mnemosyne.errors import Unavailable
 from mnemosyne.mcp.server import build_server, call
 from mnemosyne.mcp.tool import principal_context
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from mnemosyne.mcp.turns import Turns
 from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres
 from tests.abuse.conftest import CALLERS
@@ -92,7 +93,7 @@ def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(s
     services.memories.search = slow  # type: ignore[method-assign]
 
     async def crowd() -> None:
-        server = build_server(services, threads=8)
+        server = build_server(services, database=Turns(8))
         handler = server.get_request_handler("tools/call").handler  # type: ignore[union-attr]
         params = mcp_types.CallToolRequestParams(name="memory_search", arguments={"query": "tea"})
 

@@ -5,6 +5,7 @@ Answers as MCP's authorization chapter asks: 401 and 403 with `WWW-Authenticate`
 
 import hashlib
 import ipaddress
+import math
 from collections.abc import Mapping
 from typing import Any
 from weakref import WeakValueDictionary
@@ -22,7 +23,7 @@ from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.errors import OverBudget, Unauthorized, Unavailable
 from mnemosyne.http.rate_limit import Budgets
 from mnemosyne.http.refusal import refusal
-from mnemosyne.mcp.tools import required_scope, units_of
+from mnemosyne.mcp import tools
 from mnemosyne.observability import EventLog
 from mnemosyne.service.api_keys import key_id
 from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION, Authenticator, NoAuthenticator
@@ -167,6 +168,13 @@ class Access:
         message = f"at most {self.budgets.at_once} requests at a time; try again once one is answered"
         return refusal(429, message, headers={"Retry-After": "1"})
 
+    def overloaded(self, principal: Principal, wait: float) -> Response:
+        """Return the answer to a call that would wait so many seconds for the database."""
+        log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="database", wait_s=wait)
+        seconds = math.ceil(wait)
+        message = f"the database is busy for the next {seconds} s; nothing was done, try again then"
+        return refusal(429, message, headers={"Retry-After": str(seconds)})
+
     def _challenge(self, scope: AsgiScope, headers: Headers, wanted: str = OFFERED) -> str:
         challenge = f'Bearer scope="{wanted}"'
         if self._issuer and self.serves(headers.get("host", "")):
@@ -182,20 +190,32 @@ class Access:
 
 def _wanted(call: Any) -> Scope | None:
     """Return the scope that a tool call needs; every other method is free to whoever was let in."""
+    name = _tool(call)
+    return tools.required_scope(name) if name is not None else None
+
+
+def _tool(call: Any) -> str | None:
+    """Return the name of the tool that is called; None where none is."""
     if not isinstance(call, Mapping) or call.get("method") != "tools/call":
         return None
     params = call.get("params")
     name = params.get("name") if isinstance(params, Mapping) else None
-    return required_scope(name) if isinstance(name, str) else None
+    return name if isinstance(name, str) else None
+
+
+def needs_database(posted: Any) -> bool:
+    """Whether any of what was posted waits for the database."""
+    calls = posted if isinstance(posted, list) else [posted]
+    return any(tools.needs_database(name) for call in calls if (name := _tool(call)) is not None)
 
 
 def _units(call: Any) -> float:
     """Return what a call costs beside what every request does."""
-    params = call.get("params") if isinstance(call, Mapping) and call.get("method") == "tools/call" else None
-    if not isinstance(params, Mapping) or not isinstance(params.get("name"), str):
+    name = _tool(call)
+    if name is None:
         return 0.0
-    arguments = params.get("arguments")
-    return units_of(params["name"], arguments if isinstance(arguments, Mapping) else {})
+    arguments = call["params"].get("arguments")
+    return tools.units_of(name, arguments if isinstance(arguments, Mapping) else {})
 
 
 def client_address(scope: AsgiScope, headers: Headers, proxies: int | None) -> str:

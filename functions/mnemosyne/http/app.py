@@ -1,10 +1,8 @@
 """The `mcp` function's HTTP surface: `/mcp` in both protocol eras, `/health`, and the topic's contract."""
 
 from collections.abc import Callable
-from typing import Any
 
 import anyio.to_thread
-from mcp.server.lowlevel.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.requests import Request
@@ -18,21 +16,28 @@ from mnemosyne.http.access import METADATA_PATH, Access
 from mnemosyne.http.body import BODY_BYTES
 from mnemosyne.http.edge import MCP_PATH, McpEdge
 from mnemosyne.http.health import health_routes
+from mnemosyne.mcp.server import build_server
+from mnemosyne.mcp.turns import Turns
+from mnemosyne.ports import Services
 
 SCHEMA_PATH = "/schemas/message.v1.json"
 """The contract of the topic; the copy in docs is the same."""
 
 
 def build_app(
-    server: Server[Any],
+    services: Services,
     *,
+    threads: int,
     access: Access,
     allowed_hosts: tuple[str, ...],
     allowed_origins: tuple[str, ...],
     warm: Callable[[], None],
     examine: Callable[[], list[Check]],
 ) -> Starlette:
-    """Return the ASGI app of the `mcp` function; `warm` is called once, when the app starts to serve."""
+    """Return the ASGI app of the `mcp` function; `warm` is called once, when the app starts to serve.
+
+    At most `threads` calls that need the database run at a time, and who would wait too long is refused.
+    """
 
     async def health(request: Request) -> Response:
         """Return the process lives; `?deep=1` also looks at the database."""
@@ -53,7 +58,8 @@ def build_app(
     async def metadata(request: Request) -> Response:
         return access.metadata(request)
 
-    app = server.streamable_http_app(
+    database = Turns(threads)
+    app = build_server(services, database=database).streamable_http_app(
         streamable_http_path=MCP_PATH,
         stateless_http=True,
         json_response=True,
@@ -68,7 +74,7 @@ def build_app(
             Route(f"{METADATA_PATH}{MCP_PATH}", metadata, methods=["GET"]),
         ],
     )
-    app.add_middleware(McpEdge, access=access)
+    app.add_middleware(McpEdge, access=access, database=database)
     warm()
     return app
 

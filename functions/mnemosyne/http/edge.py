@@ -18,17 +18,20 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.http import body as bodies
-from mnemosyne.http.access import Access
+from mnemosyne.http.access import Access, needs_database
 from mnemosyne.http.batch import Batches
 from mnemosyne.http.body import BODY_BYTES, BODY_SECONDS
 from mnemosyne.http.refusal import refusal
 from mnemosyne.mcp import jsonrpc
 from mnemosyne.mcp.tool import principal_context
+from mnemosyne.mcp.turns import Turns
 from mnemosyne.observability import trace
 
 MCP_PATH = "/mcp"
 PARSERS = 2
 """Threads that parse large bodies: it takes the interpreter, so more would not be faster."""
+LONGEST_WAIT_SECONDS = 2.0
+"""For the database, in sum with all who came before: who would wait longer is told so at once, with backpressure."""
 HEADER_BYTES = 32 * 1024
 ONCE = (b"host", b"origin", b"content-type", b"content-length", b"mcp-protocol-version", b"mcp-method", b"mcp-name")
 """Headers of which there may be one: a second is somebody's attempt to be read in two ways, or came as a trailer."""
@@ -41,9 +44,10 @@ class McpEdge:
     protocol.
     """
 
-    def __init__(self, app: ASGIApp, access: Access) -> None:
+    def __init__(self, app: ASGIApp, access: Access, database: Turns) -> None:
         self._app = app
         self._access = access
+        self._database = database
         self._batches = Batches(app)
         self._parsers = anyio.CapacityLimiter(PARSERS)
 
@@ -111,6 +115,9 @@ class McpEdge:
             return unsupported
         if _completed(posted):
             body = json.dumps(posted).encode()
+        wait = self._database.wait_seconds(principal)
+        if wait > LONGEST_WAIT_SECONDS and needs_database(posted):
+            return self._access.overloaded(principal, wait)
         if (restricted := self._access.restrict(scope, headers, principal, posted, paid)) is not None:
             return restricted
         with principal_context(principal):

@@ -4,12 +4,8 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
-from contextlib import AbstractAsyncContextManager, nullcontext
 from typing import Any
-from weakref import WeakValueDictionary
 
-import anyio
-import anyio.to_thread
 import mcp_types
 from mcp.server.caching import CacheHint
 from mcp.server.context import ServerRequestContext
@@ -18,10 +14,11 @@ from mcp.shared.exceptions import MCPError
 
 import mnemosyne
 from mnemosyne.domain.parsing import parse
-from mnemosyne.domain.principal import LOCAL, Principal, Scope
+from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import EmbeddingModelChanged, Misconfigured, MnemosyneError, Unavailable, Uncertain
 from mnemosyne.mcp.tool import Reply, Tool, current_principal
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from mnemosyne.mcp.turns import Turns
 from mnemosyne.observability import EventLog, current_trace, milliseconds, trace
 from mnemosyne.ports import Services
 
@@ -44,8 +41,8 @@ INSTRUCTIONS = (
 )
 
 
-def build_server(services: Services, *, threads: int, principal: Principal | None = None) -> Server[Any]:
-    """Return the server over the services; at most `threads` tools that need the database run at a time.
+def build_server(services: Services, *, database: Turns, principal: Principal | None = None) -> Server[Any]:
+    """Return the server over the services; tools that need the database run in its turns.
 
     Each request runs on behalf of whom its edge has authenticated, else of `principal`; without either it is refused.
     """
@@ -58,7 +55,7 @@ def build_server(services: Services, *, threads: int, principal: Principal | Non
         for tool in tools.values()
         if "x-mcp-header" in json.dumps(tool.listing.input_schema)
     }
-    database, publishing = _Turns(threads), _Turns(PUBLISHING_THREADS)
+    publishing = Turns(PUBLISHING_THREADS)
 
     async def list_tools(
         context: ServerRequestContext[Any], params: mcp_types.PaginatedRequestParams | None
@@ -76,10 +73,7 @@ def build_server(services: Services, *, threads: int, principal: Principal | Non
         if not here.may(tool.scope):
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {tool.scope}")
         turns = database if tool.needs_database else publishing
-        async with turns.of(here):
-            return await anyio.to_thread.run_sync(
-                call, tool, params.arguments or {}, here, services, limiter=turns.everybody
-            )
+        return await turns.run(here, call, tool, params.arguments or {}, here, services)
 
     return Server(
         "mnemosyne",
@@ -92,24 +86,6 @@ def build_server(services: Services, *, threads: int, principal: Principal | Non
         get_tool_input_schema=with_headers.get,
         cache_hints={"tools/list": CacheHint(3_600_000, "private")},
     )
-
-
-class _Turns:
-    """So many threads for all callers together, and half of them at most for one principal, whose others wait."""
-
-    def __init__(self, threads: int) -> None:
-        self.everybody = anyio.CapacityLimiter(threads)
-        self._share = max(1, threads // 2)
-        self._own: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
-
-    def of(self, principal: Principal) -> AbstractAsyncContextManager[object]:
-        """Return a turn of that caller's; whoever is alone on a machine takes all."""
-        if principal is LOCAL:
-            return nullcontext()
-        own = self._own.get(principal.id)
-        if own is None:
-            own = self._own[principal.id] = anyio.CapacityLimiter(self._share)
-        return own
 
 
 def call(

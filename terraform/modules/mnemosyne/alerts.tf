@@ -70,7 +70,7 @@ locals {
       reducer   = "REDUCE_SUM"
       threshold = 300
       duration  = "300s"
-      advice    = "The log event audit with outcome refused says why: authenticate with address and key id (somebody guesses, or a key was revoked), rate and concurrency with the principal (raise rate_limit_per_minute, or talk to its owner; mnemosyne keys revoke ends it)."
+      advice    = "The log event audit with outcome refused says why: authenticate with address and key id (somebody guesses, or a key was revoked), rate and concurrency with the principal (raise rate_limit_per_minute, or talk to its owner; mnemosyne keys revoke ends it), database with the seconds that a call would have waited for it (a larger sql_tier, or more max_connections and pool_size)."
     }
     quota_exceeded = {
       title     = "A namespace has used up its quota"

@@ -17,8 +17,8 @@ from mnemosyne.http.access import Access
 from mnemosyne.http.app import build_app
 from mnemosyne.http.edge import McpEdge
 from mnemosyne.http.rate_limit import Budgets
-from mnemosyne.mcp.server import build_server
 from mnemosyne.mcp.tools import TOOLS
+from mnemosyne.mcp.turns import Turns
 from mnemosyne.service.authenticate import NoAuthenticator, bearer
 from tests.clock import StoppedClock
 from tests.fakes import FakeServices
@@ -69,7 +69,8 @@ def opened(services: FakeServices) -> Any:
 
     def make(*, per_minute: int = 0, issuer: str = "https://issuer.example", authenticator: Any = None) -> TestClient:
         app = build_app(
-            build_server(services, threads=2),
+            services,
+            threads=2,
             allowed_hosts=("testserver",),
             allowed_origins=(),
             warm=lambda: None,
@@ -284,7 +285,7 @@ def test_a_body_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
 
     headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
     scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers, "server": ("127.0.0.1", 1)}
-    anyio.run(McpEdge(never_called, access), scope, drip, send)
+    anyio.run(McpEdge(never_called, access, Turns(1)), scope, drip, send)
     assert sent[0]["status"] == 408
 
 

@@ -10,7 +10,6 @@ from starlette.testclient import TestClient
 from mnemosyne.domain.health import Check
 from mnemosyne.http.access import Access
 from mnemosyne.http.app import build_app
-from mnemosyne.mcp.server import build_server
 from mnemosyne.service.authenticate import NoAuthenticator
 from tests.fakes import FakeServices
 from tests.mcp_client import tool_call
@@ -22,7 +21,8 @@ LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 @pytest.fixture
 def client() -> Any:
     app = build_app(
-        build_server(FakeServices(), threads=2),
+        FakeServices(),
+        threads=2,
         allowed_hosts=("testserver",),
         allowed_origins=("https://good.example",),
         warm=lambda: None,

@@ -41,4 +41,10 @@ def units_of(name: str, arguments: Mapping[str, Any]) -> float:
     return tool.units(arguments) if tool else 0.0
 
 
-__all__ = ["DEPRECATED_TOOLS", "TOOLS", "required_scope", "units_of"]
+def needs_database(name: str) -> bool:
+    """Whether a call of that tool waits for a connection to the database."""
+    tool = _BY_NAME.get(name)
+    return bool(tool and tool.needs_database)
+
+
+__all__ = ["DEPRECATED_TOOLS", "TOOLS", "needs_database", "required_scope", "units_of"]
