@@ -238,7 +238,7 @@ def test_a_command_that_is_told_to_end_leaves_no_database_behind(tmp_path: Path,
         wait_until(lambda: any(tmp_path.glob("*.import-journal")), "the import has begun")
         process.send_signal(number)
         assert process.wait(60) == 128 + number
-    assert DevServer(tmp_path).processes() == []
+    wait_until(lambda: not DevServer(tmp_path).processes(), "no process of it is left")
 
 
 def test_a_dimension_that_cannot_be_is_refused_before_a_directory_is_made(tmp_path: Path) -> None:

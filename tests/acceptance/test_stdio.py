@@ -12,6 +12,7 @@ from mcp.client.client import Client
 from mcp.client.stdio import stdio_client
 
 from tests.dev import COMMAND, DevServer
+from tests.waiting import wait_until
 
 
 def _over_stdio(directory: Path, content: str) -> tuple[list[str], dict[str, Any]]:
@@ -45,7 +46,8 @@ def test_alone_it_starts_all_it_needs_and_leaves_nothing_running() -> None:
         names, found = _over_stdio(directory, "told over stdio")
         assert "memory_search" in names
         assert found["memories"][0]["content"] == "told over stdio"
-        assert DevServer(Path(home)).processes() == []
+        # The client waits two seconds for the end, and no longer.
+        wait_until(lambda: DevServer(Path(home)).processes() == [], "nothing runs any more")
 
 
 def test_beside_dev_both_see_the_same_memories(own_dev: DevServer) -> None:
