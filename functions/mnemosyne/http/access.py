@@ -132,7 +132,7 @@ class Access:
                 return refusal(403, f"this needs the scope {wanted}", headers={"WWW-Authenticate": challenge})
         return self.spend(principal, rate_limit.REQUEST * (len(calls) - 1) + sum(map(_units, calls)), paid)
 
-    def metadata(self, request: Request) -> Response:
+    async def metadata(self, request: Request) -> Response:
         """Which authorization server gives tokens for this resource: RFC 9728."""
         if not self._issuer or not self.serves(request.headers.get("host", "")):
             return JSONResponse({"error": "not found"}, status_code=404)

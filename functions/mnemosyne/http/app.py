@@ -55,9 +55,6 @@ def build_app(
         shown = [{"name": check.name, "ok": check.ok} for check in checks]
         return JSONResponse({"status": "ok" if ok else "wrong", "checks": shown}, status_code=200 if ok else 503)
 
-    async def metadata(request: Request) -> Response:
-        return access.metadata(request)
-
     database = Turns(threads)
     app = build_server(services, database=database).streamable_http_app(
         streamable_http_path=MCP_PATH,
@@ -70,8 +67,8 @@ def build_app(
         custom_starlette_routes=[
             *health_routes(health),
             Route(SCHEMA_PATH, schema, methods=["GET"]),
-            Route(METADATA_PATH, metadata, methods=["GET"]),
-            Route(f"{METADATA_PATH}{MCP_PATH}", metadata, methods=["GET"]),
+            Route(METADATA_PATH, access.metadata, methods=["GET"]),
+            Route(f"{METADATA_PATH}{MCP_PATH}", access.metadata, methods=["GET"]),
         ],
     )
     app.add_middleware(McpEdge, access=access, database=database)
