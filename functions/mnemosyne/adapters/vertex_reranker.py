@@ -36,7 +36,7 @@ class VertexReranker:
         self._connect = connect
         self._threads = ThreadPoolExecutor(1, thread_name_prefix="reranker")
         self._lock = Lock()
-        self._loading = self._threads.submit(connect)
+        self._loading = self._threads.submit(self._load)
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
         """Return a relevance in [0, 1] for each, to two decimals; raises Unavailable."""
@@ -48,16 +48,15 @@ class VertexReranker:
         return f"{self._model} orders anew what is found"
 
     def _score(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
-        from google.api_core.exceptions import GoogleAPICallError
-        from google.auth.exceptions import GoogleAuthError
-
         until = time.monotonic() + seconds
         try:
             client = self._client().result(seconds)
         except TimeoutError:
             raise Unavailable("the ranking API's client is being loaded: the next search may have it") from None
-        except GoogleAuthError as exc:
-            raise Unavailable(f"the ranking API's client has no credentials: {exc}") from exc
+        # Not sooner: whoever imports what another thread is importing waits for it.
+        from google.api_core.exceptions import GoogleAPICallError
+        from google.auth.exceptions import GoogleAuthError
+
         request = {
             "ranking_config": self._ranking_config,
             "model": self._model,
@@ -77,8 +76,16 @@ class VertexReranker:
         """Return the client or what it is loaded by; one that failed is loaded again by who comes next."""
         with self._lock:
             if self._loading.done() and self._loading.exception():
-                self._loading = self._threads.submit(self._connect)
+                self._loading = self._threads.submit(self._load)
             return self._loading
+
+    def _load(self) -> "RankServiceClient":
+        from google.auth.exceptions import GoogleAuthError
+
+        try:
+            return self._connect()
+        except GoogleAuthError as exc:
+            raise Unavailable(f"the ranking API's client has no credentials: {exc}") from exc
 
 
 def _in_order(scores: dict[str, float], count: int) -> list[float]:
