@@ -15,9 +15,8 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.record import SearchHit
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
-from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, said_of_cutting, shown
+from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, said_of_cutting, searched, shown
 from mnemosyne.ports import Services
-from mnemosyne.service import search
 
 # Lines may end in whatever else a reader may take for it.
 _ENDS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
@@ -72,13 +71,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         preferred=() if span else named_times(arguments.query, now=services.clock()),
         characters=RESPONSE_CHARACTERS,
     )
-    found = search.search(
-        principal.namespace,
-        query,
-        memories=services.memories,
-        embedder=services.embedder,
-        reranker=services.reranker,
-    )
+    found = searched(query, principal, services)
     memories = [shown(hit) for hit in found.ranking.hits]
     text = "".join(f"--- [{m.id}] [{m.timestamp.date()}] ---\n{_unmistakable(_content(m))}\n" for m in memories)
     result = RetrieveResponse(

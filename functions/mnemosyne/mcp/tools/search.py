@@ -117,13 +117,7 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
     zone(arguments.timezone)  # wrong is wrong, whether or not a time is given in it
     span = arguments.window(services.clock(), arguments.timezone)
     query = _search_query(arguments, span, services.clock())
-    found = search.search(
-        principal.namespace,
-        query,
-        memories=services.memories,
-        embedder=services.embedder,
-        reranker=services.reranker,
-    )
+    found = searched(query, principal, services)
     memories = [shown(hit) for hit in found.ranking.hits]
     shown_window = WindowShown.of(span, arguments.timezone) if span else None
     return SearchResponse(
@@ -138,6 +132,17 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
         debug=_debug(query, found, shown_window, arguments.timezone, started, services)
         if arguments.include_debug
         else None,
+    )
+
+
+def searched(query: SearchQuery, principal: Principal, services: Services) -> SearchResult:
+    """Search the caller's own memories with the services that there are."""
+    return search.search(
+        principal.namespace,
+        query,
+        memories=services.memories,
+        embedder=services.embedder,
+        reranker=services.reranker,
     )
 
 
