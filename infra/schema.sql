@@ -766,6 +766,8 @@ $$;
 CREATE FUNCTION public.rerank_memories(p_namespace text, p_ids uuid[], p_relevances double precision[], p_query text, p_limit integer, p_quality_weight double precision, p_characters integer) RETURNS json
     LANGUAGE plpgsql STABLE SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
+    SET enable_seqscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
     AS $$
 DECLARE
     ids uuid[];

@@ -5,6 +5,8 @@ CREATE OR REPLACE FUNCTION rerank_memories(
     p_quality_weight double precision, p_characters integer
 ) RETURNS json
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+-- As in search_memories: everybody's rows are never walked through.
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     ids uuid[];
