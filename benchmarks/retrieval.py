@@ -44,7 +44,6 @@ from mnemosyne.domain.memory import IngestRequest  # noqa: E402
 from mnemosyne.domain.message import IngestMessage  # noqa: E402
 from mnemosyne.domain.search import SearchMode, SearchQuery  # noqa: E402
 from mnemosyne.domain.time.question import named_times  # noqa: E402
-from mnemosyne.errors import Unavailable  # noqa: E402
 from mnemosyne.ports import Embedder, Reranker  # noqa: E402
 from mnemosyne.service import ingest, search  # noqa: E402
 from mnemosyne.settings import Settings  # noqa: E402
@@ -110,7 +109,7 @@ class Stored:
         return found
 
     def reranked(self, reranker: Reranker) -> Search:
-        """Return the hybrid search whose best are ordered anew; raises Unavailable where they were not."""
+        """Return the hybrid search whose best are ordered anew; says so where they were not, as a caller is told."""
 
         def found(question: str) -> Sequence[str]:
             asked = SearchQuery(
@@ -120,7 +119,7 @@ class Stored:
                 self._namespace, asked, memories=self._memories, embedder=self._embedder, reranker=reranker
             )
             if result.degraded:
-                raise Unavailable(result.degraded)
+                print(f"  {question!r}: {result.degraded}")
             return [self._names[str(hit.id)] for hit in result.ranking.hits]
 
         return found
