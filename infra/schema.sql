@@ -74,6 +74,22 @@ BEGIN
     WHERE s.is_candidate;
 END
 $$;
+CREATE FUNCTION public.all_containing(p_namespace text, filters public.memory_filters, p_text text, p_limit integer) RETURNS TABLE(id uuid)
+    LANGUAGE plpgsql STABLE
+    SET enable_indexscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+DECLARE
+    trigrams bigint[] := content_trigrams(p_namespace, left(lower(p_text), 200));
+BEGIN
+    RETURN QUERY
+    SELECT m.id FROM memories m
+    WHERE content_trigrams(m.namespace, m.content) @> trigrams AND m.namespace || '' = p_namespace
+        AND contains(m, p_text) AND passes(m, filters)
+    ORDER BY m."timestamp" DESC, m.id DESC
+    LIMIT p_limit;
+END
+$$;
 CREATE FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
     LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
@@ -225,6 +241,37 @@ BEGIN
     ) AS listed JOIN memories m ON m.id = listed.id;
 END
 $$;
+CREATE TABLE public.memories (
+    id uuid NOT NULL,
+    namespace text NOT NULL,
+    "timestamp" timestamp with time zone NOT NULL,
+    content text NOT NULL,
+    title text NOT NULL,
+    tags text[] DEFAULT '{}'::text[] NOT NULL,
+    tag_keys text[] DEFAULT '{}'::text[] NOT NULL,
+    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
+    content_hash text NOT NULL,
+    embedding_model text NOT NULL,
+    created_at timestamp with time zone DEFAULT now() NOT NULL,
+    last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
+    embedding public.halfvec(768) NOT NULL,
+    superseded_by uuid,
+    rating_count integer DEFAULT 0 NOT NULL,
+    rating_sum integer DEFAULT 0 NOT NULL,
+    fetches bigint DEFAULT 0 NOT NULL,
+    session text,
+    metadata_keys integer[] DEFAULT '{}'::integer[] NOT NULL,
+    CONSTRAINT memories_check CHECK (((array_position(tags, NULL::text) IS NULL) AND (array_position(tag_keys, NULL::text) IS NULL))),
+    CONSTRAINT memories_content_hash_check CHECK (((octet_length(content_hash) = 64) AND (ltrim(content_hash, '0123456789abcdef'::text) = ''::text)))
+)
+WITH (fillfactor='66', toast_tuple_target='2688', autovacuum_analyze_scale_factor='0.05');
+ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE PLAIN;
+CREATE FUNCTION public.contains(m public.memories, p_text text) RETURNS boolean
+    LANGUAGE sql IMMUTABLE
+    RETURN (POSITION((lower(p_text)) IN (lower((m).content))) > 0);
+CREATE FUNCTION public.content_trigrams(p_namespace text, p_content text) RETURNS bigint[]
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN (SELECT array_agg(once.trigram) AS array_agg FROM (SELECT DISTINCT ((((t.own << 24) | ((get_byte(t.bytes, i.i) << 16))::bigint) | ((get_byte(t.bytes, (i.i + 1)) << 8))::bigint) | (get_byte(t.bytes, (i.i + 2)))::bigint) AS trigram FROM (SELECT convert_to(lower(content_trigrams.p_content), 'UTF8'::name) AS bytes, ((('x'::text || "left"(md5(content_trigrams.p_namespace), 8)))::bit(32))::bigint AS own OFFSET 0) t, LATERAL generate_series(0, (length(t.bytes) - 3)) i(i)) once);
 CREATE FUNCTION public.searched_text(p_title text, p_content text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN (POSITION((p_title) IN (translate(p_content, '
@@ -308,6 +355,28 @@ BEGIN
     RETURN NULL;
 END
 $$;
+CREATE FUNCTION public.cut_record(m public.memories, p_query text, p_share integer) RETURNS jsonb
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    of_metadata integer := char_length(CAST(m.metadata AS text));
+    shown integer;
+    found text;
+BEGIN
+    IF char_length(m.content) + of_metadata <= p_share THEN
+        RETURN '{}';
+    END IF;
+    IF of_metadata > p_share / 2 THEN
+        of_metadata := NULL;
+    END IF;
+    shown := greatest(0, p_share - coalesce(of_metadata, 0));
+    IF shown >= 500 THEN
+        found := snippet(m.content, p_query, shown - 240);
+    END IF;
+    RETURN jsonb_build_object('content', left(m.content, shown - coalesce(char_length(found), 0)), 'snippet', found)
+        || CAST(CASE WHEN of_metadata IS NULL THEN '{"metadata": null}' ELSE '{}' END AS jsonb);
+END
+$$;
 CREATE FUNCTION public.describe_candidates(p_ids uuid[], p_vector_scores double precision[], p_relevances double precision[]) RETURNS public.candidate[]
     LANGUAGE plpgsql STABLE
     AS $$
@@ -371,15 +440,18 @@ BEGIN
 END
 $$;
 CREATE FUNCTION public.filters_of(p_filters jsonb) RETURNS public.memory_filters
-    LANGUAGE sql STABLE
+    LANGUAGE plpgsql STABLE
     AS $$
-SELECT jsonb_populate_record(CAST(NULL AS memory_filters), p_filters || CASE
-    WHEN jsonb_typeof(p_filters -> 'metadata_terms') = 'array' THEN jsonb_build_object('metadata_keys', (
-        SELECT jsonb_agg(term_key(current_setting('mnemosyne.namespace', true), term.key)) FROM (
-            SELECT 'metadata ' || t FROM jsonb_array_elements_text(p_filters -> 'metadata_terms') AS t
-            UNION SELECT 'metadata'
-        ) AS term (key)))
-    ELSE '{}' END)
+BEGIN
+    IF jsonb_typeof(p_filters -> 'metadata_terms') = 'array' THEN
+        p_filters := p_filters || jsonb_build_object('metadata_keys', (
+            SELECT jsonb_agg(term_key(current_setting('mnemosyne.namespace', true), term.key)) FROM (
+                SELECT 'metadata ' || t FROM jsonb_array_elements_text(p_filters -> 'metadata_terms') AS t
+                UNION SELECT 'metadata'
+            ) AS term (key)));
+    END IF;
+    RETURN jsonb_populate_record(CAST(NULL AS memory_filters), p_filters);
+END
 $$;
 CREATE TABLE public.api_keys (
     id text NOT NULL,
@@ -535,6 +607,23 @@ BEGIN
     LIMIT p_limit;
 END
 $$;
+CREATE FUNCTION public.match_substring(p_namespace text, filters public.memory_filters, p_text text, p_limit integer, p_passing bigint) RETURNS uuid[]
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    few CONSTANT integer := 1000;
+    ids uuid[];
+BEGIN
+    IF octet_length(lower(p_text)) < 3 OR p_passing <= few THEN
+        RETURN ARRAY(SELECT n.id FROM newest_memories(p_namespace, filters, p_text, p_limit) AS n);
+    END IF;
+    ids := ARRAY(SELECT n.id FROM newest_containing(p_namespace, filters, p_text, p_limit, few) AS n);
+    IF cardinality(ids) < p_limit THEN
+        ids := ARRAY(SELECT a.id FROM all_containing(p_namespace, filters, p_text, p_limit) AS a);
+    END IF;
+    RETURN ids;
+END
+$$;
 CREATE FUNCTION public.matched_words(p_query text, p_words tsvector) RETURNS text[]
     LANGUAGE sql IMMUTABLE
     RETURN ARRAY(SELECT DISTINCT w.word FROM unnest(public.plain_words(matched_words.p_query)) w(word) WHERE (tsvector_to_array(public.words_of(w.word)) && tsvector_to_array(matched_words.p_words)) ORDER BY w.word LIMIT 100);
@@ -544,31 +633,6 @@ CREATE FUNCTION public.memory_bytes(content text, title text, tags text[], metad
 CREATE FUNCTION public.memory_quality(rating_count integer, rating_sum integer, fetches bigint) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN LEAST(1.0, (((1.0 + (((rating_sum + rating_count))::numeric / 2.0)) / (2.0 + (rating_count)::numeric)) + (0.2 * LEAST(1.0, (ln((1.0 + (fetches)::numeric)) / ln(101.0))))));
-CREATE TABLE public.memories (
-    id uuid NOT NULL,
-    namespace text NOT NULL,
-    "timestamp" timestamp with time zone NOT NULL,
-    content text NOT NULL,
-    title text NOT NULL,
-    tags text[] DEFAULT '{}'::text[] NOT NULL,
-    tag_keys text[] DEFAULT '{}'::text[] NOT NULL,
-    metadata jsonb DEFAULT '{}'::jsonb NOT NULL,
-    content_hash text NOT NULL,
-    embedding_model text NOT NULL,
-    created_at timestamp with time zone DEFAULT now() NOT NULL,
-    last_seen_at timestamp with time zone DEFAULT now() NOT NULL,
-    embedding public.halfvec(768) NOT NULL,
-    superseded_by uuid,
-    rating_count integer DEFAULT 0 NOT NULL,
-    rating_sum integer DEFAULT 0 NOT NULL,
-    fetches bigint DEFAULT 0 NOT NULL,
-    session text,
-    metadata_keys integer[] DEFAULT '{}'::integer[] NOT NULL,
-    CONSTRAINT memories_check CHECK (((array_position(tags, NULL::text) IS NULL) AND (array_position(tag_keys, NULL::text) IS NULL))),
-    CONSTRAINT memories_content_hash_check CHECK (((octet_length(content_hash) = 64) AND (ltrim(content_hash, '0123456789abcdef'::text) = ''::text)))
-)
-WITH (fillfactor='66', toast_tuple_target='2688', autovacuum_analyze_scale_factor='0.05');
-ALTER TABLE ONLY public.memories ALTER COLUMN embedding SET STORAGE PLAIN;
 CREATE FUNCTION public.memory_record(m public.memories) RETURNS jsonb
     LANGUAGE sql STABLE PARALLEL SAFE
     AS $$
@@ -640,16 +704,32 @@ CREATE FUNCTION public.metadata_keys(p_namespace text, p_metadata jsonb) RETURNS
          END AS "coalesce"
     FROM keys;
 END;
+CREATE FUNCTION public.newest_containing(p_namespace text, filters public.memory_filters, p_text text, p_limit integer, p_rows integer) RETURNS TABLE(id uuid)
+    LANGUAGE plpgsql STABLE
+    SET enable_sort TO 'off'
+    SET enable_bitmapscan TO 'off'
+    SET plan_cache_mode TO 'force_generic_plan'
+    AS $$
+BEGIN
+    RETURN QUERY
+    SELECT (n.one).id FROM (
+        SELECT m AS one FROM memories m WHERE m.namespace = p_namespace
+        ORDER BY m."timestamp" DESC, m.id DESC
+        LIMIT p_rows
+    ) AS n
+    WHERE contains(n.one, p_text) AND passes(n.one, filters)
+    LIMIT p_limit;
+END
+$$;
 CREATE FUNCTION public.newest_memories(p_namespace text, filters public.memory_filters, p_text text, p_limit integer) RETURNS TABLE(id uuid)
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
-DECLARE
-    pattern text := '%' || replace(replace(replace(p_text, '\', '\\'), '%', '\%'), '_', '\_') || '%';
 BEGIN
     RETURN QUERY
     SELECT m.id FROM memories m
-    WHERE m.namespace = p_namespace AND passes(m, filters) AND (pattern IS NULL OR m.content ILIKE pattern)
+    WHERE m.namespace = p_namespace AND passes(m, filters)
+        AND (p_text IS NULL OR contains(m, p_text))
     ORDER BY m."timestamp" DESC, m.id DESC
     LIMIT p_limit;
 END
@@ -666,48 +746,34 @@ CREATE FUNCTION public.passes(m public.memories, f public.memory_filters) RETURN
 CREATE FUNCTION public.rank_candidates(candidates public.candidate[], p_strategy text, p_limit integer, p_quality_weight double precision, p_characters integer, p_query text, p_explain boolean) RETURNS json
     LANGUAGE plpgsql STABLE
     AS $$
-BEGIN
-    RETURN (WITH scored AS (
-        SELECT f.*, (1 - p_quality_weight) * f.relevance + p_quality_weight * f.quality AS score, count(*) OVER () AS n
-        FROM unnest(candidates) AS f
+DECLARE
+    best candidate[] := ARRAY(
+        SELECT c FROM unnest(candidates) AS c
         -- Opposite meanings are all of relevance 0: nearness orders them still.
-        ORDER BY score DESC, f.vector_score DESC NULLS LAST, f."timestamp" DESC, f.id DESC
+        ORDER BY (1 - p_quality_weight) * c.relevance + p_quality_weight * c.quality DESC,
+            c.vector_score DESC NULLS LAST, c."timestamp" DESC, c.id DESC
         LIMIT p_limit
-    ), measured AS (
-        SELECT m.id, char_length(m.content) AS content_length,
-            char_length(m.content) + char_length(CAST(m.metadata AS text)) AS length
-        FROM scored s JOIN memories m ON m.id = s.id
-    ), shared AS (
-        SELECT d.length, (p_characters - (sum(d.length) OVER shorter - d.length))
-            / (count(*) OVER () - row_number() OVER shorter + 1) AS each_
-        FROM measured d WINDOW shorter AS (ORDER BY d.length, d.id ROWS UNBOUNDED PRECEDING)
-    ), allowed AS MATERIALIZED (
-        -- The share of the first that does not fit is that of all longer ones too.
-        SELECT (SELECT s.each_ FROM shared s WHERE s.length > s.each_ ORDER BY s.length LIMIT 1) AS each_
-    )
-    SELECT json_build_object('strategy', p_strategy, 'considered', coalesce(max(s.n), 0), 'hits', coalesce(
-        json_agg(memory_record(m) || jsonb_build_object(
-            'content', CASE WHEN d.length > a.each_ THEN left(m.content, p.shown - coalesce(char_length(p.snippet), 0))
-                ELSE m.content END,
-            'metadata', CASE WHEN d.length > a.each_ AND d.length - d.content_length > a.each_ / 2 THEN NULL
-                ELSE m.metadata END,
-            'length', d.content_length,
-            'snippet', p.snippet,
-            'why', CASE WHEN p_explain THEN json_build_object(
-                'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.tags, m.content))),
-                'vector_score', s.vector_score, 'lexical_score', s.lexical_score, 'neighbours', s.neighbours,
-                'time', s.timely, 'speaker', s.said, 'redundancy', s.redundancy) END,
-            'relevance', CASE WHEN p_strategy <> 'newest' THEN s.relevance END, 'score', s.score
-        ) ORDER BY s.score DESC, s.vector_score DESC NULLS LAST, s."timestamp" DESC, s.id DESC), '[]'))
-    FROM scored s JOIN memories m ON m.id = s.id JOIN measured d ON d.id = s.id CROSS JOIN allowed a
-    CROSS JOIN LATERAL (
-        SELECT o.shown, CASE WHEN d.length > a.each_ AND o.shown >= 500 THEN snippet(m.content, p_query, o.shown - 240) END
-            AS snippet
-        FROM (
-            SELECT CAST(greatest(0, a.each_ - CASE WHEN d.length - d.content_length <= a.each_ / 2
-                THEN d.length - d.content_length ELSE 0 END) AS integer) AS shown
-        ) AS o
-    ) AS p);
+    );
+    each_ integer := CASE WHEN p_characters IS NOT NULL
+        THEN shared_characters(ARRAY(SELECT b.id FROM unnest(best) AS b), p_characters) END;
+BEGIN
+    RETURN (
+        SELECT json_build_object('strategy', p_strategy, 'considered', coalesce(cardinality(candidates), 0), 'hits', coalesce(
+            json_agg(memory_record(m) || jsonb_build_object(
+                'length', char_length(m.content),
+                'snippet', NULL,
+                'why', CASE WHEN p_explain THEN json_build_object(
+                    'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.tags, m.content))),
+                    'vector_score', b.vector_score, 'lexical_score', b.lexical_score, 'neighbours', b.neighbours,
+                    'time', b.timely, 'speaker', b.said, 'redundancy', b.redundancy) END,
+                'relevance', CASE WHEN p_strategy <> 'newest' THEN b.relevance END,
+                'score', (1 - p_quality_weight) * b.relevance + p_quality_weight * b.quality
+            ) || CASE WHEN each_ IS NULL THEN '{}' ELSE cut_record(m, p_query, each_) END ORDER BY b.place), '[]'))
+        FROM unnest(best) WITH ORDINALITY AS b (
+            id, "timestamp", session, quality, vector_score, lexical_score, timely, said, neighbours, redundancy, relevance,
+            place
+        ) JOIN memories m ON m.id = b.id
+    );
 END
 $$;
 CREATE FUNCTION public.refresh_words(p_namespace text) RETURNS void
@@ -843,16 +909,19 @@ BEGIN
     ) THEN
         RETURN NULL;
     END IF;
+    -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
+    IF p_query IS NOT NULL
+        AND jsonb_strip_nulls(p_filters) - CAST('{explain,preferred}' AS text[]) <> '{"include_superseded": false}'
+    THEN
+        passing := least(own, count_passing(p_namespace, filters, exact_up_to));
+    END IF;
     IF p_query IS NULL OR p_mode = 'exact' THEN
-        SELECT array_agg(n.id) INTO ids FROM newest_memories(p_namespace, filters, p_query, candidates) AS n;
+        ids := CASE WHEN p_query IS NULL
+            THEN ARRAY(SELECT n.id FROM newest_memories(p_namespace, filters, NULL, candidates) AS n)
+            ELSE match_substring(p_namespace, filters, p_query, candidates, passing) END;
         strategy := CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END;
         RETURN rank_candidates(describe_candidates(ids, NULL, array_fill(CAST(CASE strategy WHEN 'newest' THEN 0 ELSE 1 END
-            AS double precision), ARRAY[coalesce(cardinality(ids), 0)])), strategy, p_limit, p_quality_weight, p_characters, p_query,
-            explain);
-    END IF;
-    -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
-    IF CAST(filters AS text) <> CAST(filters_of('{"include_superseded": false}') AS text) THEN
-        passing := least(own, count_passing(p_namespace, filters, exact_up_to));
+            AS double precision), ARRAY[cardinality(ids)])), strategy, p_limit, p_quality_weight, p_characters, p_query, explain);
     END IF;
     IF by_words THEN
         SELECT array_agg(t.key) FILTER (WHERE t.together * own <= lexical_rows),
@@ -951,6 +1020,25 @@ BEGIN
         ORDER BY a."timestamp", a.id LIMIT p_reach)
     ) AS n
     WHERE m.id = ANY (p_ids) AND m.session IS NOT NULL;
+END
+$$;
+CREATE FUNCTION public.shared_characters(p_ids uuid[], p_characters integer) RETURNS integer
+    LANGUAGE plpgsql STABLE
+    AS $$
+DECLARE
+    lengths integer[] := ARRAY(
+        SELECT char_length(m.content) + char_length(CAST(m.metadata AS text)) AS length FROM memories m
+        WHERE m.id = ANY (p_ids) ORDER BY length
+    );
+    rest integer := p_characters;
+BEGIN
+    FOR n IN 1 .. cardinality(lengths) LOOP
+        IF lengths[n] > rest / (cardinality(lengths) - n + 1) THEN
+            RETURN rest / (cardinality(lengths) - n + 1);
+        END IF;
+        rest := rest - lengths[n];
+    END LOOP;
+    RETURN NULL;
 END
 $$;
 CREATE FUNCTION public.similar_memories(p_namespace text, p_id uuid) RETURNS TABLE(id uuid, "timestamp" timestamp with time zone, title text, tags text[], superseded_by uuid)
@@ -1183,6 +1271,7 @@ CREATE INDEX memories_newest ON public.memories USING btree (namespace, "timesta
 CREATE INDEX memories_session ON public.memories USING btree (namespace, session, "timestamp", id) WHERE (session IS NOT NULL);
 CREATE INDEX memories_superseded ON public.memories USING btree (superseded_by) WHERE (superseded_by IS NOT NULL);
 CREATE INDEX memories_tags ON public.memories USING gin (tag_keys);
+CREATE INDEX memories_trigrams ON public.memories USING gin (public.content_trigrams(namespace, content)) WITH (fastupdate=off);
 CREATE INDEX memory_chunks_embedding ON public.memory_chunks USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='200');
 CREATE INDEX memory_ratings_memory ON public.memory_ratings USING btree (memory_id);
 CREATE INDEX memory_words_keys ON public.memory_words USING gin (keys) WITH (fastupdate=off);
@@ -1221,6 +1310,7 @@ ALTER TABLE public.namespace_words ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.object_imports ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.quotas ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON FUNCTION public.add_context(candidates public.candidate[], filters public.memory_filters, bounds double precision[], asked public.question) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.all_containing(p_namespace text, filters public.memory_filters, p_text text, p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) TO mnemosyne_ingest;
@@ -1231,6 +1321,27 @@ REVOKE ALL ON FUNCTION public.collect_metadata_keys() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.collect_words() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.collect_words_anew() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.complete_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], asked public.question) FROM PUBLIC;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;
+GRANT SELECT,DELETE ON TABLE public.memories TO mnemosyne_mcp;
+GRANT INSERT ON TABLE public.memories TO mnemosyne_ingest;
+GRANT SELECT(id) ON TABLE public.memories TO mnemosyne_ingest;
+GRANT SELECT(namespace) ON TABLE public.memories TO mnemosyne_ingest;
+GRANT UPDATE(title) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT UPDATE(tags) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT UPDATE(tag_keys) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT UPDATE(metadata) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT SELECT(content_hash) ON TABLE public.memories TO mnemosyne_ingest;
+GRANT SELECT(last_seen_at),UPDATE(last_seen_at) ON TABLE public.memories TO mnemosyne_ingest;
+GRANT UPDATE(superseded_by) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT SELECT(superseded_by) ON TABLE public.memories TO mnemosyne_ingest;
+GRANT UPDATE(rating_count) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT UPDATE(rating_sum) ON TABLE public.memories TO mnemosyne_mcp;
+GRANT UPDATE(fetches) ON TABLE public.memories TO mnemosyne_mcp;
+REVOKE ALL ON FUNCTION public.contains(m public.memories, p_text text) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.content_trigrams(p_namespace text, p_content text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.content_trigrams(p_namespace text, p_content text) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.content_trigrams(p_namespace text, p_content text) TO mnemosyne_mcp;
+GRANT ALL ON FUNCTION public.content_trigrams(p_namespace text, p_content text) TO mnemosyne_ingest;
 REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_content text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.words_of(p_text text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.content_words(p_title text, p_content text) FROM PUBLIC;
@@ -1245,6 +1356,7 @@ REVOKE ALL ON FUNCTION public.count_deleted() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_passing(p_namespace text, filters public.memory_filters, p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_stored() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_updated() FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.cut_record(m public.memories, p_query text, p_share integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.describe_candidates(p_ids uuid[], p_vector_scores double precision[], p_relevances double precision[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.diversify(candidates public.candidate[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.filters_of(p_filters jsonb) FROM PUBLIC;
@@ -1263,30 +1375,16 @@ GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_
 REVOKE ALL ON FUNCTION public.match_keys(p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_rows integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.match_memories(p_namespace text, filters public.memory_filters, p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_limit integer, p_rows integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.match_newest(p_namespace text, filters public.memory_filters, p_terms public.sparsevec, p_mean_length double precision, p_limit integer, p_rows integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.match_substring(p_namespace text, filters public.memory_filters, p_text text, p_limit integer, p_passing bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.matched_words(p_query text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.memory_bytes(content text, title text, tags text[], metadata jsonb) FROM PUBLIC;
-GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.memories TO mnemosyne_runtime;
-GRANT SELECT,DELETE ON TABLE public.memories TO mnemosyne_mcp;
-GRANT INSERT ON TABLE public.memories TO mnemosyne_ingest;
-GRANT SELECT(id) ON TABLE public.memories TO mnemosyne_ingest;
-GRANT SELECT(namespace) ON TABLE public.memories TO mnemosyne_ingest;
-GRANT UPDATE(title) ON TABLE public.memories TO mnemosyne_mcp;
-GRANT UPDATE(tags) ON TABLE public.memories TO mnemosyne_mcp;
-GRANT UPDATE(tag_keys) ON TABLE public.memories TO mnemosyne_mcp;
-GRANT UPDATE(metadata) ON TABLE public.memories TO mnemosyne_mcp;
-GRANT SELECT(content_hash) ON TABLE public.memories TO mnemosyne_ingest;
-GRANT SELECT(last_seen_at),UPDATE(last_seen_at) ON TABLE public.memories TO mnemosyne_ingest;
-GRANT UPDATE(superseded_by) ON TABLE public.memories TO mnemosyne_mcp;
-GRANT SELECT(superseded_by) ON TABLE public.memories TO mnemosyne_ingest;
-GRANT UPDATE(rating_count) ON TABLE public.memories TO mnemosyne_mcp;
-GRANT UPDATE(rating_sum) ON TABLE public.memories TO mnemosyne_mcp;
-GRANT UPDATE(fetches) ON TABLE public.memories TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.memory_record(m public.memories) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.memory_record(m public.memories) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.memory_record(m public.memories) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.metadata_text(p_value jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.term_key(p_namespace text, p_lexeme text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.metadata_keys(p_namespace text, p_metadata jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.newest_containing(p_namespace text, filters public.memory_filters, p_text text, p_limit integer, p_rows integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.newest_memories(p_namespace text, filters public.memory_filters, p_text text, p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.normalised(p_score double precision, p_least double precision, p_span double precision, p_flat boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.own_score(c public.candidate, p_lexical_weight double precision, bounds double precision[]) FROM PUBLIC;
@@ -1304,6 +1402,7 @@ GRANT ALL ON FUNCTION public.search_memories(p_namespace text, p_mode text, p_qu
 REVOKE ALL ON FUNCTION public.search_terms(p_namespace text, p_query text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_tags text[], p_content text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.session_neighbours(p_ids uuid[], p_reach integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.shared_characters(p_ids uuid[], p_characters integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.similar_memories(p_namespace text, p_id uuid) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.similar_memories(p_namespace text, p_id uuid) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.similar_memories(p_namespace text, p_id uuid) TO mnemosyne_mcp;

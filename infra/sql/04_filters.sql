@@ -13,15 +13,18 @@ RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
 -- The filters as they come, by name: one that is not known here is left out, one that is missing is any. Terms of metadata
 -- become the session's namespace's keys, with the one of metadata that have too many.
 CREATE OR REPLACE FUNCTION filters_of(p_filters jsonb) RETURNS memory_filters
-LANGUAGE sql STABLE
+LANGUAGE plpgsql STABLE
 AS $$
-SELECT jsonb_populate_record(CAST(NULL AS memory_filters), p_filters || CASE
-    WHEN jsonb_typeof(p_filters -> 'metadata_terms') = 'array' THEN jsonb_build_object('metadata_keys', (
-        SELECT jsonb_agg(term_key(current_setting('mnemosyne.namespace', true), term.key)) FROM (
-            SELECT 'metadata ' || t FROM jsonb_array_elements_text(p_filters -> 'metadata_terms') AS t
-            UNION SELECT 'metadata'
-        ) AS term (key)))
-    ELSE '{}' END)
+BEGIN
+    IF jsonb_typeof(p_filters -> 'metadata_terms') = 'array' THEN
+        p_filters := p_filters || jsonb_build_object('metadata_keys', (
+            SELECT jsonb_agg(term_key(current_setting('mnemosyne.namespace', true), term.key)) FROM (
+                SELECT 'metadata ' || t FROM jsonb_array_elements_text(p_filters -> 'metadata_terms') AS t
+                UNION SELECT 'metadata'
+            ) AS term (key)));
+    END IF;
+    RETURN jsonb_populate_record(CAST(NULL AS memory_filters), p_filters);
+END
 $$;
 
 -- These functions see every row, because row-level security would keep full text and tags off their indexes: they work

@@ -138,17 +138,16 @@ BEGIN
 END
 $$;
 
--- The newest, or the newest that contain a text.
+-- The newest, or the newest that contain a text, in upper or lower case.
 CREATE OR REPLACE FUNCTION newest_memories(p_namespace text, filters memory_filters, p_text text, p_limit integer)
 RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
 AS $$
-DECLARE
-    pattern text := '%' || replace(replace(replace(p_text, '\', '\\'), '%', '\%'), '_', '\_') || '%';
 BEGIN
     RETURN QUERY
     SELECT m.id FROM memories m
-    WHERE m.namespace = p_namespace AND passes(m, filters) AND (pattern IS NULL OR m.content ILIKE pattern)
+    WHERE m.namespace = p_namespace AND passes(m, filters)
+        AND (p_text IS NULL OR contains(m, p_text))
     ORDER BY m."timestamp" DESC, m.id DESC
     LIMIT p_limit;
 END

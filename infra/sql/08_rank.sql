@@ -20,6 +20,53 @@ RETURN ARRAY(
     WHERE tsvector_to_array(words_of(w.word)) && tsvector_to_array(p_words) ORDER BY w.word LIMIT 100
 );
 
+-- Of a memory with more characters than its share, the fields that are cut: metadata that take more than half of it are
+-- left out, the content begins, and of one that shows 500 characters or more the last 240 are where the query's words stand.
+CREATE OR REPLACE FUNCTION cut_record(m memories, p_query text, p_share integer) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    of_metadata integer := char_length(CAST(m.metadata AS text));
+    shown integer;
+    found text;
+BEGIN
+    IF char_length(m.content) + of_metadata <= p_share THEN
+        RETURN '{}';
+    END IF;
+    IF of_metadata > p_share / 2 THEN
+        of_metadata := NULL;
+    END IF;
+    shown := greatest(0, p_share - coalesce(of_metadata, 0));
+    IF shown >= 500 THEN
+        found := snippet(m.content, p_query, shown - 240);
+    END IF;
+    RETURN jsonb_build_object('content', left(m.content, shown - coalesce(char_length(found), 0)), 'snippet', found)
+        || CAST(CASE WHEN of_metadata IS NULL THEN '{"metadata": null}' ELSE '{}' END AS jsonb);
+END
+$$;
+
+-- How many characters each of the memories may have that together have no more than so many: the shorter ones are whole,
+-- and the longer share what these leave. Null where all are whole.
+CREATE OR REPLACE FUNCTION shared_characters(p_ids uuid[], p_characters integer) RETURNS integer
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    lengths integer[] := ARRAY(
+        SELECT char_length(m.content) + char_length(CAST(m.metadata AS text)) AS length FROM memories m
+        WHERE m.id = ANY (p_ids) ORDER BY length
+    );
+    rest integer := p_characters;
+BEGIN
+    FOR n IN 1 .. cardinality(lengths) LOOP
+        IF lengths[n] > rest / (cardinality(lengths) - n + 1) THEN
+            RETURN rest / (cardinality(lengths) - n + 1);
+        END IF;
+        rest := rest - lengths[n];
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
 -- The best of the candidates, as JSON: by relevance and quality, as weighted.
 --
 -- p_characters bounds what contents and metadata have together: the longest are cut until all fit, and those cut say how
@@ -30,48 +77,34 @@ CREATE OR REPLACE FUNCTION rank_candidates(
 ) RETURNS json
 LANGUAGE plpgsql STABLE
 AS $$
-BEGIN
-    RETURN (WITH scored AS (
-        SELECT f.*, (1 - p_quality_weight) * f.relevance + p_quality_weight * f.quality AS score, count(*) OVER () AS n
-        FROM unnest(candidates) AS f
+DECLARE
+    best candidate[] := ARRAY(
+        SELECT c FROM unnest(candidates) AS c
         -- Opposite meanings are all of relevance 0: nearness orders them still.
-        ORDER BY score DESC, f.vector_score DESC NULLS LAST, f."timestamp" DESC, f.id DESC
+        ORDER BY (1 - p_quality_weight) * c.relevance + p_quality_weight * c.quality DESC,
+            c.vector_score DESC NULLS LAST, c."timestamp" DESC, c.id DESC
         LIMIT p_limit
-    ), measured AS (
-        SELECT m.id, char_length(m.content) AS content_length,
-            char_length(m.content) + char_length(CAST(m.metadata AS text)) AS length
-        FROM scored s JOIN memories m ON m.id = s.id
-    ), shared AS (
-        SELECT d.length, (p_characters - (sum(d.length) OVER shorter - d.length))
-            / (count(*) OVER () - row_number() OVER shorter + 1) AS each_
-        FROM measured d WINDOW shorter AS (ORDER BY d.length, d.id ROWS UNBOUNDED PRECEDING)
-    ), allowed AS MATERIALIZED (
-        -- The share of the first that does not fit is that of all longer ones too.
-        SELECT (SELECT s.each_ FROM shared s WHERE s.length > s.each_ ORDER BY s.length LIMIT 1) AS each_
-    )
-    SELECT json_build_object('strategy', p_strategy, 'considered', coalesce(max(s.n), 0), 'hits', coalesce(
-        json_agg(memory_record(m) || jsonb_build_object(
-            'content', CASE WHEN d.length > a.each_ THEN left(m.content, p.shown - coalesce(char_length(p.snippet), 0))
-                ELSE m.content END,
-            'metadata', CASE WHEN d.length > a.each_ AND d.length - d.content_length > a.each_ / 2 THEN NULL
-                ELSE m.metadata END,
-            'length', d.content_length,
-            'snippet', p.snippet,
-            'why', CASE WHEN p_explain THEN json_build_object(
-                'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.tags, m.content))),
-                'vector_score', s.vector_score, 'lexical_score', s.lexical_score, 'neighbours', s.neighbours,
-                'time', s.timely, 'speaker', s.said, 'redundancy', s.redundancy) END,
-            'relevance', CASE WHEN p_strategy <> 'newest' THEN s.relevance END, 'score', s.score
-        ) ORDER BY s.score DESC, s.vector_score DESC NULLS LAST, s."timestamp" DESC, s.id DESC), '[]'))
-    FROM scored s JOIN memories m ON m.id = s.id JOIN measured d ON d.id = s.id CROSS JOIN allowed a
-    CROSS JOIN LATERAL (
-        SELECT o.shown, CASE WHEN d.length > a.each_ AND o.shown >= 500 THEN snippet(m.content, p_query, o.shown - 240) END
-            AS snippet
-        FROM (
-            SELECT CAST(greatest(0, a.each_ - CASE WHEN d.length - d.content_length <= a.each_ / 2
-                THEN d.length - d.content_length ELSE 0 END) AS integer) AS shown
-        ) AS o
-    ) AS p);
+    );
+    each_ integer := CASE WHEN p_characters IS NOT NULL
+        THEN shared_characters(ARRAY(SELECT b.id FROM unnest(best) AS b), p_characters) END;
+BEGIN
+    RETURN (
+        SELECT json_build_object('strategy', p_strategy, 'considered', coalesce(cardinality(candidates), 0), 'hits', coalesce(
+            json_agg(memory_record(m) || jsonb_build_object(
+                'length', char_length(m.content),
+                'snippet', NULL,
+                'why', CASE WHEN p_explain THEN json_build_object(
+                    'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.tags, m.content))),
+                    'vector_score', b.vector_score, 'lexical_score', b.lexical_score, 'neighbours', b.neighbours,
+                    'time', b.timely, 'speaker', b.said, 'redundancy', b.redundancy) END,
+                'relevance', CASE WHEN p_strategy <> 'newest' THEN b.relevance END,
+                'score', (1 - p_quality_weight) * b.relevance + p_quality_weight * b.quality
+            ) || CASE WHEN each_ IS NULL THEN '{}' ELSE cut_record(m, p_query, each_) END ORDER BY b.place), '[]'))
+        FROM unnest(best) WITH ORDINALITY AS b (
+            id, "timestamp", session, quality, vector_score, lexical_score, timely, said, neighbours, redundancy, relevance,
+            place
+        ) JOIN memories m ON m.id = b.id
+    );
 END
 $$;
-REVOKE ALL ON FUNCTION snippet, matched_words, rank_candidates FROM PUBLIC;
+REVOKE ALL ON FUNCTION snippet, matched_words, shared_characters, cut_record, rank_candidates FROM PUBLIC;

@@ -45,16 +45,19 @@ BEGIN
     ) THEN
         RETURN NULL;
     END IF;
+    -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
+    IF p_query IS NOT NULL
+        AND jsonb_strip_nulls(p_filters) - CAST('{explain,preferred}' AS text[]) <> '{"include_superseded": false}'
+    THEN
+        passing := least(own, count_passing(p_namespace, filters, exact_up_to));
+    END IF;
     IF p_query IS NULL OR p_mode = 'exact' THEN
-        SELECT array_agg(n.id) INTO ids FROM newest_memories(p_namespace, filters, p_query, candidates) AS n;
+        ids := CASE WHEN p_query IS NULL
+            THEN ARRAY(SELECT n.id FROM newest_memories(p_namespace, filters, NULL, candidates) AS n)
+            ELSE match_substring(p_namespace, filters, p_query, candidates, passing) END;
         strategy := CASE WHEN p_query IS NULL THEN 'newest' ELSE 'substring' END;
         RETURN rank_candidates(describe_candidates(ids, NULL, array_fill(CAST(CASE strategy WHEN 'newest' THEN 0 ELSE 1 END
-            AS double precision), ARRAY[coalesce(cardinality(ids), 0)])), strategy, p_limit, p_quality_weight, p_characters, p_query,
-            explain);
-    END IF;
-    -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
-    IF CAST(filters AS text) <> CAST(filters_of('{"include_superseded": false}') AS text) THEN
-        passing := least(own, count_passing(p_namespace, filters, exact_up_to));
+            AS double precision), ARRAY[cardinality(ids)])), strategy, p_limit, p_quality_weight, p_characters, p_query, explain);
     END IF;
     IF by_words THEN
         SELECT array_agg(t.key) FILTER (WHERE t.together * own <= lexical_rows),

@@ -1,0 +1,102 @@
+"""What mode exact finds in a namespace of more memories than it looks through, and what it reads of them."""
+
+import random
+from collections.abc import Iterator
+from datetime import timedelta
+
+import pytest
+
+from mnemosyne.adapters.database import memories_sql, rows
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
+from mnemosyne.service import ingest
+from mnemosyne_cli.local import postgres
+from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
+
+NEWEST = 1000
+"""How many are looked through without asking the index."""
+OLD = (
+    "The Zeppelin LZ-127 flew in 1928",
+    "ΟΔΥΣΣΕΥΣ went home",
+    "東京で寿司を食べた",
+    "100% sure_thing, back\\slash",
+    "Straße, İstanbul, ÉTÉ",
+    "ж",
+    "ab",
+    "a" * 300 + "b",
+)
+CONTAINING = """
+SELECT content FROM memories WHERE namespace = :namespace AND position(lower(CAST(:text AS text)) IN lower(content)) > 0
+ORDER BY "timestamp" DESC, id DESC LIMIT 10
+"""
+ROWS_READ = """
+SELECT CAST(seq_tup_read + idx_tup_fetch AS integer) AS n FROM pg_stat_xact_user_tables WHERE relname = 'memories'
+"""
+
+
+@pytest.fixture
+def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
+    connection = connection_factory(cluster.url(postgres.OWNER, database))()
+    yield connection
+    connection.close()
+
+
+def _fill(store: PostgresMemories, count: int) -> None:
+    """Store what is old, and more that is newer."""
+    made = [request(content, timestamp=NOW - timedelta(days=9), tags=("old",)) for content in OLD]
+    made += [request(f"tea number {n} of many cups", timestamp=NOW + timedelta(minutes=n)) for n in range(count)]
+    for start in range(0, len(made), 500):
+        ingest.store(IngestMessage("ns", tuple(made[start : start + 500])), memories=store, embedder=FakeEmbedder())
+
+
+def _found(store: PostgresMemories, text: str, **asked: object) -> list[str]:
+    query = SearchQuery(query=text, mode=SearchMode.EXACT, **asked)  # type: ignore[arg-type]
+    return [hit.content for hit in store.search("ns", query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits]
+
+
+def test_what_contains_a_text_is_found_whatever_its_age_script_and_case(
+    store: PostgresMemories, owner: Connection
+) -> None:
+    _fill(store, 2 * NEWEST)
+    chance = random.Random(7)
+    for content in OLD:
+        for _ in range(12):
+            start, end = sorted(chance.sample(range(len(content) + 1), 2))
+            text = chance.choice((str, str.upper, str.lower))(content[start:end])
+            if text.strip():
+                expected = [row[0] for row in owner.run(CONTAINING, namespace="ns", text=text)]
+                assert _found(store, text) == expected, text
+
+
+def test_the_newest_come_first_and_the_filters_hold_among_the_old(store: PostgresMemories) -> None:
+    _fill(store, 2 * NEWEST)
+    assert _found(store, "tea number 7 ") == ["tea number 7 of many cups"]
+    assert _found(store, "number 19", limit=2) == ["tea number 1999 of many cups", "tea number 1998 of many cups"]
+    assert _found(store, "zeppelin", filters=Filters(tags=("old",))) == [OLD[0]]
+    assert _found(store, "zeppelin", filters=Filters(tags=("new",))) == []
+
+
+@pytest.mark.parametrize("text", ["a zeppelin nobody saw", "teapot", "many zebras", "寿司店"])
+def test_an_absent_text_reads_the_newest_thousand_and_no_more(
+    store: PostgresMemories, owner: Connection, text: str
+) -> None:
+    _fill(store, 3 * NEWEST)
+    asked = SearchQuery(query=text, mode=SearchMode.EXACT)
+    with owner.transaction():
+        found = owner.run(
+            memories_sql.SEARCH,
+            namespace="ns",
+            mode="exact",
+            query=text,
+            vector=None,
+            model=None,
+            filters=rows.search_json(asked),
+            limit=asked.limit,
+            quality_weight=0.0,
+            lexical_weight=0.5,
+            characters=None,
+        )
+        assert "'hits': []" in str(found)
+        assert owner.one(ROWS_READ)["n"] <= NEWEST
