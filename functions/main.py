@@ -24,7 +24,7 @@ async def ingest(request: Request) -> Response:
 
 @functions_framework.aio.http
 async def dead_letter(request: Request) -> Response:
-    """Pub/Sub pushes of what could not be ingested, for the dead-dead_letter subscription."""
+    """Pub/Sub pushes of what could not be ingested, for the dead-letter subscription."""
     return bootstrap.dead_letter_app()
 
 

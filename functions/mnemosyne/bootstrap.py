@@ -1,7 +1,7 @@
 """Wire the functions: each entry point's app, from the settings, the adapters they choose and the edges in front."""
 
 from collections.abc import Callable
-from functools import lru_cache
+from functools import lru_cache, partial
 from typing import TYPE_CHECKING, Any
 
 from mnemosyne.domain.timeouts import STATEMENT_SECONDS
@@ -128,10 +128,11 @@ def ingest_app() -> "Hosted":
 
     def build() -> Any:
         from mnemosyne.http.push import build_app, store
+        from mnemosyne.service.group_commit import GroupCommit
 
         services = configured_services()
         return build_app(
-            store,
+            partial(store, group_commit=GroupCommit()),
             services,
             threads=services.settings.db_pool_size,
             warm=services.warm,

@@ -33,6 +33,7 @@ from mnemosyne.observability import EventLog, milliseconds, trace
 from mnemosyne.ports import SubscriberServices
 from mnemosyne.service import ingest, object_import, outcomes
 from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
+from mnemosyne.service.group_commit import GroupCommit
 
 log = EventLog(__name__)
 
@@ -140,15 +141,18 @@ def build_app(
     return app
 
 
-def store(push: Push, services: SubscriberServices) -> None:
+def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit[ingest.Stored] | None = None) -> None:
     """`ingest`: store what the message carries; what can never be stored fails, or is kept as a dead letter."""
     message = push.decoded()
     lost = message.lost
     if message.namespace:
-        stored = ingest.store(message, memories=services.memories, embedder=services.embedder)
+        stored = ingest.store(
+            message, memories=services.memories, embedder=services.embedder, group_commit=group_commit
+        )
         lost = "; ".join(filter(None, [lost, stored.lost]))
         if stored.over_quota and not lost:
-            ingest.store_over_quota(message.namespace, push.dead_letter(stored.over_quota), memories=services.memories)
+            dead_letter = push.dead_letter(next(iter(stored.over_quota.values())))
+            ingest.store_over_quota(message.namespace, dead_letter, memories=services.memories)
     _conclude(push, message, push.dead_letter(lost) if lost else None, services)
 
 

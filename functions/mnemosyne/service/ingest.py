@@ -1,7 +1,7 @@
 """Accept memories, store them exactly once whatever is redelivered, and say what became of each."""
 
 import time
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import chain, islice
@@ -18,6 +18,7 @@ from mnemosyne.ids import issued_at
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Vector
 from mnemosyne.service import quotas
+from mnemosyne.service.group_commit import GroupCommit
 
 log = EventLog(__name__)
 
@@ -48,12 +49,21 @@ class Stored:
     """What became of a message's requests, as far as this delivery is concerned."""
 
     outcomes: dict[UUID, IngestStatus] = field(default_factory=dict)
-    busy: bool = False
-    """Whether some must wait for another delivery of their content."""
+    busy: set[UUID] = field(default_factory=set)
+    """Those that must wait for another delivery of their content."""
     conflicting: list[UUID] = field(default_factory=list)
     """Those under whose id another content was stored before."""
-    over_quota: str = ""
+    over_quota: dict[UUID, str] = field(default_factory=dict)
     """Why some failed for want of room, which may be there another day."""
+
+    def of(self, request_ids: Collection[UUID]) -> "Stored":
+        """Return what became of these."""
+        return Stored(
+            {one: status for one, status in self.outcomes.items() if one in request_ids},
+            self.busy.intersection(request_ids),
+            [one for one in self.conflicting if one in request_ids],
+            {one: why for one, why in self.over_quota.items() if one in request_ids},
+        )
 
     @property
     def lost(self) -> str:
@@ -64,8 +74,14 @@ class Stored:
         )
 
 
-def store(message: IngestMessage, *, memories: MemoryStore, embedder: Embedder) -> Stored:
-    """Store each request's memory once, and record an outcome for each.
+def store(
+    message: IngestMessage,
+    *,
+    memories: MemoryStore,
+    embedder: Embedder,
+    group_commit: GroupCommit[Stored] | None = None,
+) -> Stored:
+    """Store each request's memory once, and record an outcome for each; by `group_commit` with what arrives beside it.
 
     What can never be stored is recorded as failed and does not spoil its neighbours. Raises Unavailable where the
     database or the embedder is away, another delivery of the same content is under way, or the message is newer than
@@ -75,18 +91,38 @@ def store(message: IngestMessage, *, memories: MemoryStore, embedder: Embedder) 
         if message.postponed:
             raise Unavailable(message.postponed)
         reject(message.namespace, message.rejected, memories=memories)
-        stored = _stored(message.namespace, message.requests, memories, embedder)
+        stored = _store_all(message.namespace, message.requests, memories, embedder, group_commit or GroupCommit())
     except Unavailable as exc:
         _note_attempt(message, str(exc), memories)
         raise
+    for outcome in stored.outcomes.values():
+        log.info(
+            "ingest_outcome",
+            namespace=message.namespace,
+            request_id=outcome.request_id,
+            state=outcome.state,
+            memory_id=outcome.memory_id,
+            attempts=outcome.attempts,
+        )
     if stored.busy:
         raise Unavailable("another delivery of the same content is being stored")
     return stored
 
 
-def _stored(namespace: str, requests: Sequence[IngestRequest], memories: MemoryStore, embedder: Embedder) -> Stored:
+def _store_all(
+    namespace: str,
+    requests: Sequence[IngestRequest],
+    memories: MemoryStore,
+    embedder: Embedder,
+    group_commit: GroupCommit[Stored],
+) -> Stored:
     if not requests:
         return Stored()
+    stored = group_commit.store(namespace, requests, lambda group: _stored(namespace, group, memories, embedder))
+    return stored.of({request.request_id for request in requests})
+
+
+def _stored(namespace: str, requests: Sequence[IngestRequest], memories: MemoryStore, embedder: Embedder) -> Stored:
     try:
         return _store_together(namespace, requests, memories, embedder)
     except InvalidRequest as exc:
@@ -102,7 +138,7 @@ def _stored(namespace: str, requests: Sequence[IngestRequest], memories: MemoryS
         together.outcomes |= alone.outcomes
         together.busy |= alone.busy
         together.conflicting += alone.conflicting
-        together.over_quota = together.over_quota or alone.over_quota
+        together.over_quota |= alone.over_quota
     return together
 
 
@@ -116,22 +152,13 @@ def _store_together(
         )
         if fitting:
             outcomes |= claim.store(fitting, _embeddings(namespace, fitting, embedder), embedder.model)
-        stored = Stored(outcomes, bool(claim.busy), list(claim.conflicting))
+        stored = Stored(outcomes, {one.request_id for one in claim.busy}, list(claim.conflicting))
     if refused:
         failed = [Unstored(request_id=one.request_id, error=why, origin=one.origin) for one, why in refused]
         reject(namespace, failed, memories=memories)
         log.warning("quota_exceeded", namespace=namespace, count=len(refused), reason=refused[0][1])
-        stored.over_quota = refused[0][1]
+        stored.over_quota = {one.request_id: why for one, why in refused}
         outcomes |= memories.statuses(namespace, [one.request_id for one in failed])
-    for outcome in outcomes.values():
-        log.info(
-            "ingest_outcome",
-            namespace=namespace,
-            request_id=outcome.request_id,
-            state=outcome.state,
-            memory_id=outcome.memory_id,
-            attempts=outcome.attempts,
-        )
     return stored
 
 

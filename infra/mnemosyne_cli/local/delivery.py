@@ -85,7 +85,9 @@ class Delivery:
             while not self._stop.is_set():
                 try:
                     due = self._queue.due(time.time(), self._concurrency * 8)
-                    list(pool.map(lambda message: self._push(client, message), due))
+                    taken = pool.map(lambda message: self._push(client, message), due)
+                    # Together: each time the file is written to the disk. A crash before it delivers them once more.
+                    self._queue.acknowledge([one for one in taken if one is not None])
                 except sqlite3.Error as exc:  # a full disk, a lock held too long: the messages are still there
                     log.error("delivery_failed", error=str(exc))
                     self._stop.wait(LONGEST_RETRY_SECONDS / 10)
@@ -93,23 +95,23 @@ class Delivery:
                 if not due:
                     self._stop.wait(POLL_SECONDS)
 
-    def _push(self, client: httpx.Client, message: QueuedMessage) -> None:
-        """Deliver one message: taken, it leaves the queue; else its next delivery is set."""
+    def _push(self, client: httpx.Client, message: QueuedMessage) -> int | None:
+        """Deliver one message: return its id where it is taken; else its next delivery is set."""
         if self._stop.is_set():
-            return
+            return None
         try:
             given_up = message.attempts >= MAX_DELIVERY_ATTEMPTS
             url = self._dead_letter_url if given_up else self._url
             response = client.post(url, json=push_envelope(message))
             if response.is_success:
-                self._queue.acknowledge([message.message_id])
-                return
+                return message.message_id
             error = f"HTTP {response.status_code}: {response.text[:200]}"
         except httpx.HTTPError as exc:
             error = f"{type(exc).__name__}: {exc}"
         wait = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(message.attempts, 20))
         self._queue.postpone(message.message_id, due=time.time() + wait, error=error)
         log.warning("delivery_postponed", message_id=message.message_id, seconds=wait, error=error)
+        return None
 
 
 def push_envelope(message: QueuedMessage) -> dict[str, Any]:

@@ -1,0 +1,126 @@
+"""Messages that arrive together are stored together, and none pays for another."""
+
+import threading
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+
+import pytest
+
+from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.errors import Unavailable
+from mnemosyne.ports import Vector
+from mnemosyne.service import ingest
+from mnemosyne.service.group_commit import LARGEST_GROUP, SMALL, GroupCommit
+from tests.fakes import FakeEmbedder, FakeServices, request
+from tests.waiting import wait_until
+
+
+class _Work:
+    """Work whose first call lasts until it is let go; each call's contents are noted."""
+
+    def __init__(self) -> None:
+        self.calls: list[list[str]] = []
+        self.first_may_end = threading.Event()
+        self.commit: GroupCommit[list[str]] = GroupCommit()
+        self.threads = ThreadPoolExecutor(200)
+
+    def __call__(self, requests: Sequence[IngestRequest]) -> list[str]:
+        contents = [one.content for one in requests]
+        self.calls.append(contents)
+        if len(self.calls) == 1:
+            assert self.first_may_end.wait(60)
+        if "poison" in contents:
+            raise Unavailable("poison")
+        return contents
+
+    def arrive(self, *requests: IngestRequest, namespace: str = "ns") -> "Future[list[str]]":
+        """One message, in a thread of its own; it has taken its place when this returns."""
+        before = self._arrived(namespace)
+        future = self.threads.submit(self.commit.store, namespace, requests, self)
+        wait_until(lambda: future.done() or self._arrived(namespace) > before, "the message has taken its place")
+        return future
+
+    def _arrived(self, namespace: str) -> int:
+        return len(self.commit._waiting.get(namespace, ()))
+
+
+@pytest.fixture
+def work() -> _Work:
+    return _Work()
+
+
+def _finish(work: _Work, *futures: "Future[list[str]]") -> list[list[str] | str]:
+    work.first_may_end.set()
+    ended = []
+    for future in futures:
+        error = future.exception(60)
+        ended.append(str(error) if error else future.result())
+    assert work.commit._waiting == {}
+    return ended
+
+
+def test_what_arrives_while_one_is_under_way_is_stored_by_the_next_together(work: _Work) -> None:
+    messages = [work.arrive(request(name)) for name in "abcd"]
+    assert _finish(work, *messages) == [["a"], *[["b", "c", "d"]] * 3]
+    assert work.calls == [["a"], ["b", "c", "d"]]
+
+
+def test_a_message_that_arrives_alone_waits_for_nobody(work: _Work) -> None:
+    work.first_may_end.set()
+    assert work.commit.store("ns", [request("a")], work) == ["a"]
+
+
+def test_another_namespace_does_not_wait(work: _Work) -> None:
+    slow = work.arrive(request("a"))
+    assert work.commit.store("other", [request("b")], work) == ["b"]
+    _finish(work, slow)
+
+
+def test_a_large_message_goes_by_itself(work: _Work) -> None:
+    slow = work.arrive(request("a"))
+    large = [request(f"large {n}") for n in range(SMALL + 1)]
+    assert len(work.commit.store("ns", large, work)) == SMALL + 1
+    _finish(work, slow)
+
+
+def test_a_group_is_no_larger_than_a_large_message(work: _Work) -> None:
+    messages = [work.arrive(*(request(f"{n} {m}") for m in range(SMALL))) for n in range(12)]
+    _finish(work, *messages)
+    assert [len(call) for call in work.calls] == [SMALL, LARGEST_GROUP, SMALL]
+
+
+def test_none_pays_for_another_s_fault(work: _Work) -> None:
+    messages = [work.arrive(request(name)) for name in ("a", "b", "poison", "c")]
+    assert _finish(work, *messages) == [["a"], ["b"], "poison", ["c"]]
+
+
+def test_one_request_delivered_twice_is_not_in_one_group_twice(work: _Work) -> None:
+    twice = request("b")
+    messages = [work.arrive(request("a")), work.arrive(twice), work.arrive(twice)]
+    assert _finish(work, *messages) == [["a"], ["b"], ["b"]]
+    assert work.calls == [["a"], ["b"], ["b"]]
+
+
+def test_each_message_is_told_of_its_own_requests_alone() -> None:
+    services, commit = FakeServices(), GroupCommit[ingest.Stored]()
+
+    class _Slow(FakeEmbedder):
+        def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+            if "first" in texts:
+                wait_until(lambda: len(commit._waiting["ns"]) == len(messages), "all the others wait")
+            return super().embed_documents(texts)
+
+    embedder = _Slow()
+    messages = [IngestMessage("ns", (request(name),)) for name in ("first", *"bcdefgh")]
+
+    def store(message: IngestMessage) -> ingest.Stored:
+        return ingest.store(message, memories=services.memories, embedder=embedder, group_commit=commit)
+
+    with ThreadPoolExecutor(len(messages)) as threads:
+        first = threads.submit(store, messages[0])
+        wait_until(lambda: "ns" in commit._waiting, "the first is under way")
+        stored = [*threads.map(store, messages[1:])]
+        stored.insert(0, first.result(60))
+    assert [set(one.outcomes) for one in stored] == [set(message.request_ids) for message in messages]
+    assert len(services.memories.memories) == len(messages)
