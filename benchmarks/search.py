@@ -10,7 +10,7 @@ import resource
 import statistics
 import tempfile
 from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -75,11 +75,11 @@ class Bench:
         return [str(hit.id) for hit in found.hits]
 
 
-def fill(bench: Bench, sizes: Sequence[int], corpus: Sequence[str]) -> None:
-    """Store the first so many texts in each size's namespace; the vector index is made anew afterwards."""
+def fill(bench: Bench, sizes: Mapping[str, int], corpus: Sequence[str]) -> None:
+    """Store the first so many texts in each namespace; the vector index is made anew afterwards."""
     bench.owner.script("DROP INDEX memories_embedding")
-    for size in sizes:
-        _fill(bench, f"n{size}", corpus[:size], sessions=False)
+    for namespace, size in sizes.items():
+        _fill(bench, namespace, corpus[:size], sessions=False)
     bench.owner.script(
         "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)"
         " WITH (m = 16, ef_construction = 200)"
@@ -159,7 +159,7 @@ def figures(sizes: Sequence[int], rounds: int) -> list[Figure]:
                 processes = tuple(int(one.run("SELECT pg_backend_pid()")[0][0]) for one in (connection, owner))
             embedder = OfflineEmbedder(Path(scratch) / "words.bin")
             bench = Bench(PostgresMemories(pool, SPACE), embedder, owner, processes)
-            fill(bench, sizes, corpus)
+            fill(bench, {f"n{size}": size for size in sizes}, corpus)
             for number, question in enumerate([*asked[:3], *asked]):  # the first three warm the caches
                 for size in sizes:
                     for way, cost in ask(bench, f"n{size}", question).items():
