@@ -9,7 +9,7 @@ from uuid import UUID
 
 import httpx
 
-from mnemosyne.domain.memory import IngestState, MemoryChange
+from mnemosyne.domain.memory import NO_TAGS, IngestState, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.errors import InvalidRequest, Unauthorized, Unavailable
 from mnemosyne.ids import issue_request_id, new_id
@@ -110,7 +110,7 @@ class OverMcp(_Pausing):
         if change.superseded_by is not None:
             arguments["superseded_by"] = str(change.superseded_by)
         if change.tags is not None:
-            arguments["tags"] = list(change.tags)
+            arguments["tags"] = list(change.tags) or [NO_TAGS]
         self.call("update_memory", arguments)
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:

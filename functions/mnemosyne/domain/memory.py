@@ -183,6 +183,10 @@ class Memory(MemoryFields):
     quality: float = 0.5
 
 
+NO_TAGS = "none"
+"""In the place of new tags: none at all, where an empty list would be taken for nothing said."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class MemoryChange:
     """What to change about a memory; None leaves a field as it is. Content never changes."""

@@ -109,12 +109,6 @@ def _instant(value: object) -> object:
     return instant(value) if isinstance(value, str) else value
 
 
-def _whole(value: object) -> object:
-    """Return a number without a fraction as the integer that JSON Schema takes it for."""
-    return int(value) if isinstance(value, float) and value.is_integer() else value
-
-
-Integer = Annotated[int, BeforeValidator(_whole, json_schema_input_type=int)]
 Text = Annotated[str, AfterValidator(storable)]
 Filled = Annotated[Text, AfterValidator(_not_blank)]
 Content = Annotated[

@@ -16,6 +16,7 @@ import mnemosyne
 from mnemosyne.domain.parsing import parse
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import EmbeddingModelChanged, Misconfigured, MnemosyneError, Unavailable, Uncertain
+from mnemosyne.mcp.lenient import plain
 from mnemosyne.mcp.tool import Reply, Tool, current_principal
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.mcp.turns import Turns
@@ -157,8 +158,7 @@ def _run(tool: Tool[Any], arguments: Any, principal: Principal, services: Servic
 
 
 def _arguments(tool: Tool[Any], arguments: Mapping[str, Any]) -> Any:
-    present = {name: value for name, value in arguments.items() if value is not None}
-    return parse(tool.arguments, present, of=tool.name)
+    return parse(tool.arguments, plain(arguments, tool.listing.input_schema), of=tool.name)
 
 
 def _principal(otherwise: Principal | None) -> Principal:

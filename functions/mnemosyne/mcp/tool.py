@@ -92,7 +92,7 @@ class Tool(Generic[ArgumentsT]):
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=_tidy(self.arguments.model_json_schema()),
+            input_schema=_for_models(_tidy(self.arguments.model_json_schema())),
             output_schema=_tidy(self.result.model_json_schema(mode="serialization")),
             annotations=mcp_types.ToolAnnotations(
                 title=self.title,
@@ -114,6 +114,29 @@ def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
     definitions = schema.get("$defs", {})
     tidied: dict[str, Any] = _tidied({k: v for k, v in schema.items() if k != "$defs"}, definitions)
     return tidied
+
+
+def _for_models(schema: Any) -> Any:
+    """Return the schema of arguments as the vendors' converters want it.
+
+    What is optional may be null, for where all must be given: `mcp.lenient` takes it for absent. That nothing else is
+    taken is not said, for google-genai's converter fails on a boolean `additionalProperties`; it is refused.
+    """
+    if not isinstance(schema, dict):
+        return schema
+    made = {k: _for_models(v) for k, v in schema.items() if k not in ("additionalProperties", "properties")}
+    if "properties" in schema:
+        required = schema.get("required", ())
+        made["properties"] = {
+            name: _for_models(one) if name in required else _nullable(_for_models(one))
+            for name, one in schema["properties"].items()
+        }
+    return made
+
+
+def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
+    choices = {"enum": [*schema["enum"], None]} if "enum" in schema else {}
+    return schema | {"type": [schema["type"], "null"]} | choices
 
 
 def _undescribed(schema: Any) -> Any:

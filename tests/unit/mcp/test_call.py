@@ -154,7 +154,6 @@ def test_a_fault_of_our_own_tells_nothing_of_its_inside() -> None:
 def test_every_argument_is_described(tool: Any) -> None:
     schema = tool.listing.input_schema
     assert all("description" in field for field in schema["properties"].values())
-    assert schema["additionalProperties"] is False
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)

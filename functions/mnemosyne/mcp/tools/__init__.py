@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from mnemosyne.domain.principal import Scope
+from mnemosyne.mcp.lenient import plain
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY, INGEST_STATUS
@@ -38,7 +39,7 @@ def required_scope(name: str) -> Scope | None:
 def units_of(name: str, arguments: Mapping[str, Any]) -> float:
     """Return what a call of that tool costs beside what every request does; see `domain.rate_limit`."""
     tool = _BY_NAME.get(name)
-    return tool.units(arguments) if tool else 0.0
+    return tool.units(plain(arguments, tool.listing.input_schema)) if tool else 0.0
 
 
 def needs_database(name: str) -> bool:

@@ -6,7 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.parsing import Filled, Input, Integer, Text
+from mnemosyne.domain.parsing import Filled, Input, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import SearchMode
 from mnemosyne.domain.time.question import split_question
@@ -15,7 +15,7 @@ from mnemosyne.mcp.tools.search import EXACT_LENGTH, QUERY_LENGTH, Query, Search
 from mnemosyne.ports import Services
 
 Asked = Annotated[Filled, Field(max_length=QUERY_LENGTH)]
-Results = Annotated[Integer, Field(ge=1, le=100)]
+Results = Annotated[int, Field(ge=1, le=100)]
 
 
 class RetrieveMemory(Input):

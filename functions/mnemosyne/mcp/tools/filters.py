@@ -9,14 +9,14 @@ from typing import Annotated, Any, Self
 from pydantic import BeforeValidator, Field, model_validator
 
 from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condition
-from mnemosyne.domain.parsing import Input, Integer, Session, Tags, Text
+from mnemosyne.domain.parsing import Input, Session, Tags, Text
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.search import Filters
 from mnemosyne.domain.time.window import TimeWindow, bounds, intersection, resolve
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Result
 
-Limit = Annotated[Integer, Field(ge=1, le=100, description="How many.")]
+Limit = Annotated[int, Field(ge=1, le=100, description="How many.")]
 
 
 def _texts(value: object) -> object:

@@ -9,8 +9,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import one_line, unite_tags
-from mnemosyne.domain.memory import MemoryChange
-from mnemosyne.domain.parsing import Id, Input, Integer, JsonObject, Tags, Text, Title, uuid
+from mnemosyne.domain.memory import NO_TAGS, MemoryChange
+from mnemosyne.domain.parsing import Id, Input, JsonObject, Tags, Text, Title, uuid
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -67,7 +67,9 @@ class UpdateArguments(Input):
 
     id: Annotated[Id, Field(description="The memory's id.")]
     title: Annotated[Title | None, Field(description="The new title.")] = None
-    tags: Annotated[Tags | None, Field(description="The new tags, instead of all old ones.")] = None
+    tags: Annotated[Tags | None, Field(description="The new tags, instead of all old ones; ['none'] removes them.")] = (
+        None
+    )
     metadata: Annotated[JsonObject | None, Field(description="The new metadata, instead of the old.")] = None
     superseded_by: Annotated[
         Successor | None,
@@ -87,7 +89,7 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
     successor = arguments.superseded_by
     change = MemoryChange(
         title=None if arguments.title is None else one_line(arguments.title),
-        tags=None if arguments.tags is None else unite_tags(arguments.tags),
+        tags=None if arguments.tags is None else unite_tags([tag for tag in arguments.tags if tag != NO_TAGS]),
         metadata=arguments.metadata,
         superseded_by=successor if isinstance(successor, UUID) else None,
         not_superseded=successor == NO_SUCCESSOR,
@@ -118,7 +120,7 @@ class RateArguments(Input):
     """A judgement of a memory."""
 
     id: Annotated[Id, Field(description="The memory's id.")]
-    rating: Annotated[Integer, Field(ge=-1, le=1, description="1 it helped, 0 neutral, -1 it misled.")]
+    rating: Annotated[int, Field(ge=-1, le=1, description="1 it helped, 0 neutral, -1 it misled.")]
     reason: Annotated[Text | None, Field(max_length=1000, description="Why; kept beside the rating.")] = None
 
 

@@ -7,7 +7,7 @@ from pydantic import Field
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import INVISIBLE
-from mnemosyne.domain.parsing import Integer, Text
+from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.domain.time.question import named_times
@@ -45,7 +45,7 @@ class RetrieveArguments(FilterArguments):
         Field(min_length=1, max_length=QUERY_LENGTH, description="What to recall, in plain words; a question will do."),
     ]
     limit: Limit = 5
-    days_back: Annotated[Integer | None, Field(ge=1, le=36_500, description="Only the last so many days.")] = None
+    days_back: Annotated[int | None, Field(ge=1, le=36_500, description="Only the last so many days.")] = None
 
 
 def _unmistakable(content: str) -> str:

@@ -9,7 +9,7 @@ from uuid import UUID
 from pydantic import Field, WithJsonSchema
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.parsing import Integer, Text
+from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, SearchMode, SearchQuery, TagMatch, Why
 from mnemosyne.domain.time.question import named_times
@@ -66,7 +66,7 @@ class SearchArguments(FilterArguments):
     ] = None
     limit: Limit = 10
     max_response_chars: Annotated[
-        Integer,
+        int,
         Field(
             ge=100,
             description="Cut the longest contents until all fit in this, at most 400,000; none is left out.",
