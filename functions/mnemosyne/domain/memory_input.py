@@ -14,33 +14,19 @@ class MemoryInput(Input):
 
     content: Annotated[
         Content,
-        Field(
-            description="The memory itself, stored verbatim: 1 to 100,000 characters. Write it so that it can be "
-            "understood without this conversation. A first `TITLE:` line and a `TAGS:` line (comma-separated) in "
-            "it are read as title and tags, 50 at most."
-        ),
+        Field(description="Stored verbatim, at most 100,000 characters; to be understood without this conversation."),
     ]
     timestamp: Annotated[
         Instant,
-        Field(
-            description="When it happened, RFC 3339 with an offset or Z, such as 2026-05-20T14:30:00Z. Search by "
-            "time goes by this, to the microsecond."
-        ),
+        Field(description="When it happened, in RFC 3339 with an offset or Z."),
     ]
-    tags: Annotated[Tags | None, Field(description="Labels to filter by later, such as ['project-x', 'decision'].")] = (
-        None
-    )
-    title: Annotated[Title | None, Field(description="One line; otherwise taken from the content.")] = None
-    metadata: Annotated[
-        JsonObject | None, Field(description="Any JSON object to keep beside the memory; not searched.")
-    ] = None
+    tags: Annotated[Tags | None, Field(description="Labels to filter by.")] = None
+    title: Annotated[Title | None, Field(description="One line; else taken from the content.")] = None
+    metadata: Annotated[JsonObject | None, Field(description="JSON to keep beside it and filter by.")] = None
 
     session: Annotated[
         Session | None,
-        Field(
-            description="Which conversation or document it is a part of: any name, the same for all its parts. Each "
-            "is then found by what stands beside it too."
-        ),
+        Field(description="Which conversation or document it is a part of."),
     ] = None
 
     def request(self, request_id: UUID, origin: Origin | None = None) -> IngestRequest:

@@ -158,7 +158,7 @@ def _run(tool: Tool[Any], arguments: Any, principal: Principal, services: Servic
 
 
 def _arguments(tool: Tool[Any], arguments: Mapping[str, Any]) -> Any:
-    return parse(tool.arguments, plain(arguments, tool.listing.input_schema), of=tool.name)
+    return parse(tool.arguments, plain(arguments, tool.schema), of=tool.name)
 
 
 def _principal(otherwise: Principal | None) -> Principal:

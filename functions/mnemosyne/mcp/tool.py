@@ -1,6 +1,6 @@
 """What a tool is, and how its schemas are made from the models of its arguments and result."""
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -77,6 +77,8 @@ class Tool(Generic[ArgumentsT]):
     """Whether its answers hold what somebody stored, which must not be taken for ours."""
     units: Callable[[Mapping[str, Any]], float] = lambda arguments: 0.0
     """What a call costs beside what every request does; of arguments as they came, whatever they are."""
+    unlisted: tuple[str, ...] = ()
+    """Arguments that are taken and documented, but not shown to agents: an operator's dials, and rare filters."""
     deprecated: str | None = None
     """What to call instead, where this is an old name."""
 
@@ -86,16 +88,20 @@ class Tool(Generic[ArgumentsT]):
         return Scope.READ if self.read_only else Scope.WRITE
 
     @cached_property
+    def schema(self) -> dict[str, Any]:
+        """What its arguments are, those that are not listed among them."""
+        return _for_models(_tidy(self.arguments.model_json_schema()))
+
+    @cached_property
     def listing(self) -> mcp_types.Tool:
         """The tool as `tools/list` shows it; made once, for its schemas take milliseconds."""
         return mcp_types.Tool(
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=_for_models(_tidy(self.arguments.model_json_schema())),
-            output_schema=_tidy(self.result.model_json_schema(mode="serialization")),
+            input_schema=_listed(self.schema, self.unlisted),
+            output_schema=_outline(_tidy(self.result.model_json_schema(mode="serialization"))),
             annotations=mcp_types.ToolAnnotations(
-                title=self.title,
                 read_only_hint=self.read_only,
                 # Of what only reads they have no meaning: MCP's ToolAnnotations.
                 destructive_hint=None if self.read_only else self.destructive,
@@ -103,6 +109,31 @@ class Tool(Generic[ArgumentsT]):
                 open_world_hint=False,
             ),
         )
+
+
+BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")
+"""Of texts and lists: enforced by the server, which says them where they matter; each would cost an agent tokens."""
+
+
+def _listed(schema: Mapping[str, Any], unlisted: Collection[str]) -> dict[str, Any]:
+    shown = {name: one for name, one in schema["properties"].items() if name not in unlisted}
+    made: dict[str, Any] = _unbounded({**schema, "properties": shown})
+    return made
+
+
+def _unbounded(schema: Any) -> Any:
+    if not isinstance(schema, dict):
+        return schema
+    kept = {k: _unbounded(v) for k, v in schema.items() if k not in (*BOUNDS, "properties")}
+    if "properties" in schema:
+        kept["properties"] = {name: _unbounded(one) for name, one in schema["properties"].items()}
+    return kept
+
+
+def _outline(schema: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the schema of a result by its fields' types alone: what is within them, the documents say."""
+    fields = {name: {k: v for k, v in one.items() if k == "type"} for name, one in schema["properties"].items()}
+    return {"type": "object", "properties": fields}
 
 
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:

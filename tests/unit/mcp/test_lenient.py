@@ -34,7 +34,7 @@ def _schemas(node: Any) -> Iterator[dict[str, Any]]:
 
 
 def _read(tool: str, **arguments: Any) -> dict[str, Any]:
-    return plain(arguments, BY_NAME[tool].listing.input_schema)
+    return plain(arguments, BY_NAME[tool].schema)
 
 
 def _call(services: FakeServices, tool: str, **arguments: Any) -> mcp_types.CallToolResult:
@@ -61,7 +61,7 @@ def test_gemini_s_library_reads_the_arguments(tool: Tool[Any]) -> None:
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
 def test_what_is_optional_may_be_null(tool: Tool[Any]) -> None:
-    for schema in _schemas(tool.listing.input_schema):
+    for schema in _schemas(tool.schema):
         for name, one in schema.get("properties", {}).items():
             assert ("null" in one["type"]) is (name not in schema.get("required", ())), name
 

@@ -39,7 +39,7 @@ def required_scope(name: str) -> Scope | None:
 def units_of(name: str, arguments: Mapping[str, Any]) -> float:
     """Return what a call of that tool costs beside what every request does; see `domain.rate_limit`."""
     tool = _BY_NAME.get(name)
-    return tool.units(plain(arguments, tool.listing.input_schema)) if tool else 0.0
+    return tool.units(plain(arguments, tool.schema)) if tool else 0.0
 
 
 def needs_database(name: str) -> bool:

@@ -49,26 +49,25 @@ class ConditionArguments(Input):
 class FilterArguments(Input):
     """Time, tags, session and metadata."""
 
-    tags: Annotated[Tags | None, Field(description="Only memories with these tags; case is ignored.")] = None
-    after: Annotated[Text | None, Field(description="At or after: YYYY-MM-DD or RFC 3339.")] = None
-    before: Annotated[Text | None, Field(description="At or before: YYYY-MM-DD (all of that day) or RFC 3339.")] = None
+    tags: Annotated[Tags | None, Field(description="Only with these tags.")] = None
+    after: Annotated[Text | None, Field(description="From: YYYY-MM-DD or RFC 3339.")] = None
+    before: Annotated[Text | None, Field(description="Until, inclusive: YYYY-MM-DD or RFC 3339.")] = None
     time_expr: Annotated[
         Text | None,
         Field(
-            description="Time in words, understood wholly or refused: 'yesterday evening', 'the past 3 months', "
-            "'last Tuesday', 'March 2025', 'between May 1 and May 15', 'since Monday'."
+            description="Time in words: 'the past 3 months', 'last Tuesday', 'between May 1 and May 15', 'since May'."
         ),
     ] = None
 
-    session: Annotated[Session | None, Field(description="Only memories of this session.")] = None
+    session: Annotated[Session | None, Field(description="Only of this session.")] = None
 
     metadata: Annotated[
         list[ConditionArguments] | None,
         Field(
             min_length=1,
             max_length=10,
-            description="Only memories whose metadata meet all these. path: such as project.name. values: any of "
-            "several with =, one number or ISO date with <, <=, >, >=.",
+            description="Conditions that all must hold. path: such as project.name. values: any of several with =, "
+            "else one number or ISO date.",
         ),
     ] = None
 

@@ -40,14 +40,10 @@ INGEST_MEMORY = Tool(
     name="ingest_memory",
     title="Remember",
     description=(
-        "Store one memory for later: a fact, decision, preference, event or document that will matter beyond this "
-        "conversation.\n"
-        "Answers `queued` with a `request_id` as soon as the memory is durably accepted; it can be searched a "
-        "moment later. Ask `ingest_status` with that id if you must know that it is stored.\n"
-        "The same content is stored once: sending it again is safe and ends as `duplicate`, and the title, tags, "
-        "metadata and timestamp of the first stay. Contents cannot be changed afterwards.\n"
-        'Example: {"content": "Ada prefers tea to coffee.", "timestamp": "2026-05-20T14:30:00Z", '
-        '"tags": ["ada", "preference"]}'
+        "Store one memory: a fact, decision, preference, event or document that matters beyond this conversation. It "
+        "is durably `queued` under a `request_id` and can be searched a moment later; ingest_status tells its outcome. "
+        "The same content is stored once. Contents cannot be changed afterwards.\n"
+        'Example: {"content": "Ada prefers tea to coffee.", "timestamp": "2026-05-20T14:30:00Z", "tags": ["ada"]}'
     ),
     arguments=MemoryInput,
     result=Queued,
@@ -63,7 +59,7 @@ class BatchInput(Input):
 
     memories: Annotated[
         list[MemoryInput],
-        Field(min_length=1, max_length=BATCH_LIMIT, description="1 to 100 memories, each as for ingest_memory."),
+        Field(min_length=1, max_length=BATCH_LIMIT, description="Each as for ingest_memory."),
     ]
 
 
@@ -83,11 +79,7 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
 INGEST_MEMORIES = Tool(
     name="ingest_memories",
     title="Remember several",
-    description=(
-        "Store 1 to 100 memories in one call, all or none: one bad memory refuses the call, naming it as "
-        "memories[3].content. A request takes 4 MiB. Each has an outcome of its own: ask ingest_status with "
-        "request_ids."
-    ),
+    description=("Store 1 to 100 memories in one call of at most 4 MiB, all or none; each has an outcome of its own."),
     arguments=BatchInput,
     result=BatchQueued,
     units=lambda arguments: rate_limit.cost_of_memories(arguments.get("memories")),
@@ -100,10 +92,10 @@ INGEST_MEMORIES = Tool(
 class StatusArguments(Input):
     """Which requests to ask about."""
 
-    request_id: Annotated[Id | None, Field(description="The id that ingest_memory answered.")] = None
+    request_id: Annotated[Id | None, Field(description="One id, or")] = None
     request_ids: Annotated[
         list[Id] | None,
-        Field(min_length=1, max_length=BATCH_LIMIT, description="Up to 100 ids; instead of request_id."),
+        Field(min_length=1, max_length=BATCH_LIMIT, description="up to 100."),
     ] = None
 
     @model_validator(mode="after")
@@ -156,13 +148,9 @@ INGEST_STATUS = Tool(
     name="ingest_status",
     title="Was it remembered?",
     description=(
-        "What became of one or up to 100 ingest requests. States: `queued` (accepted, not stored yet: ask again "
-        "in a second; `error` says why an attempt failed), `stored` (done: `memory_id`), `duplicate` (the same "
-        "content was there already: `memory_id` is it), `failed` (not stored: `error` says why), "
-        "`dead_lettered` (given up after repeated faults: the operator can redrive it), `unknown` (no such "
-        "request was accepted here within 7 days).\n"
-        "Asked with `request_id`, `similar` names up to 3 memories that nearly say the same: to replace one, call "
-        "update_memory with its id and superseded_by."
+        "What became of ingest requests: `queued` (ask again in a second), `stored`, `duplicate` (memory_id has the "
+        "same content), `failed` (error says why), `dead_lettered` (the operator can redrive it) or `unknown`. Of one "
+        "that was stored, `similar` names memories that nearly say the same: update_memory can supersede them."
     ),
     arguments=StatusArguments,
     result=Statuses,

@@ -43,8 +43,8 @@ DELETE_MEMORY = Tool(
     name="delete_memory",
     title="Forget a memory",
     description=(
-        "Delete one memory for good, by its id. There is no undo; to correct a memory, ingest the new one and "
-        "supersede the old with update_memory. An unknown id is an error."
+        "Delete one memory for good: there is no undo. To correct one, store the new one and supersede the old with "
+        "update_memory."
     ),
     arguments=DeleteArguments,
     result=Deleted,
@@ -67,13 +67,11 @@ class UpdateArguments(Input):
 
     id: Annotated[Id, Field(description="The memory's id.")]
     title: Annotated[Title | None, Field(description="The new title.")] = None
-    tags: Annotated[Tags | None, Field(description="The new tags, instead of all old ones; ['none'] removes them.")] = (
-        None
-    )
-    metadata: Annotated[JsonObject | None, Field(description="The new metadata, instead of the old.")] = None
+    tags: Annotated[Tags | None, Field(description="Instead of all old ones; ['none'] removes them.")] = None
+    metadata: Annotated[JsonObject | None, Field(description="Instead of the old.")] = None
     superseded_by: Annotated[
         Successor | None,
-        Field(description="The id of the memory that replaces this one; 'none' takes that back."),
+        Field(description="Id of the memory that replaces it; 'none' takes that back."),
     ] = None
 
     @model_validator(mode="after")
@@ -104,9 +102,8 @@ UPDATE_MEMORY = Tool(
     name="update_memory",
     title="Change a memory's labels",
     description=(
-        "Change title, tags or metadata, or say that a newer memory supersedes this one: searches then leave it out. "
-        "The content never changes: to correct it, ingest the corrected memory, and set superseded_by to its memory_id "
-        "from ingest_status."
+        "Change title, tags or metadata, or set superseded_by to the memory_id of one that replaces it: searches then "
+        "leave it out. Contents never change."
     ),
     arguments=UpdateArguments,
     result=RecordOrIds,
@@ -120,8 +117,8 @@ class RateArguments(Input):
     """A judgement of a memory."""
 
     id: Annotated[Id, Field(description="The memory's id.")]
-    rating: Annotated[int, Field(ge=-1, le=1, description="1 it helped, 0 neutral, -1 it misled.")]
-    reason: Annotated[Text | None, Field(max_length=1000, description="Why; kept beside the rating.")] = None
+    rating: Annotated[int, Field(ge=-1, le=1, description="1 helped, 0 neutral, -1 misled.")]
+    reason: Annotated[Text | None, Field(max_length=1000, description="Why.")] = None
 
 
 class Rated(Result):
@@ -142,10 +139,7 @@ def _rate_memory(arguments: RateArguments, principal: Principal, services: Servi
 RATE_MEMORY = Tool(
     name="rate_memory",
     title="Rate a memory",
-    description=(
-        "Say whether a memory helped (1), was neutral (0) or misled (-1). Ratings move its quality, which hybrid "
-        "searches and every search with quality_boost rank by. Each call adds one rating."
-    ),
+    description=("Say whether a memory helped: hybrid searches rank by its quality. Each call adds a rating."),
     arguments=RateArguments,
     result=Rated,
     run=_rate_memory,
@@ -186,12 +180,7 @@ def _memory_stats(arguments: StatsArguments, principal: Principal, services: Ser
 MEMORY_STATS = Tool(
     name="memory_stats",
     title="The memory in figures",
-    description=(
-        "How many memories there are, the 20 commonest tags of the newest 20,000, oldest and newest, how many "
-        "requests wait for another try (pending) or were given up (dead_lettered), how many messages are kept "
-        "(dead_letters), the embedding model, the space taken, and the quota: what there is and may be at most (null: "
-        "any number), texts since midnight UTC."
-    ),
+    description=("How many memories, tags, waiting and given-up requests there are, from when to when, and the quota."),
     arguments=StatsArguments,
     result=StatsShown,
     gives_stored=True,

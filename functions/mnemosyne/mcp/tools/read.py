@@ -22,7 +22,7 @@ from mnemosyne.service import manage
 class GetArguments(Input):
     """Which memory."""
 
-    id: Annotated[Id, Field(description="The memory's id, as search and list answer it.")]
+    id: Annotated[Id, Field(description="The memory's id.")]
 
 
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
@@ -34,10 +34,7 @@ def _get_memory(arguments: GetArguments, principal: Principal, services: Service
 GET_MEMORY = Tool(
     name="get_memory",
     title="Read a memory",
-    description=(
-        "One memory in full by its id: the text is the content verbatim, the structured result the whole record. "
-        "Read with the scope write, it gains a little quality. An unknown id is an error."
-    ),
+    description=("One memory in full: the text is the content verbatim, the structured result its record."),
     arguments=GetArguments,
     result=MemoryRecord,
     gives_stored=True,
@@ -51,9 +48,7 @@ class ListArguments(FilterArguments):
     """Which memories to list."""
 
     limit: Limit = 10
-    cursor: Annotated[
-        Text | None, Field(description="`next_cursor` of the page before, with the same filters; opaque.")
-    ] = None
+    cursor: Annotated[Text | None, Field(description="`next_cursor` of the page before, with the same filters.")] = None
 
 
 class ListedMemory(Result):
@@ -121,10 +116,11 @@ LIST_MEMORIES = Tool(
     name="list_memories",
     title="Latest memories",
     description=(
-        "The newest memories by when they happened: id, date, title and tags, without contents, page by page with "
-        "`cursor`. Superseded ones are listed too, with superseded_by. Times are UTC."
+        "The newest memories by when they happened, without contents, page by page; superseded ones too. Takes the "
+        "filters of memory_search; times are UTC."
     ),
     arguments=ListArguments,
+    unlisted=("time_expr", "session", "metadata"),
     result=Listing,
     gives_stored=True,
     run=_list_memories,

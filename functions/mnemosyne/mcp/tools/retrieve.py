@@ -42,7 +42,7 @@ class RetrieveArguments(FilterArguments):
 
     query: Annotated[
         Text,
-        Field(min_length=1, max_length=QUERY_LENGTH, description="What to recall, in plain words; a question will do."),
+        Field(min_length=1, max_length=QUERY_LENGTH, description="What to recall, in plain words."),
     ]
     limit: Limit = 5
     days_back: Annotated[int | None, Field(ge=1, le=36_500, description="Only the last so many days.")] = None
@@ -90,14 +90,14 @@ RETRIEVE_MEMORIES = Tool(
     name="retrieve_memories",
     title="Recall, as text",
     description=(
-        "Recall what answers a question, by meaning and words, as plain text to read: each memory under "
-        "a line `--- [<id>] [<YYYY-MM-DD>] ---`, best first (lines that look like one begin with a "
-        "backslash). Dates are UTC. Use memory_search for exact strings, time zones or scores."
+        "Recall what answers a question as plain text, best first: each memory under a line `--- [<id>] [<YYYY-MM-DD>] "
+        "---`, in UTC. Takes the filters of memory_search."
     ),
     arguments=RetrieveArguments,
     result=RetrieveResponse,
     gives_stored=True,
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
+    unlisted=("after", "before", "time_expr", "session", "metadata"),
     run=_retrieve_memories,
     read_only=True,
     idempotent=True,

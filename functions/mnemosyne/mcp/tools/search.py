@@ -37,24 +37,19 @@ class SearchArguments(FilterArguments):
     query: Annotated[
         Query | None,
         Field(
-            description="What to find, in plain words; a question will do. Omit to list by tags or time alone. At most "
-            "10,000 characters, in mode exact 500."
+            description="What to find, in plain words; without it, the newest within the filters. In mode exact at "
+            "most 500 characters."
         ),
     ] = None
     mode: Annotated[
         SearchMode,
         Field(
             strict=False,
-            description="semantic: by meaning. exact: the query as a substring, case ignored, newest first. "
-            "hybrid: by meaning and words.",
+            description="hybrid: by meaning and words. semantic: by meaning. exact: a literal substring, newest first.",
         ),
     ] = SearchMode.SEMANTIC
-    timezone: Annotated[
-        Text, Field(description="IANA name in which dates and time_expr are meant, such as Europe/Berlin.")
-    ] = "UTC"
-    tag_match: Annotated[TagMatch, Field(strict=False, description="Whether any or all of the tags must be there.")] = (
-        TagMatch.ANY
-    )
+    timezone: Annotated[Text, Field(description="IANA name, such as Europe/Berlin, of the times given.")] = "UTC"
+    tag_match: Annotated[TagMatch, Field(strict=False, description="Any or all of the tags.")] = TagMatch.ANY
     quality_boost: Annotated[
         float | None,
         Field(
@@ -223,17 +218,14 @@ MEMORY_SEARCH = Tool(
     name="memory_search",
     title="Search memories",
     description=(
-        "Find memories. Use mode hybrid for most questions, semantic for a vague idea, exact for a literal string.\n"
-        'Examples: {"query": "what does Ada like to drink?", "mode": "hybrid"}; {"query": "release decisions", '
-        '"time_expr": "last month", "timezone": "Europe/Berlin"}; '
-        '{"tags": ["ada", "decision"], "tag_match": "all"} (no query: newest first).\n'
-        "Filters narrow what is searched. Superseded memories are left out. `window` is the time searched; `snippet` "
-        "the match in what is cut; `degraded`: meaning could not be used."
+        "Find memories, within filters. Superseded ones are left out; `snippet` is the match in what is cut, `window` "
+        'the time searched. Example: {"query": "release decisions", "mode": "hybrid", "time_expr": "last month"}'
     ),
     arguments=SearchArguments,
     result=SearchResponse,
     gives_stored=True,
     units=rate_limit.cost_of_search,
+    unlisted=("quality_boost", "max_response_chars", "include_superseded", "include_debug"),
     run=_memory_search,
     read_only=True,
     idempotent=True,
