@@ -1,16 +1,11 @@
 """What a hybrid search reads of the neighbours of what it finds."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from mnemosyne.adapters.database import memories_sql, rows
-from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.service import ingest
-from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 
 SESSIONS, TURNS = 100, 40
@@ -18,13 +13,6 @@ QUESTION = "who watered the ferns in the greenhouse?"
 ROWS_READ = """
 SELECT CAST(seq_tup_read + idx_tup_fetch AS integer) AS n FROM pg_stat_xact_user_tables WHERE relname = 'memories'
 """
-
-
-@pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    connection = connection_factory(cluster.url(postgres.OWNER, database))()
-    yield connection
-    connection.close()
 
 
 def _rows_read(owner: Connection) -> int:

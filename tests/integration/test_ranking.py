@@ -1,12 +1,11 @@
 """The database's arithmetic against the oracle's: quality, fusion and score, from the same raw scores."""
 
-from collections.abc import Iterator
 from datetime import timedelta
 from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.message import IngestMessage
@@ -14,7 +13,6 @@ from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.ids import new_id
 from mnemosyne.service import ingest
-from mnemosyne_cli.local import postgres
 from tests import oracle
 from tests.fakes import NOW, FakeEmbedder, request
 
@@ -38,13 +36,6 @@ def _words_of_each(owner: Connection) -> dict[str, dict[str, int]]:
     for row in owner.run(WORDS):
         texts.setdefault(row["content"], {})[row["lexeme"]] = row["n"]
     return texts
-
-
-@pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    connection = connection_factory(cluster.url(postgres.OWNER, database))()
-    yield connection
-    connection.close()
 
 
 @pytest.fixture

@@ -1,25 +1,17 @@
 """What each mode of a search finds on real PostgreSQL, and what the database may not reveal."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.service import ingest, search
-from mnemosyne_cli.local import postgres
 from tests.fakes import FakeEmbedder, request
-
-
-@pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    connection = connection_factory(cluster.url(postgres.OWNER, database))()
-    yield connection
-    connection.close()
 
 
 def _stored(store: PostgresMemories, *contents: str, **fields: Any) -> FakeEmbedder:

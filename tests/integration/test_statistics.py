@@ -1,21 +1,9 @@
 """What memory_stats costs does not grow with what is stored: it looks at what is open, and at the newest."""
 
-from collections.abc import Iterator
-
-import pytest
-
 from mnemosyne.adapters.database import memories_sql
-from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne_cli.local import postgres
+from mnemosyne.adapters.database.connections import Connection
 
 ROWS = 20_000
-
-
-@pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    connection = connection_factory(cluster.url(postgres.OWNER, database))()
-    yield connection
-    connection.close()
 
 
 def test_stored_requests_are_not_read_to_count_those_that_wait(owner: Connection) -> None:

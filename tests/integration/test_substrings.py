@@ -1,18 +1,16 @@
 """What mode exact finds in a namespace of more memories than it looks through, and what it reads of them."""
 
 import random
-from collections.abc import Iterator
 from datetime import timedelta
 
 import pytest
 
 from mnemosyne.adapters.database import memories_sql, rows
-from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.service import ingest
-from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
 
 NEWEST = 1000
@@ -34,13 +32,6 @@ ORDER BY "timestamp" DESC, id DESC LIMIT 10
 ROWS_READ = """
 SELECT CAST(seq_tup_read + idx_tup_fetch AS integer) AS n FROM pg_stat_xact_user_tables WHERE relname = 'memories'
 """
-
-
-@pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    connection = connection_factory(cluster.url(postgres.OWNER, database))()
-    yield connection
-    connection.close()
 
 
 def _fill(store: PostgresMemories, count: int) -> None:

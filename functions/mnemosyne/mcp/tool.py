@@ -90,7 +90,8 @@ class Tool(Generic[ArgumentsT]):
     @cached_property
     def schema(self) -> dict[str, Any]:
         """What its arguments are, those that are not listed among them."""
-        return _for_models(_tidy(self.arguments.model_json_schema()))
+        made: dict[str, Any] = _for_models(_tidy(self.arguments.model_json_schema()))
+        return made
 
     @cached_property
     def listing(self) -> mcp_types.Tool:
