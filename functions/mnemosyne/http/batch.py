@@ -62,7 +62,7 @@ class Batches:
                 answers.append(json.dumps(error(full, id_=jsonrpc.id_of(one))).encode())
                 continue
             collected = _Collected()
-            await self._app(scope, bodies.replay(json.dumps(one).encode()), collected)
+            await self._app(scope, bodies.replay(json.dumps(one).encode(), _staying), collected)
             if collected.status in (403, 421):  # a Host or Origin not served: the same for all of them
                 return Response(collected.body, status_code=collected.status)
             if collected.body:
@@ -70,6 +70,12 @@ class Batches:
         if not answers:
             return Response(status_code=202)
         return Response(b"[" + b",".join(answers) + b"]", media_type="application/json")
+
+
+async def _staying() -> Message:
+    """The caller stays: that he has left ends the whole batch."""
+    await anyio.sleep_forever()
+    raise AssertionError
 
 
 class _Collected:

@@ -43,12 +43,12 @@ async def drain(receive: Receive) -> None:
                 return
 
 
-def replay(body: bytes) -> Receive:
-    """Return a `receive` that gives that body."""
+def replay(body: bytes, then: Receive) -> Receive:
+    """Return a `receive` that gives that body, and whatever `then` has to say after it: that the caller has left."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
-        return messages.pop() if messages else {"type": "http.disconnect"}
+        return messages.pop() if messages else await then()
 
     return receive
 

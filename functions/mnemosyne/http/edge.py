@@ -124,7 +124,7 @@ class McpEdge:
             if isinstance(posted, list):
                 revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
                 return await self._batches.answer(scope, revision, posted, arrived.receive, send.add)
-            await self._app(scope, bodies.replay(body), send)
+            await self._app(scope, bodies.replay(body, arrived.receive), send)
             return None
 
     async def _parsed(self, body: bytes) -> tuple[Any, str | None]:

@@ -43,6 +43,22 @@ def _post(client: TestClient, body: Any, **headers: str) -> Any:
     return client.post("/mcp", content=content, headers={"Content-Type": "application/json", **headers})
 
 
+MODERN = {
+    "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+    "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
+    "io.modelcontextprotocol/clientCapabilities": {},
+}
+
+
+def test_a_subscription_is_answered_as_the_protocol_says_of_one_who_has_none(client: TestClient) -> None:
+    params = {"notifications": {"toolsListChanged": True}, "_meta": MODERN}
+    listen = {"jsonrpc": "2.0", "id": 1, "method": "subscriptions/listen", "params": params}
+    headers = {"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": "subscriptions/listen"}
+    response = _post(client, listen, **headers)
+    assert response.status_code == 404
+    assert response.json()["error"]["code"] == mcp_types.METHOD_NOT_FOUND
+
+
 @pytest.mark.parametrize("method", ["GET", "DELETE", "PUT"])
 def test_other_methods_are_refused_at_once(client: TestClient, method: str) -> None:
     response = client.request(method, "/mcp")
