@@ -119,17 +119,20 @@ class Access:
         calls = posted if isinstance(posted, list) else [posted]
         for call in calls:
             wanted = _wanted(call)
-            if wanted is not None and not principal.may(wanted):
+            if not principal.scopes or (wanted is not None and not principal.may(wanted)):
                 log.warning(
                     "audit",
-                    action=call["params"]["name"],
+                    action=_tool(call) or "request",
                     principal=principal.id,
                     namespace=principal.namespace,
                     outcome="refused",
-                    reason=f"scope {wanted}",
+                    reason=f"scope {wanted or 'none held'}",
                 )
-                challenge = f'{self._challenge(scope, headers, wanted)}, error="insufficient_scope"'
-                return refusal(403, f"this needs the scope {wanted}", headers={"WWW-Authenticate": challenge})
+                # A client keeps no scope that the challenge does not name: those it holds stand in it too.
+                asked = {*principal.scopes, wanted} if principal.scopes and wanted else OFFERED.split()
+                challenge = f'{self._challenge(scope, headers, " ".join(sorted(asked)))}, error="insufficient_scope"'
+                needed = f"the scope {wanted}" if wanted else f"one of the scopes {OFFERED.replace(' ', ', ')}"
+                return refusal(403, f"this needs {needed}", headers={"WWW-Authenticate": challenge})
         return self.spend(principal, rate_limit.REQUEST * (len(calls) - 1) + sum(map(_units, calls)), paid)
 
     async def metadata(self, request: Request) -> Response:

@@ -5,6 +5,7 @@ from collections.abc import Callable
 import anyio.to_thread
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
@@ -14,12 +15,17 @@ from mnemosyne.domain.health import Check
 from mnemosyne.domain.message_schema import message_schema
 from mnemosyne.http.access import METADATA_PATH, Access
 from mnemosyne.http.body import BODY_BYTES
+from mnemosyne.http.cors import Cors
 from mnemosyne.http.edge import MCP_PATH, McpEdge
 from mnemosyne.http.health import health_routes
 from mnemosyne.mcp.server import build_server
 from mnemosyne.mcp.turns import Turns
 from mnemosyne.ports import Services
 
+COMPRESSED_BYTES = 4_096
+"""Answers from this size on are compressed for who takes it: ten hits of 130 kB become 9."""
+COMPRESSION = 4
+"""Of zlib's levels, one at a third of the time of the default."""
 SCHEMA_PATH = "/schemas/message.v1.json"
 """The contract of the topic; the copy in docs is the same."""
 
@@ -72,6 +78,8 @@ def build_app(
         ],
     )
     app.add_middleware(McpEdge, access=access, database=database)
+    app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
+    app.add_middleware(Cors, origins=allowed_origins)
     warm()
     return app
 

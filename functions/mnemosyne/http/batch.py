@@ -73,7 +73,7 @@ class Batches:
 
 
 async def _staying() -> Message:
-    """The caller stays: that he has left ends the whole batch."""
+    """Never tell that the caller has left: that ends the whole batch."""
     await anyio.sleep_forever()
     raise AssertionError
 

@@ -4,6 +4,7 @@ import hashlib
 import json
 import time
 from collections.abc import Mapping
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 import mcp_types
@@ -20,7 +21,7 @@ from mnemosyne.mcp.lenient import plain
 from mnemosyne.mcp.tool import Reply, Tool, current_principal
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.mcp.turns import Turns
-from mnemosyne.observability import EventLog, current_trace, milliseconds, trace
+from mnemosyne.observability import TRACEPARENT, EventLog, current_trace, milliseconds, trace
 from mnemosyne.ports import Services
 
 log = EventLog(__name__)
@@ -62,6 +63,8 @@ def build_server(services: Services, *, database: Turns, principal: Principal | 
         context: ServerRequestContext[Any], params: mcp_types.PaginatedRequestParams | None
     ) -> mcp_types.ListToolsResult:
         here = _principal(principal)
+        if params is not None and params.cursor is not None:
+            raise MCPError(mcp_types.INVALID_PARAMS, "cursor must be left out: the list of tools has one page")
         return mcp_types.ListToolsResult(tools=[listings[tool.name] for tool in TOOLS if here.may(tool.scope)])
 
     async def call_tool(
@@ -74,7 +77,8 @@ def build_server(services: Services, *, database: Turns, principal: Principal | 
         if not here.may(tool.scope):
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {tool.scope}")
         turns = database if tool.needs_database else publishing
-        return await turns.run(here, call, tool, params.arguments or {}, here, services)
+        with _trace_of(params.meta):
+            return await turns.run(here, call, tool, params.arguments or {}, here, services)
 
     return Server(
         "mnemosyne",
@@ -159,6 +163,12 @@ def _run(tool: Tool[Any], arguments: Any, principal: Principal, services: Servic
 
 def _arguments(tool: Tool[Any], arguments: Mapping[str, Any]) -> Any:
     return parse(tool.arguments, plain(arguments, tool.schema), of=tool.name)
+
+
+def _trace_of(meta: Mapping[str, Any] | None) -> AbstractContextManager[object]:
+    """Return the trace that a call names beside its arguments, which says more than its transport's: SEP-414."""
+    named = (meta or {}).get(TRACEPARENT)
+    return trace({TRACEPARENT: named}) if isinstance(named, str) else nullcontext()
 
 
 def _principal(otherwise: Principal | None) -> Principal:

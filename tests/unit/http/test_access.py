@@ -142,21 +142,22 @@ def test_a_key_that_cannot_be_checked_is_not_called_wrong(opened: Callable[..., 
 
 
 @pytest.mark.parametrize(
-    ("token", "tool", "arguments", "scope"),
+    ("token", "tool", "arguments"),
     [
-        ("reader", "ingest_memory", INGEST, "write"),
-        ("reader", "delete_memory", {"id": "01a1fd98-820d-74ac-bf32-ad3eec4e3d5f"}, "write"),
-        ("writer", "memory_search", {"query": "tea"}, "read"),
-        ("writer", "recall_memory", {"query": "tea"}, "read"),
-        ("nobody", "memory_stats", {}, "read"),
+        ("reader", "ingest_memory", INGEST),
+        ("reader", "delete_memory", {"id": "01a1fd98-820d-74ac-bf32-ad3eec4e3d5f"}),
+        ("writer", "memory_search", {"query": "tea"}),
+        ("writer", "recall_memory", {"query": "tea"}),
+        ("nobody", "memory_stats", {}),
     ],
 )
-def test_a_missing_scope_is_403_and_names_it(
-    opened: Callable[..., TestClient], services: FakeServices, token: str, tool: str, arguments: Any, scope: str
+def test_a_missing_scope_is_403_and_asked_for_beside_those_that_are_held(
+    opened: Callable[..., TestClient], services: FakeServices, token: str, tool: str, arguments: Any
 ) -> None:
+    # Clients ask for what the challenge names, and keep nothing else: RFC 6750, section 3.1.
     response = _call(opened(), token, tool, arguments)
     assert response.status_code == 403
-    assert f'Bearer scope="{scope}"' in response.headers["www-authenticate"]
+    assert 'Bearer scope="read write"' in response.headers["www-authenticate"]
     assert 'error="insufficient_scope"' in response.headers["www-authenticate"]
     assert services.queue.published == []
 
@@ -184,8 +185,12 @@ def test_only_the_tools_one_may_call_are_listed(
     assert not none_of & listed
 
 
-def test_who_may_do_nothing_sees_nothing(opened: Callable[..., TestClient]) -> None:
-    assert _post(opened(), LIST, "nobody").json()["result"]["tools"] == []
+def test_who_may_do_nothing_is_told_what_to_ask_for_whatever_they_try(opened: Callable[..., TestClient]) -> None:
+    for posted in (LIST, [LIST], {"jsonrpc": "2.0", "id": 1, "method": "ping"}):
+        response = _post(opened(), posted, "nobody")
+        assert response.status_code == 403
+        assert 'Bearer scope="read write"' in response.headers["www-authenticate"]
+        assert 'error="insufficient_scope"' in response.headers["www-authenticate"]
 
 
 @pytest.mark.parametrize("token", ["both", "admin"])

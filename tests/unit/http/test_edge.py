@@ -10,6 +10,7 @@ from starlette.testclient import TestClient
 from mnemosyne.domain.health import Check
 from mnemosyne.http.access import Access
 from mnemosyne.http.app import build_app
+from mnemosyne.observability import current_trace
 from mnemosyne.service.authenticate import NoAuthenticator
 from tests.fakes import FakeServices
 from tests.mcp_client import tool_call
@@ -164,6 +165,60 @@ def test_a_batch_is_refused_in_later_revisions(client: TestClient) -> None:
 
 def test_another_host_is_refused(client: TestClient) -> None:
     assert _post(client, LIST, Host="evil.example").status_code == 421
+
+
+PREFLIGHT = {
+    "Access-Control-Request-Method": "POST",
+    "Access-Control-Request-Headers": "authorization, content-type, mcp-protocol-version, mcp-method, mcp-name",
+}
+
+
+def test_a_browser_is_told_that_a_page_which_is_served_may_call_and_read(client: TestClient) -> None:
+    asked = client.options("/mcp", headers={"Origin": "https://good.example", **PREFLIGHT})
+    assert asked.status_code == 200
+    assert asked.headers["access-control-allow-origin"] == "https://good.example"
+    assert "POST" in asked.headers["access-control-allow-methods"]
+    assert {"authorization", "mcp-method"} <= set(asked.headers["access-control-allow-headers"].lower().split(", "))
+    called = _post(client, LIST, Origin="https://good.example")
+    assert called.headers["access-control-allow-origin"] == "https://good.example"
+    assert "WWW-Authenticate" in called.headers["access-control-expose-headers"]
+    assert "access-control-allow-credentials" not in called.headers, "cookies are nothing to us"
+
+
+def test_a_browser_is_told_nothing_for_another_page(client: TestClient) -> None:
+    for origin in ("https://evil.example", "https://good.example.evil", "null"):
+        asked = client.options("/mcp", headers={"Origin": origin, **PREFLIGHT})
+        assert asked.status_code == 400
+        assert "access-control-allow-origin" not in asked.headers
+
+
+def test_any_page_may_read_where_tokens_are_had(client: TestClient) -> None:
+    path = "/.well-known/oauth-protected-resource/mcp"
+    assert client.get(path, headers={"Origin": "https://any.example"}).headers["access-control-allow-origin"] == "*"
+
+
+def test_a_large_answer_is_compressed_for_who_takes_it_so(client: TestClient) -> None:
+    assert _post(client, LIST, **{"Accept-Encoding": "gzip"}).headers["content-encoding"] == "gzip"
+    plain = _post(client, LIST, **{"Accept-Encoding": "identity"})
+    assert "content-encoding" not in plain.headers
+    assert plain.headers["vary"].startswith("Accept-Encoding")
+
+
+def test_a_cursor_that_was_never_given_is_refused(client: TestClient) -> None:
+    error = _post(client, {**LIST, "params": {"cursor": "x"}}).json()["error"]
+    assert error["code"] == mcp_types.INVALID_PARAMS
+    assert error["message"].startswith("cursor must be left out")
+
+
+def test_a_call_belongs_to_the_trace_that_stands_beside_its_arguments(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    traces = []
+    monkeypatch.setattr("mnemosyne.mcp.server.log.info", lambda event, **fields: traces.append(current_trace()))
+    call = tool_call("memory_stats", {})
+    call["params"]["_meta"] = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
+    _post(client, call)
+    assert [one and one.trace_id for one in traces] == ["0af7651916cd43dd8448eb211c80319c"]
 
 
 def test_another_origin_is_refused(client: TestClient) -> None:

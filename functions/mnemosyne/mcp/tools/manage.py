@@ -109,6 +109,7 @@ UPDATE_MEMORY = Tool(
     result=RecordOrIds,
     gives_stored=True,
     run=_update_memory,
+    destructive=True,  # labels are replaced
     idempotent=True,
 )
 
