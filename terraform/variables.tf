@@ -166,7 +166,7 @@ variable "network" {
 }
 
 variable "oidc_audience" {
-  description = "The audience that tokens must be for, with auth_mode oidc."
+  description = "The audiences, comma-separated, of which tokens must be for one, with auth_mode oidc."
   type        = string
   default     = ""
 }

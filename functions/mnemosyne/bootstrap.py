@@ -69,7 +69,7 @@ def _authenticator(services: ConfiguredServices) -> "Authenticator":
     if settings.auth_mode == "iam":
         return authenticate.CloudRunIamAuthenticator(decode_unverified)
     return authenticate.OidcAuthenticator(
-        OidcVerifier(settings.oidc_issuer, settings.oidc_audience), settings.oidc_namespace_claim
+        OidcVerifier(settings.oidc_issuer, *settings.oidc_audience), settings.oidc_namespace_claim
     )
 
 

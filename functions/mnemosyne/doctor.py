@@ -163,6 +163,6 @@ def _examine_authentication(services: ConfiguredServices, *, database_ok: bool) 
         case "iam":
             yield Check("authentication", "iam: Cloud Run checks who calls")
         case "oidc":
-            yield check_issuer(OidcVerifier(settings.oidc_issuer, settings.oidc_audience), settings.oidc_issuer)
+            yield check_issuer(OidcVerifier(settings.oidc_issuer, *settings.oidc_audience), settings.oidc_issuer)
         case "api_key" if database_ok:
             yield check_api_keys(PostgresApiKeys(services.pool))

@@ -55,7 +55,7 @@ class Settings(BaseModel):
     )
     auth_mode: Literal["api_key", "oidc", "iam", "none"] = Field("api_key", description="how callers show who they are")
     oidc_issuer: str = Field("", description="the issuer whose tokens are taken, with AUTH_MODE=oidc")
-    oidc_audience: str = Field("", description="the audience they must be for")
+    oidc_audience: tuple[str, ...] = Field((), description="comma-separated audiences, one of which they must be for")
     oidc_namespace_claim: str = Field("namespace", description="their claim that names the namespace")
     rate_limit_per_minute: int = Field(
         600, ge=0, description="units a principal may spend a minute on one instance, a plain request being one; 0: any"
@@ -110,7 +110,7 @@ def variable(name: str) -> str:
 
 
 def _value(name: str, value: str) -> object:
-    if name in ("allowed_hosts", "allowed_origins", "runtime_users"):
+    if name in ("allowed_hosts", "allowed_origins", "oidc_audience", "runtime_users"):
         return _listed(value)
     return value
 

@@ -15,12 +15,15 @@ LEEWAY_SECONDS = 30
 
 
 class Issuer(JsonServer):
-    """Signs with the keys that it shows; `away` makes it answer 503, `ahead` dates what it signs later."""
+    """Signs with the keys that it shows; `away` makes it answer 503, `ahead` dates what it signs later, and `metadata`
+    is where it tells of itself.
+    """
 
     def __init__(self) -> None:
         super().__init__()
         self.keys = {"one": rsa.generate_private_key(public_exponent=65537, key_size=2048)}
         self.away = False
+        self.metadata = "/.well-known/openid-configuration"
         self.ahead = 0
 
     @property
@@ -31,8 +34,10 @@ class Issuer(JsonServer):
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
         if self.away:
             return 503, {}
-        if path == "/.well-known/openid-configuration":
+        if path == self.metadata:
             return 200, {"issuer": self.url, "jwks_uri": f"{self.url}/keys"}
+        if path != "/keys":
+            return 404, {}
         shown = []
         for name, key in self.keys.items():
             jwk = json.loads(jwt.algorithms.RSAAlgorithm.to_jwk(key.public_key()))

@@ -54,6 +54,20 @@ def _of_another_key(issuer: Issuer) -> str:
     return issuer.token(key=rsa.generate_private_key(public_exponent=65537, key_size=2048))
 
 
+def test_an_issuer_with_oauth_s_metadata_alone_is_understood(issuer: Issuer) -> None:
+    issuer.metadata = "/.well-known/oauth-authorization-server/tenant"
+    verifier = OidcVerifier(f"{issuer.url}/tenant", AUDIENCE)
+    assert verifier.verify(issuer.token(iss=f"{issuer.url}/tenant"))["sub"] == "u1"
+
+
+@pytest.mark.parametrize("audience", [AUDIENCE, f"{AUDIENCE}/", "https://second.example", [AUDIENCE, "else"]])
+def test_a_token_for_any_of_the_audiences_is_good_with_and_without_a_slash(issuer: Issuer, audience: Any) -> None:
+    verifier = OidcVerifier(issuer.url, f"{AUDIENCE}/", "https://second.example")
+    assert verifier.verify(issuer.token(aud=audience))["sub"] == "u1"
+    with pytest.raises(Unauthorized):
+        verifier.verify(issuer.token(aud=f"{AUDIENCE}/more"))
+
+
 def test_a_good_token_says_who_calls(issuer: Issuer, verifier: OidcVerifier) -> None:
     assert verifier.verify(issuer.token(namespace="team"))["namespace"] == "team"
 

@@ -5,6 +5,8 @@ import json
 import re
 import threading
 import time
+import urllib.error
+import urllib.parse
 import urllib.request
 from collections.abc import Callable, Mapping
 from functools import cached_property
@@ -28,6 +30,8 @@ STALE_SECONDS = 24 * 3600
 """How long keys are used while the issuer cannot be asked for newer ones."""
 
 
+NOT_THERE = (404, 405)
+"""What issuers answer who have no metadata at an address."""
 SIGNATURE_REMOVED = "SIGNATURE_REMOVED_BY_GOOGLE"
 """What Cloud Run puts in the place of a signature that it has checked, so that the token is of no use elsewhere:
 https://cloud.google.com/run/docs/troubleshooting#signature-removed. It does so with some tokens and not with others."""
@@ -36,15 +40,16 @@ _JWKS_ERRORS = (jwt.PyJWKClientError, jwt.PyJWKSetError, ValueError, OSError, ht
 
 
 class OidcVerifier:
-    """Verifies the tokens of one issuer for one audience; the issuer's keys are fetched on first use and kept.
+    """Verifies the tokens of one issuer for some audiences; the issuer's keys are fetched on first use and kept.
 
     `service` is the name of a Cloud Run service that admits named callers alone. Cloud Run has then checked every token
     before the process sees it: one without its signature is believed, and each address of that service is the audience.
     """
 
-    def __init__(self, issuer: str, audience: str, *, service: str = "") -> None:
+    def __init__(self, issuer: str, *audiences: str, service: str = "") -> None:
         self._issuer = issuer
-        self._audience = audience
+        # Servers give tokens with and without the slash that ends a path: https://www.rfc-editor.org/rfc/rfc8707#section-2.
+        self._audiences = [one for plain in audiences for one in (plain.rstrip("/"), f"{plain.rstrip('/')}/")]
         self._service = service
         self._keys = _IssuerKeys(self._fetch)
 
@@ -59,7 +64,7 @@ class OidcVerifier:
                 token,
                 "" if checked else self._key(header.get("kid")),
                 algorithms=[str(header["alg"])],
-                audience=self._audience_of(token),
+                audience=self._audiences_of(token),
                 issuer=self._issuer,
                 leeway=LEEWAY_SECONDS,
                 options={
@@ -83,8 +88,8 @@ class OidcVerifier:
         """How many keys the issuer signs with; raises Unavailable where they cannot be had."""
         return len(self._fetch())
 
-    def _audience_of(self, token: str) -> str:
-        """Return the audience that the token must name: ours, or the one it names where that is the service's
+    def _audiences_of(self, token: str) -> list[str]:
+        """Return the audiences of which the token must name one: ours, or the one it names where that is the service's
         other address.
 
         A service has https://SERVICE-NUMBER.REGION.run.app and https://SERVICE-HASH-REGION.a.run.app, and only the
@@ -92,7 +97,9 @@ class OidcVerifier:
         """
         named = jwt.decode(token, options={"verify_signature": False}).get("aud")
         own = rf"https://{re.escape(self._service)}-[a-z0-9]+-[a-z]+\.a\.run\.app"
-        return named if self._service and isinstance(named, str) and re.fullmatch(own, named) else self._audience
+        if self._service and isinstance(named, str) and re.fullmatch(own, named):
+            return [named]
+        return self._audiences
 
     def _key(self, key_id: object) -> Any:
         match = _match(self._keys.current(), key_id) or _match(self._keys.anew(), key_id)
@@ -112,14 +119,31 @@ class OidcVerifier:
         return jwt.PyJWKClient(self._jwks_uri(), lifespan=KEYS_SECONDS, timeout=TIMEOUT_SECONDS)
 
     def _jwks_uri(self) -> str:
-        """Where the issuer says its keys are: https://openid.net/specs/openid-connect-discovery-1_0.html."""
-        url = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
-        try:
-            with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310 - the operator's own
-                return str(json.load(response)["jwks_uri"])
-        except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException) as exc:
-            log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
-            raise Unavailable("the identity provider does not answer as it should") from exc
+        """Where the issuer says its keys are: by OpenID's discovery, or where it has none by OAuth's."""
+        problem: Exception | None = None
+        for url in _metadata_urls(self._issuer):
+            try:
+                with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310 - the operator's own
+                    return str(json.load(response)["jwks_uri"])
+            except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException) as exc:
+                problem = exc
+                if not isinstance(exc, urllib.error.HTTPError) or exc.code not in NOT_THERE:
+                    break
+        log.warning("issuer_unreachable", issuer=self._issuer, error=str(problem))
+        raise Unavailable("the identity provider does not answer as it should") from problem
+
+
+def _metadata_urls(issuer: str) -> list[str]:
+    """Where an issuer's metadata may be: https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig, and
+    https://www.rfc-editor.org/rfc/rfc8414#section-3, which puts the path of the issuer behind.
+    """
+    parts = urllib.parse.urlsplit(issuer.rstrip("/"))
+    origin = f"{parts.scheme}://{parts.netloc}"
+    return [
+        f"{origin}{parts.path}/.well-known/openid-configuration",
+        f"{origin}/.well-known/oauth-authorization-server{parts.path}",
+        f"{origin}/.well-known/openid-configuration{parts.path}",
+    ]
 
 
 class _IssuerKeys:
