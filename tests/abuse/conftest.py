@@ -28,6 +28,7 @@ CALLERS = {
 class Credentials:
     """A token is a caller's name; those asked for are counted."""
 
+    credential: str = "a name"
     only_authorization: bool = False
     asked: list[str] = field(default_factory=list)
 

@@ -138,7 +138,7 @@ class Access:
     async def metadata(self, request: Request) -> Response:
         """Which authorization server gives tokens for this resource: RFC 9728."""
         if not self._issuer or not self.serves(request.headers.get("host", "")):
-            return JSONResponse({"error": "not found"}, status_code=404)
+            return await self.no_log_in(request)
         return JSONResponse(
             {
                 "resource": f"{_origin(request.scope, request.headers)}/mcp",
@@ -148,6 +148,12 @@ class Access:
                 "resource_name": "Mnemosyne",
             }
         )
+
+    async def no_log_in(self, request: Request) -> Response:
+        """Tell a client that looks for an authorization server here what it needs instead: RFC 6749, section 5.2."""
+        needs = f"this server gives no tokens and registers no clients: it wants {self._authenticator.credential}"
+        where = f"; its issuer is {self._issuer}" if self._issuer else ""
+        return JSONResponse({"error": "invalid_request", "error_description": needs + where}, status_code=404)
 
     def limits(self, principal: Principal) -> bool:
         """Whether others could suffer from it: whoever is alone on a machine is not held back."""

@@ -22,6 +22,8 @@ from mnemosyne.mcp.server import build_server
 from mnemosyne.mcp.turns import Turns
 from mnemosyne.ports import Services
 
+LOG_IN_PATHS = ("/.well-known/{path:path}", "/register", "/authorize", "/token")
+"""Where clients look for an authorization server beside a server that names none."""
 COMPRESSED_BYTES = 4_096
 """Answers from this size on are compressed for who takes it: ten hits of 130 kB become 9."""
 COMPRESSION = 4
@@ -75,6 +77,7 @@ def build_app(
             Route(SCHEMA_PATH, schema, methods=["GET"]),
             Route(METADATA_PATH, access.metadata, methods=["GET"]),
             Route(f"{METADATA_PATH}{MCP_PATH}", access.metadata, methods=["GET"]),
+            *(Route(path, access.no_log_in, methods=["GET", "POST"]) for path in LOG_IN_PATHS),
         ],
     )
     app.add_middleware(McpEdge, access=access, database=database)

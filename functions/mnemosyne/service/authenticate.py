@@ -37,6 +37,10 @@ class Authenticator(Protocol):
     """Tells who calls."""
 
     @property
+    def credential(self) -> str:
+        """What a caller must show, in words for who looks for a log-in."""
+
+    @property
     def only_authorization(self) -> bool:
         """Whether X-Serverless-Authorization, which would be looked at in its stead, must not be there."""
 
@@ -53,6 +57,7 @@ class Authenticator(Protocol):
 class NoAuthenticator:
     """`AUTH_MODE=none`: whoever reaches this machine's loopback."""
 
+    credential = "nothing: it serves this machine alone"
     only_authorization = False
 
     def authenticate(self, authorization: str | None) -> Principal:
@@ -77,6 +82,7 @@ class ApiKeyAuthenticator:
     found, should the database be away.
     """
 
+    credential = "an API key as `Authorization: Bearer mnk_…`, which its operator makes with `mnemosyne keys create`"
     only_authorization = False
 
     def __init__(self, find: Callable[[str], ApiKey | None], clock: Clock) -> None:
@@ -142,6 +148,7 @@ class ApiKeyAuthenticator:
 class OidcAuthenticator:
     """`AUTH_MODE=oidc`: a JWT of the issuer's, for our audience; namespace and scopes are its claims."""
 
+    credential = "a token of its issuer as `Authorization: Bearer …`"
     only_authorization = False
 
     def __init__(self, verifier: TokenVerifier, namespace_claim: str) -> None:
@@ -183,6 +190,7 @@ class CloudRunIamAuthenticator:
     """
 
     # Cloud Run looks at X-Serverless-Authorization where both are there, and hands Authorization on as it came.
+    credential = "a Google identity token of somebody whom Cloud Run admits, as `Authorization: Bearer …`"
     only_authorization = True
 
     def __init__(self, read_claims: Callable[[str], Mapping[str, Any]]) -> None:

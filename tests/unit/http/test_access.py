@@ -19,9 +19,9 @@ from mnemosyne.http.edge import McpEdge
 from mnemosyne.http.rate_limit import Budgets
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.mcp.turns import Turns
-from mnemosyne.service.authenticate import NoAuthenticator, bearer
+from mnemosyne.service.authenticate import ApiKeyAuthenticator, NoAuthenticator, bearer
 from tests.clock import StoppedClock
-from tests.fakes import FakeServices
+from tests.fakes import NOW, FakeServices
 from tests.mcp_client import tool_call
 
 CALLERS = {
@@ -37,6 +37,7 @@ INGEST = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
 class ByName:
     """A token is a caller's name."""
 
+    credential = "a name"
     only_authorization = False
 
     def authenticate(self, authorization: str | None) -> Principal:
@@ -120,6 +121,26 @@ def test_where_keys_are_used_there_is_no_authorization_server_to_point_to(opened
     client = opened(issuer="")
     assert "resource_metadata" not in _post(client, LIST).headers["www-authenticate"]
     assert client.get("/.well-known/oauth-protected-resource").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/.well-known/oauth-protected-resource/mcp"),
+        ("GET", "/.well-known/oauth-authorization-server"),
+        ("GET", "/.well-known/openid-configuration/mcp"),
+        ("POST", "/register"),
+        ("POST", "/token"),
+    ],
+)
+def test_a_client_that_looks_for_a_log_in_is_told_what_is_needed_instead(
+    opened: Callable[..., TestClient], method: str, path: str
+) -> None:
+    keys = ApiKeyAuthenticator(lambda key_id: None, lambda: NOW)
+    response = opened(issuer="", authenticator=keys).request(method, path)
+    assert response.status_code == 404
+    assert response.json()["error"] == "invalid_request"
+    assert "an API key as `Authorization: Bearer mnk_…`" in response.json()["error_description"]
 
 
 @pytest.mark.parametrize("path", ["", "/mcp"])
