@@ -1,21 +1,57 @@
 """`ingest_memory` and `ingest_status`: hand a memory over, and learn what became of it."""
 
 from collections.abc import Sequence
-from datetime import datetime
+from datetime import UTC, datetime
 from typing import Annotated, Literal, Self
 from uuid import UUID
 
-from pydantic import ConfigDict, Field, model_validator
+from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, IngestState
+from mnemosyne.domain.memory import BATCH_LIMIT, MEMORY_FIELDS, IngestRequest, IngestState
 from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.domain.parsing import Id, Input
+from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.rfc3339 import moment
+from mnemosyne.domain.time.window import zone
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import issue_request_id
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
+
+
+def _zone(name: str) -> str:
+    try:
+        zone(name)
+    except InvalidRequest as exc:
+        raise ValueError(str(exc).removeprefix("timezone ")) from exc
+    return name
+
+
+def _written(text: str) -> str:
+    moment(text, UTC)
+    return text
+
+
+class MemoryArguments(MemoryInput):
+    """One memory as an agent hands it over: it may know the day alone, or no time but now."""
+
+    timestamp: Annotated[
+        str | None,
+        AfterValidator(_written),
+        Field(description="When it happened: RFC 3339, or a date or local time in `timezone`. Default: now."),
+    ] = None  # type: ignore[assignment]
+    timezone: Annotated[Text, AfterValidator(_zone), Field(description="IANA name, such as Europe/Berlin.")] = "UTC"
+
+    def request_at(self, request_id: UUID, now: datetime) -> IngestRequest:
+        """Return the request, under that id; raises InvalidRequest for a time that its zone moves out of all years."""
+        try:
+            when = now if self.timestamp is None else moment(self.timestamp, zone(self.timezone))
+        except ValueError as exc:
+            raise InvalidRequest(f"timestamp {exc}") from exc
+        said = {name: getattr(self, name) for name in MEMORY_FIELDS}
+        return IngestRequest.of(request_id, **said | {"timestamp": when})
 
 
 class Queued(Result):
@@ -30,8 +66,8 @@ def _accept(requests: Sequence[IngestRequest], principal: Principal, services: S
     ingest.accept(principal.namespace, requests, queue=services.queue, quota=known, clock=services.clock)
 
 
-def _ingest_memory(arguments: MemoryInput, principal: Principal, services: Services) -> Reply:
-    request = arguments.request(issue_request_id(principal.namespace))
+def _ingest_memory(arguments: MemoryArguments, principal: Principal, services: Services) -> Reply:
+    request = arguments.request_at(issue_request_id(principal.namespace), services.clock())
     _accept([request], principal, services)
     return Reply(Queued(request_id=request.request_id))
 
@@ -43,9 +79,9 @@ INGEST_MEMORY = Tool(
         "Store one memory: a fact, decision, preference, event or document that matters beyond this conversation. It "
         "is durably `queued` under a `request_id` and can be searched a moment later; ingest_status tells its outcome. "
         "The same content is stored once. Contents cannot be changed afterwards.\n"
-        'Example: {"content": "Ada prefers tea to coffee.", "timestamp": "2026-05-20T14:30:00Z", "tags": ["ada"]}'
+        'Example: {"content": "Ada prefers tea to coffee.", "tags": ["ada"]}'
     ),
-    arguments=MemoryInput,
+    arguments=MemoryArguments,
     result=Queued,
     units=lambda arguments: rate_limit.cost_of_memories([arguments]),
     run=_ingest_memory,
@@ -58,7 +94,7 @@ class BatchInput(Input):
     """Several memories at once."""
 
     memories: Annotated[
-        list[MemoryInput],
+        list[MemoryArguments],
         Field(min_length=1, max_length=BATCH_LIMIT, description="Each as for ingest_memory."),
     ]
 
@@ -71,7 +107,8 @@ class BatchQueued(Result):
 
 
 def _ingest_memories(arguments: BatchInput, principal: Principal, services: Services) -> Reply:
-    requests = [memory.request(issue_request_id(principal.namespace)) for memory in arguments.memories]
+    now = services.clock()
+    requests = [memory.request_at(issue_request_id(principal.namespace), now) for memory in arguments.memories]
     _accept(requests, principal, services)
     return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
 

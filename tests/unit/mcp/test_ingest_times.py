@@ -1,0 +1,67 @@
+"""When a memory happened, as agents say it."""
+
+from typing import Any
+
+import pytest
+
+from mnemosyne.domain.principal import LOCAL
+from mnemosyne.mcp.server import call
+from mnemosyne.mcp.tools import TOOLS
+from tests.fakes import NOW, FakeServices
+
+BY_NAME = {tool.name: tool for tool in TOOLS}
+
+
+def _accepted(services: FakeServices, tool: str, **arguments: Any) -> list[str]:
+    result = call(BY_NAME[tool], arguments, LOCAL, services)
+    assert not result.is_error, result.content
+    return [one.timestamp.isoformat() for _, requests in services.queue.published for one in requests]
+
+
+def _refused(tool: str, **arguments: Any) -> str:
+    services = FakeServices()
+    result = call(BY_NAME[tool], arguments, LOCAL, services)
+    assert result.is_error
+    assert services.queue.published == []
+    return result.content[0].text  # type: ignore[union-attr]
+
+
+@pytest.mark.parametrize(
+    ("said", "meant"),
+    [
+        ({}, NOW.isoformat()),
+        ({"timestamp": ""}, NOW.isoformat()),
+        ({"timestamp": "2026-05-20T14:30:00+02:00", "timezone": "America/New_York"}, "2026-05-20T12:30:00+00:00"),
+        ({"timestamp": "2026-05-20"}, "2026-05-20T00:00:00+00:00"),
+        ({"timestamp": "2026-05-20", "timezone": "Europe/Berlin"}, "2026-05-19T22:00:00+00:00"),
+        ({"timestamp": "2026-05-20T14:30", "timezone": "Europe/Berlin"}, "2026-05-20T12:30:00+00:00"),
+        ({"timestamp": "2026-05-20 14:30:05.5"}, "2026-05-20T14:30:05.500000+00:00"),
+        ({"timestamp": "2026-10-25T02:30", "timezone": "Europe/Berlin"}, "2026-10-25T00:30:00+00:00"),
+    ],
+)
+def test_a_time_is_taken_as_models_write_it_and_is_now_where_none_is_said(said: dict[str, str], meant: str) -> None:
+    assert _accepted(FakeServices(), "ingest_memory", content="tea", **said) == [meant]
+
+
+def test_each_memory_of_several_has_a_time_of_its_own() -> None:
+    memories = [{"content": "a"}, {"content": "b", "timestamp": "2026-05-20", "timezone": "Asia/Tokyo"}]
+    assert _accepted(FakeServices(), "ingest_memories", memories=memories) == [
+        NOW.isoformat(),
+        "2026-05-19T15:00:00+00:00",
+    ]
+
+
+@pytest.mark.parametrize("said", ["yesterday", "20.5.2026", "2026-02-30", "2026-05-20T25:00", "14:30", "2026", "now"])
+def test_what_is_no_time_is_refused_with_the_forms_that_are(said: str) -> None:
+    assert _refused("ingest_memory", content="tea", timestamp=said).startswith("timestamp must be")
+    memories = [{"content": "a"}, {"content": "b", "timestamp": said}]
+    assert _refused("ingest_memories", memories=memories).startswith("memories[1].timestamp must be")
+
+
+def test_a_zone_that_there_is_not_is_refused_even_where_it_is_not_needed() -> None:
+    assert _refused("ingest_memory", content="tea", timezone="Berlin").startswith("timezone must be an IANA name")
+
+
+def test_a_time_that_its_zone_moves_out_of_all_years_is_refused() -> None:
+    said = _refused("ingest_memory", content="tea", timestamp="0001-01-01", timezone="Asia/Tokyo")
+    assert said.startswith("timestamp must be a date or time that there is")
