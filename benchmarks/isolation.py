@@ -62,8 +62,12 @@ def searches(store: PostgresMemories) -> dict[str, Callable[[], object]]:
     words = "what about c4ca4238a0b923820dcc509a6f75849b"
     return {
         "meaning": lambda: search(SearchQuery(query="x", mode=SearchMode.SEMANTIC), vector()),
-        "meaning, 20 % tag": lambda: search(SearchQuery(query="x", filters=Filters(tags=("common",))), vector()),
-        "meaning, rare tag": lambda: search(SearchQuery(query="x", filters=Filters(tags=("rare",))), vector()),
+        "meaning, 20 % tag": lambda: search(
+            SearchQuery(query="x", mode=SearchMode.SEMANTIC, filters=Filters(tags=("common",))), vector()
+        ),
+        "meaning, rare tag": lambda: search(
+            SearchQuery(query="x", mode=SearchMode.SEMANTIC, filters=Filters(tags=("rare",))), vector()
+        ),
         "words": lambda: search(SearchQuery(query=words, mode=SearchMode.HYBRID), None),
         "hybrid": lambda: search(SearchQuery(query=words, mode=SearchMode.HYBRID), vector()),
         "newest, rare tag": lambda: store.list("large", Filters(tags=("rare",)), 10),

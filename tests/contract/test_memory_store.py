@@ -65,7 +65,7 @@ def _dead_letter(message_id: str) -> DeadLetter:
 
 
 def _search(memories: MemoryStore, query: str | None, namespace: str = "ns", **fields: Any) -> Sequence[Hit]:
-    asked = SearchQuery(query=query, **fields)
+    asked = SearchQuery(query=query, **{"mode": SearchMode.SEMANTIC, **fields})
     vector = EMBEDDER.embed_query(query) if query and asked.mode is not SearchMode.EXACT else None
     return memories.search(namespace, asked, vector, model=EMBEDDER.model, lexical_weight=EMBEDDER.lexical_weight).hits
 

@@ -14,7 +14,7 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.message import IngestMessage
-from mnemosyne.domain.search import SearchQuery
+from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, Misconfigured, Unavailable
 from mnemosyne.service import ingest, search
 from mnemosyne.services import ConfiguredServices
@@ -60,7 +60,7 @@ class Moving:
 
     def best(self, query: str) -> tuple[str, str | None]:
         """What is found first, and why it is not what was asked for."""
-        asked = SearchQuery(query=query, limit=1)
+        asked = SearchQuery(query=query, mode=SearchMode.SEMANTIC, limit=1)
         try:
             found = search.search("default", asked, memories=self.system.memories, embedder=self.system.embedder)
         except EmbeddingModelChanged:  # as a tool call does

@@ -94,7 +94,7 @@ class Haystack:
         owner.script("ANALYZE memories")
 
     def search(self, query: int, filters: Filters, limit: int = 10) -> Ranking:
-        asked = SearchQuery(query="x", filters=filters, limit=limit)
+        asked = SearchQuery(query="x", mode=SearchMode.SEMANTIC, filters=filters, limit=limit)
         return self.store.search("ns", asked, self.queries[query], model="fake", lexical_weight=0.5)
 
     def recall(self, filters: Filters, mask: Any, limit: int = 10) -> float:

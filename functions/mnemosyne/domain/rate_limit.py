@@ -32,7 +32,7 @@ def cost_of_memories(memories: object) -> float:
     return sum(MEMORY + TEXT * (1 + _length(one) // TEXT_CHARACTERS) for one in memories)
 
 
-def cost_of_search(arguments: Mapping[str, Any], otherwise: str = "semantic") -> float:
+def cost_of_search(arguments: Mapping[str, Any], otherwise: str = "hybrid") -> float:
     """Return the cost of a search in the mode asked for; without a query it costs no more than any request."""
     mode = arguments.get("mode", otherwise)
     return SEARCH.get(mode if isinstance(mode, str) else otherwise, 0.0) if arguments.get("query") else 0.0

@@ -62,7 +62,7 @@ class SearchQuery:
     """One search; without a `query`, the newest memories within the filters."""
 
     query: str | None
-    mode: SearchMode = SearchMode.SEMANTIC
+    mode: SearchMode = SearchMode.HYBRID
     filters: Filters = field(default_factory=Filters)
     limit: int = 10
     quality_weight: float = 0.0

@@ -47,7 +47,7 @@ class SearchArguments(FilterArguments):
             strict=False,
             description="hybrid: by meaning and words. semantic: by meaning. exact: a literal substring, newest first.",
         ),
-    ] = SearchMode.SEMANTIC
+    ] = SearchMode.HYBRID
     timezone: Annotated[Text, Field(description="IANA name, such as Europe/Berlin, of the times given.")] = "UTC"
     tag_match: Annotated[TagMatch, Field(strict=False, description="Any or all of the tags.")] = TagMatch.ANY
     quality_boost: Annotated[
@@ -219,7 +219,7 @@ MEMORY_SEARCH = Tool(
     title="Search memories",
     description=(
         "Find memories, within filters. Superseded ones are left out; `snippet` is the match in what is cut, `window` "
-        'the time searched. Example: {"query": "release decisions", "mode": "hybrid", "time_expr": "last month"}'
+        'the time searched. Example: {"query": "release decisions", "time_expr": "last month"}'
     ),
     arguments=SearchArguments,
     result=SearchResponse,
