@@ -14,7 +14,7 @@ import threading
 import time
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -203,7 +203,8 @@ def _apart(postmaster: int) -> Iterator[None]:
 
 def _pin(pid: int, cores: set[int]) -> None:
     for thread in psutil.Process(pid).threads():
-        os.sched_setaffinity(thread.id, cores)
+        with suppress(ProcessLookupError):  # it has ended
+            os.sched_setaffinity(thread.id, cores)
 
 
 @contextmanager

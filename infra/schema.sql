@@ -270,8 +270,21 @@ CREATE FUNCTION public.contains(m public.memories, p_text text) RETURNS boolean
     LANGUAGE sql IMMUTABLE
     RETURN (POSITION((lower(p_text)) IN (lower((m).content))) > 0);
 CREATE FUNCTION public.content_trigrams(p_namespace text, p_content text) RETURNS bigint[]
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (SELECT array_agg(once.trigram) AS array_agg FROM (SELECT DISTINCT ((((t.own << 24) | ((get_byte(t.bytes, i.i) << 16))::bigint) | ((get_byte(t.bytes, (i.i + 1)) << 8))::bigint) | (get_byte(t.bytes, (i.i + 2)))::bigint) AS trigram FROM (SELECT convert_to(lower(content_trigrams.p_content), 'UTF8'::name) AS bytes, ((('x'::text || "left"(md5(content_trigrams.p_namespace), 8)))::bit(32))::bigint AS own OFFSET 0) t, LATERAL generate_series(0, (length(t.bytes) - 3)) i(i)) once);
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    bytes bytea := convert_to(lower(p_content), 'UTF8');
+    own bigint := CAST(CAST('x' || left(md5(p_namespace), 8) AS bit(32)) AS bigint) << 24;
+BEGIN
+    RETURN (
+        SELECT array_agg(once.trigram) FROM (
+            SELECT DISTINCT own | (get_byte(bytes, i) << 16) | (get_byte(bytes, i + 1) << 8) | get_byte(bytes, i + 2)
+                AS trigram
+            FROM generate_series(0, length(bytes) - 3) AS i
+        ) AS once
+    );
+END
+$$;
 CREATE FUNCTION public.searched_text(p_title text, p_content text) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN CASE WHEN (POSITION((p_title) IN (translate(p_content, '
@@ -283,26 +296,18 @@ CREATE FUNCTION public.words_of(p_text text) RETURNS tsvector
 CREATE FUNCTION public.content_words(p_title text, p_content text) RETURNS text[]
     LANGUAGE sql IMMUTABLE
     RETURN tsvector_to_array(public.words_of(public.searched_text(p_title, p_content)));
-CREATE TABLE public.namespace_usage (
-    namespace text NOT NULL,
-    shard integer NOT NULL,
-    memories bigint DEFAULT 0 NOT NULL,
-    bytes bigint DEFAULT 0 NOT NULL,
-    day date NOT NULL,
-    texts bigint DEFAULT 0 NOT NULL
-)
-WITH (fillfactor='50');
 CREATE FUNCTION public.count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) RETURNS void
-    LANGUAGE sql
+    LANGUAGE plpgsql
     SET search_path TO 'public', 'pg_temp'
-    BEGIN ATOMIC
- INSERT INTO public.namespace_usage AS u (namespace, shard, memories, bytes, day, texts)
-   VALUES (count_usage.p_namespace, (pg_backend_pid() % 64), count_usage.p_memories, count_usage.p_bytes, ((now() AT TIME ZONE 'UTC'::text))::date, count_usage.p_texts) ON CONFLICT(namespace, shard) DO UPDATE SET memories = (u.memories + excluded.memories), bytes = (u.bytes + excluded.bytes), day = excluded.day, texts = (
-         CASE
-             WHEN (u.day = excluded.day) THEN u.texts
-             ELSE (0)::bigint
-         END + excluded.texts);
-END;
+    AS $$
+BEGIN
+    INSERT INTO namespace_usage AS u (namespace, shard, memories, bytes, day, texts)
+    VALUES (p_namespace, pg_backend_pid() % 64, p_memories, p_bytes, CAST(now() AT TIME ZONE 'UTC' AS date), p_texts)
+    ON CONFLICT (namespace, shard) DO UPDATE
+    SET memories = u.memories + EXCLUDED.memories, bytes = u.bytes + EXCLUDED.bytes, day = EXCLUDED.day,
+        texts = CASE WHEN u.day = EXCLUDED.day THEN u.texts ELSE 0 END + EXCLUDED.texts;
+END
+$$;
 CREATE FUNCTION public.count_chunks(p_texts bigint) RETURNS void
     LANGUAGE sql SECURITY DEFINER
     SET search_path TO 'public', 'pg_temp'
@@ -1074,17 +1079,48 @@ CREATE FUNCTION public.snippet(p_content text, p_query text, p_shown integer) RE
     LANGUAGE sql IMMUTABLE
     RETURN (SELECT CASE WHEN (f.place > snippet.p_shown) THEN substr(snippet.p_content, (f.place - 80), 240) ELSE NULL::text END AS "case" FROM (SELECT w.lexeme, regexp_instr(snippet.p_content, ('\m'::text || regexp_replace(regexp_replace(w.lexeme, '(\W)'::text, '\\\1'::text, 'g'::text), 'i$'::text, '[iy]'::text)), 1, 1, 0, 'i'::text) AS place FROM unnest(tsvector_to_array(public.words_of(snippet.p_query))) w(lexeme) ORDER BY (length(w.lexeme)) DESC, w.lexeme LIMIT 10) f WHERE (f.place > 0) ORDER BY (length(f.lexeme)) DESC, f.lexeme LIMIT 1);
 CREATE FUNCTION public.term_keys(p_namespace text, p_words tsvector) RETURNS integer[]
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN ARRAY(SELECT public.term_key(term_keys.p_namespace, lexeme.lexeme) AS term_key FROM unnest(tsvector_to_array(term_keys.p_words)) lexeme(lexeme));
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+BEGIN
+    RETURN ARRAY(SELECT term_key(p_namespace, lexeme) FROM unnest(tsvector_to_array(p_words)) AS lexeme);
+END
+$$;
 CREATE FUNCTION public.term_weights(p_namespace text, p_words tsvector) RETURNS public.sparsevec
-    LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN (SELECT ((('{'::text || COALESCE(string_agg(((counted.key || ':'::text) || (((2.2 * (counted.n)::numeric) / ((counted.n)::numeric + 1.2)))::real), ','::text), ''::text)) || '}/536870912'::text))::public.sparsevec AS sparsevec FROM (SELECT public.term_key(term_weights.p_namespace, unnest.lexeme) AS key, max(cardinality(unnest.positions)) AS n FROM unnest(term_weights.p_words) unnest(lexeme, positions, weights) GROUP BY (public.term_key(term_weights.p_namespace, unnest.lexeme))) counted);
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT CAST(
+            '{' || coalesce(string_agg(counted.key || ':' || CAST(2.2 * n / (n + 1.2) AS real), ','), '') || '}/536870912'
+            AS sparsevec)
+        FROM (
+            SELECT term_key(p_namespace, lexeme) AS key, max(cardinality(positions)) AS n FROM unnest(p_words) GROUP BY 1
+        ) AS counted
+    );
+END
+$$;
 CREATE FUNCTION public.terms_vector(p_keys integer[], p_weights double precision[]) RETURNS public.sparsevec
-    LANGUAGE sql IMMUTABLE
-    RETURN (SELECT ((('{'::text || COALESCE(string_agg(((t.key || ':'::text) || (t.weight)::real), ','::text), ''::text)) || '}/536870912'::text))::public.sparsevec AS sparsevec FROM UNNEST(terms_vector.p_keys, terms_vector.p_weights) t(key, weight));
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    RETURN (
+        SELECT CAST('{' || coalesce(string_agg(t.key || ':' || CAST(t.weight AS real), ','), '') || '}/536870912' AS sparsevec)
+        FROM unnest(p_keys, p_weights) AS t (key, weight)
+    );
+END
+$$;
 CREATE FUNCTION public.turning_words(p_text text) RETURNS text[]
     LANGUAGE sql IMMUTABLE
     RETURN ARRAY(SELECT unnest(public.plain_words(turning_words.p_text)) AS unnest INTERSECT SELECT unnest('{not,no,nor,never,none,t,without,off,on,up,down,out,before,after,above,below,under,over,more,less,until,since}'::text[]) AS unnest ORDER BY 1);
+CREATE TABLE public.namespace_usage (
+    namespace text NOT NULL,
+    shard integer NOT NULL,
+    memories bigint DEFAULT 0 NOT NULL,
+    bytes bigint DEFAULT 0 NOT NULL,
+    day date NOT NULL,
+    texts bigint DEFAULT 0 NOT NULL
+)
+WITH (fillfactor='50');
 CREATE TABLE public.quotas (
     namespace text NOT NULL,
     memories bigint,
@@ -1345,9 +1381,6 @@ GRANT ALL ON FUNCTION public.content_trigrams(p_namespace text, p_content text) 
 REVOKE ALL ON FUNCTION public.searched_text(p_title text, p_content text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.words_of(p_text text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.content_words(p_title text, p_content text) FROM PUBLIC;
-GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_runtime;
-GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_mcp;
-GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_ingest;
 REVOKE ALL ON FUNCTION public.count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_chunks(p_texts bigint) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.count_chunks(p_texts bigint) TO mnemosyne_runtime;
@@ -1411,6 +1444,9 @@ REVOKE ALL ON FUNCTION public.term_keys(p_namespace text, p_words tsvector) FROM
 REVOKE ALL ON FUNCTION public.term_weights(p_namespace text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.terms_vector(p_keys integer[], p_weights double precision[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.turning_words(p_text text) FROM PUBLIC;
+GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_runtime;
+GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_mcp;
+GRANT SELECT ON TABLE public.namespace_usage TO mnemosyne_ingest;
 GRANT SELECT ON TABLE public.quotas TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.quotas TO mnemosyne_mcp;
 GRANT SELECT ON TABLE public.quotas TO mnemosyne_ingest;

@@ -28,11 +28,15 @@ $$;
 
 -- A query's words as the vector whose inner product with a memory's is what they weigh in it together.
 CREATE OR REPLACE FUNCTION terms_vector(p_keys integer[], p_weights double precision[]) RETURNS sparsevec
-LANGUAGE sql IMMUTABLE
-RETURN (
-    SELECT CAST('{' || coalesce(string_agg(t.key || ':' || CAST(t.weight AS real), ','), '') || '}/536870912' AS sparsevec)
-    FROM unnest(p_keys, p_weights) AS t (key, weight)
-);
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+BEGIN
+    RETURN (
+        SELECT CAST('{' || coalesce(string_agg(t.key || ':' || CAST(t.weight AS real), ','), '') || '}/536870912' AS sparsevec)
+        FROM unnest(p_keys, p_weights) AS t (key, weight)
+    );
+END
+$$;
 
 -- BM25 of a memory, where its words' weights are multiplied by what its length, in different words, leaves of them.
 -- Longer ones say the same word more easily: (k1 + 1) / (1 + k1 (1 - b + b length / mean length)). Beyond four times the

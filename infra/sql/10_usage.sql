@@ -5,14 +5,16 @@ RETURN octet_length(content) + octet_length(title) + octet_length(array_to_strin
     + octet_length(CAST(metadata AS text));
 
 CREATE OR REPLACE FUNCTION count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) RETURNS void
-LANGUAGE sql SET search_path = public, pg_temp
-BEGIN ATOMIC
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+BEGIN
     INSERT INTO namespace_usage AS u (namespace, shard, memories, bytes, day, texts)
     VALUES (p_namespace, pg_backend_pid() % 64, p_memories, p_bytes, CAST(now() AT TIME ZONE 'UTC' AS date), p_texts)
     ON CONFLICT (namespace, shard) DO UPDATE
     SET memories = u.memories + EXCLUDED.memories, bytes = u.bytes + EXCLUDED.bytes, day = EXCLUDED.day,
         texts = CASE WHEN u.day = EXCLUDED.day THEN u.texts ELSE 0 END + EXCLUDED.texts;
-END;
+END
+$$;
 
 -- Look at the namespace's words anew, once it has grown or shrunk by a tenth and something is stored: on average each
 -- memory is looked at ten times, those of a namespace of more than 3,000 less, and at no time more than two megabytes of
