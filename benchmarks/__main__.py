@@ -20,9 +20,10 @@ KEPT = ROOT / "benchmarks" / "kept.json"
 DOCUMENT = ROOT / "docs" / "benchmarks.md"
 BEGIN, END = "<!-- make bench -->\n", "<!-- end -->\n"
 
+FULL_SIZES = (1_000, 10_000, 100_000, 1_000_000)
 PARTS: dict[str, Callable[[bool], list[Figure]]] = {
     "calls": lambda full: calls.figures(200 if full else 40),
-    "search": lambda full: search.figures((1_000, 10_000, 100_000) if full else (1_000, 10_000), 100 if full else 40),
+    "search": lambda full: search.figures(FULL_SIZES if full else FULL_SIZES[:2], 100 if full else 40),
     "isolation": lambda full: isolation.figures(100_000 if full else 10_000),
     "ingest": lambda full: ingest.figures(4_000 if full else 800, 5 if full else 3),
     "import": lambda full: bulk_import.figures(6_000 if full else 1_500, 5 if full else 3),
@@ -35,7 +36,7 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
 def main() -> int:
     """Measure, print, compare with what was kept; 1 where something is worse."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="larger sizes and more rounds: takes an hour")
+    parser.add_argument("--full", action="store_true", help="larger sizes and more rounds: takes two hours")
     parser.add_argument("--keep", action="store_true", help="keep these figures, and write them into the documents")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this part")
     arguments = parser.parse_args()
