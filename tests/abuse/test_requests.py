@@ -87,7 +87,7 @@ def _store(services: Any, namespace: str, *contents: str) -> None:
 
 
 @pytest.mark.parametrize("name", ["memory_search", "retrieve_memories", "debug_retrieve"])
-def test_an_answer_has_twenty_thousand_characters_of_stored_text_unless_more_is_asked_for(
+def test_an_answer_has_nine_thousand_characters_of_stored_text_unless_more_is_asked_for(
     opened: Any, real_services: Any, name: str
 ) -> None:
     _store(real_services, "ada", *(f"a {n} {'b ' * 40_000}" for n in range(10)), "a short one")
@@ -95,9 +95,45 @@ def test_an_answer_has_twenty_thousand_characters_of_stored_text_unless_more_is_
     response = opened(real_services).post("/mcp", json=tool_call(name, {"query": "a b", **limit}), headers=headers())
     found = response.json()["result"]["structuredContent"]
     assert found["total"] == 11
-    assert sum(len(one["content"]) for one in found["memories"]) <= 20_000
-    assert "10 of 11 contents were cut to fit 20000 characters" in found["truncated"]
+    assert sum(len(one["content"]) for one in found["memories"]) <= 9_000
+    assert "10 of 11 memories were cut to fit 9,000 characters" in found["truncated"]
     assert "a short one" in [one["content"] for one in found["memories"]]
+
+
+BY_DEFAULT: dict[str, dict[str, Any]] = {
+    "memory_search": {"query": "a b"}, "retrieve_memories": {"query": "a b"}, "list_memories": {}, "memory_stats": {},
+    "update_memory": {"tags": ["x"]},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("filler", ['"\\', "\x01"])
+def test_a_default_answer_has_at_most_25_000_characters_whatever_is_stored(
+    opened: Any, real_services: Any, filler: str
+) -> None:
+    """As a model is shown it: its texts, and its structure as JSON."""
+    made = tuple(_large(n, filler) for n in range(10))
+    stored = ingest.store(IngestMessage("ada", made), memories=real_services.memories, embedder=real_services.embedder)
+    changed = {"id": str(stored.outcomes[made[0].request_id].memory_id)}
+    system = opened(real_services)
+    for name, arguments in BY_DEFAULT.items():
+        asked = arguments | (changed if name == "update_memory" else {})
+        answer = system.post("/mcp", json=tool_call(name, asked), headers=headers()).json()["result"]
+        assert not answer["isError"], answer
+        texts = "".join(block["text"] for block in answer["content"])
+        assert len(texts) + len(json.dumps(answer["structuredContent"], ensure_ascii=False)) <= 25_000, name
+
+
+def _large(n: int, filler: str) -> Any:
+    """A memory that is as large as can be in every part."""
+    from tests.fakes import request
+
+    return request(
+        f"a {n} {filler * (99_000 // len(filler))}",
+        title=f"{n} {'title ' * 80}",
+        tags=tuple(f"{n} {tag} {'tag ' * 20}".strip() for tag in range(50)),
+        session=f"{n} {'session ' * 20}".strip(),
+        metadata={"key": "v" * 60_000},
+    )
 
 
 def test_metadata_too_counts_and_comes_whole_or_not_at_all(opened: Any, real_services: Any) -> None:

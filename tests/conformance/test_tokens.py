@@ -5,8 +5,17 @@ import os
 import subprocess
 from pathlib import Path
 
-from mnemosyne.mcp.tools import TOOLS
+from mcp_types import TextContent
 
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.mcp.server import call
+from mnemosyne.mcp.tools import TOOLS
+from mnemosyne.mcp.tools.search import MEMORY_SEARCH
+from mnemosyne.service import ingest
+from tests.fakes import FakeServices, request
+
+DATA = Path(__file__).parents[1] / "data" / "conversations"
 JS = Path(__file__).parent / "js"
 
 
@@ -27,3 +36,17 @@ def test_the_list_of_tools_is_small_enough_to_carry_along(javascript: str) -> No
     listed = [tool.listing.model_dump(mode="json", by_alias=True, exclude_none=True) for tool in TOOLS]
     (tokens,) = _tokens(javascript, json.dumps({"tools": listed}, separators=(",", ":")))
     assert tokens <= 2_700, {tool["name"]: len(json.dumps(tool)) for tool in listed}
+
+
+def test_ten_hits_of_390_characters_are_a_thousand_tokens_of_text(javascript: str) -> None:
+    turns = [json.loads(line)["text"] for line in (DATA / "corpus.jsonl").read_text().splitlines()]
+    services = FakeServices()
+    texts = [" ".join(turns[n * 8 : n * 8 + 8])[:390] for n in range(10)]
+    made = tuple(request(text) for text in texts)
+    ingest.store(IngestMessage("ada", made), memories=services.memories, embedder=services.embedder)
+    caller = Principal(id="ada", namespace="ada", scopes=frozenset({Scope.READ}))
+    answer = call(MEMORY_SEARCH, {"query": texts[0]}, caller, services)
+    assert answer.structured_content is not None
+    assert [len(one["content"]) for one in answer.structured_content["memories"]] == [390] * 10
+    counted = _tokens(javascript, *(block.text for block in answer.content if isinstance(block, TextContent)), *texts)
+    assert sum(counted[:2]) <= 1_000, counted

@@ -1,6 +1,8 @@
 """A memory as tools answer it: the one place where its fields are shown."""
 
+from collections.abc import Sequence
 from datetime import datetime
+from itertools import accumulate
 from typing import Annotated, Any
 from uuid import UUID
 
@@ -11,6 +13,18 @@ from mnemosyne.mcp.tool import Result
 DECIMALS = 6
 """Of a score: more would tell nothing, and cost an agent tokens."""
 Score = Annotated[float, AfterValidator(lambda value: round(value, DECIMALS))]
+
+
+TITLE_SHOWN = 100
+TAGS_SHOWN = 200
+"""Characters of a title, and of all tags together, in an answer with several memories: more is for get_memory."""
+
+
+def brief(title: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
+    """Return so much of a title and of tags as an answer with several memories has room for."""
+    ends = accumulate(len(tag) for tag in tags)
+    kept = tuple(tag for tag, end in zip(tags, ends, strict=True) if end <= TAGS_SHOWN)
+    return title if len(title) <= TITLE_SHOWN else f"{title[: TITLE_SHOWN - 1]}…", kept
 
 
 class MemoryShown(Result):
@@ -57,6 +71,11 @@ _OPTIONAL: dict[str, Any] = {
     if name not in ("id", "superseded_by")
 }
 RecordOrIds = create_model(
-    "RecordOrIds", __base__=Result, id=(UUID, ...), superseded_by=(UUID | None, ...), **_OPTIONAL
+    "RecordOrIds",
+    __base__=Result,
+    id=(UUID, ...),
+    superseded_by=(UUID | None, ...),
+    truncated=(bool | None, None),
+    **_OPTIONAL,
 )
-"""A MemoryRecord; ids alone for those who may not read."""
+"""A MemoryRecord, perhaps cut; ids alone for those who may not read."""

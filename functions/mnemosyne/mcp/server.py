@@ -188,7 +188,8 @@ def _success(reply: Reply, *, stored: bool) -> mcp_types.CallToolResult:
     text = reply.text if reply.text is not None else json.dumps(structured, ensure_ascii=False, separators=(",", ":"))
     blocks = [text]
     if stored:
-        blocks.append(STORED_DATA.format(digest=hashlib.sha256(text.encode()).hexdigest()[:16]))
+        frame = STORED_DATA.format(digest=hashlib.sha256(text.encode()).hexdigest()[:16])
+        blocks.append("\n".join([frame, *reply.notes]))
     return mcp_types.CallToolResult(
         content=[mcp_types.TextContent(type="text", text=block) for block in blocks],
         structured_content=structured,

@@ -56,6 +56,8 @@ class Reply:
 
     result: Result
     text: str | None = None
+    notes: tuple[str, ...] = ()
+    """What is ours to tell of it: shown apart from a text in which it could be forged."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -179,7 +179,7 @@ def test_contents_are_cut_to_the_budget_and_none_is_left_out(services: FakeServi
     assert [memory["id"] for memory in cut] == [
         m["id"] for m in found["memories"] if m["content"].startswith("tea tea")
     ]
-    assert found["truncated"] == "1 of 7 contents were cut to fit 200 characters: get_memory returns them whole"
+    assert found["truncated"] == "1 of 7 memories were cut to fit 200 characters: get_memory returns them whole"
 
 
 def test_debug_tells_how_it_was_done(services: FakeServices) -> None:

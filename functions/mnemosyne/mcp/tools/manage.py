@@ -1,5 +1,6 @@
 """`delete_memory`, `update_memory`, `rate_memory` and `memory_stats`: change memories, and count them."""
 
+import json
 from dataclasses import asdict
 from datetime import datetime
 from typing import Annotated, Self
@@ -9,7 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import one_line, unite_tags
-from mnemosyne.domain.memory import NO_TAGS, MemoryChange
+from mnemosyne.domain.memory import NO_TAGS, Memory, MemoryChange
 from mnemosyne.domain.parsing import Id, Input, JsonObject, Tags, Text, Title, uuid
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
@@ -62,6 +63,10 @@ NO_SUCCESSOR = "none"
 Successor = Annotated[UUID | str, BeforeValidator(_successor, json_schema_input_type=str)]
 
 
+ECHOED_CHARACTERS = 2_000
+"""Of a content, and of metadata, after a change: one who changes a tag need not read a book again."""
+
+
 class UpdateArguments(Input):
     """What to change about a memory."""
 
@@ -95,7 +100,18 @@ def _update_memory(arguments: UpdateArguments, principal: Principal, services: S
     memory = manage.update(principal.namespace, arguments.id, change, memories=services.memories)
     if not principal.may(Scope.READ):
         return Reply(RecordOrIds(id=memory.id, superseded_by=memory.superseded_by))
-    return Reply(MemoryRecord.model_validate(memory))
+    return Reply(_echoed(memory), text=f"Changed memory {memory.id}: {memory.title}")
+
+
+def _echoed(memory: Memory) -> Result:
+    """Return the record without what did not change or the caller has just said, where that is long."""
+    record = vars(MemoryRecord.model_validate(memory))
+    cut: dict[str, object] = {}
+    if len(memory.content) > ECHOED_CHARACTERS:
+        cut["content"] = memory.content[:ECHOED_CHARACTERS]
+    if len(json.dumps(memory.metadata)) > ECHOED_CHARACTERS:
+        cut["metadata"] = None
+    return RecordOrIds(**record | cut, truncated=True if cut else None)
 
 
 UPDATE_MEMORY = Tool(

@@ -8,11 +8,12 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemosyne.domain.memory import Cursor
+from mnemosyne.domain.memory import Cursor, MemorySummary
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.mcp.record import MemoryRecord
+from mnemosyne.mcp import hits
+from mnemosyne.mcp.record import MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
 from mnemosyne.ports import Services
@@ -60,6 +61,7 @@ class ListedMemory(Result):
     title: str
     tags: tuple[str, ...]
     superseded_by: UUID | None = None
+    truncated: bool | None = None
 
 
 class Listing(Result):
@@ -80,14 +82,22 @@ def _list_memories(arguments: ListArguments, principal: Principal, services: Ser
         after=_position(arguments.cursor) if arguments.cursor else None,
         memories=services.memories,
     )
-    memories = [ListedMemory(date=summary.timestamp.date().isoformat(), **vars(summary)) for summary in summaries]
-    return Reply(
-        Listing(
-            memories=memories,
-            next_cursor=_cursor(after) if after else None,
-            window=WindowShown.of(span, "UTC") if span else None,
-        )
+    memories = [_listed(summary) for summary in summaries]
+    listing = Listing(
+        memories=memories,
+        next_cursor=_cursor(after) if after else None,
+        window=WindowShown.of(span, "UTC") if span else None,
     )
+    lines = "".join(f"[{one.id}] [{one.date}] {one.title}\n" for one in memories)
+    more = (f"There are more: cursor {listing.next_cursor}",) if listing.next_cursor else ()
+    return Reply(listing, text=lines or hits.NOTHING_FOUND, notes=more)
+
+
+def _listed(summary: MemorySummary) -> ListedMemory:
+    title, tags = brief(summary.title, summary.tags)
+    cut = (title, tags) != (summary.title, tuple(summary.tags))
+    date = summary.timestamp.date().isoformat()
+    return ListedMemory(date=date, **{**vars(summary), "title": title, "tags": tags}, truncated=cut or None)
 
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)

@@ -1,40 +1,28 @@
 """`retrieve_memories`: recall the memories that answer a question, as text to read."""
 
-import re
 from typing import Annotated
 
 from pydantic import Field
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.chronicle import INVISIBLE
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.domain.time.question import named_times
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.mcp.record import SearchHit
-from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp import hits
+from mnemosyne.mcp.tool import Reply, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
-from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, said_of_cutting, searched, shown
-from mnemosyne.ports import Services
-
-# Lines may end in whatever else a reader may take for it.
-_ENDS = r"\n\r\v\f\x1c-\x1e\x85\u2028\u2029"
-_SEEN_AS_NOTHING = rf"(?:[^\S{_ENDS}]|{INVISIBLE})*"
-_LIKE_A_SEPARATOR = re.compile(
-    rf"(?:(?<=[{_ENDS}])|^){_SEEN_AS_NOTHING}-{_SEEN_AS_NOTHING}-{_SEEN_AS_NOTHING}-{_SEEN_AS_NOTHING}\["
+from mnemosyne.mcp.tools.search import (
+    QUERY_LENGTH,
+    RESPONSE_CHARACTERS,
+    Found,
+    said_of,
+    said_of_cutting,
+    searched,
+    shown,
 )
-
-
-class RetrieveResponse(Result):
-    """The memories recalled, best first."""
-
-    memories: list[SearchHit]
-    total: int
-    query: str
-    window: WindowShown | None = None
-    degraded: str | None = None
-    truncated: str | None = None
+from mnemosyne.ports import Services
 
 
 class RetrieveArguments(FilterArguments):
@@ -46,17 +34,6 @@ class RetrieveArguments(FilterArguments):
     ]
     limit: Limit = 5
     days_back: Annotated[int | None, Field(ge=1, le=36_500, description="Only the last so many days.")] = None
-
-
-def _unmistakable(content: str) -> str:
-    """Return the content, in which no line can be taken for the one above a memory: such lines begin with a
-    backslash.
-    """
-    return _LIKE_A_SEPARATOR.sub(r"\\\g<0>", content)
-
-
-def _content(memory: SearchHit) -> str:
-    return f"{memory.content}\n… {memory.snippet} …" if memory.snippet else memory.content
 
 
 def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, services: Services) -> Reply:
@@ -72,9 +49,8 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         characters=RESPONSE_CHARACTERS,
     )
     found = searched(query, principal, services)
-    memories = [shown(hit) for hit in found.ranking.hits]
-    text = "".join(f"--- [{m.id}] [{m.timestamp.date()}] ---\n{_unmistakable(_content(m))}\n" for m in memories)
-    result = RetrieveResponse(
+    memories = shown(found.ranking.hits, RESPONSE_CHARACTERS)
+    result = Found(
         memories=memories,
         total=len(memories),
         query=arguments.query,
@@ -82,8 +58,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         degraded=found.degraded,
         truncated=said_of_cutting(memories, RESPONSE_CHARACTERS),
     )
-    text += "".join(f"({said})\n" for said in (found.degraded, result.truncated) if said)
-    return Reply(result, text=text or "No memories found.")
+    return Reply(result, text=hits.whole(memories), notes=said_of(result))
 
 
 RETRIEVE_MEMORIES = Tool(
@@ -94,7 +69,7 @@ RETRIEVE_MEMORIES = Tool(
         "---`, in UTC. Takes the filters of memory_search."
     ),
     arguments=RetrieveArguments,
-    result=RetrieveResponse,
+    result=Found,
     gives_stored=True,
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
     unlisted=("after", "before", "time_expr", "session", "metadata"),

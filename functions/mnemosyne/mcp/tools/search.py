@@ -15,7 +15,8 @@ from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, SearchMode, Sear
 from mnemosyne.domain.time.question import named_times
 from mnemosyne.domain.time.window import TimeWindow, zone
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.mcp.record import SearchHit
+from mnemosyne.mcp import hits
+from mnemosyne.mcp.record import SearchHit, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
 from mnemosyne.observability import milliseconds
@@ -24,9 +25,12 @@ from mnemosyne.service import search
 from mnemosyne.service.search import SearchResult
 
 QUERY_LENGTH = 10_000
+DUPLICATES_SHOWN = 5
+"""Of those that say the same as a memory found: more would tell no more."""
 EXACT_LENGTH = 500
 """Comparing a string with a content takes the product of their lengths."""
-RESPONSE_CHARACTERS = 20_000
+RESPONSE_CHARACTERS = 9_000
+"""Of contents and metadata: with the records around them, and the text for the model, an answer has about 20,000."""
 LONGEST_RESPONSE = 400_000
 Query = Annotated[Text, Field(max_length=QUERY_LENGTH)]
 
@@ -91,17 +95,22 @@ class Debug(Result):
     embedding_dimension: int
 
 
-class SearchResponse(Result):
-    """The memories found, best first."""
+class Found(Result):
+    """The memories found, best first, and what to tell of how."""
 
     memories: list[SearchHit]
     total: int
     query: str | None
-    mode: SearchMode
     window: WindowShown | None = None
-    metadata: list[str] | None = None
     degraded: str | None = None
     truncated: str | None = None
+
+
+class SearchResponse(Found):
+    """What a search answers."""
+
+    mode: SearchMode
+    metadata: list[str] | None = None
     # What is in it is for people, and no agent needs its schema.
     debug: Annotated[Debug | None, WithJsonSchema({"type": "object"})] = None
 
@@ -113,7 +122,7 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
     span = arguments.window(services.clock(), arguments.timezone)
     query = _search_query(arguments, span, services.clock())
     found = searched(query, principal, services)
-    memories = [shown(hit) for hit in found.ranking.hits]
+    memories = shown(found.ranking.hits, query.characters or LONGEST_RESPONSE)
     shown_window = WindowShown.of(span, arguments.timezone) if span else None
     return SearchResponse(
         memories=memories,
@@ -169,18 +178,26 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
     )
 
 
-def shown(hit: Hit) -> SearchHit:
-    """Return the hit as answered, without what is empty."""
-    shortened = {"truncated": hit.truncated or None, "near_duplicates": hit.near_duplicates or None}
-    return SearchHit.model_validate({**vars(hit), **shortened})
+def shown(found: Sequence[Hit], characters: int) -> list[SearchHit]:
+    """Return the hits as answered, within so many characters of content, without what is empty."""
+    return hits.fitted([_shown(hit) for hit in found], characters)
+
+
+def _shown(hit: Hit) -> SearchHit:
+    title, tags = brief(hit.title, hit.tags)
+    cut = hit.truncated or (title, tags) != (hit.title, tuple(hit.tags))
+    return SearchHit.model_validate({
+        **vars(hit), "title": title, "tags": tags, "truncated": cut or None,
+        "near_duplicates": hit.near_duplicates[:DUPLICATES_SHOWN] or None,
+    })  # fmt: skip
 
 
 def said_of_cutting(memories: Sequence[SearchHit], budget: int) -> str | None:
-    """Return what to tell of contents that were cut; None where none was."""
+    """Return what to tell of memories that were cut; None where none was."""
     count = sum(memory.truncated is True for memory in memories)
     if not count:
         return None
-    return f"{count} of {len(memories)} contents were cut to fit {budget} characters: get_memory returns them whole"
+    return f"{count} of {len(memories)} memories were cut to fit {budget:,} characters: get_memory returns them whole"
 
 
 def _debug(
@@ -210,8 +227,15 @@ def _debug(
     )
 
 
+def said_of(result: Found) -> tuple[str, ...]:
+    """Return what to tell of how memories were found, beside them."""
+    searched = result.window and f"Searched from {result.window.after or '…'} to {result.window.before or '…'}."
+    return tuple(said for said in (searched, result.degraded, result.truncated) if said)
+
+
 def _memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> Reply:
-    return Reply(memory_search(arguments, principal, services))
+    found = memory_search(arguments, principal, services)
+    return Reply(found, text=hits.passages(found.memories, found.query or ""), notes=said_of(found))
 
 
 MEMORY_SEARCH = Tool(
