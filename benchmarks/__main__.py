@@ -36,7 +36,7 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
 def main() -> int:
     """Measure, print, compare with what was kept; 1 where something is worse."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--full", action="store_true", help="larger sizes and more rounds: takes two hours")
+    parser.add_argument("--full", action="store_true", help="larger sizes and more rounds: takes an hour or two")
     parser.add_argument("--keep", action="store_true", help="keep these figures, and write them into the documents")
     parser.add_argument("--part", choices=PARTS, action="append", help="only this part")
     arguments = parser.parse_args()
