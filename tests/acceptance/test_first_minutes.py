@@ -86,6 +86,26 @@ def test_time_filters_reach_the_end_of_the_day(dev: DevServer) -> None:
         assert found["total"] == count, arguments
 
 
+def test_who_waits_is_told_the_outcome_at_once(dev: DevServer) -> None:
+    first = dev.call("ingest_memory", {"content": "The kiln is fired on Thursdays.", "wait": 10})
+    assert first["status"] == "stored"
+    again = dev.call("ingest_memory", {"content": "The kiln is fired on Thursdays.", "wait": 10})
+    assert (again["status"], again["memory_id"]) == ("duplicate", first["memory_id"])
+    assert dev.call("get_memory", {"id": first["memory_id"]})["content"] == "The kiln is fired on Thursdays."
+
+
+def test_a_connector_searches_and_fetches_what_it_found(dev: DevServer) -> None:
+    stored = dev.call("ingest_memory", {"content": "The heron nests by the weir.", "wait": 10})
+    found = dev.call("search", {"query": "heron"})["results"]
+    assert found[0] == {
+        "id": stored["memory_id"],
+        "title": "The heron nests by the weir.",
+        "url": f"memory://{stored['memory_id']}",
+    }
+    document = dev.call("fetch", {"id": found[0]["id"]})
+    assert (document["text"], document["url"]) == ("The heron nests by the weir.", found[0]["url"])
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

@@ -19,6 +19,8 @@ OTHERS: dict[str, Any] = {
     "update_memory": {"id": "ID", "tags": ["changed"]},
     "rate_memory": {"id": "ID", "rating": 1},
     "memory_stats": {},
+    "search": {"query": "the client was here"},
+    "fetch": {"id": "ID"},
     "ingest_memories": {"memories": [{"content": "one of several", "timestamp": "2026-05-20T12:00:00Z"}]},
 }
 """Tools beyond the first seven, with the arguments to call them with; "ID" stands for the memory's id."""

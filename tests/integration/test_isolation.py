@@ -65,6 +65,7 @@ def _said(result: Any) -> str:
     ("tool", "arguments"),
     [
         ("get_memory", {"id": "MEMORY"}),
+        ("fetch", {"id": "MEMORY"}),
         ("delete_memory", {"id": "MEMORY"}),
         ("update_memory", {"id": "MEMORY", "title": "mine now"}),
         ("update_memory", {"id": "OWN", "superseded_by": "MEMORY"}),
@@ -112,6 +113,7 @@ def test_no_search_finds_another_s(two: Two, tool: str, query: str) -> None:
         ("list_memories", {}),
         ("list_memories", {"tags": ["airship"]}),
         ("memory_stats", {}),
+        ("search", {"query": SECRET}),
     ],
 )
 def test_nothing_of_another_s_is_in_any_answer(two: Two, tool: str, arguments: dict[str, Any]) -> None:

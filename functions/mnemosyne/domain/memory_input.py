@@ -14,7 +14,7 @@ class MemoryInput(Input):
 
     content: Annotated[
         Content,
-        Field(description="Stored verbatim, at most 100,000 characters; to be understood without this conversation."),
+        Field(description="At most 100,000 characters, to be understood without this conversation."),
     ]
     timestamp: Annotated[
         Instant,
@@ -26,7 +26,7 @@ class MemoryInput(Input):
 
     session: Annotated[
         Session | None,
-        Field(description="Which conversation or document it is a part of."),
+        Field(description="The conversation or document it is a part of."),
     ] = None
 
     def request(self, request_id: UUID, origin: Origin | None = None) -> IngestRequest:

@@ -21,6 +21,7 @@ from mnemosyne.mcp.lenient import plain
 from mnemosyne.mcp.tool import Reply, Tool, current_principal
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.mcp.turns import Turns
+from mnemosyne.mcp.wait import outcome_within, wait_of
 from mnemosyne.observability import TRACEPARENT, EventLog, current_trace, milliseconds, trace
 from mnemosyne.ports import Services
 
@@ -78,7 +79,11 @@ def build_server(services: Services, *, database: Turns, principal: Principal | 
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {tool.scope}")
         turns = database if tool.needs_database else publishing
         with _trace_of(params.meta):
-            return await turns.run(here, call, tool, params.arguments or {}, here, services)
+            result = await turns.run(here, call, tool, params.arguments or {}, here, services)
+        if tool.outcome is None or result.is_error or not (seconds := wait_of(tool, params.arguments or {})):
+            return result
+        reply = await outcome_within(seconds, tool.outcome, result.structured_content or {}, database, here, services)
+        return _success(reply, stored=True) if reply else result
 
     return Server(
         "mnemosyne",

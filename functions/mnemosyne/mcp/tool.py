@@ -5,7 +5,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Generic, TypeVar
+from typing import Any, Generic, TypeAlias, TypeVar
 
 import mcp_types
 from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model_serializer
@@ -60,6 +60,10 @@ class Reply:
     """What is ours to tell of it: shown apart from a text in which it could be forged."""
 
 
+Look: TypeAlias = Callable[[Mapping[str, Any], Principal, Services], Reply | None]
+"""Given a structured result, what became of what it says was accepted; None while that is open."""
+
+
 @dataclass(frozen=True, kw_only=True)
 class Tool(Generic[ArgumentsT]):
     """One tool: what an agent reads about it, and what runs."""
@@ -81,6 +85,8 @@ class Tool(Generic[ArgumentsT]):
     """What a call costs beside what every request does; of arguments as they came, whatever they are."""
     unlisted: tuple[str, ...] = ()
     """Arguments that are taken and documented, but not shown to agents: an operator's dials, and rare filters."""
+    outcome: Look | None = None
+    """How to look for what became of what a call accepted, for who says `wait`."""
     deprecated: str | None = None
     """What to call instead, where this is an old name."""
 
@@ -103,12 +109,12 @@ class Tool(Generic[ArgumentsT]):
             title=self.title,
             description=self.description,
             input_schema=_listed(self.schema, self.unlisted),
-            output_schema=_outline(_tidy(self.result.model_json_schema(mode="serialization"))),
+            output_schema={"type": "object"},  # of what, the contract says: it would double the listing
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,
-                # Of what only reads they have no meaning: MCP's ToolAnnotations.
+                # Of what only reads they have no meaning, and the latter is false by default: MCP's ToolAnnotations.
                 destructive_hint=None if self.read_only else self.destructive,
-                idempotent_hint=None if self.read_only else self.idempotent,
+                idempotent_hint=True if self.idempotent and not self.read_only else None,
                 open_world_hint=False,
             ),
         )
@@ -118,25 +124,24 @@ BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")
 """Of texts and lists: enforced by the server, which says them where they matter; each would cost an agent tokens."""
 
 
+SAID_IN_WORDS: tuple[tuple[str, Any], ...] = (("default", "UTC"), ("default", "="), ("default", []))
+"""Defaults that descriptions tell, or that any reader expects."""
+
+
 def _listed(schema: Mapping[str, Any], unlisted: Collection[str]) -> dict[str, Any]:
-    shown = {name: one for name, one in schema["properties"].items() if name not in unlisted}
-    made: dict[str, Any] = _unbounded({**schema, "properties": shown})
+    made: dict[str, Any] = _shown(schema, unlisted)
     return made
 
 
-def _unbounded(schema: Any) -> Any:
+def _shown(schema: Any, unlisted: Collection[str]) -> Any:
     if not isinstance(schema, dict):
         return schema
-    kept = {k: _unbounded(v) for k, v in schema.items() if k not in (*BOUNDS, "properties")}
+    told = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
+    kept = {k: _shown(v, unlisted) for k, v in told.items()}
     if "properties" in schema:
-        kept["properties"] = {name: _unbounded(one) for name, one in schema["properties"].items()}
+        named = schema["properties"].items()
+        kept["properties"] = {name: _shown(one, unlisted) for name, one in named if name not in unlisted}
     return kept
-
-
-def _outline(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema of a result by its fields' types alone: what is within them, the documents say."""
-    fields = {name: {k: v for k, v in one.items() if k == "type"} for name, one in schema["properties"].items()}
-    return {"type": "object", "properties": fields}
 
 
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:

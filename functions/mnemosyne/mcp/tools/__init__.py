@@ -6,6 +6,7 @@ from typing import Any
 from mnemosyne.domain.principal import Scope
 from mnemosyne.mcp.lenient import plain
 from mnemosyne.mcp.tool import Tool
+from mnemosyne.mcp.tools.connector import FETCH, SEARCH
 from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY, INGEST_STATUS
 from mnemosyne.mcp.tools.manage import DELETE_MEMORY, MEMORY_STATS, RATE_MEMORY, UPDATE_MEMORY
@@ -25,6 +26,8 @@ TOOLS: tuple[Tool[Any], ...] = (
     RATE_MEMORY,
     DELETE_MEMORY,
     MEMORY_STATS,
+    SEARCH,
+    FETCH,
 )
 
 _BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}

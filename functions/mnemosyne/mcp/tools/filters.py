@@ -50,13 +50,11 @@ class FilterArguments(Input):
     """Time, tags, session and metadata."""
 
     tags: Annotated[Tags | None, Field(description="Only with these tags.")] = None
-    after: Annotated[Text | None, Field(description="From: YYYY-MM-DD or RFC 3339.")] = None
-    before: Annotated[Text | None, Field(description="Until, inclusive: YYYY-MM-DD or RFC 3339.")] = None
+    after: Annotated[Text | None, Field(description="YYYY-MM-DD or RFC 3339.")] = None
+    before: Annotated[Text | None, Field(description="The same, inclusive.")] = None
     time_expr: Annotated[
         Text | None,
-        Field(
-            description="Time in words: 'the past 3 months', 'last Tuesday', 'between May 1 and May 15', 'since May'."
-        ),
+        Field(description="In words: 'last Tuesday', 'the past 3 months'."),
     ] = None
 
     session: Annotated[Session | None, Field(description="Only of this session.")] = None
@@ -66,8 +64,8 @@ class FilterArguments(Input):
         Field(
             min_length=1,
             max_length=10,
-            description="Conditions that all must hold. path: such as project.name. values: any of several with =, "
-            "else one number or ISO date.",
+            description="All must hold. path: such as project.name. values: any of them, or one number or date to "
+            "compare.",
         ),
     ] = None
 

@@ -1,8 +1,8 @@
 """`ingest_memory` and `ingest_status`: hand a memory over, and learn what became of it."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
@@ -11,7 +11,7 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.memory import BATCH_LIMIT, MEMORY_FIELDS, IngestRequest, IngestState
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import Id, Input, Text
-from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.rfc3339 import moment
 from mnemosyne.domain.time.window import zone
 from mnemosyne.errors import InvalidRequest
@@ -19,6 +19,9 @@ from mnemosyne.ids import issue_request_id
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
+
+LONGEST_WAIT = 10
+"""Seconds: clients give up on a call after thirty to sixty."""
 
 
 def _zone(name: str) -> str:
@@ -42,7 +45,9 @@ class MemoryArguments(MemoryInput):
         AfterValidator(_written),
         Field(description="When it happened: RFC 3339, or a date or local time in `timezone`. Default: now."),
     ] = None  # type: ignore[assignment]
-    timezone: Annotated[Text, AfterValidator(_zone), Field(description="IANA name, such as Europe/Berlin.")] = "UTC"
+    timezone: Annotated[
+        Text, AfterValidator(_zone), Field(description="IANA name, such as Europe/Berlin; else UTC.")
+    ] = "UTC"
 
     def request_at(self, request_id: UUID, now: datetime) -> IngestRequest:
         """Return the request, under that id; raises InvalidRequest for a time that its zone moves out of all years."""
@@ -52,6 +57,12 @@ class MemoryArguments(MemoryInput):
             raise InvalidRequest(f"timestamp {exc}") from exc
         said = {name: getattr(self, name) for name in MEMORY_FIELDS}
         return IngestRequest.of(request_id, **said | {"timestamp": when})
+
+
+class IngestArguments(MemoryArguments):
+    """One memory, and for how long to wait for what becomes of it."""
+
+    wait: Annotated[float, Field(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the outcome.")] = 0
 
 
 class Queued(Result):
@@ -66,28 +77,12 @@ def _accept(requests: Sequence[IngestRequest], principal: Principal, services: S
     ingest.accept(principal.namespace, requests, queue=services.queue, quota=known, clock=services.clock)
 
 
-def _ingest_memory(arguments: MemoryArguments, principal: Principal, services: Services) -> Reply:
+def _ingest_memory(arguments: IngestArguments, principal: Principal, services: Services) -> Reply:
+    if arguments.wait and not principal.may(Scope.READ):
+        raise InvalidRequest("wait needs the scope read: leave it out")
     request = arguments.request_at(issue_request_id(principal.namespace), services.clock())
     _accept([request], principal, services)
     return Reply(Queued(request_id=request.request_id))
-
-
-INGEST_MEMORY = Tool(
-    name="ingest_memory",
-    title="Remember",
-    description=(
-        "Store one memory: a fact, decision, preference, event or document that matters beyond this conversation. It "
-        "is durably `queued` under a `request_id` and can be searched a moment later; ingest_status tells its outcome. "
-        "The same content is stored once. Contents cannot be changed afterwards.\n"
-        'Example: {"content": "Ada prefers tea to coffee.", "tags": ["ada"]}'
-    ),
-    arguments=MemoryArguments,
-    result=Queued,
-    units=lambda arguments: rate_limit.cost_of_memories([arguments]),
-    run=_ingest_memory,
-    idempotent=True,
-    needs_database=False,
-)
 
 
 class BatchInput(Input):
@@ -95,7 +90,7 @@ class BatchInput(Input):
 
     memories: Annotated[
         list[MemoryArguments],
-        Field(min_length=1, max_length=BATCH_LIMIT, description="Each as for ingest_memory."),
+        Field(min_length=1, max_length=BATCH_LIMIT, description="As ingest_memory takes them."),
     ]
 
 
@@ -116,9 +111,10 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
 INGEST_MEMORIES = Tool(
     name="ingest_memories",
     title="Remember several",
-    description=("Store 1 to 100 memories in one call of at most 4 MiB, all or none; each has an outcome of its own."),
+    description="Store up to 100 memories, all or none; each has an outcome of its own.",
     arguments=BatchInput,
     result=BatchQueued,
+    unlisted=("timezone",),
     units=lambda arguments: rate_limit.cost_of_memories(arguments.get("memories")),
     run=_ingest_memories,
     idempotent=True,
@@ -129,11 +125,11 @@ INGEST_MEMORIES = Tool(
 class StatusArguments(Input):
     """Which requests to ask about."""
 
-    request_id: Annotated[Id | None, Field(description="One id, or")] = None
     request_ids: Annotated[
         list[Id] | None,
-        Field(min_length=1, max_length=BATCH_LIMIT, description="up to 100."),
+        Field(min_length=1, max_length=BATCH_LIMIT, description="Up to 100."),
     ] = None
+    request_id: Id | None = None
 
     @model_validator(mode="after")
     def _one_of_both(self) -> Self:
@@ -171,28 +167,85 @@ class Statuses(Result):
     requests: list[RequestStatus]
 
 
-def _ingest_status(arguments: StatusArguments, principal: Principal, services: Services) -> Reply:
-    asked = [arguments.request_id] if arguments.request_id else arguments.request_ids or []
+def _statuses(principal: Principal, asked: Sequence[UUID], services: Services) -> list[RequestStatus]:
+    """Return what became of them; of one alone with what nearly says the same, which takes a search."""
     statuses = ingest.status(principal.namespace, asked, memories=services.memories, clock=services.clock)
     shown = [RequestStatus.model_validate(status) for status in statuses]
-    if arguments.request_id:  # of one: each is a search
+    if len(asked) == 1:
         found = ingest.similar(principal.namespace, statuses[0], memories=services.memories)
         shown[0] = shown[0].model_copy(update={"similar": [SimilarMemory.model_validate(one) for one in found] or None})
-    return Reply(Statuses(requests=shown))
+    return shown
+
+
+def _ingest_status(arguments: StatusArguments, principal: Principal, services: Services) -> Reply:
+    asked = arguments.request_ids or ([arguments.request_id] if arguments.request_id else [])
+    return Reply(Statuses(requests=_statuses(principal, asked, services)))
+
+
+class Outcome(Result):
+    """What became of a memory that was waited for: `status` is the state that ingest_status names."""
+
+    status: IngestState
+    request_id: UUID
+    memory_id: UUID | None = None
+    error: str | None = None
+    similar: list[SimilarMemory] | None = None
+
+
+def _outcome(queued: Mapping[str, Any], principal: Principal, services: Services) -> Reply | None:
+    (found,) = _statuses(principal, [UUID(queued["request_id"])], services)
+    if found.state is IngestState.QUEUED:
+        return None
+    return Reply(
+        Outcome(
+            status=found.state,
+            request_id=found.request_id,
+            memory_id=found.memory_id,
+            error=found.error,
+            similar=found.similar,
+        )
+    )
+
+
+INGEST_MEMORY = Tool(
+    name="ingest_memory",
+    title="Remember",
+    description=(
+        "Store one memory: a fact, decision, preference, event or document that matters beyond this conversation. It "
+        "is durably `queued` and found a moment later; ingest_status tells its outcome. The same "
+        "content is stored once, and never changed.\n"
+        'Example: {"content": "Ada prefers tea to coffee.", "tags": ["ada"]}'
+    ),
+    arguments=IngestArguments,
+    result=Queued,
+    units=lambda arguments: (
+        rate_limit.cost_of_memories([arguments]) + (rate_limit.SEARCH["semantic"] if arguments.get("wait") else 0.0)
+    ),
+    outcome=_outcome,
+    run=_ingest_memory,
+    idempotent=True,
+    needs_database=False,
+)
+
+
+def _units_of_status(arguments: Mapping[str, Any]) -> float:
+    several = isinstance(ids := arguments.get("request_ids"), list) and len(ids) > 1
+    return 0.0 if several else rate_limit.SEARCH["semantic"]
 
 
 INGEST_STATUS = Tool(
     name="ingest_status",
     title="Was it remembered?",
     description=(
-        "What became of ingest requests: `queued` (ask again in a second), `stored`, `duplicate` (memory_id has the "
-        "same content), `failed` (error says why), `dead_lettered` (the operator can redrive it) or `unknown`. Of one "
-        "that was stored, `similar` names memories that nearly say the same: update_memory can supersede them."
+        "What became of ingest requests: `queued` (ask again in a second), `stored`, `duplicate` (of memory_id), "
+        "`failed` (error says why), `dead_lettered` (the operator can redrive it) or `unknown`. `similar` names "
+        "memories that nearly say the same as the one asked about: update_memory can supersede them."
     ),
     arguments=StatusArguments,
     result=Statuses,
     gives_stored=True,
-    units=lambda arguments: rate_limit.SEARCH["semantic"] if arguments.get("request_id") else 0.0,
+    units=_units_of_status,
+    unlisted=("request_id",),
     run=_ingest_status,
     read_only=True,
     idempotent=True,

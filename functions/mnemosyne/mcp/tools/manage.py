@@ -22,7 +22,7 @@ from mnemosyne.service import manage
 class DeleteArguments(Input):
     """Which memory to delete."""
 
-    id: Annotated[Id, Field(description="The memory's id.")]
+    id: Annotated[Id, Field(description="Its id.")]
 
 
 class Deleted(Result):
@@ -44,8 +44,7 @@ DELETE_MEMORY = Tool(
     name="delete_memory",
     title="Forget a memory",
     description=(
-        "Delete one memory for good: there is no undo. To correct one, store the new one and supersede the old with "
-        "update_memory."
+        "Delete one memory for good. To correct one, store the new one and supersede the old with update_memory."
     ),
     arguments=DeleteArguments,
     result=Deleted,
@@ -70,8 +69,8 @@ ECHOED_CHARACTERS = 2_000
 class UpdateArguments(Input):
     """What to change about a memory."""
 
-    id: Annotated[Id, Field(description="The memory's id.")]
-    title: Annotated[Title | None, Field(description="The new title.")] = None
+    id: Annotated[Id, Field(description="Its id.")]
+    title: Annotated[Title | None, Field(description="The new one.")] = None
     tags: Annotated[Tags | None, Field(description="Instead of all old ones; ['none'] removes them.")] = None
     metadata: Annotated[JsonObject | None, Field(description="Instead of the old.")] = None
     superseded_by: Annotated[
@@ -133,7 +132,7 @@ UPDATE_MEMORY = Tool(
 class RateArguments(Input):
     """A judgement of a memory."""
 
-    id: Annotated[Id, Field(description="The memory's id.")]
+    id: Annotated[Id, Field(description="Its id.")]
     rating: Annotated[int, Field(ge=-1, le=1, description="1 helped, 0 neutral, -1 misled.")]
     reason: Annotated[Text | None, Field(max_length=1000, description="Why.")] = None
 
@@ -156,9 +155,10 @@ def _rate_memory(arguments: RateArguments, principal: Principal, services: Servi
 RATE_MEMORY = Tool(
     name="rate_memory",
     title="Rate a memory",
-    description=("Say whether a memory helped: hybrid searches rank by its quality. Each call adds a rating."),
+    description="Say whether a memory helped: searches rank by its quality. Each call adds a rating.",
     arguments=RateArguments,
     result=Rated,
+    unlisted=("reason",),
     run=_rate_memory,
 )
 
@@ -197,7 +197,7 @@ def _memory_stats(arguments: StatsArguments, principal: Principal, services: Ser
 MEMORY_STATS = Tool(
     name="memory_stats",
     title="The memory in figures",
-    description=("How many memories, tags, waiting and given-up requests there are, from when to when, and the quota."),
+    description="How many memories, tags and waiting requests there are, and the quota.",
     arguments=StatsArguments,
     result=StatsShown,
     gives_stored=True,

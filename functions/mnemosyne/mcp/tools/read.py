@@ -23,7 +23,7 @@ from mnemosyne.service import manage
 class GetArguments(Input):
     """Which memory."""
 
-    id: Annotated[Id, Field(description="The memory's id.")]
+    id: Annotated[Id, Field(description="Its id.")]
 
 
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
@@ -35,7 +35,7 @@ def _get_memory(arguments: GetArguments, principal: Principal, services: Service
 GET_MEMORY = Tool(
     name="get_memory",
     title="Read a memory",
-    description=("One memory in full: the text is the content verbatim, the structured result its record."),
+    description="One memory whole: its content as text, its record structured.",
     arguments=GetArguments,
     result=MemoryRecord,
     gives_stored=True,
@@ -49,7 +49,7 @@ class ListArguments(FilterArguments):
     """Which memories to list."""
 
     limit: Limit = 10
-    cursor: Annotated[Text | None, Field(description="`next_cursor` of the page before, with the same filters.")] = None
+    cursor: Annotated[Text | None, Field(description="`next_cursor` of the page before.")] = None
 
 
 class ListedMemory(Result):
@@ -126,11 +126,11 @@ LIST_MEMORIES = Tool(
     name="list_memories",
     title="Latest memories",
     description=(
-        "The newest memories by when they happened, without contents, page by page; superseded ones too. Takes the "
-        "filters of memory_search; times are UTC."
+        "The newest memories by when they happened: ids, dates and titles, page by page; superseded ones too. Takes "
+        "the filters of memory_search."
     ),
     arguments=ListArguments,
-    unlisted=("time_expr", "session", "metadata"),
+    unlisted=("tags", "after", "before", "time_expr", "session", "metadata"),
     result=Listing,
     gives_stored=True,
     run=_list_memories,

@@ -30,7 +30,7 @@ class RetrieveArguments(FilterArguments):
 
     query: Annotated[
         Text,
-        Field(min_length=1, max_length=QUERY_LENGTH, description="What to recall, in plain words."),
+        Field(min_length=1, max_length=QUERY_LENGTH, description="In plain words."),
     ]
     limit: Limit = 5
     days_back: Annotated[int | None, Field(ge=1, le=36_500, description="Only the last so many days.")] = None
@@ -65,14 +65,14 @@ RETRIEVE_MEMORIES = Tool(
     name="retrieve_memories",
     title="Recall, as text",
     description=(
-        "Recall what answers a question as plain text, best first: each memory under a line `--- [<id>] [<YYYY-MM-DD>] "
-        "---`, in UTC. Takes the filters of memory_search."
+        "Recall what answers a question as text to read: memory_search with whole contents instead of passages, and "
+        "its filters."
     ),
     arguments=RetrieveArguments,
     result=Found,
     gives_stored=True,
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
-    unlisted=("after", "before", "time_expr", "session", "metadata"),
+    unlisted=("days_back", "tags", "after", "before", "time_expr", "session", "metadata"),
     run=_retrieve_memories,
     read_only=True,
     idempotent=True,

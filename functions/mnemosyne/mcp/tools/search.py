@@ -40,19 +40,16 @@ class SearchArguments(FilterArguments):
 
     query: Annotated[
         Query | None,
-        Field(
-            description="What to find, in plain words; without it, the newest within the filters. In mode exact at "
-            "most 500 characters."
-        ),
+        Field(description="In plain words; without it, the newest within the filters."),
     ] = None
     mode: Annotated[
         SearchMode,
         Field(
             strict=False,
-            description="hybrid: by meaning and words. semantic: by meaning. exact: a literal substring, newest first.",
+            description="semantic: by meaning alone. exact: a literal substring, at most 500 characters.",
         ),
     ] = SearchMode.HYBRID
-    timezone: Annotated[Text, Field(description="IANA name, such as Europe/Berlin, of the times given.")] = "UTC"
+    timezone: Annotated[Text, Field(description="Of these times: IANA name, else UTC.")] = "UTC"
     tag_match: Annotated[TagMatch, Field(strict=False, description="Any or all of the tags.")] = TagMatch.ANY
     quality_boost: Annotated[
         float | None,
@@ -242,14 +239,14 @@ MEMORY_SEARCH = Tool(
     name="memory_search",
     title="Search memories",
     description=(
-        "Find memories, within filters. Superseded ones are left out; `snippet` is the match in what is cut, `window` "
-        'the time searched. Example: {"query": "release decisions", "time_expr": "last month"}'
+        "Find memories: id, date and matching passage of each. Superseded ones are left out. "
+        'Example: {"query": "release decisions", "time_expr": "last month"}'
     ),
     arguments=SearchArguments,
     result=SearchResponse,
     gives_stored=True,
     units=rate_limit.cost_of_search,
-    unlisted=("quality_boost", "max_response_chars", "include_superseded", "include_debug"),
+    unlisted=("tag_match", "quality_boost", "max_response_chars", "include_superseded", "include_debug"),
     run=_memory_search,
     read_only=True,
     idempotent=True,
