@@ -13,7 +13,7 @@ from mnemosyne.domain.principal import ApiKey
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http import migrate, push
 from mnemosyne.http.access import LOOKUPS_OF_ADDRESS, REFUSALS_A_MINUTE, client_address
-from mnemosyne.mcp.server import call
+from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key

@@ -15,7 +15,7 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.quota import EVERYBODY, Quota, midnight
 from mnemosyne.errors import OverQuota
 from mnemosyne.http import migrate
-from mnemosyne.mcp.server import call
+from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres

@@ -14,7 +14,8 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
-from mnemosyne.mcp.server import build_server, call
+from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.server import build_server
 from mnemosyne.mcp.tool import principal_context
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.mcp.turns import Turns

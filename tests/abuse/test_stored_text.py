@@ -12,7 +12,7 @@ from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.memory import MemoryChange
 from mnemosyne.domain.message import IngestMessage
-from mnemosyne.mcp.server import call
+from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key

@@ -9,7 +9,7 @@ from mcp_types import TextContent
 
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.mcp.server import call
+from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.mcp.tools.search import MEMORY_SEARCH
 from mnemosyne.service import ingest

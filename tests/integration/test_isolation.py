@@ -14,7 +14,7 @@ from mnemosyne.domain.memory import DeadLetter, Unstored
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.ids import new_id
-from mnemosyne.mcp.server import call
+from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key

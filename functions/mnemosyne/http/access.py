@@ -24,6 +24,7 @@ from mnemosyne.errors import OverBudget, Unauthorized, Unavailable
 from mnemosyne.http.rate_limit import Budgets
 from mnemosyne.http.refusal import refusal
 from mnemosyne.mcp import tools
+from mnemosyne.mcp.tools.read import GET_MEMORY
 from mnemosyne.observability import EventLog
 from mnemosyne.service.api_keys import key_id
 from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION, Authenticator, NoAuthenticator
@@ -204,10 +205,12 @@ def _wanted(call: Any) -> Scope | None:
 
 
 def _tool(call: Any) -> str | None:
-    """Return the name of the tool that is called; None where none is."""
-    if not isinstance(call, Mapping) or call.get("method") != "tools/call":
+    """Return the name of the tool that is called, or that reads a resource; None where none does."""
+    if not isinstance(call, Mapping):
         return None
-    params = call.get("params")
+    if call.get("method") == "resources/read":
+        return GET_MEMORY.name
+    params = call.get("params") if call.get("method") == "tools/call" else None
     name = params.get("name") if isinstance(params, Mapping) else None
     return name if isinstance(name, str) else None
 
@@ -215,13 +218,15 @@ def _tool(call: Any) -> str | None:
 def needs_database(posted: Any) -> bool:
     """Whether any of what was posted waits for the database."""
     calls = posted if isinstance(posted, list) else [posted]
+    if any(isinstance(call, Mapping) and call.get("method") == "resources/list" for call in calls):
+        return True
     return any(tools.needs_database(name) for call in calls if (name := _tool(call)) is not None)
 
 
 def _units(call: Any) -> float:
     """Return what a call costs beside what every request does."""
     name = _tool(call)
-    if name is None:
+    if name is None or call["method"] != "tools/call":
         return 0.0
     arguments = call["params"].get("arguments")
     return tools.units_of(name, arguments if isinstance(arguments, Mapping) else {})

@@ -85,6 +85,8 @@ class Tool(Generic[ArgumentsT]):
     """What a call costs beside what every request does; of arguments as they came, whatever they are."""
     unlisted: tuple[str, ...] = ()
     """Arguments that are taken and documented, but not shown to agents: an operator's dials, and rare filters."""
+    asks_first: "Tool[ArgumentsT] | None" = None
+    """What finds the question, as its result's `question`, that is asked before it runs, where a client can answer."""
     outcome: Look | None = None
     """How to look for what became of what a call accepted, for who says `wait`."""
     deprecated: str | None = None

@@ -183,6 +183,20 @@ def test_a_missing_scope_is_403_and_asked_for_beside_those_that_are_held(
     assert services.queue.published == []
 
 
+READ_RESOURCE = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "memory://recent"}}
+
+
+def test_a_resource_is_read_by_who_may_read(opened: Callable[..., TestClient]) -> None:
+    assert "result" in _post(opened(), READ_RESOURCE, "reader").json()
+    refused = _post(opened(), READ_RESOURCE, "writer")
+    assert (refused.status_code, "read" in refused.headers["www-authenticate"]) == (403, True)
+
+
+def test_who_may_not_read_has_no_resources_and_may_connect(opened: Callable[..., TestClient]) -> None:
+    listed = _post(opened(), {"jsonrpc": "2.0", "id": 1, "method": "resources/list"}, "writer")
+    assert listed.json()["result"]["resources"] == []
+
+
 def test_a_batch_is_held_to_the_scope_of_each_of_its_calls(
     opened: Callable[..., TestClient], services: FakeServices
 ) -> None:

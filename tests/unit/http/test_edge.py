@@ -214,7 +214,7 @@ def test_a_call_belongs_to_the_trace_that_stands_beside_its_arguments(
     client: TestClient, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     traces = []
-    monkeypatch.setattr("mnemosyne.mcp.server.log.info", lambda event, **fields: traces.append(current_trace()))
+    monkeypatch.setattr("mnemosyne.mcp.calls.log.info", lambda event, **fields: traces.append(current_trace()))
     call = tool_call("memory_stats", {})
     call["params"]["_meta"] = {"traceparent": "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01"}
     _post(client, call)

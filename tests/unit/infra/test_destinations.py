@@ -6,7 +6,7 @@ import pytest
 
 from mnemosyne.domain.memory import MemoryChange
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.mcp.server import call
+from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne_cli.destinations import OverMcp
 from tests.fakes import FakeServices, request

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.mcp.server import call
+from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from tests.fakes import FakeServices

@@ -11,7 +11,7 @@ from pydantic import BaseModel
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.ids import new_id
-from mnemosyne.mcp.server import call
+from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import ingest
 from tests.fakes import FakeServices, request

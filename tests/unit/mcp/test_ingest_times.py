@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.mcp.server import call
+from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS
 from tests.fakes import NOW, FakeServices
 

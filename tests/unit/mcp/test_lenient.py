@@ -10,8 +10,8 @@ from google.genai._mcp_utils import mcp_to_gemini_tool
 
 from mnemosyne.domain.principal import LOCAL
 from mnemosyne.errors import InvalidRequest
+from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.lenient import plain
-from mnemosyne.mcp.server import call
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS, units_of
 from tests.fakes import FakeServices, request

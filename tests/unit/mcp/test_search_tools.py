@@ -10,7 +10,7 @@ import pytest
 
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.mcp.server import DEPRECATED_META, call
+from mnemosyne.mcp.calls import DEPRECATED_META, call
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeServices, request

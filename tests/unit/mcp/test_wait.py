@@ -8,7 +8,7 @@ import pytest
 
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.errors import Unavailable
-from mnemosyne.mcp.server import call
+from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tool import Reply, Result
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORY
 from mnemosyne.mcp.turns import Turns

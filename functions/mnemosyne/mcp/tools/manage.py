@@ -33,12 +33,34 @@ class Deleted(Result):
     deleted: bool = True
 
 
+class Question(Result):
+    """What is asked before a memory is deleted."""
+
+    question: str
+
+
+def _ask(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
+    memory = manage.get(principal.namespace, arguments.id, counted=False, memories=services.memories)
+    named = f" ({memory.title})" if principal.may(Scope.READ) else ""
+    return Reply(Question(question=f"Delete memory {arguments.id}{named} for good?"))
+
+
 def _delete_memory(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
     title = manage.delete(principal.namespace, arguments.id, memories=services.memories)
     if not principal.may(Scope.READ):
         return Reply(Deleted(id=arguments.id), text=f"Deleted memory {arguments.id}")
     return Reply(Deleted(id=arguments.id, title=title), text=f"Deleted memory {arguments.id}: {title}")
 
+
+ASK_BEFORE_DELETING = Tool(
+    name="delete_memory",
+    title="",
+    description="",
+    arguments=DeleteArguments,
+    result=Question,
+    run=_ask,
+    read_only=True,
+)
 
 DELETE_MEMORY = Tool(
     name="delete_memory",
@@ -50,6 +72,7 @@ DELETE_MEMORY = Tool(
     result=Deleted,
     gives_stored=True,
     run=_delete_memory,
+    asks_first=ASK_BEFORE_DELETING,
     destructive=True,
 )
 
