@@ -1,8 +1,10 @@
 """The `mcp` function's HTTP surface: `/mcp` in both protocol eras, `/health`, and the topic's contract."""
 
 from collections.abc import Callable
+from typing import Any
 
 import anyio.to_thread
+from mcp.server.lowlevel.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 from starlette.middleware.gzip import GZipMiddleware
@@ -14,10 +16,10 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.health import Check
 from mnemosyne.domain.message_schema import message_schema
 from mnemosyne.http.access import METADATA_PATH, Access
-from mnemosyne.http.body import BODY_BYTES
 from mnemosyne.http.cors import Cors
 from mnemosyne.http.edge import MCP_PATH, McpEdge
 from mnemosyne.http.health import health_routes
+from mnemosyne.http.streams import Streamable, asked
 from mnemosyne.mcp.server import build_server
 from mnemosyne.mcp.turns import Turns
 from mnemosyne.ports import Services
@@ -41,6 +43,8 @@ def build_app(
     allowed_origins: tuple[str, ...],
     warm: Callable[[], None],
     examine: Callable[[], list[Check]],
+    serve: Callable[..., Server[Any]] = build_server,
+    streams: Callable[[Any], bool] = asked,
 ) -> Starlette:
     """Return the ASGI app of the `mcp` function; `warm` is called once, when the app starts to serve.
 
@@ -64,15 +68,12 @@ def build_app(
         return JSONResponse({"status": "ok" if ok else "wrong", "checks": shown}, status_code=200 if ok else 503)
 
     database = Turns(threads)
-    app = build_server(services, database=database).streamable_http_app(
-        streamable_http_path=MCP_PATH,
-        stateless_http=True,
-        json_response=True,
-        max_request_body_size=BODY_BYTES,
-        transport_security=TransportSecuritySettings(
-            allowed_hosts=list(allowed_hosts), allowed_origins=list(allowed_origins)
-        ),
-        custom_starlette_routes=[
+    security = TransportSecuritySettings(allowed_hosts=list(allowed_hosts), allowed_origins=list(allowed_origins))
+    streamable = Streamable(serve(services, database=database), security)
+    app = Starlette(
+        lifespan=lambda app: streamable.run(),
+        routes=[
+            Route(MCP_PATH, streamable),
             *health_routes(health),
             Route(SCHEMA_PATH, schema, methods=["GET"]),
             Route(METADATA_PATH, access.metadata, methods=["GET"]),
@@ -80,7 +81,7 @@ def build_app(
             *(Route(path, access.no_log_in, methods=["GET", "POST"]) for path in LOG_IN_PATHS),
         ],
     )
-    app.add_middleware(McpEdge, access=access, database=database)
+    app.add_middleware(McpEdge, access=access, database=database, streams=streams)
     app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
     app.add_middleware(Cors, origins=allowed_origins)
     warm()

@@ -3,6 +3,7 @@
 import asyncio
 import json
 import re
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -22,6 +23,7 @@ from mnemosyne.http.access import Access, needs_database
 from mnemosyne.http.batch import Batches
 from mnemosyne.http.body import BODY_BYTES, BODY_SECONDS
 from mnemosyne.http.refusal import refusal
+from mnemosyne.http.streams import STREAMS
 from mnemosyne.mcp import jsonrpc
 from mnemosyne.mcp.tool import principal_context
 from mnemosyne.mcp.turns import Turns
@@ -44,10 +46,11 @@ class McpEdge:
     protocol.
     """
 
-    def __init__(self, app: ASGIApp, access: Access, database: Turns) -> None:
+    def __init__(self, app: ASGIApp, access: Access, database: Turns, streams: Callable[[Any], bool]) -> None:
         self._app = app
         self._access = access
         self._database = database
+        self._streams = streams
         self._batches = Batches(app)
         self._parsers = anyio.CapacityLimiter(PARSERS)
 
@@ -124,7 +127,8 @@ class McpEdge:
             if isinstance(posted, list):
                 revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
                 return await self._batches.answer(scope, revision, posted, arrived.receive, send.add)
-            await self._app(scope, bodies.replay(body, arrived.receive), send)
+            streamed = "text/event-stream" in headers.get("accept", "") and self._streams(posted)
+            await self._app({**scope, STREAMS: streamed}, bodies.replay(body, arrived.receive), send)
             return None
 
     async def _parsed(self, body: bytes) -> tuple[Any, str | None]:

@@ -84,7 +84,8 @@ def build_server(services: Services, *, database: Turns, principal: Principal | 
             if tool.outcome is None or result.is_error or not (seconds := wait_of(tool, arguments)):
                 return result
             accepted = result.structured_content or {}
-            reply = await outcome_within(seconds, tool.outcome, accepted, database, here, services)
+            report = context.session.report_progress
+            reply = await outcome_within(seconds, tool.outcome, accepted, database, here, services, report)
             return success(reply, stored=True) if reply else result
 
     return Server(

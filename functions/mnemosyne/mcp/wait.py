@@ -1,7 +1,7 @@
 """Wait for what becomes of what a call has accepted: by looks with pauses between them, which hold no thread."""
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Awaitable, Callable, Mapping
+from typing import Any, TypeAlias
 
 import anyio
 
@@ -15,6 +15,8 @@ from mnemosyne.ports import Services
 
 log = EventLog(__name__)
 
+Report: TypeAlias = Callable[[float, float, str], Awaitable[None]]
+"""Tells of progress: how far, of how much, and what is waited for."""
 FIRST_LOOK = 0.05
 """Seconds until a memory may have been stored, at best; each look is half as long again after the one before."""
 GROWTH = 1.5
@@ -26,11 +28,21 @@ def wait_of(tool: Tool[Any], arguments: Mapping[str, Any]) -> float:
 
 
 async def outcome_within(
-    seconds: float, look: Look, accepted: Mapping[str, Any], turns: Turns, caller: Principal, services: Services
+    seconds: float,
+    look: Look,
+    accepted: Mapping[str, Any],
+    turns: Turns,
+    caller: Principal,
+    services: Services,
+    report: Report,
 ) -> Reply | None:
-    """Return the outcome of what was accepted; None where there is none within so many seconds."""
+    """Return the outcome of what was accepted; None where there is none within so many seconds.
+
+    How many of them have passed is reported before each look.
+    """
     pause, until = FIRST_LOOK, anyio.current_time() + seconds
     while (left := until - anyio.current_time()) > 0:
+        await report(round(seconds - left, 3), seconds, "queued")
         await anyio.sleep(min(pause, left))
         pause *= GROWTH
         try:

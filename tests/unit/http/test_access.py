@@ -17,6 +17,7 @@ from mnemosyne.http.access import Access
 from mnemosyne.http.app import build_app
 from mnemosyne.http.edge import McpEdge
 from mnemosyne.http.rate_limit import Budgets
+from mnemosyne.http.streams import asked
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.mcp.turns import Turns
 from mnemosyne.service.authenticate import ApiKeyAuthenticator, NoAuthenticator, bearer
@@ -325,7 +326,7 @@ def test_a_body_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
 
     headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
     scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers, "server": ("127.0.0.1", 1)}
-    anyio.run(McpEdge(never_called, access, Turns(1)), scope, drip, send)
+    anyio.run(McpEdge(never_called, access, Turns(1), asked), scope, drip, send)
     assert sent[0]["status"] == 408
 
 

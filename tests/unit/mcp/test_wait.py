@@ -34,8 +34,11 @@ def _waited(seconds: float, *looks: Reply | Exception | None) -> tuple[Reply | N
             raise answer
         return answer
 
+    async def report(passed: float, seconds: float, what: str) -> None:
+        assert 0 <= passed <= seconds
+
     async def run() -> Reply | None:
-        return await outcome_within(seconds, look, {}, Turns(1), LOCAL, FakeServices())
+        return await outcome_within(seconds, look, {}, Turns(1), LOCAL, FakeServices(), report)
 
     return anyio.run(run), seen
 

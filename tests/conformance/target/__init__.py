@@ -1,0 +1,1 @@
+"""What the official conformance suite looks for by name, behind our own hosting, edge, access and streams."""
