@@ -9,7 +9,7 @@ SBOM ?= sbom.json
 # A file is one worker's, and what takes longest comes first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
 
-.PHONY: install dev unit integration test coverage lint licences audit sbom format bench lock package schema docs clean deploy destroy key require-project
+.PHONY: install dev unit integration test coverage lint licences audit sbom format bench lock package schema docs clients clean deploy destroy key require-project
 
 install: .venv/installed
 
@@ -53,6 +53,10 @@ test: install
 # counted, nor is what the exhaustive tests reach: counting would make those take twice as long.
 coverage:
 	$(MAKE) test PYTEST_ARGS="$(PYTEST_ARGS) --cov"
+
+# Every client of docs/clients.md through the same steps; writes the document's table.
+clients: install
+	PYTHONPATH=functions:infra:. $(BIN)/python -m tests.conformance.clients.run
 
 lint: install
 	$(BIN)/ruff check .

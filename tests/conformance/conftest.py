@@ -14,6 +14,11 @@ JS = Path(__file__).parent / "js"
 @pytest.fixture(scope="session")
 def javascript() -> str:
     """A PATH on which `node` is recent enough and the packages are installed; skips loudly without Node.js."""
+    return install_javascript()
+
+
+def install_javascript() -> str:
+    """The same, outside of a test."""
     if shutil.which("npm") is None:
         pytest.skip("NOT TESTED: Node.js is not installed, so no JavaScript client is driven")
     # Two workers of one run may want them at once, and npm in one directory does not bear company.

@@ -22,7 +22,7 @@ class MemoryInput(Input):
     ]
     tags: Annotated[Tags | None, Field(description="Labels to filter by.")] = None
     title: Annotated[Title | None, Field(description="One line; else taken from the content.")] = None
-    metadata: Annotated[JsonObject | None, Field(description="JSON to keep beside it and filter by.")] = None
+    metadata: Annotated[JsonObject | None, Field(description="A JSON object to filter by.")] = None
 
     session: Annotated[
         Session | None,

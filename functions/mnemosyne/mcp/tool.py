@@ -138,6 +138,9 @@ def _listed(schema: Mapping[str, Any], unlisted: Collection[str]) -> dict[str, A
 def _shown(schema: Any, unlisted: Collection[str]) -> Any:
     if not isinstance(schema, dict):
         return schema
+    if schema.get("type") in ("object", ["object", "null"]) and "properties" not in schema:
+        # Any JSON object, which no vendor's strict mode can express: as text it can. `mcp.lenient` reads both.
+        schema = schema | {"type": ["string", "null"]}
     told = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
     kept = {k: _shown(v, unlisted) for k, v in told.items()}
     if "properties" in schema:

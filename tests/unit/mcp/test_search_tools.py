@@ -369,7 +369,7 @@ def test_an_old_name_says_what_to_call_instead_where_it_fails_too(services: Fake
 def test_errors_name_the_argument_that_was_given(services: FakeServices) -> None:
     assert _error(services, "exact_match_retrieve", content=" ").startswith("content must contain at least one")
     assert _error(services, "memory_search", query="tea", timezone="Nowhere").startswith("timezone must be an IANA")
-    assert _error(services, "memory_stats", x=1) == "x is not an argument of memory_stats; it takes none"
+    assert _error(services, "memory_stats", x=1) == "x is not an argument of memory_stats; it takes limit"
 
 
 def test_a_number_without_a_fraction_is_an_integer(services: FakeServices) -> None:

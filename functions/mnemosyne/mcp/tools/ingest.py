@@ -45,9 +45,7 @@ class MemoryArguments(MemoryInput):
         AfterValidator(_written),
         Field(description="When it happened: RFC 3339, or a date or local time in `timezone`. Default: now."),
     ] = None  # type: ignore[assignment]
-    timezone: Annotated[
-        Text, AfterValidator(_zone), Field(description="IANA name, such as Europe/Berlin; else UTC.")
-    ] = "UTC"
+    timezone: Annotated[Text, AfterValidator(_zone), Field(description="IANA name; else UTC.")] = "UTC"
 
     def request_at(self, request_id: UUID, now: datetime) -> IngestRequest:
         """Return the request, under that id; raises InvalidRequest for a time that its zone moves out of all years."""

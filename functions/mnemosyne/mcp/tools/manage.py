@@ -65,9 +65,7 @@ ASK_BEFORE_DELETING = Tool(
 DELETE_MEMORY = Tool(
     name="delete_memory",
     title="Forget a memory",
-    description=(
-        "Delete one memory for good. To correct one, store the new one and supersede the old with update_memory."
-    ),
+    description=("Delete one memory for good. An outdated one is better superseded by update_memory."),
     arguments=DeleteArguments,
     result=Deleted,
     gives_stored=True,
@@ -95,7 +93,7 @@ class UpdateArguments(Input):
     id: Annotated[Id, Field(description="Its id.")]
     title: Annotated[Title | None, Field(description="The new one.")] = None
     tags: Annotated[Tags | None, Field(description="Instead of all old ones; ['none'] removes them.")] = None
-    metadata: Annotated[JsonObject | None, Field(description="Instead of the old.")] = None
+    metadata: Annotated[JsonObject | None, Field(description="A JSON object, instead.")] = None
     superseded_by: Annotated[
         Successor | None,
         Field(description="Id of the memory that replaces it; 'none' takes that back."),
@@ -186,8 +184,14 @@ RATE_MEMORY = Tool(
 )
 
 
+TAGS_COUNTED = 20
+"""How many of the commonest tags the database counts."""
+
+
 class StatsArguments(Input):
-    """Nothing to say."""
+    """How much to tell."""
+
+    limit: Annotated[int, Field(ge=1, le=TAGS_COUNTED, description="How many tags.")] = TAGS_COUNTED
 
 
 class StatsShown(Result):
@@ -208,9 +212,10 @@ class StatsShown(Result):
 
 def _memory_stats(arguments: StatsArguments, principal: Principal, services: Services) -> Reply:
     stats = manage.stats(principal.namespace, memories=services.memories)
+    counted = dict(sorted(stats.tags.items(), key=lambda tag: -tag[1])[: arguments.limit])
     return Reply(
         StatsShown(
-            **asdict(stats),
+            **asdict(stats) | {"tags": counted},
             embedding_model=services.memories.embedding_space.model,
             embedding_dimension=services.memories.embedding_space.dimension,
         )
@@ -220,7 +225,7 @@ def _memory_stats(arguments: StatsArguments, principal: Principal, services: Ser
 MEMORY_STATS = Tool(
     name="memory_stats",
     title="The memory in figures",
-    description="How many memories, tags and waiting requests there are, and the quota.",
+    description="Counts of memories, tags and waiting requests, and the quota.",
     arguments=StatsArguments,
     result=StatsShown,
     gives_stored=True,

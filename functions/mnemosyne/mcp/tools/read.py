@@ -126,8 +126,8 @@ LIST_MEMORIES = Tool(
     name="list_memories",
     title="Latest memories",
     description=(
-        "The newest memories by when they happened: ids, dates and titles, page by page; superseded ones too. Takes "
-        "the filters of memory_search."
+        "The newest memories: ids, dates and titles, page by page; superseded ones too. Takes the filters of "
+        "memory_search."
     ),
     arguments=ListArguments,
     unlisted=("tags", "after", "before", "time_expr", "session", "metadata"),

@@ -49,7 +49,7 @@ class SearchArguments(FilterArguments):
             description="semantic: by meaning alone. exact: a literal substring, at most 500 characters.",
         ),
     ] = SearchMode.HYBRID
-    timezone: Annotated[Text, Field(description="Of these times: IANA name, else UTC.")] = "UTC"
+    timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
     tag_match: Annotated[TagMatch, Field(strict=False, description="Any or all of the tags.")] = TagMatch.ANY
     quality_boost: Annotated[
         float | None,

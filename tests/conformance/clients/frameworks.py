@@ -1,0 +1,165 @@
+"""Agent frameworks, each converting the tools as it would for its vendor's model: `python frameworks.py NAME URL`."""
+
+import json
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from pathlib import Path
+from typing import Any
+
+sys.path.insert(0, str(Path(__file__).parent))
+
+from steps import Call, Connect, List, main  # type: ignore[import-not-found]
+
+
+def _of(tools: dict[str, Any], run: Callable[[Any, dict[str, Any]], Awaitable[object]]) -> tuple[List, Call]:
+    """The steps' two functions over tools by name; an exception is what a model would be told."""
+
+    async def list_tools() -> list[str]:
+        return list(tools)
+
+    async def call(name: str, arguments: dict[str, Any]) -> str:
+        try:
+            return str(await run(tools[name], arguments))
+        except Exception as exc:  # noqa: BLE001 - whatever it is, a model would read it
+            return str(exc)
+
+    return list_tools, call
+
+
+async def openai_agents(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
+    """Every tool in strict mode, in which a model must give every argument."""
+    from agents.mcp import MCPServerStreamableHttp
+    from agents.mcp.util import MCPUtil
+    from agents.tool_context import ToolContext
+
+    server = await exits.enter_async_context(MCPServerStreamableHttp(params={"url": url}))
+    made = [MCPUtil.to_function_tool(tool, server, True) for tool in await server.list_tools()]
+    assert all(tool.strict_json_schema for tool in made), [tool.name for tool in made if not tool.strict_json_schema]
+
+    async def run(tool: Any, arguments: dict[str, Any]) -> object:
+        schema = tool.params_json_schema
+        assert set(schema["required"]) == set(schema["properties"])
+        sent = json.dumps({name: arguments.get(name) for name in schema["properties"]})
+        context = ToolContext(None, tool_name=tool.name, tool_call_id="call", tool_arguments=sent)
+        return await tool.on_invoke_tool(context, sent)
+
+    return _of({tool.name: tool for tool in made}, run)
+
+
+async def langchain(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
+    """As tools of LangChain, in the form that its models' functions take."""
+    from langchain_core.utils.function_calling import convert_to_openai_tool
+    from langchain_mcp_adapters.client import MultiServerMCPClient
+
+    made = await MultiServerMCPClient({"memory": {"transport": "streamable_http", "url": url}}).get_tools()
+    for tool in made:
+        convert_to_openai_tool(tool)
+    return _of({tool.name: tool for tool in made}, lambda tool, arguments: tool.ainvoke(arguments))
+
+
+async def pydantic_ai(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
+    """As a toolset of Pydantic AI."""
+    from pydantic_ai.mcp import MCPToolset
+
+    server = await exits.enter_async_context(MCPToolset(url))
+    names = {tool.name: tool.name for tool in await server.list_tools()}
+    return _of(names, server.direct_call_tool)
+
+
+async def llama_index(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
+    """As tools of LlamaIndex, whose models of the arguments are made from the schemas."""
+    from llama_index.tools.mcp import BasicMCPClient, McpToolSpec
+
+    made = await McpToolSpec(client=BasicMCPClient(url)).to_tool_list_async()
+    for tool in made:
+        tool.metadata.to_openai_tool(skip_length_check=True)
+    return _of({tool.metadata.name: tool for tool in made}, lambda tool, arguments: tool.acall(**arguments))
+
+
+async def google_adk(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
+    """As tools of Google's Agent Development Kit, declared as Gemini wants them."""
+    from google.adk.tools.mcp_tool.mcp_session_manager import StreamableHTTPConnectionParams
+    from google.adk.tools.mcp_tool.mcp_toolset import McpToolset
+
+    toolset = McpToolset(connection_params=StreamableHTTPConnectionParams(url=url))
+    exits.push_async_callback(toolset.close)
+    made = await toolset.get_tools()
+    for tool in made:
+        assert tool._get_declaration() is not None
+
+    async def run(tool: Any, arguments: dict[str, Any]) -> object:
+        return await tool._run_async_impl(args=arguments, tool_context=_NoContext(), credential=None)
+
+    return _of({tool.name: tool for tool in made}, run)
+
+
+class _NoContext:
+    """A call outside of any agent."""
+
+    def __getattr__(self, name: str) -> None:
+        return None
+
+
+async def anthropic(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
+    """As tools of Anthropic's SDK, by its own conversion."""
+    from anthropic.lib.tools.mcp import async_mcp_tool
+    from mcp import ClientSession
+    from mcp.client.streamable_http import streamable_http_client
+
+    streams = await exits.enter_async_context(streamable_http_client(url))
+    session = await exits.enter_async_context(ClientSession(streams[0], streams[1]))
+    await session.initialize()
+    made = [async_mcp_tool(tool, session) for tool in (await session.list_tools()).tools]
+    for tool in made:
+        tool.to_dict()
+    return _of({tool.name: tool for tool in made}, lambda tool, arguments: tool.call(arguments))
+
+
+def python_sdk(mode: str) -> Connect:
+    """The protocol's own client for Python, of 1.x or in one of the modes of 2.x."""
+
+    async def connect(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
+        if mode == "1.x":
+            from mcp import ClientSession
+            from mcp.client.streamable_http import streamablehttp_client  # type: ignore[attr-defined]  # before 2.0
+
+            read, write, _ = await exits.enter_async_context(streamablehttp_client(url))
+            client: Any = await exits.enter_async_context(ClientSession(read, write))
+            await client.initialize()
+        else:
+            from mcp.client.client import Client
+
+            client = await exits.enter_async_context(Client(url, mode=mode))
+        names = {tool.name: tool.name for tool in (await client.list_tools()).tools}
+        return _of(names, client.call_tool)
+
+    return connect
+
+
+async def fastmcp(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
+    """FastMCP's client."""
+    from fastmcp import Client
+
+    client = await exits.enter_async_context(Client(url))
+    names = {tool.name: tool.name for tool in await client.list_tools()}
+    return _of(names, client.call_tool)
+
+
+FRAMEWORKS: dict[str, tuple[Connect, str]] = {
+    "openai-agents": (openai_agents, "openai-agents"),
+    "langchain": (langchain, "langchain-mcp-adapters"),
+    "pydantic-ai": (pydantic_ai, "pydantic-ai-slim"),
+    "llama-index": (llama_index, "llama-index-tools-mcp"),
+    "google-adk": (google_adk, "google-adk"),
+    "anthropic": (anthropic, "anthropic"),
+    "fastmcp": (fastmcp, "fastmcp"),
+    "mcp 1.x": (python_sdk("1.x"), "mcp"),
+    "mcp auto": (python_sdk("auto"), "mcp"),
+    "mcp legacy": (python_sdk("legacy"), "mcp"),
+    "mcp 2026-07-28": (python_sdk("2026-07-28"), "mcp"),
+}
+
+if __name__ == "__main__":
+    connect, package = FRAMEWORKS[sys.argv.pop(1)]
+    main(connect, package)

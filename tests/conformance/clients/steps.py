@@ -1,0 +1,77 @@
+"""What every client is driven through; runs in the client's own environment, so it needs nothing but Python."""
+
+import asyncio
+import json
+import os
+import re
+import sys
+from collections.abc import Awaitable, Callable
+from contextlib import AsyncExitStack
+from importlib.metadata import version
+from typing import Any
+
+UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+List = Callable[[], Awaitable[list[str]]]
+Call = Callable[[str, dict[str, Any]], Awaitable[str]]
+Connect = Callable[[str, AsyncExitStack], Awaitable[tuple[List, Call]]]
+
+
+class Steps:
+    """Takes one after the other, and keeps what came of each."""
+
+    def __init__(self) -> None:
+        self.taken: dict[str, str] = {}
+
+    def check(self, step: str, holds: bool, said: str) -> None:
+        """Keep that the step went well; raises where it did not."""
+        if not holds:
+            raise AssertionError(f"{step}: {said[:500]}")
+        self.taken[step] = "yes"
+
+
+def plain(said: str) -> str:
+    """The text, however deep some framework has wrapped it as JSON in JSON."""
+    return said.replace("\\", "")
+
+
+async def take(list_tools: List, call: Call, steps: Steps) -> None:
+    """Take all steps; `call` returns what a model would read, and tells an error in words too."""
+    names = await list_tools()
+    steps.check("list", {"ingest_memory", "memory_search", "search", "fetch"} <= set(names), str(names))
+    content = f"The otter crosses the weir at dusk, said {os.getpid()}."
+    queued = plain(await call("ingest_memory", {"content": content, "tags": ["otter"]}))
+    asked = re.search(rf'request_id["\']: ?["\']({UUID})', queued)
+    steps.check("ingest", asked is not None, queued)
+    assert asked
+    for _ in range(500):
+        told = plain(await call("ingest_status", {"request_ids": [asked[1]]}))
+        if "queued" not in told:
+            break
+        await asyncio.sleep(0.02)
+    stored = re.search(rf'memory_id["\']: ?["\']({UUID})', told)
+    steps.check("status", stored is not None and "stored" in told, told)
+    assert stored
+    found = plain(await call("memory_search", {"query": "where does the otter cross?", "limit": 3}))
+    steps.check("search", stored[1] in found and "crosses the weir" in found, found)
+    refused = plain(await call("memory_search", {"query": "otter", "limit": 1_000}))
+    steps.check("error", "limit" in refused and "100" in refused, refused)
+    deleted = plain(await call("delete_memory", {"id": stored[1]}))
+    steps.check("delete", "Deleted memory" in deleted or "'deleted': True" in deleted, deleted)
+
+
+async def drive(connect: Connect, url: str) -> dict[str, str]:
+    """Connect and take all steps; what came of each."""
+    steps = Steps()
+    async with AsyncExitStack() as exits:
+        list_tools, call = await connect(url, exits)
+        steps.check("connect", True, "")
+        await take(list_tools, call, steps)
+    return steps.taken
+
+
+def main(connect: Connect, package: str) -> None:
+    """Drive what the script is for, at the address given; prints the client's version and its steps."""
+    taken = asyncio.run(drive(connect, sys.argv[1]))
+    sys.stdout.write(json.dumps({"version": version(package), "steps": taken}) + "\n")
+    sys.stdout.flush()
+    os._exit(0)  # some frameworks leave threads behind

@@ -1,0 +1,22 @@
+// Convert the schemas of every tool as strict validators and Vercel's AI SDK want them; prints how many.
+// Usage: node schemas.mjs URL
+import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
+import Ajv2020 from "ajv/dist/2020.js";
+import { z } from "zod";
+
+const client = new Client({ name: "schemas", version: "1" });
+await client.connect(new StreamableHTTPClientTransport(new URL(process.argv[2])));
+const { tools } = await client.listTools();
+const ajv = new Ajv2020.default({ strict: true, allowUnionTypes: true });
+for (const tool of tools) {
+  for (const schema of [tool.inputSchema, tool.outputSchema]) ajv.compile(schema);
+  const parsed = z.fromJSONSchema(tool.inputSchema);
+  if ("limit" in tool.inputSchema.properties) {
+    // The bounds are there for a model's own validator too.
+    const args = { query: "tea", limit: 1000 };
+    if (parsed.safeParse(args).success) throw new Error(`${tool.name}: zod lets limit 1000 through`);
+    if (!parsed.safeParse({ query: "tea", limit: null }).success) throw new Error(`${tool.name}: limit null is refused`);
+  }
+}
+console.log(JSON.stringify({ tools: tools.length }));
+process.exit(0);

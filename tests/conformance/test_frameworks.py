@@ -1,0 +1,37 @@
+"""Frameworks and clients of the field convert the tools for their vendors and go through the same steps."""
+
+import os
+import subprocess
+
+import pytest
+
+from tests.conformance.clients.run import CLIENTS, DOCUMENT, HERE, STEPS, Client, drive
+from tests.dev import DevServer
+
+QUICK = [one for one in CLIENTS if one.quick]
+
+
+@pytest.mark.parametrize("client", QUICK, ids=lambda one: f"{one.script} {' '.join(one.packages)}".strip())
+def test_a_client_goes_through_every_step(dev: DevServer, javascript: str, client: Client) -> None:
+    _, steps = drive(client, dev.url, javascript)
+    assert steps == dict.fromkeys(STEPS, "yes")
+
+
+def test_strict_validators_and_zod_read_every_schema(dev: DevServer, javascript: str) -> None:
+    ended = subprocess.run(
+        ["node", HERE / "js" / "schemas.mjs", dev.url],
+        capture_output=True,
+        text=True,
+        timeout=120,
+        env={**os.environ, "PATH": javascript},
+        check=False,
+    )
+    assert ended.returncode == 0, ended.stdout + ended.stderr
+
+
+def test_the_document_has_a_row_for_every_client() -> None:
+    rows = [line for line in DOCUMENT.read_text().splitlines() if line.endswith("| yes |")]
+    assert [row.split(" | ")[0].removeprefix("| ") for row in rows] == [one.name for one in CLIENTS]
+    pinned = [one.packages[0].partition("==")[2] for one in CLIENTS if one.packages]
+    versions = [row.split(" | ")[1] for row in rows]
+    assert [version for version, one in zip(versions, CLIENTS, strict=True) if one.packages] == pinned
