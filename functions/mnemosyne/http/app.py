@@ -70,22 +70,23 @@ def build_app(
     database = Turns(threads)
     security = TransportSecuritySettings(allowed_hosts=list(allowed_hosts), allowed_origins=list(allowed_origins))
     streamable = Streamable(serve(services, database=database), security)
-    app = Starlette(
-        lifespan=lambda app: streamable.run(),
-        routes=[
-            Route(MCP_PATH, streamable),
-            *health_routes(health),
-            Route(SCHEMA_PATH, schema, methods=["GET"]),
-            Route(METADATA_PATH, access.metadata, methods=["GET"]),
-            Route(f"{METADATA_PATH}{MCP_PATH}", access.metadata, methods=["GET"]),
-            *(Route(path, access.no_log_in, methods=["GET", "POST"]) for path in LOG_IN_PATHS),
-        ],
-    )
+    routes = [Route(MCP_PATH, streamable), *health_routes(health), *_beside(access)]
+    app = Starlette(routes=routes, lifespan=lambda app: streamable.run())
     app.add_middleware(McpEdge, access=access, database=database, streams=streams)
     app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
     app.add_middleware(Cors, origins=allowed_origins)
     warm()
     return app
+
+
+def _beside(access: Access) -> list[Route]:
+    """Return the routes of what clients look for beside `/mcp`."""
+    return [
+        Route(SCHEMA_PATH, schema, methods=["GET"]),
+        Route(METADATA_PATH, access.metadata, methods=["GET"]),
+        Route(f"{METADATA_PATH}{MCP_PATH}", access.metadata, methods=["GET"]),
+        *(Route(path, access.no_log_in, methods=["GET", "POST"]) for path in LOG_IN_PATHS),
+    ]
 
 
 async def schema(request: Request) -> Response:

@@ -27,6 +27,7 @@ from mnemosyne.ports import Services
 
 Context: TypeAlias = ServerRequestContext[Any]
 
+BY_NAME: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
 PUBLISHING_THREADS = 32
 WEBSITE = "https://github.com/mnemosyne-serverless/mnemosyne"
 LISTS_FRESH_MS = 3_600_000
@@ -40,19 +41,36 @@ INSTRUCTIONS = (
 
 
 def build_server(services: Services, *, database: Turns, principal: Principal | None = None) -> Server[Any]:
-    """Return the server over the services; tools that need the database run in its turns.
+    """Return the server over the services; what needs the database runs in its turns.
 
     Each request runs on behalf of whom its edge has authenticated, else of `principal`; without either it is refused.
     """
-    tools: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
-    listings = {tool.name: tool.listing for tool in TOOLS}
-    names = ", ".join(tool.name for tool in TOOLS)
     # What the SDK compares with Mcp-Param headers, at every call; a schema without any is not walked for them.
     with_headers = {
-        tool.name: tool.listing.input_schema
-        for tool in tools.values()
+        name: tool.listing.input_schema
+        for name, tool in BY_NAME.items()
         if "x-mcp-header" in json.dumps(tool.listing.input_schema)
     }
+    return Server(
+        "mnemosyne",
+        version=mnemosyne.__version__,
+        title="Mnemosyne",
+        description="Remote semantic memory for AI agents",
+        instructions=INSTRUCTIONS,
+        website_url=WEBSITE,
+        icons=icons(),
+        get_tool_input_schema=with_headers.get,
+        cache_hints={method: CacheHint(LISTS_FRESH_MS, "private") for method in UNCHANGING},
+        **_tools(services, database, principal),
+        **_resources(services, database, principal),
+        **_prompts(),
+    )
+
+
+def _tools(services: Services, database: Turns, principal: Principal | None) -> dict[str, Any]:
+    """Return the handlers of tools."""
+    listings = {tool.name: tool.listing for tool in TOOLS}
+    names = ", ".join(listings)
     publishing = Turns(PUBLISHING_THREADS)
 
     async def list_tools(
@@ -65,7 +83,7 @@ def build_server(services: Services, *, database: Turns, principal: Principal | 
     async def call_tool(
         context: Context, params: mcp_types.CallToolRequestParams
     ) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
-        tool = tools.get(params.name)
+        tool = BY_NAME.get(params.name)
         if tool is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; the tools are {names}")
         here = _principal(principal)
@@ -88,21 +106,7 @@ def build_server(services: Services, *, database: Turns, principal: Principal | 
             reply = await outcome_within(seconds, tool.outcome, accepted, database, here, services, report)
             return success(reply, stored=True) if reply else result
 
-    return Server(
-        "mnemosyne",
-        version=mnemosyne.__version__,
-        title="Mnemosyne",
-        description="Remote semantic memory for AI agents",
-        instructions=INSTRUCTIONS,
-        website_url=WEBSITE,
-        icons=icons(),
-        on_list_tools=list_tools,
-        on_call_tool=call_tool,
-        get_tool_input_schema=with_headers.get,
-        cache_hints={method: CacheHint(LISTS_FRESH_MS, "private") for method in UNCHANGING},
-        **_resources(services, database, principal),
-        **_prompts(),
-    )
+    return {"on_list_tools": list_tools, "on_call_tool": call_tool}
 
 
 def _resources(services: Services, database: Turns, principal: Principal | None) -> dict[str, Any]:
