@@ -4,8 +4,8 @@ import json
 import re
 from collections.abc import Sequence
 
-from mnemosyne.domain.chronicle import INVISIBLE
-from mnemosyne.mcp.record import SearchHit
+from mnemosyne.domain.chronicle import INVISIBLE, title_of
+from mnemosyne.mcp.record import SearchHit, brief
 
 TEXT_CHARACTERS = 2_200
 """What the hits of a search share, so that ten take a model about a thousand tokens."""
@@ -81,7 +81,10 @@ def _separated(memory: SearchHit, content: str) -> str:
 
 def _titled(memory: SearchHit, shown: str) -> str:
     """Return it below the title where that is not in it: it says what this is a part of."""
-    return shown if " ".join(memory.title.split()) in " ".join(shown.split()) else f"{memory.title}\n{shown}"
+    of_content, _ = brief(title_of(memory.content), ())
+    if memory.title == of_content or " ".join(memory.title.split()) in " ".join(shown.split()):
+        return shown
+    return f"{memory.title}\n{shown}"
 
 
 def _content(memory: SearchHit) -> str:
