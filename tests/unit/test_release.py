@@ -47,3 +47,17 @@ def test_every_link_between_the_pages_leads_somewhere() -> None:
 def test_the_glossary_has_at_most_fifty_terms() -> None:
     rows = [line for line in (ROOT / "docs" / "glossary.md").read_text().splitlines() if line.startswith("| ")]
     assert len(rows) - 1 <= 50
+
+
+def test_the_registry_is_told_the_website_that_the_server_names() -> None:
+    from mnemosyne.mcp.server import WEBSITE
+
+    assert SERVER["websiteUrl"] == SERVER["repository"]["url"] == WEBSITE
+
+
+def test_a_deployment_s_own_address_and_key_are_asked_for() -> None:
+    (remote,) = SERVER["remotes"]
+    (header,) = remote["headers"]
+    assert set(re.findall(r"{(\w+)}", remote["url"])) == set(remote["variables"])
+    assert set(re.findall(r"{(\w+)}", header["value"])) == set(header["variables"])
+    assert all(one["isSecret"] for one in (header, *header["variables"].values()))
