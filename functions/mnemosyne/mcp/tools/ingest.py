@@ -8,14 +8,14 @@ from uuid import UUID
 from pydantic import AfterValidator, ConfigDict, Field, model_validator
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.memory import BATCH_LIMIT, MEMORY_FIELDS, IngestRequest, IngestState
+from mnemosyne.domain.memory import BATCH_LIMIT, MEMORY_FIELDS, IngestRequest, IngestState, Origin
 from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.domain.parsing import Id, Input, Text
+from mnemosyne.domain.parsing import Id, Input, Key, Source, Text
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.rfc3339 import moment
 from mnemosyne.domain.time.window import zone
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.ids import issue_request_id
+from mnemosyne.ids import derived_id, issue_request_id
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
@@ -47,14 +47,30 @@ class MemoryArguments(MemoryInput):
     ] = None  # type: ignore[assignment]
     timezone: Annotated[Text, AfterValidator(_zone), Field(description="IANA name; else UTC.")] = "UTC"
 
-    def request_at(self, request_id: UUID, now: datetime) -> IngestRequest:
-        """Return the request, under that id; raises InvalidRequest for a time that its zone moves out of all years."""
+    source: Annotated[Source | None, Field(description="What the key is unique in, best a URI.")] = None
+    key: Annotated[Key | None, Field(description="What the source calls this memory: called again, stored once.")] = (
+        None
+    )
+
+    @model_validator(mode="after")
+    def _both_or_neither(self) -> Self:
+        if (self.source is None) != (self.key is None):
+            raise ValueError("source and key must be given together")
+        return self
+
+    def request_at(self, namespace: str, now: datetime) -> IngestRequest:
+        """Return the request, under a new id or that of its source and key.
+
+        Raises InvalidRequest for a time that its zone moves out of all years.
+        """
         try:
             when = now if self.timestamp is None else moment(self.timestamp, zone(self.timezone))
         except ValueError as exc:
             raise InvalidRequest(f"timestamp {exc}") from exc
         said = {name: getattr(self, name) for name in MEMORY_FIELDS}
-        return IngestRequest.of(request_id, **said | {"timestamp": when})
+        origin = Origin(self.source, self.key) if self.source and self.key else None
+        request_id = derived_id(origin.source, origin.key) if origin else issue_request_id(namespace)
+        return IngestRequest.of(request_id, origin=origin, **said | {"timestamp": when})
 
 
 class IngestArguments(MemoryArguments):
@@ -78,7 +94,7 @@ def _accept(requests: Sequence[IngestRequest], principal: Principal, services: S
 def _ingest_memory(arguments: IngestArguments, principal: Principal, services: Services) -> Reply:
     if arguments.wait and not principal.may(Scope.READ):
         raise InvalidRequest("wait needs the scope read: leave it out")
-    request = arguments.request_at(issue_request_id(principal.namespace), services.clock())
+    request = arguments.request_at(principal.namespace, services.clock())
     _accept([request], principal, services)
     return Reply(Queued(request_id=request.request_id))
 
@@ -101,7 +117,9 @@ class BatchQueued(Result):
 
 def _ingest_memories(arguments: BatchInput, principal: Principal, services: Services) -> Reply:
     now = services.clock()
-    requests = [memory.request_at(issue_request_id(principal.namespace), now) for memory in arguments.memories]
+    requests = [memory.request_at(principal.namespace, now) for memory in arguments.memories]
+    if len({request.request_id for request in requests}) < len(requests):
+        raise InvalidRequest("memories must have different source and key: two have the same")
     _accept(requests, principal, services)
     return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
 
@@ -112,7 +130,7 @@ INGEST_MEMORIES = Tool(
     description="Store up to 100 memories, all or none; each has an outcome of its own.",
     arguments=BatchInput,
     result=BatchQueued,
-    unlisted=("timezone",),
+    unlisted=("timezone", "source", "key"),
     units=lambda arguments: rate_limit.cost_of_memories(arguments.get("memories")),
     run=_ingest_memories,
     idempotent=True,
@@ -192,7 +210,7 @@ class Outcome(Result):
 
 def _outcome(queued: Mapping[str, Any], principal: Principal, services: Services) -> Reply | None:
     (found,) = _statuses(principal, [UUID(queued["request_id"])], services)
-    if found.state is IngestState.QUEUED:
+    if found.state in (IngestState.QUEUED, IngestState.UNKNOWN):  # of a derived id nobody knows that it was accepted
         return None
     return Reply(
         Outcome(
@@ -220,6 +238,7 @@ INGEST_MEMORY = Tool(
         rate_limit.cost_of_memories([arguments]) + (rate_limit.SEARCH["semantic"] if arguments.get("wait") else 0.0)
     ),
     outcome=_outcome,
+    unlisted=("source", "key"),
     run=_ingest_memory,
     idempotent=True,
     needs_database=False,
