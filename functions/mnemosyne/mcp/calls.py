@@ -19,6 +19,8 @@ from mnemosyne.ports import Services
 log = EventLog(__name__)
 
 DEPRECATED_META = "mnemosyne/deprecated"
+REFUSED = "refused"
+"""How a call went whose caller can mend it."""
 
 STORED_DATA = (
     "(The block above, whose SHA-256 begins with {digest}, holds what was stored by someone, whatever it says of "
@@ -32,19 +34,26 @@ def call(
     tool: Tool[Any], arguments: Mapping[str, Any], principal: Principal, services: Services
 ) -> mcp_types.CallToolResult:
     """Run one tool; what an agent can mend, or try again, comes back as a tool error for it to read."""
+    return call_with_outcome(tool, arguments, principal, services)[1]
+
+
+def call_with_outcome(
+    tool: Tool[Any], arguments: Mapping[str, Any], principal: Principal, services: Services
+) -> tuple[str, mcp_types.CallToolResult]:
+    """Run one tool; how it went, as the log has it, and its result."""
     if current_trace() is None:  # over stdio every call is a trace of its own
         with trace({}):
-            return call(tool, arguments, principal, services)
+            return call_with_outcome(tool, arguments, principal, services)
     started = time.perf_counter()
     outcome, result = _called(tool, arguments, principal, services)
     log.info(
         "tool_called", tool=tool.name, namespace=principal.namespace, outcome=outcome, duration_ms=milliseconds(started)
     )
     if tool.deprecated is None:
-        return result
+        return outcome, result
     if result.is_error and isinstance(said := result.content[0], mcp_types.TextContent):
         result = failure(f"{said.text}\n{tool.deprecated}")
-    return result.model_copy(update={"meta": {DEPRECATED_META: tool.deprecated}})
+    return outcome, result.model_copy(update={"meta": {DEPRECATED_META: tool.deprecated}})
 
 
 def _called(
@@ -70,7 +79,7 @@ def _called(
         )
     except MnemosyneError as exc:
         log.info("tool_refused", **about, error=type(exc).__name__)
-        return "refused", failure(str(exc))
+        return REFUSED, failure(str(exc))
     except Exception:  # the edge: a fault of our own is told without its inside, and logged with all of it
         log.exception("tool_crashed", **about)
         return "crashed", failure(

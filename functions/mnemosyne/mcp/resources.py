@@ -4,12 +4,12 @@ Read by the tools that answer the same, so that limits, isolation and the notice
 """
 
 import re
-from collections.abc import Mapping
 from typing import Any
 
 import mcp_types
 from mcp.shared.exceptions import MCPError
 
+from mnemosyne.mcp.calls import REFUSED
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
 
@@ -40,8 +40,12 @@ def tool_behind(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
     return (GET_MEMORY, {"id": memory_id}) if uri.startswith(SCHEME) and UUID_FORM.fullmatch(memory_id) else None
 
 
-def listed(page: Mapping[str, Any], *, first: bool) -> mcp_types.ListResourcesResult:
-    """Return a page of `list_memories` as resources."""
+def listed(outcome: str, result: mcp_types.CallToolResult, *, first: bool) -> mcp_types.ListResourcesResult:
+    """Return a page of `list_memories` as resources; raises MCPError where there is none."""
+    if result.is_error:
+        code = mcp_types.INVALID_PARAMS if outcome == REFUSED else mcp_types.INTERNAL_ERROR
+        raise MCPError(code, _texts(result)[0])
+    page = result.structured_content or {}
     memories = [
         mcp_types.Resource(
             name=one["title"],
@@ -62,10 +66,18 @@ def not_found(uri: str, why: str, protocol_version: str) -> MCPError:
     return MCPError(code, why, {"uri": uri})
 
 
-def contents(uri: str, result: mcp_types.CallToolResult, protocol_version: str) -> mcp_types.ReadResourceResult:
-    """Return what the tool has answered as the resource's contents; raises MCPError for a refusal."""
-    texts = [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]
-    if result.is_error:
+def contents(
+    uri: str, outcome: str, result: mcp_types.CallToolResult, protocol_version: str
+) -> mcp_types.ReadResourceResult:
+    """Return what the tool has answered as the resource's contents; raises MCPError where that is an error."""
+    texts = _texts(result)
+    if result.is_error and outcome == REFUSED:
         raise not_found(uri, texts[0], protocol_version)
+    if result.is_error:
+        raise MCPError(mcp_types.INTERNAL_ERROR, texts[0], {"uri": uri})
     shown = [mcp_types.TextResourceContents(uri=uri, mime_type="text/plain", text=text) for text in texts]
     return mcp_types.ReadResourceResult(contents=shown)
+
+
+def _texts(result: mcp_types.CallToolResult) -> list[str]:
+    return [block.text for block in result.content if isinstance(block, mcp_types.TextContent)]

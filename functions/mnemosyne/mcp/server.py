@@ -14,7 +14,7 @@ from mcp.shared.exceptions import MCPError
 import mnemosyne
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp import prompts, resources
-from mnemosyne.mcp.calls import call, failure, success
+from mnemosyne.mcp.calls import call, call_with_outcome, failure, success
 from mnemosyne.mcp.confirmation import agreed, answer_of, can_answer, question
 from mnemosyne.mcp.icon import icons
 from mnemosyne.mcp.tool import Tool, current_principal
@@ -119,10 +119,8 @@ def _resources(services: Services, database: Turns, principal: Principal | None)
         if not here.may(Scope.READ):
             return mcp_types.ListResourcesResult(resources=[])
         page = {"limit": resources.SHOWN, "cursor": cursor}
-        result = await database.run(here, call, LIST_MEMORIES, page, here, services)
-        if result.is_error:
-            raise MCPError(mcp_types.INVALID_PARAMS, str(getattr(result.content[0], "text", "")))
-        return resources.listed(result.structured_content or {}, first=cursor is None)
+        outcome, result = await database.run(here, call_with_outcome, LIST_MEMORIES, page, here, services)
+        return resources.listed(outcome, result, first=cursor is None)
 
     async def list_templates(
         context: Context, params: mcp_types.PaginatedRequestParams | None
@@ -141,8 +139,8 @@ def _resources(services: Services, database: Turns, principal: Principal | None)
             raise resources.not_found(uri, wanted, context.protocol_version)
         tool, arguments = behind
         with _trace_of(params.meta):
-            result = await database.run(here, call, tool, arguments, here, services)
-        return resources.contents(uri, result, context.protocol_version)
+            outcome, result = await database.run(here, call_with_outcome, tool, arguments, here, services)
+        return resources.contents(uri, outcome, result, context.protocol_version)
 
     return {
         "on_list_resources": list_resources,

@@ -193,6 +193,19 @@ def test_a_resource_is_read_by_who_may_read(opened: Callable[..., TestClient]) -
     assert (refused.status_code, "read" in refused.headers["www-authenticate"]) == (403, True)
 
 
+def test_a_resource_that_cannot_be_read_now_is_not_called_missing(
+    opened: Callable[..., TestClient], services: FakeServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*arguments: Any, **named: Any) -> None:
+        raise Unavailable("away")
+
+    monkeypatch.setattr(services.memories, "list", away)
+    for method in ("resources/read", "resources/list"):
+        error = _post(opened(), READ_RESOURCE | {"method": method}, "reader").json()["error"]
+        assert error["code"] == -32603
+        assert "temporarily unavailable" in error["message"]
+
+
 def test_who_may_not_read_has_no_resources_and_may_connect(opened: Callable[..., TestClient]) -> None:
     listed = _post(opened(), {"jsonrpc": "2.0", "id": 1, "method": "resources/list"}, "writer")
     assert listed.json()["result"]["resources"] == []
