@@ -11,10 +11,10 @@ import statistics
 import tempfile
 import time
 from collections import defaultdict
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
-from dataclasses import dataclass, replace
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
@@ -62,6 +62,8 @@ class Bench:
     embedder: OfflineEmbedder
     owner: Connection
     processes: tuple[int, ...]
+    writers: int = 1
+    """How many store at a time: no more than there are connections."""
 
     def cpu(self) -> float:
         """Milliseconds that the backends have computed: https://docs.kernel.org/scheduler/sched-stats.html."""
@@ -103,7 +105,7 @@ def store(bench: Bench, namespace: str, contents: Sequence[str], *, sessions: bo
         numbers = range(start, min(start + PART, len(contents)))
         made = [_request(n, contents[n], len(contents), sessions=sessions) for n in numbers]
         messages = [IngestMessage(namespace, tuple(made[at : at + BATCH])) for at in range(0, len(made), BATCH)]
-        with ThreadPoolExecutor(WRITERS) as writers:
+        with ThreadPoolExecutor(bench.writers) as writers:
             list(writers.map(lambda one: ingest.store(one, memories=bench.memories, embedder=bench.embedder), messages))
     return len(contents) / (time.perf_counter() - began)
 
@@ -133,9 +135,15 @@ def ask(bench: Bench, namespace: str, question: str) -> dict[str, float]:
     return {name: bench.cost(way) for name, way in ways.items()}
 
 
-def rates(bench: Bench, namespace: str, contents: Sequence[str]) -> list[float]:
+@contextmanager
+def _writing(server: postgres.EmbeddedPostgres, embedder: OfflineEmbedder, owner: Connection) -> Iterator[Bench]:
+    with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), WRITERS)) as writers:
+        yield Bench(PostgresMemories(writers, SPACE), embedder, owner, (), WRITERS)
+
+
+def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
     """How many memories a second are stored while the index is kept, of ten such loads."""
-    return [store(bench, namespace, [f"{n} {one}" for one in contents]) for n in range(10)]
+    return [store(bench, "kept", [f"{n} {one}" for one in contents]) for n in range(10)]
 
 
 def with_sessions(bench: Bench, contents: Sequence[str], asked: Sequence[str]) -> list[float]:
@@ -174,17 +182,13 @@ def figures(sizes: Sequence[int], rounds: int) -> list[Figure]:
         try:
             postgres.prepare(server, SPACE)
             owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
-            pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
+            embedder = OfflineEmbedder(Path(scratch) / "words.bin")
+            with _writing(server, embedder, owner) as writing:
+                fill(writing, {f"n{size}": size for size in sizes}, corpus)
+            pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)  # its backend is measured: a new one
             with pool.connection() as connection:
                 processes = tuple(int(one.run("SELECT pg_backend_pid()")[0][0]) for one in (connection, owner))
-            embedder = OfflineEmbedder(Path(scratch) / "words.bin")
             bench = Bench(PostgresMemories(pool, SPACE), embedder, owner, processes)
-            with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), WRITERS)) as writers:
-                filled = replace(bench, memories=PostgresMemories(writers, SPACE))
-                fill(filled, {f"n{size}": size for size in sizes[:-1]}, corpus)
-                before = rates(filled, "first", corpus[-sizes[0] :])
-                fill(filled, {f"n{sizes[-1]}": sizes[-1]}, corpus)
-                after = rates(filled, "last", corpus[-sizes[0] :])
             for number, question in enumerate([*asked[:3], *asked]):  # the first three warm the caches
                 for size in sizes:
                     for way, cost in ask(bench, f"n{size}", question).items():
@@ -196,6 +200,11 @@ def figures(sizes: Sequence[int], rounds: int) -> list[Figure]:
                 for name, tags in (("", ()), (" and a tenth's tag", ("tenth",)))
             }
             around = with_sessions(bench, corpus[-sizes[1] :], asked)
+            with _writing(server, embedder, owner) as writing:
+                after = rates(writing, corpus[-sizes[0] :])
+                owner.script("TRUNCATE memories CASCADE")
+                fill(writing, {f"n{size}": size for size in sizes[:-1]}, corpus)
+                before = rates(writing, corpus[-sizes[0] :])
         finally:
             server.stop()
     _print(sizes, costs)
