@@ -33,8 +33,9 @@ from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.adapters.queues.local import LocalQueue
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, SearchMode, SearchQuery
 from mnemosyne.ids import new_id
+from mnemosyne.mcp.tools.search import RESPONSE_CHARACTERS
 from mnemosyne_cli.local import functions, postgres, stack
 from mnemosyne_cli.local.data_dir import DataDir
 
@@ -159,9 +160,9 @@ def parameters(question: str, mode: SearchMode, embedder: OfflineEmbedder) -> di
         "model": embedder.model,
         "filters": rows.search_json(asked),
         "limit": asked.limit,
-        "quality_weight": 0.0,
+        "quality_weight": HYBRID_QUALITY_WEIGHT if mode is SearchMode.HYBRID else 0.0,
         "lexical_weight": 0.5,
-        "characters": 20_000,
+        "characters": RESPONSE_CHARACTERS,
     }
 
 

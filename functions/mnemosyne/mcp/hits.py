@@ -33,9 +33,8 @@ def whole(memories: Sequence[SearchHit]) -> str:
 def passages(memories: Sequence[SearchHit], query: str) -> str:
     """Return the same with 2,200 characters of content shared by all, at least 220 each, and titles that tell more."""
     length = max(SHORTEST_PASSAGE, TEXT_CHARACTERS // max(1, len(memories)))
-    return "".join(_separated(one, _titled(one, passage(_content(one), query, length))) for one in memories) or (
-        NOTHING_FOUND
-    )
+    shown = ((one, passage(_content(one), query, length)) for one in memories)
+    return "".join(_separated(one, _titled(one, text)) for one, text in shown) or NOTHING_FOUND
 
 
 def passage(content: str, query: str, length: int) -> str:

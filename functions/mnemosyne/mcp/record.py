@@ -15,6 +15,15 @@ DECIMALS = 6
 Score = Annotated[float, AfterValidator(lambda value: round(value, DECIMALS))]
 
 
+URI_SCHEME = "memory://"
+"""Of a memory's resource."""
+
+
+def uri_of(memory_id: UUID | str) -> str:
+    """Return what a memory is cited and read by, as a resource."""
+    return f"{URI_SCHEME}{memory_id}"
+
+
 TITLE_SHOWN = 100
 TAGS_SHOWN = 200
 """Characters of a title, and of all tags together, in an answer with several memories: more is for get_memory."""

@@ -10,11 +10,11 @@ import mcp_types
 from mcp.shared.exceptions import MCPError
 
 from mnemosyne.mcp.calls import REFUSED
+from mnemosyne.mcp.record import URI_SCHEME, uri_of
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
 
-SCHEME = "memory://"
-RECENT = f"{SCHEME}recent"
+RECENT = uri_of("recent")
 UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 SHOWN = 50
 """Memories in a page of the list, and of the newest."""
@@ -27,7 +27,7 @@ NEWEST = mcp_types.Resource(
     mime_type="text/plain",
 )  # fmt: skip
 TEMPLATE = mcp_types.ResourceTemplate(
-    name="memory", title="One memory", uri_template=f"{SCHEME}{{id}}", description="A memory's whole content",
+    name="memory", title="One memory", uri_template=uri_of("{id}"), description="A memory's whole content",
     mime_type="text/plain",
 )  # fmt: skip
 
@@ -36,8 +36,8 @@ def tool_behind(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
     """Return the tool that reads the resource, and its arguments; None where no resource has such a URI."""
     if uri == RECENT:
         return LIST_MEMORIES, {"limit": SHOWN}
-    memory_id = uri.removeprefix(SCHEME)
-    return (GET_MEMORY, {"id": memory_id}) if uri.startswith(SCHEME) and UUID_FORM.fullmatch(memory_id) else None
+    memory_id = uri.removeprefix(URI_SCHEME)
+    return (GET_MEMORY, {"id": memory_id}) if uri.startswith(URI_SCHEME) and UUID_FORM.fullmatch(memory_id) else None
 
 
 def listed(outcome: str, result: mcp_types.CallToolResult, *, first: bool) -> mcp_types.ListResourcesResult:
@@ -50,7 +50,7 @@ def listed(outcome: str, result: mcp_types.CallToolResult, *, first: bool) -> mc
         mcp_types.Resource(
             name=one["title"],
             title=f"{one['date']} {one['title']}",
-            uri=f"{SCHEME}{one['id']}",
+            uri=uri_of(one["id"]),
             mime_type="text/plain",
             annotations=mcp_types.Annotations(last_modified=one["timestamp"]),
         )

@@ -17,8 +17,9 @@ from mnemosyne.mcp import prompts, resources
 from mnemosyne.mcp.calls import call, call_with_outcome, failure, success
 from mnemosyne.mcp.confirmation import agreed, answer_of, can_answer, question
 from mnemosyne.mcp.icon import icons
-from mnemosyne.mcp.tool import Tool, current_principal
-from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from mnemosyne.mcp.record import uri_of
+from mnemosyne.mcp.tool import current_principal
+from mnemosyne.mcp.tools import BY_NAME, TOOLS
 from mnemosyne.mcp.tools.read import LIST_MEMORIES
 from mnemosyne.mcp.turns import Turns
 from mnemosyne.mcp.wait import outcome_within, wait_of
@@ -27,7 +28,6 @@ from mnemosyne.ports import Services
 
 Context: TypeAlias = ServerRequestContext[Any]
 
-BY_NAME: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
 PUBLISHING_THREADS = 32
 WEBSITE = "https://github.com/mnemosyne-serverless/mnemosyne"
 LISTS_FRESH_MS = 3_600_000
@@ -135,7 +135,7 @@ def _resources(services: Services, database: Turns, principal: Principal | None)
         if not here.may(Scope.READ):
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {Scope.READ}")
         if (behind := resources.tool_behind(uri)) is None:
-            wanted = f"uri must be {resources.RECENT} or {resources.SCHEME}<id of a memory>, got {uri[:100]!r}"
+            wanted = f"uri must be {resources.RECENT} or {uri_of('<id of a memory>')}, got {uri[:100]!r}"
             raise resources.not_found(uri, wanted, context.protocol_version)
         tool, arguments = behind
         with _trace_of(params.meta):

@@ -110,7 +110,7 @@ class Tool(Generic[ArgumentsT]):
             name=self.name,
             title=self.title,
             description=self.description,
-            input_schema=_listed(self.schema, self.unlisted),
+            input_schema=_shown(self.schema, self.unlisted),
             output_schema={"type": "object"},  # of what, the contract says: it would double the listing
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,
@@ -124,18 +124,12 @@ class Tool(Generic[ArgumentsT]):
 
 BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")
 """Of texts and lists: enforced by the server, which says them where they matter; each would cost an agent tokens."""
-
-
 SAID_IN_WORDS: tuple[tuple[str, Any], ...] = (("default", "UTC"), ("default", "="), ("default", []))
 """Defaults that descriptions tell, or that any reader expects."""
 
 
-def _listed(schema: Mapping[str, Any], unlisted: Collection[str]) -> dict[str, Any]:
-    made: dict[str, Any] = _shown(schema, unlisted)
-    return made
-
-
 def _shown(schema: Any, unlisted: Collection[str]) -> Any:
+    """Return the schema as it is listed."""
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") in ("object", ["object", "null"]) and "properties" not in schema:

@@ -30,25 +30,25 @@ TOOLS: tuple[Tool[Any], ...] = (
     FETCH,
 )
 
-_BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
+BY_NAME: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
 
 
 def required_scope(name: str) -> Scope | None:
     """Return what a caller of that tool must hold; None where there is no such tool."""
-    tool = _BY_NAME.get(name)
+    tool = BY_NAME.get(name)
     return tool.scope if tool else None
 
 
 def units_of(name: str, arguments: Mapping[str, Any]) -> float:
     """Return what a call of that tool costs beside what every request does; see `domain.rate_limit`."""
-    tool = _BY_NAME.get(name)
+    tool = BY_NAME.get(name)
     return tool.units(plain(arguments, tool.schema)) if tool else 0.0
 
 
 def needs_database(name: str) -> bool:
     """Whether a call of that tool waits for a connection to the database."""
-    tool = _BY_NAME.get(name)
+    tool = BY_NAME.get(name)
     return bool(tool and tool.needs_database)
 
 
-__all__ = ["DEPRECATED_TOOLS", "TOOLS", "needs_database", "required_scope", "units_of"]
+__all__ = ["BY_NAME", "DEPRECATED_TOOLS", "TOOLS", "needs_database", "required_scope", "units_of"]

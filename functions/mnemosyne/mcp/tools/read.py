@@ -8,7 +8,7 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemosyne.domain.memory import Cursor, MemorySummary
+from mnemosyne.domain.memory import Cursor, Memory, MemorySummary
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import InvalidRequest
@@ -26,9 +26,14 @@ class GetArguments(Input):
     id: Annotated[Id, Field(description="Its id.")]
 
 
-def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
+def read_whole(memory_id: UUID, principal: Principal, services: Services) -> Memory:
+    """Return the memory, and count that it was read; raises NotFound."""
     counted = principal.may(Scope.WRITE)  # quality ranks everybody's searches: who may only read changes nothing
-    memory = manage.get(principal.namespace, arguments.id, counted=counted, memories=services.memories)
+    return manage.get(principal.namespace, memory_id, counted=counted, memories=services.memories)
+
+
+def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
+    memory = read_whole(arguments.id, principal, services)
     return Reply(MemoryRecord.model_validate(memory), text=memory.content)
 
 
