@@ -9,6 +9,7 @@ import pytest
 from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 
+import mnemosyne
 from tests.dev import DevServer
 
 ResultT = TypeVar("ResultT")
@@ -101,3 +102,24 @@ def test_the_server_shows_its_icon_and_its_website(dev: DevServer, mode: str) ->
     png, svg = info.icons
     assert base64.b64decode(png.src.removeprefix("data:image/png;base64,")).startswith(b"\x89PNG")
     assert base64.b64decode(svg.src.removeprefix("data:image/svg+xml;base64,")).startswith(b"<svg")
+
+
+def test_answers_name_the_server_in_short_and_carry_no_icons(dev: DevServer) -> None:
+    """A client of 2026-07-28 finds `serverInfo` in every answer: https://modelcontextprotocol.io/specification."""
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "test", "version": "0"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    said = {
+        method: dev.post(
+            {"jsonrpc": "2.0", "id": 1, "method": method, "params": {"_meta": meta, **params}},
+            **{"MCP-Protocol-Version": "2026-07-28", "Mcp-Method": method, **named},
+        ).json()["result"]["_meta"]["io.modelcontextprotocol/serverInfo"]
+        for method, params, named in (
+            ("server/discover", {}, {}),
+            ("tools/call", {"name": "memory_stats", "arguments": {}}, {"Mcp-Name": "memory_stats"}),
+        )
+    }
+    assert said["tools/call"] == {"name": "mnemosyne", "version": mnemosyne.__version__}
+    assert said["server/discover"]["icons"]

@@ -24,9 +24,13 @@ NO_REQUEST = UUID(int=0)
 Metadata = Mapping[str, Any]
 
 
-def content_hash(content: str) -> str:
-    """SHA-256 of the UTF-8 content as 64 hex digits: within a namespace, the identity of what was said."""
-    return hashlib.sha256(content.encode()).hexdigest()
+def content_hash(content: str, session: str | None = None) -> str:
+    """Within a namespace, the identity of what was said, and of the session that it was said in: 64 hex digits.
+
+    SHA-256 of the UTF-8 content; where there is a session, of the content, NUL, which no text has, and the session.
+    """
+    said = content if session is None else f"{content}\x00{session}"
+    return hashlib.sha256(said.encode()).hexdigest()
 
 
 def embedded_text(title: str, tags: Sequence[str], content: str) -> str:
@@ -76,7 +80,7 @@ class IngestRequest(MemoryFields):
     @cached_property
     def content_hash(self) -> str:
         """See `content_hash`."""
-        return content_hash(self.content)
+        return content_hash(self.content, self.session)
 
     @property
     def embedded_text(self) -> str:

@@ -8,9 +8,13 @@ import sys
 from collections.abc import Awaitable, Callable
 from contextlib import AsyncExitStack
 from importlib.metadata import version
+from pathlib import Path
 from typing import Any
 
 UUID = "[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}"
+OTHERS = json.loads((Path(__file__).parent / "others.json").read_text())
+"""The tools beyond the steps: what each is called with, and what its answer must say."""
+STEPS = ("ingest_memory", "ingest_status", "memory_search", "delete_memory")
 List = Callable[[], Awaitable[list[str]]]
 Call = Callable[[str, dict[str, Any]], Awaitable[str]]
 Connect = Callable[[str, AsyncExitStack], Awaitable[tuple[List, Call]]]
@@ -37,7 +41,7 @@ def plain(said: str) -> str:
 async def take(list_tools: List, call: Call, steps: Steps) -> None:
     """Take all steps; `call` returns what a model would read, and tells an error in words too."""
     names = await list_tools()
-    steps.check("list", {"ingest_memory", "memory_search", "search", "fetch"} <= set(names), str(names))
+    steps.check("list", set(names) == {*STEPS, *OTHERS}, str(names))
     content = f"The otter crosses the weir at dusk, said {os.getpid()}."
     queued = plain(await call("ingest_memory", {"content": content, "tags": ["otter"]}))
     asked = re.search(rf'request_id["\']: ?["\']({UUID})', queued)
@@ -53,6 +57,10 @@ async def take(list_tools: List, call: Call, steps: Steps) -> None:
     assert stored
     found = plain(await call("memory_search", {"query": "where does the otter cross?", "limit": 3}))
     steps.check("search", stored[1] in found and "crosses the weir" in found, found)
+    for name, other in OTHERS.items():
+        arguments = {key: stored[1] if value == "ID" else value for key, value in other["arguments"].items()}
+        told = plain(await call(name, arguments))
+        steps.check("search", other["says"].replace("ID", stored[1]) in told, f"{name}: {told}")
     refused = plain(await call("memory_search", {"query": "otter", "limit": 1_000}))
     steps.check("error", "limit" in refused and "100" in refused, refused)
     deleted = plain(await call("delete_memory", {"id": stored[1]}))

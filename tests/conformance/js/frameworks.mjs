@@ -1,5 +1,7 @@
-// The steps of clients/steps.py with JavaScript's clients: node frameworks.mjs ai-sdk|mcp-remote|sdk|client URL
+// The steps of clients/steps.py with JavaScript's clients: node frameworks.mjs NAME URL, with a name of those below.
+import { execFile } from "node:child_process";
 import { setTimeout as pause } from "node:timers/promises";
+import { promisify } from "node:util";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readFileSync } from "node:fs";
@@ -7,13 +9,34 @@ import { readFileSync } from "node:fs";
 const here = dirname(fileURLToPath(import.meta.url));
 const version = (name) => JSON.parse(readFileSync(join(here, "node_modules", name, "package.json"))).version;
 
+const others = JSON.parse(readFileSync(join(here, "../clients/others.json")));
+const STEPS = ["ingest_memory", "ingest_status", "memory_search", "delete_memory"];
+
+const aiSdk = (name) => async (url) => {
+  const module = await import(name);
+  const createClient = module.createMCPClient ?? module.experimental_createMCPClient;
+  const client = await createClient({ transport: { type: "http", url } });
+  const tools = await client.tools();
+  const call = (name, args) => tools[name].execute(args, { toolCallId: "call", messages: [] });
+  return { version: version(name), names: Object.keys(tools), call };
+};
+
 const connect = {
-  "ai-sdk": async (url) => {
-    const { createMCPClient } = await import("@ai-sdk/mcp");
-    const client = await createMCPClient({ transport: { type: "http", url } });
-    const tools = await client.tools();
-    const call = (name, args) => tools[name].execute(args, { toolCallId: "call", messages: [] });
-    return { version: version("@ai-sdk/mcp"), names: Object.keys(tools), call };
+  "ai-sdk": aiSdk("@ai-sdk/mcp"),
+  "ai-sdk-1": aiSdk("ai-sdk-mcp-1"),
+  inspector: async (url) => {
+    const command = join(here, "node_modules/.bin/mcp-inspector");
+    const run = async (...args) => {
+      const all = ["--cli", url, "--transport", "http", "--method", ...args];
+      return (await promisify(execFile)(command, all, { maxBuffer: 1e8 })).stdout;
+    };
+    const names = JSON.parse(await run("tools/list")).tools.map((tool) => tool.name);
+    const text = (value) => (typeof value === "string" ? value : JSON.stringify(value));
+    const call = async (name, args) => {
+      const given = Object.entries(args).flatMap(([key, value]) => ["--tool-arg", `${key}=${text(value)}`]);
+      return JSON.parse(await run("tools/call", "--tool-name", name, ...given));
+    };
+    return { version: version("@modelcontextprotocol/inspector"), names, call };
   },
   "mcp-remote": async (url) => {
     const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
@@ -61,7 +84,8 @@ const call = async (name, args) => {
   }
 };
 check("connect", true);
-check("list", ["ingest_memory", "memory_search", "search", "fetch"].every((one) => client.names.includes(one)), client.names);
+const expected = [...STEPS, ...Object.keys(others)];
+check("list", client.names.length === expected.length && expected.every((one) => client.names.includes(one)), client.names);
 const content = `The otter crosses the weir at dusk, said ${which} ${process.pid}.`;
 const queued = await call("ingest_memory", { content, tags: ["otter"] });
 const asked = queued.match(new RegExp(`"request_id":"(${UUID})"`));
@@ -76,6 +100,11 @@ const stored = told.match(new RegExp(`"memory_id":"(${UUID})"`));
 check("status", stored && told.includes('"stored"'), told);
 const found = await call("memory_search", { query: "where does the otter cross?", limit: 3 });
 check("search", found.includes(stored[1]) && found.includes("crosses the weir"), found);
+for (const [name, { arguments: args, says }] of Object.entries(others)) {
+  const filled = Object.fromEntries(Object.entries(args).map(([key, value]) => [key, value === "ID" ? stored[1] : value]));
+  const said = await call(name, filled);
+  check("search", said.includes(says.replace("ID", stored[1])), `${name}: ${said}`);
+}
 const refused = await call("memory_search", { query: "otter", limit: 1000 });
 check("error", refused.includes("limit") && refused.includes("100"), refused);
 const deleted = await call("delete_memory", { id: stored[1] });

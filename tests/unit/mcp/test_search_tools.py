@@ -303,7 +303,9 @@ OLD_AND_NEW: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
         {"start_date": "2026-05-16", "end_date": "2026-05-17"},
         {"after": "2026-05-16", "before": "2026-05-17", "limit": 5},
     ),
+    ("recall_memory", {"time_expr": "last week"}, {"time_expr": "last week", "limit": 5}),
     ("recall_by_timeframe", {"start_date": "2026-05-16"}, {"after": "2026-05-16", "limit": 5}),
+    ("recall_by_timeframe", {"end_date": "2026-05-17"}, {"before": "2026-05-17", "limit": 5}),
     (
         "retrieve_with_quality_boost",
         {"query": "tea", "quality_weight": 0.9},
@@ -335,12 +337,12 @@ def test_an_old_name_returns_what_its_replacement_returns(
 def test_an_old_name_says_what_to_call_instead_and_is_not_listed(services: FakeServices, tool: Any) -> None:
     old = next(arguments for name, arguments, _ in OLD_AND_NEW if name == tool.name)
     result = _raw(services, tool.name, **old)
-    content, _ = result.content
-    assert isinstance(content, mcp_types.TextContent)
-    note, body = content.text.split("\n", 1)
+    body, ours = result.content
+    assert isinstance(body, mcp_types.TextContent) and isinstance(ours, mcp_types.TextContent)
+    note = ours.text.splitlines()[-1]
     assert note.startswith(f"{tool.name} is deprecated: call memory_search(")
     assert result.meta == {DEPRECATED_META: note}
-    assert json.loads(body) == result.structured_content
+    assert json.loads(body.text) == result.structured_content
     assert tool.name not in {listed.name for listed in TOOLS}
 
 

@@ -1,4 +1,4 @@
-"""Every tool: those agents see, in their order, and those that only old clients still call."""
+"""Every tool: those agents see, in their order, and those that only hooks, and old clients, call."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -8,6 +8,7 @@ from mnemosyne.mcp.lenient import plain
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.connector import FETCH, SEARCH
 from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS
+from mnemosyne.mcp.tools.hook import RECALL_FOR_HOOK
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY, INGEST_STATUS
 from mnemosyne.mcp.tools.manage import DELETE_MEMORY, MEMORY_STATS, RATE_MEMORY, UPDATE_MEMORY
 from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
@@ -30,7 +31,7 @@ TOOLS: tuple[Tool[Any], ...] = (
     FETCH,
 )
 
-BY_NAME: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
+BY_NAME: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, RECALL_FOR_HOOK, *DEPRECATED_TOOLS)}
 
 
 def required_scope(name: str) -> Scope | None:

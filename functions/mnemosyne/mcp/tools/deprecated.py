@@ -26,17 +26,17 @@ class RetrieveMemory(Input):
 
 
 class RecallMemory(Input):
-    """`recall_memory(query, time_expr?, n_results=5)`."""
+    """`recall_memory(query?, time_expr?, n_results=5)`."""
 
-    query: Query
+    query: Query | None = None
     time_expr: Text | None = None
     n_results: Results = 5
 
 
 class RecallByTimeframe(Input):
-    """`recall_by_timeframe(start_date, end_date, n_results=5)`."""
+    """`recall_by_timeframe(start_date?, end_date?, n_results=5)`."""
 
-    start_date: Text
+    start_date: Text | None = None
     end_date: Text | None = None
     n_results: Results = 5
 
@@ -68,7 +68,7 @@ def _retrieve_memory(old: RetrieveMemory, services: Services) -> SearchArguments
 
 def _recall_memory(old: RecallMemory, services: Services) -> SearchArguments:
     query, expression = old.query, old.time_expr
-    if expression is None and (parts := split_question(old.query, now=services.clock())):
+    if query and expression is None and (parts := split_question(query, now=services.clock())):
         expression, query = parts
     return SearchArguments(query=query, time_expr=expression, limit=old.n_results)
 
@@ -98,7 +98,7 @@ def _deprecated(
 
     def run(old: Any, principal: Principal, services: Services) -> Reply:
         found = memory_search(translate(old, services), principal, services)
-        return Reply(found, text=f"{note}\n{found.model_dump_json()}")
+        return Reply(found, notes=(note,))  # beside the text, which is JSON
 
     return Tool(
         name=name,

@@ -1,0 +1,82 @@
+"""`recall_for_hook`: what a prompt brings to mind, in the form that hooks of coding agents take.
+
+A hook of type `mcp_tool` reads the text as its output: of JSON, `hookSpecificOutput.additionalContext` is put before
+the model. https://code.claude.com/docs/en/hooks#mcp-tool-hook-fields
+"""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from mnemosyne.domain import rate_limit
+from mnemosyne.domain.parsing import Input, Session, Text
+from mnemosyne.domain.principal import Principal
+from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Filters, SearchMode, SearchQuery
+from mnemosyne.domain.time.question import named_times
+from mnemosyne.mcp import hits
+from mnemosyne.mcp.record import SearchHit
+from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, searched, shown
+from mnemosyne.ports import Services
+
+RECALLED = 5
+"""Memories, with 2,200 characters of text: about a thousand tokens."""
+WORDS = 2
+"""Of a prompt at least: "yes", "continue" or a command brings nothing to mind."""
+
+
+class HookArguments(Input):
+    """The prompt that was given, and the session it was given in."""
+
+    prompt: Annotated[Text, Field(description="Of which the first 10,000 characters are searched for.")]
+    session: Annotated[Session | None, Field(description="Nothing of this session is recalled.")] = None
+
+
+class HookContext(Result):
+    """What is put before the model."""
+
+    hookEventName: Literal["UserPromptSubmit"] = "UserPromptSubmit"  # noqa: N815 - the hooks' own names
+    additionalContext: str  # noqa: N815
+
+
+class HookOutput(Result):
+    """What a hook answers; nothing where there is nothing to recall."""
+
+    hookSpecificOutput: HookContext | None = None  # noqa: N815
+
+
+def _recall_for_hook(arguments: HookArguments, principal: Principal, services: Services) -> Reply:
+    text = arguments.prompt.strip()[:QUERY_LENGTH]
+    if text.isascii() and len(text.split()) < WORDS:
+        return Reply(HookOutput())
+    query = SearchQuery(
+        query=text,
+        mode=SearchMode.HYBRID,
+        filters=Filters(not_session=arguments.session),  # the model has read those
+        limit=RECALLED,
+        quality_weight=HYBRID_QUALITY_WEIGHT,
+        preferred=named_times(text, now=services.clock()),
+        characters=RESPONSE_CHARACTERS,
+    )
+    found = searched(query, principal, services).ranking.hits
+    return Reply(HookOutput(hookSpecificOutput=_context(shown(found, RESPONSE_CHARACTERS), text)))
+
+
+def _context(recalled: list[SearchHit], query: str) -> HookContext | None:
+    if not recalled:
+        return None
+    text = hits.passages(recalled, query)
+    return HookContext(additionalContext=f"From long-term memory:\n{text}{hits.stored_by_someone(text)}")
+
+
+RECALL_FOR_HOOK = Tool(
+    name="recall_for_hook",
+    title="Recall for a hook",
+    description="memory_search as hooks of coding agents call it: context for the model.",
+    arguments=HookArguments,
+    result=HookOutput,
+    units=lambda arguments: rate_limit.SEARCH["hybrid"],
+    run=_recall_for_hook,
+    read_only=True,
+    idempotent=True,
+)

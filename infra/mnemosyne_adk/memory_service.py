@@ -1,0 +1,186 @@
+"""ADK's `BaseMemoryService` over the tools of a Mnemosyne server."""
+
+import os
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Mapping, Sequence
+from contextlib import asynccontextmanager
+from inspect import isawaitable
+from typing import Any, Self, cast
+from urllib.parse import urlsplit
+from uuid import UUID
+
+import anyio
+from google.adk.events.event import Event
+from google.adk.memory.base_memory_service import BaseMemoryService, SearchMemoryResponse
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.sessions.session import Session
+from mcp.client.client import Client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared._httpx_utils import create_mcp_http_client
+
+from mnemosyne_adk.records import Scope, batches, entry_of, of_entries, of_events, refused
+
+REVISION = "2026-07-28"
+"""Of the protocol: one request a call, without a handshake."""
+ASK_EVERY = 0.25
+"""Seconds between two questions what became of requests."""
+
+Key = str | Callable[[str, str], str | Awaitable[str]] | None
+
+
+class MemoryServiceError(Exception):
+    """A memory was not stored, found or deleted; says why in the server's words."""
+
+
+class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is in an environment of its own
+    """Keeps what was said in ADK's sessions, event by event, and finds it for the user and app that it is of.
+
+    A repetition of any call stores nothing twice: the ids of requests are made of the events' own and their words.
+    Sessions and users share what one API key opens, and find their own alone; with a key for each user they are
+    separate namespaces.
+    """
+
+    def __init__(
+        self, url: str, *, api_key: Key = None, limit: int = 10, max_response_chars: int = 9_000, wait: float = 10.0
+    ) -> None:
+        """Say where the server is, and how it is asked.
+
+        `api_key` is the key, or a function from app name and user id to it, which may be async. `limit` and
+        `max_response_chars` bound what a search answers. `wait` is for how many seconds storing waits for the outcome,
+        so that a search finds it; what takes longer is durably queued and stored later. 0 does not wait.
+        """
+        self._url, self._api_key = url, api_key
+        self._limit, self._characters, self._wait = limit, max_response_chars, wait
+
+    @classmethod
+    def from_uri(cls, uri: str, **_: Any) -> Self:
+        """Make it from `mnemosyne://host[:port]/mcp`, as ADK's registry of services does.
+
+        The key is MNEMOSYNE_API_KEY of the environment. A host on this machine is reached by http, any other by https.
+        """
+        at = urlsplit(uri)
+        if not at.hostname:
+            raise ValueError(f"uri must be mnemosyne://HOST[:PORT]/mcp, got {uri!r}")
+        scheme = "http" if at.hostname in ("localhost", "127.0.0.1", "::1") else "https"
+        return cls(f"{scheme}://{at.netloc}{at.path or '/mcp'}", api_key=os.environ.get("MNEMOSYNE_API_KEY"))
+
+    async def add_session_to_memory(self, session: Session) -> None:
+        """Store what was said in the session; what is stored already stays as it is.
+
+        Raises MemoryServiceError.
+        """
+        scope = Scope(session.app_name, session.user_id)
+        await self._store(scope, of_events(session.events, scope, session.id, {}))
+
+    async def add_events_to_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        events: Sequence[Event],
+        session_id: str | None = None,
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Store what was said in the events, with `custom_metadata` as metadata. Raises MemoryServiceError."""
+        scope = Scope(app_name, user_id)
+        await self._store(scope, of_events(events, scope, session_id, custom_metadata or {}))
+
+    async def add_memory(
+        self,
+        *,
+        app_name: str,
+        user_id: str,
+        memories: Sequence[MemoryEntry],
+        custom_metadata: Mapping[str, object] | None = None,
+    ) -> None:
+        """Store memories as they are given; one without a time is of now. Raises MemoryServiceError."""
+        scope = Scope(app_name, user_id)
+        await self._store(scope, of_entries(memories, scope, custom_metadata or {}))
+
+    async def search_memory(self, *, app_name: str, user_id: str, query: str) -> SearchMemoryResponse:
+        """Find memories of this user and app by meaning and words, best first. Raises MemoryServiceError."""
+        if not query.strip():
+            return SearchMemoryResponse()
+        scope = Scope(app_name, user_id)
+        asked = {
+            "query": query[:10_000],
+            "metadata": scope.conditions,
+            "limit": self._limit,
+            "max_response_chars": self._characters,
+        }
+        async with self._client(scope) as client:
+            found = await _call(client, "memory_search", asked)
+        return SearchMemoryResponse(memories=[entry_of(hit) for hit in found["memories"]])
+
+    async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
+        """Delete a memory of this user and app; one that is not there, or another's, is left as it is.
+
+        Raises MemoryServiceError.
+        """
+        try:
+            UUID(memory_id)
+        except (TypeError, ValueError, AttributeError):
+            return  # the id of no memory
+        scope = Scope(app_name, user_id)
+        async with self._client(scope) as client:
+            try:
+                memory = await _call(client, "get_memory", {"id": memory_id})
+                if scope.has(memory["metadata"]):
+                    await _call(client, "delete_memory", {"id": memory_id})
+            except MemoryServiceError as exc:
+                if "no memory has the id" not in str(exc):
+                    raise
+
+    async def _store(self, scope: Scope, memories: Iterable[dict[str, Any]]) -> None:
+        async with self._client(scope) as client:
+            requests = [
+                (await _call(client, "ingest_memories", {"memories": batch}))["request_ids"]
+                for batch in batches(memories)
+            ]
+            until = time.monotonic() + self._wait
+            problems = [why for ids in requests for why in refused(await _outcomes(client, ids, until))]
+        if problems:
+            raise MemoryServiceError("; ".join(problems))
+
+    @asynccontextmanager
+    async def _client(self, scope: Scope) -> AsyncIterator[Client]:
+        """Yield a client for one call: ADK calls from event loops that come and go."""
+        try:
+            key = self._api_key(scope.app_name, scope.user_id) if callable(self._api_key) else self._api_key
+            key = await key if isawaitable(key) else key
+            headers = {"Authorization": f"Bearer {key}"} if key else None
+            async with (
+                create_mcp_http_client(headers=headers) as http,
+                Client(streamable_http_client(self._url, http_client=http), mode=REVISION) as client,
+            ):
+                yield client
+        except Exception as exc:
+            cause = _cause(exc)
+            if isinstance(cause, MemoryServiceError):
+                raise cause from None
+            raise MemoryServiceError(f"{self._url}: {str(cause) or type(cause).__name__}") from exc
+
+
+def _cause(exc: BaseException) -> BaseException:
+    """Return what went wrong first, where task groups have wrapped it."""
+    while isinstance(exc, BaseExceptionGroup):
+        exc = exc.exceptions[0]
+    return exc
+
+
+async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+    answer = await client.call_tool(tool, arguments)
+    if answer.is_error or answer.structured_content is None:
+        raise MemoryServiceError(" ".join(getattr(one, "text", "") for one in answer.content))
+    return cast(dict[str, Any], answer.structured_content)
+
+
+async def _outcomes(client: Client, request_ids: Sequence[str], until: float) -> list[dict[str, Any]]:
+    """Return what became of requests, as far as it is known then."""
+    known: list[dict[str, Any]] = []
+    while time.monotonic() < until:
+        known = (await _call(client, "ingest_status", {"request_ids": list(request_ids)}))["requests"]
+        if all(one["state"] not in ("queued", "unknown") for one in known):
+            break
+        await anyio.sleep(ASK_EVERY)
+    return known

@@ -1,0 +1,180 @@
+"""ADK's events and memories as arguments of `ingest_memories`, and hits as ADK's memories. Pure."""
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import quote
+
+from google.adk.events.event import Event
+from google.adk.memory.memory_entry import MemoryEntry
+from google.genai import types
+
+CONTENT_LIMIT = 100_000
+"""Characters of one memory: docs/contract.md, section 2."""
+SESSION_LIMIT = 200
+VALUE_LIMIT = 1_000
+"""Characters of a value that metadata are searched for."""
+BATCH_LIMIT = 100
+BATCH_BYTES = 3_000_000
+"""Of JSON: a request has at most 4 MiB."""
+USER = "user"
+
+
+@dataclass(frozen=True)
+class Scope:
+    """Whose memories: those of one user of one app, which no other finds."""
+
+    app_name: str
+    user_id: str
+
+    def session(self, session_id: str | None) -> str:
+        """Return the name of the session among everybody's; of what was said in none, one name for all of it."""
+        parts = (self.app_name, self.user_id) if session_id is None else (self.app_name, self.user_id, session_id)
+        name = "/".join(quote(one, safe="") for one in parts)
+        return name if len(name) <= SESSION_LIMIT else _digest(name)
+
+    def source(self, session_id: str | None) -> str:
+        """Return what an event's id is unique in."""
+        return f"adk:{self.session(session_id)}"
+
+    @property
+    def metadata(self) -> dict[str, str]:
+        """What tells this scope's memories from others'."""
+        return {"app": _value(self.app_name), "user": _value(self.user_id)}
+
+    @property
+    def conditions(self) -> list[dict[str, Any]]:
+        """The conditions on metadata that this scope's memories fulfil."""
+        return [{"path": f"adk.{name}", "values": [value]} for name, value in self.metadata.items()]
+
+    def has(self, metadata: Mapping[str, Any]) -> bool:
+        """Whether a memory with these metadata is of this scope."""
+        own = metadata.get("adk")
+        return isinstance(own, dict) and self.metadata.items() <= own.items()
+
+
+def of_events(
+    events: Iterable[Event], scope: Scope, session_id: str | None, metadata: Mapping[str, object]
+) -> Iterator[dict[str, Any]]:
+    """Yield the arguments for each event in which something is said, in writing or by voice.
+
+    The event's id and its words make a repetition known. Calls of tools, what they answered and the model's thoughts
+    are not what was said. Of more than 100,000 characters each part is a memory.
+    """
+    for event in events:
+        if event.partial:
+            continue
+        said = text_of(event.content) or _heard(event)
+        for number, fields in enumerate(
+            _fields(said, _moment(event.timestamp), event.author, scope, session_id, metadata)
+        ):
+            key = _digest(event.id or "", str(number), event.author or "", fields["content"])
+            yield fields | {"source": scope.source(session_id), "key": key}
+
+
+def of_entries(
+    entries: Iterable[MemoryEntry], scope: Scope, metadata: Mapping[str, object]
+) -> Iterator[dict[str, Any]]:
+    """Yield the arguments for each memory that was given as one: stored once, and again once it was deleted."""
+    for entry in entries:
+        own = {**entry.custom_metadata, **metadata}
+        yield from _fields(text_of(entry.content), entry.timestamp, entry.author, scope, None, own)
+
+
+def text_of(content: types.Content | None) -> str:
+    """Return what is said, without thoughts, as it can be stored."""
+    parts = (content.parts or []) if content else []
+    return _storable("\n".join(part.text for part in parts if part.text and not part.thought))
+
+
+def _heard(event: Event) -> str:
+    """Return what was said by voice, as it was transcribed."""
+    heard = [getattr(event, name, None) for name in ("input_transcription", "output_transcription")]
+    return _storable("\n".join(one.text for one in heard if one and one.text))
+
+
+def batches(memories: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
+    """Yield the arguments in lists that one call takes, none with a key twice."""
+    batch: list[dict[str, Any]] = []
+    keys: set[tuple[str, str]] = set()
+    size = 0
+    for one in memories:
+        if "key" in one and (key := (one["source"], one["key"])) in keys:
+            continue
+        length = len(json.dumps(one, ensure_ascii=False, default=str).encode())
+        if len(batch) == BATCH_LIMIT or (batch and size + length > BATCH_BYTES):
+            yield batch
+            batch, size = [], 0
+        if "key" in one:
+            keys.add(key)
+        batch.append(one)
+        size += length
+    if batch:
+        yield batch
+
+
+def entry_of(hit: Mapping[str, Any]) -> MemoryEntry:
+    """Return a memory found, as ADK shows it to a model."""
+    metadata = dict(hit["metadata"])
+    author = metadata.pop("adk", {}).get("author")
+    shown = ("session", "relevance", "truncated", "near_duplicates")
+    beside = {name: hit[name] for name in shown if hit.get(name) is not None}
+    role = None if author is None else USER if author == USER else "model"
+    return MemoryEntry(
+        id=hit["id"],
+        author=author,
+        timestamp=hit["timestamp"],
+        content=types.Content(role=role, parts=[types.Part(text=hit["content"])]),
+        custom_metadata=metadata | beside,
+    )
+
+
+def refused(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return why memories were not stored, one sentence each."""
+    return [
+        f"{one['request_id']} {one['state']}: {one['error']}"
+        for one in outcomes
+        if one["state"] in ("failed", "dead_lettered")
+    ]
+
+
+def _fields(
+    said: str,
+    when: str | None,
+    author: str | None,
+    scope: Scope,
+    session_id: str | None,
+    metadata: Mapping[str, object],
+) -> Iterator[dict[str, Any]]:
+    own = scope.metadata | ({"author": author} if author else {})
+    for start in range(0, len(said), CONTENT_LIMIT):
+        if part := said[start : start + CONTENT_LIMIT].strip():
+            yield {
+                "content": part,
+                **({"timestamp": when} if when else {}),
+                "session": scope.session(session_id),
+                "metadata": {**metadata, "adk": own},
+            }
+
+
+def _moment(timestamp: float | None) -> str | None:
+    """Return when it was; None, which is now, of what is no time in seconds."""
+    try:
+        return datetime.fromtimestamp(timestamp, UTC).isoformat()  # type: ignore[arg-type]
+    except (TypeError, ValueError, OverflowError, OSError):
+        return None
+
+
+def _storable(text: str) -> str:
+    return text.encode(errors="replace").decode().replace("\x00", "\ufffd")
+
+
+def _value(text: str) -> str:
+    return text if len(text) <= VALUE_LIMIT else _digest(text)
+
+
+def _digest(*parts: str) -> str:
+    return hashlib.sha256("\x00".join(parts).encode(errors="replace")).hexdigest()

@@ -1,0 +1,180 @@
+"""Agents of Google's ADK that remember: `python adk_memory.py talk|resume|scopes URL …`, in ADK's own environment.
+
+The model is scripted: it says "Noted." or, where something was recalled, what it was shown.
+"""
+
+import asyncio
+import json
+import sys
+from collections.abc import AsyncGenerator
+from datetime import UTC, datetime
+from typing import Any
+
+from google.adk.agents.llm_agent import LlmAgent
+from google.adk.events.event import Event
+from google.adk.memory.memory_entry import MemoryEntry
+from google.adk.models.base_llm import BaseLlm
+from google.adk.models.llm_request import LlmRequest
+from google.adk.models.llm_response import LlmResponse
+from google.adk.runners import Runner
+from google.adk.sessions.sqlite_session_service import SqliteSessionService
+from google.adk.tools.preload_memory_tool import PreloadMemoryTool
+from google.genai import types
+
+from mnemosyne_adk import MemoryServiceError, MnemosyneMemoryService
+
+APP, USER, SESSION = "tea shop", "ada@example.com", "monday"
+TURNS = 60
+
+
+class Scripted(BaseLlm):  # type: ignore[misc]  # ADK is in an environment of its own
+    """Says what it was told to recall."""
+
+    async def generate_content_async(
+        self, llm_request: LlmRequest, stream: bool = False
+    ) -> AsyncGenerator[LlmResponse, None]:
+        told = "\n".join(part.text or "" for one in llm_request.contents for part in one.parts or [])
+        recalled = told.partition("<PAST_CONVERSATIONS>")[2].partition("</PAST_CONVERSATIONS>")[0]
+        said = f"I recall: {recalled}" if recalled else f"Noted: {told.splitlines()[-1]}"
+        yield LlmResponse(content=types.Content(role="model", parts=[types.Part(text=said)]))
+
+
+def runner(url: str, database: str) -> Runner:
+    agent = LlmAgent(name="clerk", model=Scripted(model="scripted"), tools=[PreloadMemoryTool()])
+    return Runner(
+        app_name=APP,
+        agent=agent,
+        session_service=SqliteSessionService(database),
+        memory_service=MnemosyneMemoryService(url, limit=3, wait=60),
+    )
+
+
+async def say(run: Runner, session: str, text: str) -> str:
+    content = types.Content(role="user", parts=[types.Part(text=text)])
+    said = ""
+    async for event in run.run_async(user_id=USER, session_id=session, new_message=content):
+        said += event.content.parts[0].text or "" if event.content and event.content.parts else ""
+    return said
+
+
+async def talk(url: str, database: str) -> None:
+    """Have a conversation, and store it until killed."""
+    run = runner(url, database)
+    await run.session_service.create_session(app_name=APP, user_id=USER, session_id=SESSION)
+    run.agent.tools.clear()  # nothing to recall yet
+    for number in range(TURNS):
+        await say(run, SESSION, f"Shelf {number} holds the {'oolong' if number == 7 else f'blend {number}'}.")
+    session = await run.session_service.get_session(app_name=APP, user_id=USER, session_id=SESSION)
+    assert session
+    print(json.dumps({"events": len(session.events)}), flush=True)
+    while True:
+        await run.memory_service.add_session_to_memory(session)
+
+
+async def resume(url: str, database: str) -> None:
+    """Store the conversation that another process was killed over, three times, and recall it in a new one."""
+    run = runner(url, database)
+    service = run.memory_service
+    assert service
+    session = await run.session_service.get_session(app_name=APP, user_id=USER, session_id=SESSION)
+    assert session
+    for _ in range(3):
+        await service.add_session_to_memory(session)
+    await run.session_service.create_session(app_name=APP, user_id=USER, session_id="tuesday")
+    said = await say(run, "tuesday", "Which shelf holds the oolong?")
+    later = await run.session_service.get_session(app_name=APP, user_id=USER, session_id="tuesday")
+    assert later
+    asked = later.events[:1]
+    await service.add_events_to_memory(app_name=APP, user_id=USER, events=asked, session_id="tuesday")
+    print(json.dumps({"said": said, "stored": len(session.events) + len(asked)}))
+
+
+async def scopes(url: str) -> None:
+    """What two users of two apps say in the same words, and how each finds, gives and deletes their own."""
+    service = MnemosyneMemoryService(url, wait=60)
+    whose = [(app, user) for app in ("shop", "bank") for user in ("ada", "Ada")]
+    words = types.Content(role="user", parts=[types.Part(text="The code is plover.")])
+    told: dict[str, Any] = {}
+    for app, user in whose:
+        await service.add_memory(
+            app_name=app,
+            user_id=user,
+            memories=[MemoryEntry(content=words, author="user", timestamp="2026-05-20T12:00:00+00:00")],
+            custom_metadata={"for": f"{app} {user}"},
+        )
+    ids = {}
+    for app, user in whose:
+        found = (await service.search_memory(app_name=app, user_id=user, query="plover")).memories
+        told[f"{app} {user}"] = [[one.author, one.timestamp, one.custom_metadata.get("for")] for one in found]
+        ids[app, user] = found[0].id
+    await service.delete_memory(app_name="shop", user_id="ada", memory_id=ids["shop", "Ada"])
+    await service.delete_memory(app_name="shop", user_id="ada", memory_id=ids["shop", "ada"])
+    await service.delete_memory(app_name="shop", user_id="ada", memory_id=ids["shop", "ada"])
+    told["left"] = [
+        f"{app} {user}"
+        for app, user in whose
+        if (await service.search_memory(app_name=app, user_id=user, query="plover")).memories
+    ]
+    print(json.dumps(told))
+
+
+async def awkward(url: str) -> None:
+    """Events that nobody could store as they are, and a server that is away."""
+    service = MnemosyneMemoryService(url, wait=60)
+    texts = {
+        "nothing": [],
+        "blank": [types.Part(text=" \n")],
+        "thought": [types.Part(text="He may like tea.", thought=True)],
+        "call": [types.Part(function_call=types.FunctionCall(name="load_memory", args={"query": "x"}))],
+        "answer": [
+            types.Part(function_response=types.FunctionResponse(name="load_memory", response={"a": "recalled"}))
+        ],
+        "nul": [types.Part(text="a\x00b")],
+        "long": [types.Part(text=" ".join(map(str, range(40_000))))],
+        "said": [types.Part(text="Tea, "), types.Part(text="please.")],
+    }
+    events = [
+        Event(id=name, author="ada", content=types.Content(parts=parts), timestamp=datetime.now(UTC).timestamp())
+        for name, parts in texts.items()
+    ]
+    events += [
+        events[-1].model_copy(update={"id": "late", "timestamp": 1e18, "content": _content("Of no time at all.")}),
+        Event(id="aloud", author="ada", input_transcription=types.Transcription(text="Said aloud.", finished=True)),
+        events[-1].model_copy(update={"content": _content("Coffee, rather.")}),
+    ]
+    half = events[-1].model_copy(update={"id": "half", "partial": True})
+    for _ in range(2):
+        await service.add_events_to_memory(app_name="a", user_id="u", events=[*events, half, events[-1]])
+    away = MnemosyneMemoryService("http://127.0.0.1:9/mcp")
+    try:
+        await away.search_memory(app_name="a", user_id="u", query="tea")
+        error = "none"
+    except MemoryServiceError as exc:
+        error = str(exc)
+    try:
+        late = MemoryEntry(content=types.Content(parts=[types.Part(text="x")]), timestamp="teatime")
+        await service.add_memory(app_name="a", user_id="u", memories=[late])
+        wrong = "none"
+    except MemoryServiceError as exc:
+        wrong = str(exc)
+    again = MemoryEntry(content=_content("Told, deleted, told."))
+    found = []
+    for _ in range(2):
+        await service.add_memory(app_name="a", user_id="u", memories=[again])
+        memories = (await service.search_memory(app_name="a", user_id="u", query="Told, deleted, told.")).memories
+        found.append(_text(memories[0]))
+        await service.delete_memory(app_name="a", user_id="u", memory_id=memories[0].id)
+    print(json.dumps({"away": error, "wrong": wrong, "again": found}))
+
+
+def _content(text: str) -> types.Content:
+    return types.Content(role="user", parts=[types.Part(text=text)])
+
+
+def _text(entry: MemoryEntry) -> str:
+    return entry.content.parts[0].text or "" if entry.content.parts else ""
+
+
+if __name__ == "__main__":
+    steps: dict[str, Any] = {"talk": talk, "resume": resume, "scopes": scopes, "awkward": awkward}
+    asyncio.run(steps[sys.argv[1]](*sys.argv[2:]))

@@ -1,0 +1,92 @@
+"""Agents of Google's ADK remember through the memory service, across processes that die."""
+
+import json
+import os
+import signal
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conformance.clients.run import CLIENTS, HERE, ROOT
+from tests.dev import DevServer
+from tests.packages import environment
+from tests.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def adk() -> list[str | Path]:
+    """The command of ADK's own environment; skips loudly where it cannot be installed."""
+    (client,) = (one for one in CLIENTS if one.script == "google-adk")
+    python = environment(HERE / ".clients" / client.packages[0], *client.packages)
+    return [python, HERE / "clients" / "adk_memory.py"]
+
+
+def _run(command: list[str | Path], *arguments: str | Path) -> Any:
+    ended = subprocess.run(
+        [*command, *arguments], capture_output=True, text=True, timeout=180, env=_environment(), check=False
+    )
+    assert ended.returncode == 0, ended.stderr[-3_000:]
+    return json.loads(ended.stdout.splitlines()[-1])
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PYTHONPATH": str(ROOT / "infra")}
+
+
+def _count(dev: DevServer) -> int:
+    return int(dev.call("memory_stats", {})["memories"])
+
+
+def test_a_conversation_is_stored_once_by_processes_that_die_and_recalled_in_the_next(
+    adk: list[str | Path], dev: DevServer, tmp_path: Path
+) -> None:
+    before = _count(dev)
+    command = [*adk, "talk", dev.url, tmp_path / "sessions.db"]
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True, env=_environment()) as talking:
+        assert talking.stdout
+        told = json.loads(talking.stdout.readline())
+        wait_until(lambda: _count(dev) > before, "something of the conversation is stored")
+        talking.send_signal(signal.SIGKILL)
+    resumed = _run(adk, "resume", dev.url, tmp_path / "sessions.db")
+    assert told["events"] == 120
+    assert "Shelf 7 holds the oolong." in resumed["said"]
+    assert _count(dev) - before == resumed["stored"] == 121
+
+
+def test_users_and_apps_find_and_delete_their_own_alone(adk: list[str | Path], dev: DevServer) -> None:
+    told = _run(adk, "scopes", dev.url)
+    left = told.pop("left")
+    assert told == {
+        whose: [["user", "2026-05-20T12:00:00Z", whose]] for whose in ("shop ada", "shop Ada", "bank ada", "bank Ada")
+    }
+    assert left == ["shop Ada", "bank ada", "bank Ada"]
+
+
+def test_what_is_said_is_stored_whole_and_nothing_else_is(adk: list[str | Path], dev: DevServer) -> None:
+    before = _count(dev)
+    told = _run(adk, "awkward", dev.url)
+    # a\ufffdb, three parts of the long one, what was said, and the three that came late, aloud and changed
+    assert _count(dev) - before == 8
+    assert told["again"] == ["Told, deleted, told."] * 2
+    (said,) = dev.call("memory_search", {"query": "Tea, \nplease.", "mode": "exact"})["memories"]
+    assert said["metadata"] == {"adk": {"app": "a", "user": "u", "author": "ada"}}
+    assert "http://127.0.0.1:9/mcp" in told["away"] and "connect" in told["away"].lower()
+    assert "timestamp" in told["wrong"] and "teatime" in told["wrong"]
+
+
+def test_the_service_is_found_by_its_uri(adk: list[str | Path]) -> None:
+    """`adk web --memory_service_uri=mnemosyne://…` makes it by the registry of services."""
+    script = (
+        "from google.adk.cli.service_registry import get_service_registry as registry\n"
+        "from mnemosyne_adk import MnemosyneMemoryService as Service\n"
+        "registry().register_memory_service('mnemosyne', Service.from_uri)\n"
+        "for uri in ('mnemosyne://memory.example.com/mcp', 'mnemosyne://127.0.0.1:8766'):\n"
+        "    print(vars(registry().create_memory_service(uri, agents_dir='.')))\n"
+    )
+    environ = {**_environment(), "MNEMOSYNE_API_KEY": "secret"}
+    ended = subprocess.run([adk[0], "-c", script], capture_output=True, text=True, timeout=120, env=environ, check=True)
+    far, near = ended.stdout.splitlines()
+    assert "'https://memory.example.com/mcp'" in far and "'_api_key': 'secret'" in far
+    assert "'http://127.0.0.1:8766/mcp'" in near
