@@ -8,14 +8,14 @@ import time
 import uuid
 
 from mnemosyne.errors import MnemosyneError
-from mnemosyne_cli.destinations import OverMcp
+from mnemosyne_cli.tool_client import ToolClient
 
 SECONDS = 120.0
 
 
 def smoke(url: str, *, seconds: float = SECONDS) -> str:
     """Return what was done, in one line; raises MnemosyneError where it could not be."""
-    server = OverMcp(url)
+    server = ToolClient(url)
     content = f"Smoke test {uuid.uuid4()}: the deployment remembers."
     queued = server.call("ingest_memory", {"content": content, "timestamp": "2026-01-01T00:00:00Z", "tags": ["smoke"]})
     deadline = time.monotonic() + seconds

@@ -24,8 +24,16 @@ COMMAND = Path(sys.executable).with_name("mnemosyne")
 class DevServer(ToolClient):
     """One `mnemosyne dev` on a directory and port of its own."""
 
-    def __init__(self, directory: Path, *, environment: dict[str, str] | None = None, command: Path = COMMAND) -> None:
+    def __init__(
+        self,
+        directory: Path,
+        *,
+        environment: dict[str, str] | None = None,
+        command: Path = COMMAND,
+        cwd: Path | None = None,
+    ) -> None:
         self._command = command
+        self._cwd = cwd
         self.directory = directory
         self.port = free_port()
         self.url = f"http://127.0.0.1:{self.port}/mcp"
@@ -53,6 +61,7 @@ class DevServer(ToolClient):
                 stdout=output,
                 stderr=output,
                 env=self.environment,
+                cwd=self._cwd,
                 start_new_session=True,
             )
         wait_until(lambda: "Ready" in self.printed() or not self.alive, "mnemosyne dev is ready")

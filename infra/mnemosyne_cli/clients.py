@@ -1,29 +1,77 @@
-"""How to connect each common client, as printed by `mnemosyne dev`."""
+"""How to try the server and to connect each common client, as printed by `mnemosyne dev`."""
 
+import json
+import os
+import shutil
+import sys
+from pathlib import Path
+from typing import Any
+
+from mnemosyne_cli.tool_client import DEFAULT_URL
+
+KEY = "mnk_…"
+"""Stands for an API key, which is shown once and not here."""
 _TEMPLATE = """\
   MCP endpoint   {url}
   Data and logs  {directory}
 
-Try it:
-  curl -s {url} -H 'Content-Type: application/json' -d '{try_it}'
+Try it, in another terminal:
+  {prefix}{command} remember "The oolong is on shelf 7."{at}
+  {prefix}{command} search "Where is the oolong?"{at}
+  curl -s {url} -H 'Content-Type: application/json'{curl_header} -d '{try_it}'
 
 Connect a client:
-  Claude Code     claude mcp add --transport http mnemosyne {url}
+  Claude Code     claude mcp add --transport http mnemosyne {url}{header}
   Claude Desktop  claude_desktop_config.json:
-                  {{"mcpServers": {{"mnemosyne": {{"command": "npx", "args": ["-y", "mcp-remote", "{url}"]}}}}}}
+                  {desktop}
   Cursor          ~/.cursor/mcp.json:
-                  {{"mcpServers": {{"mnemosyne": {{"url": "{url}"}}}}}}
+                  {cursor}
   VS Code         .vscode/mcp.json:
-                  {{"servers": {{"mnemosyne": {{"type": "http", "url": "{url}"}}}}}}
+                  {vs_code}
   Gemini CLI      ~/.gemini/settings.json:
-                  {{"mcpServers": {{"mnemosyne": {{"httpUrl": "{url}"}}}}}}
-  MCP Inspector   npx @modelcontextprotocol/inspector --cli {url} --transport http --method tools/list
+                  {gemini}
+  MCP Inspector   npx @modelcontextprotocol/inspector --cli {url} --transport http --method tools/list{header}
 
 Ctrl-C stops everything; the data stays."""
 
-_TRY_IT = '{"jsonrpc":"2.0","id":1,"method":"tools/list"}'
+_TRY_IT = (
+    '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"memory_search",'
+    '"arguments":{"query":"Where is the oolong?"}}}'
+)
 
 
-def how_to_connect(url: str, directory: str) -> str:
-    """Return the endpoint, a line to try it with, and each client's configuration."""
-    return _TEMPLATE.format(url=url, directory=directory, try_it=_TRY_IT)
+def how_to_connect(url: str, directory: str, *, with_key: bool = False) -> str:
+    """Return the endpoint, lines to try it with, and each client's configuration; with a key where one is needed."""
+    authorization = f"Authorization: Bearer {KEY}"
+    headers: dict[str, Any] = {"headers": {"Authorization": f"Bearer {KEY}"}} if with_key else {}
+    remote = ["-y", "mcp-remote", url, *(["--header", authorization] if with_key else [])]
+    return _TEMPLATE.format(
+        url=url,
+        directory=directory,
+        command=command(),
+        prefix=f"MNEMOSYNE_TOKEN={KEY} " if with_key else "",
+        at="" if url == DEFAULT_URL else f" --url {url}",
+        header=f' --header "{authorization}"' if with_key else "",
+        curl_header=f" -H '{authorization}'" if with_key else "",
+        try_it=_TRY_IT,
+        desktop=_servers({"command": "npx", "args": remote}),
+        cursor=_servers({"url": url, **headers}),
+        vs_code=_servers({"type": "http", "url": url, **headers}, under="servers"),
+        gemini=_servers({"httpUrl": url, **headers}),
+    )
+
+
+def command() -> str:
+    """Return `mnemosyne` as it must be typed in this directory."""
+    this = Path(sys.argv[0]).absolute()
+    if this.name != "mnemosyne":
+        return "mnemosyne"
+    found = shutil.which("mnemosyne")
+    if found and Path(found).absolute() == this:
+        return "mnemosyne"
+    here = Path(os.path.relpath(this))
+    return str(this if here.parts[0] == ".." else here)
+
+
+def _servers(server: dict[str, Any], under: str = "mcpServers") -> str:
+    return json.dumps({under: {"mnemosyne": server}}, ensure_ascii=False)

@@ -1,23 +1,19 @@
 """Where `mnemosyne import` sends memories: to the topic, or to a server's tools."""
 
 import hashlib
-import os
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-import httpx
-
 from mnemosyne.domain.memory import NO_TAGS, IngestState, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.errors import InvalidRequest, Unauthorized, Unavailable
+from mnemosyne.errors import Unavailable
 from mnemosyne.ids import issue_request_id, new_id
 from mnemosyne.services import ConfiguredServices
+from mnemosyne_cli.tool_client import ToolClient
 
 PAUSE_SECONDS = 0.1
-PATIENCE_SECONDS = 60.0
-"""How long a server may ask to be left alone."""
 Outcomes = Mapping[UUID, tuple[IngestState, UUID | None, str | None]]
 
 
@@ -70,14 +66,12 @@ class OverPubSub(_Pausing):
 
 
 class OverMcp(_Pausing):
-    """Call the server's tools; a bearer token is taken from MNEMOSYNE_TOKEN, which must be good for reading too."""
+    """Call the server's tools, with a token that must be good for reading too."""
 
     def __init__(self, url: str) -> None:
         super().__init__()
-        token = os.environ.get("MNEMOSYNE_TOKEN", "")
-        self._url = url
-        self._client = httpx.Client(timeout=60, headers={"Authorization": f"Bearer {token}"} if token else {})
-        self.name = f"{url} {hashlib.sha256(token.encode()).hexdigest()}"  # the token says whose memories
+        self._client = ToolClient(url)
+        self.name = f"{url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"  # the token says whose memories
         self.call("ingest_status", {"request_id": str(new_id())})  # refused now, and not once something is sent
 
     def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
@@ -114,27 +108,5 @@ class OverMcp(_Pausing):
         self.call("update_memory", arguments)
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
-        """Return a tool's structured result.
-
-        Raises Unauthorized, InvalidRequest, or Unavailable where it may come later.
-        """
-        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
-        try:
-            response = self._client.post(self._url, json=body)
-            while response.status_code == httpx.codes.TOO_MANY_REQUESTS:
-                self.pause(min(float(response.headers.get("retry-after", 1)), PATIENCE_SECONDS))
-                response = self._client.post(self._url, json=body)
-            answer = response.json()
-        except (httpx.HTTPError, ValueError) as exc:
-            raise Unavailable(f"{self._url} cannot be reached: {exc}") from exc
-        result = answer.get("result")
-        if result and not result.get("isError"):
-            structured: dict[str, Any] = result["structuredContent"]
-            return structured
-        error = answer.get("error", answer)
-        said = result["content"][0]["text"] if result else error.get("message", error)
-        if response.status_code in (401, 403):
-            raise Unauthorized(f"{tool}: {said}; the token in MNEMOSYNE_TOKEN must have the scopes read and write")
-        if response.is_server_error or said.startswith("temporarily unavailable"):
-            raise Unavailable(f"{tool}: {said}")
-        raise InvalidRequest(f"{tool}: {said}")
+        """Return a tool's structured result; raises as `ToolClient.call` does."""
+        return self._client.call(tool, arguments)

@@ -1,6 +1,7 @@
 """`mnemosyne dev`: the whole system on this machine."""
 
 import os
+import shlex
 import signal
 import threading
 import time
@@ -14,7 +15,7 @@ from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import configure_logging
 from mnemosyne.services import embedding_space
 from mnemosyne.settings import Settings, variable
-from mnemosyne_cli.clients import how_to_connect
+from mnemosyne_cli.clients import command, how_to_connect
 from mnemosyne_cli.local import stack
 from mnemosyne_cli.local.data_dir import DataDir, is_root
 from mnemosyne_cli.termination import on_termination
@@ -32,7 +33,11 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(1, 65535), help="Port to serve on.")
 @click.option("--data-dir", metavar="DIR", help="Where memories are kept [default: the user's data directory].")
 @click.option(
-    "--auth-mode", default="none", show_default=True, type=click.Choice(["none", "api_key"]), help="Who is let in."
+    "--auth-mode",
+    default="none",
+    show_default=True,
+    type=click.Choice(["none", "api_key", "oauth"]),
+    help="Who is let in.",
 )
 @click.option(
     "--embedder",
@@ -58,9 +63,10 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
     try:
         with stack.full_stack(directory, host=host, port=port, auth_mode=auth_mode, wanted=wanted) as system:
             click.echo(f"Ready after {time.monotonic() - started:.1f} s.\n")
-            click.echo(how_to_connect(system.url, str(directory.path)))
+            click.echo(how_to_connect(system.url, str(directory.path), with_key=auth_mode == "api_key"))
             if auth_mode == "api_key":
-                click.echo(f"Callers need a key: mnemosyne keys create --name NAME --data-dir {directory.path}\n")
+                make = f"{command()} keys create --name NAME --data-dir {shlex.quote(str(directory.path))}"
+                click.echo(f"Callers need a key, mnk_…: {make}\n")
             serving.set()
             system.watch(stopping, click.echo)
             click.echo("\nStopping …")

@@ -16,6 +16,7 @@ from mnemosyne_cli.journal import Journal
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
 from mnemosyne_cli.private import private
 from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.tool_client import DEFAULT_URL
 
 RATE_SECONDS = 5.0
 
@@ -24,7 +25,7 @@ RATE_SECONDS = 5.0
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--format", "format_", type=click.Choice(formats.FORMATS), help="[default: by the file's name]")
 @click.option("--via", type=click.Choice(["mcp", "pubsub"]), default="pubsub", show_default=True, help="Way in.")
-@click.option("--url", default="http://127.0.0.1:8080/mcp", show_default=True, help="The server, with --via mcp.")
+@click.option("--url", default=DEFAULT_URL, show_default=True, help="The server, with --via mcp.")
 @click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories, with --via pubsub.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 @click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory, with --via pubsub.")
@@ -131,5 +132,5 @@ def _destination(via: str, url: str, namespace: str, data_dir: str | None) -> It
     if via == "mcp":
         yield destinations.OverMcp(url)
         return
-    with open_services(data_dir) as services:
+    with open_services(data_dir, make=True) as services:
         yield destinations.OverPubSub(services, namespace)

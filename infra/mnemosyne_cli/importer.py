@@ -60,7 +60,7 @@ class _Batch:
     @property
     def contents(self) -> str:
         """What tells it from another in its place."""
-        hashes = "".join(content_hash(memory.content) for _, memory in self.items)
+        hashes = "".join(content_hash(memory.content, memory.session) for _, memory in self.items)
         return hashlib.sha256(f"{hashes} {self.failures}".encode(errors="replace")).hexdigest()
 
     @property
@@ -85,7 +85,7 @@ def _later(item: Item, memory: MemoryInput) -> PostImportUpdate | None:
         tags = None
     if not item.superseded_by_hash and tags is None:
         return None
-    return PostImportUpdate(content_hash(memory.content), item.source, item.superseded_by_hash, tags)
+    return PostImportUpdate(content_hash(memory.content, memory.session), item.source, item.superseded_by_hash, tags)
 
 
 def run(items: Iterable[Item], destination: Destination, journal: Journal, progress: Callable[[int], None]) -> None:
@@ -140,7 +140,7 @@ def _follow(batch: _Batch, destination: Destination) -> int:
         batch.open.discard(request_id)
         count += 1
         if memory_id is not None:
-            batch.stored.append((content_hash(memory.content), memory_id, state is IngestState.STORED))
+            batch.stored.append((content_hash(memory.content, memory.session), memory_id, state is IngestState.STORED))
             batch.states[state] += 1
         else:
             batch.states["failed"] += 1

@@ -68,12 +68,14 @@ class _Here:
 
 
 @contextmanager
-def _keys(project: str | None, region: str, deployment: str, data_dir: str | None) -> Iterator[_There | _Here]:
+def _keys(
+    project: str | None, region: str, deployment: str, data_dir: str | None, *, make: bool = False
+) -> Iterator[_There | _Here]:
     configure_logging("INFO", sys.stderr)
     if project is not None:
         yield _There(Deployment(project, region, deployment))
         return
-    with owner_connection_factory(data_dir) as connection_factory:
+    with owner_connection_factory(data_dir, make=make) as connection_factory:
         yield _Here(PostgresApiKeyStore(connection_factory))
 
 
@@ -110,7 +112,7 @@ def create(
         created_at=now,
         expires_at=now + timedelta(days=expires_in) if expires_in else None,
     )
-    with _keys(**place) as known:
+    with _keys(**place, make=True) as known:
         known.create(key)
     log.info("audit", action="key_create", outcome="done", key=key.id, namespace=namespace, scopes=sorted(key.scopes))
     if as_json:

@@ -18,6 +18,7 @@ from mnemosyne_cli.outcomes import outcomes
 from mnemosyne_cli.quota import quota
 from mnemosyne_cli.redrive import redrive
 from mnemosyne_cli.reembed import reembed
+from mnemosyne_cli.remember import remember, search
 from mnemosyne_cli.stdio import stdio
 from mnemosyne_cli.terminal import plain
 from mnemosyne_cli.termination import on_termination
@@ -40,6 +41,8 @@ cli.add_command(outcomes)
 cli.add_command(quota)
 cli.add_command(redrive)
 cli.add_command(reembed)
+cli.add_command(remember)
+cli.add_command(search)
 cli.add_command(stdio)
 
 

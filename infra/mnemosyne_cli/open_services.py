@@ -21,14 +21,14 @@ def owner_settings() -> Settings:
 
 
 @contextmanager
-def owner_connection_factory(data_dir: str | None) -> Iterator[Callable[[], Connection]]:
+def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Iterator[Callable[[], Connection]]:
     """Yield opens connections as the role that owns the schema: whom the settings log in as, or the local
-    system's owner.
+    system's owner. Where there is no such system one is made if that is said, else Misconfigured is raised.
     """
     if _named() and data_dir is None:
         yield connection_factory_for(owner_settings())
         return
-    with stack.database(DataDir.at(data_dir)) as server:
+    with stack.database(_directory(data_dir, make)) as server:
         yield connection_factory(server.url(postgres.OWNER))
 
 
@@ -39,11 +39,18 @@ def _named() -> bool:
 
 
 @contextmanager
-def open_services(data_dir: str | None) -> Iterator[ConfiguredServices]:
-    """Yield the system that the settings name, where they name a database; else the local one, started if need be."""
+def open_services(data_dir: str | None, *, make: bool = False) -> Iterator[ConfiguredServices]:
+    """Yield the system that the settings name, where they name a database; else the local one, started if need be.
+
+    Where there is none it is made if that is said, else Misconfigured is raised.
+    """
     if _named() and data_dir is None:
         with closing(ConfiguredServices(Settings.from_environment())) as services:
             yield services
         return
-    with stack.ingest_stack(DataDir.at(data_dir)) as settings, closing(ConfiguredServices(settings)) as services:
+    with stack.ingest_stack(_directory(data_dir, make)) as settings, closing(ConfiguredServices(settings)) as services:
         yield services
+
+
+def _directory(data_dir: str | None, make: bool) -> DataDir:
+    return DataDir.at(data_dir) if make else DataDir.existing(data_dir)

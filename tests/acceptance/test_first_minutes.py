@@ -144,7 +144,16 @@ def test_dev_says_how_to_connect_each_client(dev: DevServer) -> None:
     assert dev.url in printed
     (line,) = re.findall(r"^  (curl .*)$", printed, re.MULTILINE)
     answered = subprocess.run(line, shell=True, capture_output=True, check=True).stdout
-    assert len(json.loads(answered)["result"]["tools"]) >= 7
+    assert "memories" in json.loads(answered)["result"]["structuredContent"]
+
+
+def test_two_lines_to_paste_store_a_memory_and_find_it_again(dev: DevServer) -> None:
+    remember, search = re.findall(r"^  (\S*mnemosyne (?:remember|search) .*)$", dev.printed(), re.MULTILINE)
+    told = subprocess.run(remember, shell=True, capture_output=True, text=True, check=True).stdout
+    assert re.fullmatch(r"(Stored|Known already) as [0-9a-f-]{36}\.\n", told)
+    found = subprocess.run(search, shell=True, capture_output=True, text=True, check=True).stdout
+    assert told.split()[-1].rstrip(".") in found.splitlines()[0]
+    assert "    The oolong is on shelf 7." in found
 
 
 def test_a_taken_port_is_one_clear_line(dev: DevServer) -> None:

@@ -86,3 +86,14 @@ def test_without_keys_no_host_but_loopback_is_served(own_dev: DevServer) -> None
     )
     assert refused.returncode == 1
     assert "whoever can connect can read everything" in refused.stderr
+
+
+def test_the_doctor_tells_who_is_let_in_where_dev_runs_and_where_it_does_not(guarded: DevServer) -> None:
+    def authentication() -> str:
+        command: list[str | Path] = [COMMAND, "doctor", "--json", "--data-dir", guarded.directory / "data"]
+        checks = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+        return str(next(check["seen"] for check in checks if check["name"] == "authentication"))
+
+    assert authentication().startswith("api_key: keys can be looked up")
+    guarded.kill_everything()
+    assert authentication().startswith("none: ")

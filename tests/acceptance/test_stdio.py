@@ -95,11 +95,29 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(tmp_path: 
             answer = json.loads(process.stdout.readline())
             assert (answer["id"], answer["error"]["code"]) == (identifier, code)
             assert message in answer["error"]["message"]
-        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 10, "method": "tools/list"}).encode() + b"\n")
+        process.stdin.write(json.dumps({"jsonrpc": "2.0", "id": 10, "method": "ping"}).encode() + b"\n")
         process.stdin.flush()
         assert json.loads(process.stdout.readline())["id"] == 10
         process.stdin.close()
         assert process.wait(60) == 0
+
+
+def test_a_script_that_leaves_the_handshake_out_is_told_what_comes_first(tmp_path: Path) -> None:
+    meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "script", "version": "0"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    }
+    lines = [
+        {"jsonrpc": "2.0", "id": n, "method": "tools/list", "params": p} for n, p in enumerate([{}, {"_meta": meta}])
+    ]
+    said = "".join(f"{json.dumps(line)}\n" for line in lines)
+    ended = subprocess.run(
+        [COMMAND, "stdio", "--data-dir", tmp_path], input=said, capture_output=True, text=True, check=True
+    )
+    early, modern = (json.loads(line) for line in ended.stdout.splitlines())
+    assert "initialize must come first" in early["error"]["message"]
+    assert modern["result"]["tools"]
 
 
 def test_what_was_asked_before_the_input_ended_is_answered(tmp_path: Path) -> None:

@@ -90,7 +90,12 @@ def test_the_wheel_carries_the_schema_and_no_package_named_infra(installed: Inst
     schema = {f"mnemosyne/sql/{file.relative_to(ROOT / 'infra')}" for file in (ROOT / "infra").glob("*/*.sql")}
     assert schema <= names
     tops = {name.split("/")[0] for name in names}
-    assert tops == {"mnemosyne", "mnemosyne_cli", f"mnemosyne_serverless-{mnemosyne.__version__}.dist-info"}
+    assert tops == {
+        "mnemosyne",
+        "mnemosyne_adk",
+        "mnemosyne_cli",
+        f"mnemosyne_serverless-{mnemosyne.__version__}.dist-info",
+    }
 
 
 def test_its_memory_is_found_again_after_a_restart(server: DevServer) -> None:

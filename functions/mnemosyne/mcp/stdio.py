@@ -14,6 +14,11 @@ from mcp.shared.message import SessionMessage
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import jsonrpc
 
+WITHOUT_HANDSHAKE = ("initialize", "ping", "server/discover")
+HANDSHAKE_FIRST = (
+    f"initialize must come first over stdio; or name a revision of 2026-07-28 or later in params._meta, as "
+    f'"{mcp_types.PROTOCOL_VERSION_META_KEY}"'
+)
 LAST_ANSWERS_SECONDS = 30.0
 """How long answers under way are waited for once the input has ended."""
 
@@ -46,6 +51,7 @@ class _Conversation:
         self._source = source
         self._write: Any = None
         self._begun = anyio.Event()
+        self._shaken = False
         self._asked: set[str] = set()
         self._answered = anyio.Event()
 
@@ -68,12 +74,22 @@ class _Conversation:
             if problem := _problem(posted):
                 await self._refuse(mcp_types.INVALID_REQUEST, f"Invalid request: {problem}", jsonrpc.id_of(posted))
                 continue
+            if self._comes_too_early(posted):
+                await self._refuse(mcp_types.INVALID_REQUEST, HANDSHAKE_FIRST, jsonrpc.id_of(posted))
+                continue
             self._note(posted)
             yield line.decode()
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
             while self._asked:
                 self._answered = anyio.Event()
                 await self._answered.wait()
+
+    def _comes_too_early(self, posted: dict[str, Any]) -> bool:
+        """Whether the server would not know which revision this is of."""
+        method = posted.get("method")
+        self._shaken |= method == "initialize"
+        named = mcp_types.PROTOCOL_VERSION_META_KEY in (posted.get("params", {}).get("_meta") or {})
+        return "id" in posted and method is not None and not (self._shaken or named or method in WITHOUT_HANDSHAKE)
 
     def _note(self, posted: dict[str, Any]) -> None:
         if "method" in posted and "id" in posted:

@@ -3,9 +3,11 @@
 import os
 import tempfile
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 import platformdirs
+import psutil
 
 from mnemosyne.errors import Misconfigured
 
@@ -22,7 +24,7 @@ class DataDir:
 
         Raises Misconfigured where it cannot be.
         """
-        path = Path(chosen or platformdirs.user_data_path("mnemosyne")).expanduser().absolute()
+        path = _path(chosen)
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=path):
@@ -30,7 +32,7 @@ class DataDir:
             # Logs name namespaces and ids: for their owner alone, whoever may pass the directory itself.
             (path / "logs").mkdir(mode=0o700, exist_ok=True)
             (path / "logs").chmod(0o700)
-            for name in ("mcp", "ingest", "dead_letter", "import_object", "delivery", "stdio"):
+            for name in ("mcp", "ingest", "dead_letter", "import_object", "auth", "delivery", "stdio"):
                 (path / "logs" / f"{name}.log").touch(mode=0o600)
         except OSError as exc:
             reason = (exc.strerror or str(exc)).lower()
@@ -38,6 +40,20 @@ class DataDir:
                 f"the data directory {path} cannot be written ({reason}): choose another with --data-dir"
             ) from exc
         return cls(path)
+
+    @classmethod
+    def existing(cls, chosen: str | None) -> "DataDir":
+        """Return the chosen directory, else the user's own, where a memory is kept in it.
+
+        Raises Misconfigured where none is, naming those that are known.
+        """
+        path = _path(chosen)
+        if not (path / "postgres" / "PG_VERSION").exists():
+            known = _known() - {path}
+            others = f", there is one in {' and in '.join(sorted(map(str, known)))}" if known else ""
+            raise Misconfigured(f"no memory is kept in {path}{others}: name its directory with --data-dir, or start "
+                                "one with `mnemosyne dev`")  # fmt: skip
+        return cls.at(chosen)
 
     @property
     def postgres(self) -> Path:
@@ -60,6 +76,21 @@ class DataDir:
         return self.path / "dev.lock"
 
     @property
+    def auth_mode(self) -> Path:
+        """Who is let in by the `mnemosyne dev` that runs on this directory."""
+        return self.path / "auth-mode"
+
+    @property
+    def signing_keys(self) -> Path:
+        """What the authorization server signs with."""
+        return self.path / "signing-keys"
+
+    @property
+    def log_in_codes(self) -> Path:
+        """The codes that people log in with at this machine, for its terminal."""
+        return self.path / "log-in-codes"
+
+    @property
     def starting(self) -> Path:
         """Held while PostgreSQL is started and its schema brought up to date."""
         return self.path / "starting.lock"
@@ -72,6 +103,21 @@ class DataDir:
     def log(self, name: str) -> Path:
         """One process's log."""
         return self.path / "logs" / f"{name}.log"
+
+
+def _path(chosen: str | None) -> Path:
+    return Path(chosen or platformdirs.user_data_path("mnemosyne")).expanduser().absolute()
+
+
+def _known() -> set[Path]:
+    """Return where a memory is kept, as far as can be told: the user's own directory, and those being served."""
+    own = _path(None)
+    known = {own} if (own / "postgres" / "PG_VERSION").exists() else set()
+    for process in psutil.process_iter(["cmdline"]):
+        command = process.info["cmdline"] or []
+        clusters = [Path(after) for option, after in pairwise(command) if option == "-D"]
+        known |= {cluster.parent for cluster in clusters if (cluster.parent / "queue.db").exists()}
+    return known
 
 
 def is_root() -> bool:

@@ -12,7 +12,8 @@ SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/ingest"
 DEAD_LETTER_TOPIC = f"projects/{PROJECT}/topics/dead-dead_letter"
 DEAD_LETTER_SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/dead-dead_letter"
 ACK_DEADLINE_SECONDS = 60
-MAX_DELIVERY_ATTEMPTS = 20
+MAX_DELIVERY_ATTEMPTS = 100
+"""The most there are: the emulator tries again every second, so that an outage of a minute and a half is outlived."""
 
 
 def is_served(host: str) -> bool:
@@ -41,7 +42,7 @@ def prepare(
     """Make topics and push subscriptions on the emulator at `host`; raises Misconfigured where it does not answer."""
     from google.api_core.exceptions import AlreadyExists, GoogleAPIError
     from google.cloud import pubsub_v1
-    from google.pubsub_v1.types import DeadLetterPolicy, PushConfig, RetryPolicy
+    from google.pubsub_v1.types import DeadLetterPolicy, PushConfig
 
     publisher, subscriber = pubsub_v1.PublisherClient(), pubsub_v1.SubscriberClient()
 
@@ -53,7 +54,8 @@ def prepare(
             "topic": topic,
             "push_config": PushConfig(push_endpoint=url),
             "ack_deadline_seconds": ack_deadline_seconds,
-            "retry_policy": RetryPolicy(minimum_backoff={"seconds": 1}, maximum_backoff={"seconds": 10}),
+            # No retry policy: with one, a message that is acknowledged after its deadline ends the emulator's task that
+            # hands back what was refused, and all of that is never delivered again.
             **policy,
         }
         try:

@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import json
 import os
 import secrets
 import signal
@@ -87,16 +88,19 @@ class FunctionProcess:
         self._port = port
         self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
         self._log = directory.log(target)
+        self._logged_before = 0
         self._command = [
             sys.executable, "-m", "functions_framework", "--source", str(source), "--target", target,
             "--host", host, "--port", str(port),
         ]  # fmt: skip
-        self._environment = {**os.environ, **environment, "PYTHONUNBUFFERED": "1"}
+        # No module of the current directory's, whatever it is named, takes the place of one of ours.
+        self._environment = {**os.environ, **environment, "PYTHONUNBUFFERED": "1", "PYTHONSAFEPATH": "1"}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
         """Start the process; in a session of its own, so that the terminal's Ctrl-C does not reach it."""
         with self._log.open("ab") as log:
+            self._logged_before = log.tell()
             self._process = subprocess.Popen(
                 self._command,
                 env=self._environment,
@@ -114,11 +118,24 @@ class FunctionProcess:
             if not self.running:
                 break
             with suppress(httpx.HTTPError):
-                healthy = httpx.get(f"{self.url}/health", timeout=5, trust_env=False).status_code == 200
-                if healthy and self._listens():
+                status = httpx.get(f"{self.url}/health", timeout=5, trust_env=False).status_code
+                if status == httpx.codes.OK and self._listens():
                     return
+                if status == httpx.codes.INTERNAL_SERVER_ERROR and self._listens():
+                    break  # misconfigured: no waiting mends it
             time.sleep(0.02)
-        raise Misconfigured(f"the function {self.target} did not start; its log: {self._log}")
+        raise Misconfigured(f"the function {self.target} did not start{self._reason()} (its log: {self._log})")
+
+    def _reason(self) -> str:
+        """Return the last line that this start has logged: of an event its error, of a traceback what was raised."""
+        with self._log.open("rb") as log:
+            log.seek(self._logged_before)
+            lines = log.read().decode(errors="replace").split("\n")
+        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        with suppress(ValueError, AttributeError):
+            event = json.loads(said)
+            said = str(event.get("error") or event.get("message") or said)
+        return f": {said[:500]}" if said else ""
 
     def _listens(self) -> bool:
         """Whether it is this process, or one that it started, that listens on the port, as far as may be seen."""

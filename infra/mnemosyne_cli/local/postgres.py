@@ -47,7 +47,7 @@ DO $$
 DECLARE
     login text;
 BEGIN
-    FOREACH login IN ARRAY ARRAY['mnemosyne', 'mcp', 'ingest', 'dead_letter', 'import_object'] LOOP
+    FOREACH login IN ARRAY ARRAY['mnemosyne', 'mcp', 'ingest', 'dead_letter', 'import_object', 'auth'] LOOP
         CONTINUE WHEN EXISTS (SELECT FROM pg_roles WHERE rolname = login);
         EXECUTE format('CREATE ROLE %I LOGIN IN ROLE %I', login,
             CASE login WHEN 'mnemosyne' THEN 'mnemosyne_runtime' ELSE 'mnemosyne_' || login END);

@@ -1,5 +1,6 @@
 """The whole system on one machine: started, watched, and stopped together."""
 
+import json
 import os
 import secrets
 import threading
@@ -7,6 +8,7 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
+from pathlib import Path
 
 import fasteners
 
@@ -36,8 +38,11 @@ class Stack:
     functions: tuple[FunctionProcess, ...]
 
     def watch(self, stopping: threading.Event, say: Callable[[str], None]) -> None:
-        """Restart what has died, until told to stop."""
+        """Restart what has died, and say who may log in by which code, until told to stop."""
+        codes = self.directory.log_in_codes
+        told = codes.stat().st_size if codes.exists() else 0
         while not stopping.wait(RESTART_SECONDS):
+            told = _tell_codes(codes, told, say)
             if not self.database.running:
                 say("PostgreSQL had ended; starting it again.")
                 try:
@@ -49,6 +54,20 @@ class Stack:
                 if not function.running:
                     say(f"The function {function.target} had ended; starting it again.")
                     function.start()
+
+
+def _tell_codes(codes: Path, told: int, say: Callable[[str], None]) -> int:
+    """Say what was written to the file since; how much of it has been said."""
+    if not codes.exists():
+        return told
+    with codes.open("rb") as file:
+        file.seek(told)
+        new = file.read()
+    whole = new[: new.rfind(b"\n") + 1]
+    for line in whole.decode(errors="replace").splitlines():
+        code, _, client = line.partition(" ")
+        say(f"Log-in code for {client}: {code}")
+    return told + len(whole)
 
 
 def environment(
@@ -64,6 +83,19 @@ def environment(
         # With the emulator nothing keeps others from publishing, which is as good as pushing.
         **({} if on_emulator else {"MNEMOSYNE_PUSH_SECRET": secrets.token_urlsafe(32)}),
         **_embedding(directory, postgres.space(database)),
+    }
+
+
+def _oauth(directory: DataDir, host: str, port: int) -> dict[str, str]:
+    """Return the settings of an authorization server at the next port, which lets in who sees the terminal."""
+    names = ["localhost", LOOPBACK] if host in _LOOPBACK else [host]
+    directory.log_in_codes.touch(mode=0o600)
+    return {
+        "MNEMOSYNE_OAUTH_ISSUER": f"http://{names[0]}:{port + 1}",
+        "MNEMOSYNE_OAUTH_RESOURCES": ",".join(f"http://{name}:{port}/mcp" for name in names),
+        "MNEMOSYNE_OAUTH_SIGNING_KEY": f"file://{directory.signing_keys}",
+        "MNEMOSYNE_OAUTH_PEOPLE": json.dumps([{"who": "*", "namespace": LOCAL.namespace}]),
+        "MNEMOSYNE_OAUTH_LOG_IN_CODES": str(directory.log_in_codes),
     }
 
 
@@ -117,13 +149,20 @@ def full_stack(
     functions.require_free(host, port)
     with ExitStack() as exits:
         _lock(directory, exits)
+        directory.auth_mode.write_text(auth_mode)
         server = exits.enter_context(database(directory, wanted))
         settings = environment(directory, server, auth_mode=auth_mode, host=host)
-        mcp = FunctionProcess(
-            "mcp", host=host, port=port, environment=settings | login("mcp", server), directory=directory
-        )
+        if auth_mode == "oauth":
+            functions.require_free(host, port + 1)
+            settings |= _oauth(directory, host, port)
+
+        def serve(target: str, port: int) -> FunctionProcess:
+            own = settings | login(target, server)
+            return FunctionProcess(target, host=host, port=port, environment=own, directory=directory)
+
+        mcp = serve("mcp", port)
         ingest, dead_letter = _subscribers(directory, settings, server)
-        started = (mcp, ingest, dead_letter)
+        started = (mcp, ingest, dead_letter, *([serve("auth", port + 1)] if auth_mode == "oauth" else []))
         _start(started, exits)
         _deliver(directory, ingest, dead_letter, settings, exits)
         yield Stack(url=f"{mcp.url}/mcp", directory=directory, database=server, functions=started)
@@ -134,7 +173,7 @@ def ingest_stack(directory: DataDir) -> Iterator[Settings]:
     """Yield what tools in this process need: the database, and someone who stores what is queued."""
     with ExitStack() as exits:
         server = exits.enter_context(database(directory))
-        variables = environment(directory, server)
+        variables = environment(directory, server, auth_mode=_auth_mode(directory))
         if _is_served(directory):
             yield Settings.from_environment({**os.environ, **variables})
             return
@@ -150,6 +189,19 @@ def ingest_stack(directory: DataDir) -> Iterator[Settings]:
         yield Settings.from_environment({**os.environ, **variables})
 
 
+def _dev_runs(directory: DataDir) -> bool:
+    lock = fasteners.InterProcessLock(directory.lock)
+    if not lock.acquire(blocking=False):
+        return True
+    lock.release()
+    return False
+
+
+def _auth_mode(directory: DataDir) -> str:
+    """Return who is let in where a `dev` runs on the directory; nobody need be asked elsewhere."""
+    return directory.auth_mode.read_text() if directory.auth_mode.exists() and _dev_runs(directory) else "none"
+
+
 def _is_served(directory: DataDir) -> bool:
     """Whether a `dev` on this directory stores what the emulator delivers: its subscription is left alone then.
 
@@ -158,10 +210,8 @@ def _is_served(directory: DataDir) -> bool:
     host = os.environ.get("PUBSUB_EMULATOR_HOST")
     if not host or not emulator.is_served(host):
         return False
-    lock = fasteners.InterProcessLock(directory.lock)
-    if not lock.acquire(blocking=False):
+    if _dev_runs(directory):
         return True
-    lock.release()
     raise Misconfigured(
         f"the Pub/Sub emulator at {host} delivers to another system than {directory.path}: name that one's directory "
         "with --data-dir, stop it, or unset PUBSUB_EMULATOR_HOST"

@@ -21,7 +21,7 @@ pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is kill
 
 COUNT = 10_000
 SECONDS = 600.0
-"""Not a wait but its end: a push that fails again and again is repeated after minutes."""
+"""Not a wait but its end."""
 
 
 class Hurried(OverPubSub):

@@ -1,0 +1,52 @@
+"""Call a server's tools over HTTP, as any client does."""
+
+import os
+import time
+from typing import Any
+
+import click
+import httpx
+
+from mnemosyne.errors import InvalidRequest, Unauthorized, Unavailable
+
+PATIENCE_SECONDS = 60.0
+"""How long a server may ask to be left alone."""
+DEFAULT_URL = "http://127.0.0.1:8080/mcp"
+"""Where `mnemosyne dev` serves."""
+
+server = click.option("--url", default=DEFAULT_URL, show_default=True, help="The server; its key is MNEMOSYNE_TOKEN.")
+
+
+class ToolClient:
+    """Calls tools by stateless POST; a bearer token is taken from MNEMOSYNE_TOKEN."""
+
+    def __init__(self, url: str) -> None:
+        self.token = os.environ.get("MNEMOSYNE_TOKEN", "")
+        self._url = url
+        self._client = httpx.Client(timeout=60, headers={"Authorization": f"Bearer {self.token}"} if self.token else {})
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return a tool's structured result.
+
+        Raises Unauthorized, InvalidRequest, or Unavailable where it may come later.
+        """
+        body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+        try:
+            response = self._client.post(self._url, json=body)
+            while response.status_code == httpx.codes.TOO_MANY_REQUESTS:
+                time.sleep(min(float(response.headers.get("retry-after", 1)), PATIENCE_SECONDS))
+                response = self._client.post(self._url, json=body)
+            answer = response.json()
+        except (httpx.HTTPError, ValueError) as exc:
+            raise Unavailable(f"{self._url} cannot be reached: {exc}") from exc
+        result = answer.get("result")
+        if result and not result.get("isError"):
+            structured: dict[str, Any] = result["structuredContent"]
+            return structured
+        error = answer.get("error", answer)
+        said = result["content"][0]["text"] if result else error.get("message", error)
+        if response.status_code in (401, 403):
+            raise Unauthorized(f"{tool}: {said}; the token in MNEMOSYNE_TOKEN must have the scopes read and write")
+        if response.is_server_error or said.startswith("temporarily unavailable"):
+            raise Unavailable(f"{tool}: {said}")
+        raise InvalidRequest(f"{tool}: {said}")

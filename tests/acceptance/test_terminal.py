@@ -1,0 +1,67 @@
+"""Commands in a terminal: what they print, what they make, and what they say where something is wrong."""
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from mnemosyne_cli.clients import how_to_connect
+from tests.dev import COMMAND, DevServer
+
+NOWHERE = "http://127.0.0.1:9/mcp"
+
+
+def test_a_memory_is_remembered_from_standard_input_and_found_by_label_and_time(dev: DevServer) -> None:
+    def run(*arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
+        command: list[str | Path] = [COMMAND, *arguments, "--url", dev.url]
+        return subprocess.run(command, input=said, capture_output=True, text=True, check=False)
+
+    assert run("remember", "-", "--tag", "kiln", said="The kiln\nis \x1b[31mhot.").stdout.startswith("Stored as")
+    found = run("search", "kiln", "--tag", "kiln", "--when", "today").stdout
+    assert "#kiln\n    The kiln\n    is <U+001B>[31mhot.\n" in found
+    assert run("search", "kiln", "--tag", "kiln", "--when", "last year").stdout == "No memories found.\n"
+    assert "not white space" in run("remember", " ").stderr
+    nowhere = subprocess.run(
+        [COMMAND, "search", "x", "--url", "http://127.0.0.1:9/mcp"], capture_output=True, text=True
+    )
+    assert nowhere.returncode == 1 and "http://127.0.0.1:9/mcp cannot be reached" in nowhere.stderr
+
+
+READING = ["export", "doctor", "outcomes", "keys list", "dead-letters list", "quota list", "redrive"]
+
+
+@pytest.mark.parametrize("command", READING)
+def test_commands_that_read_make_no_system_and_name_those_there_are(
+    dev: DevServer, tmp_path: Path, command: str
+) -> None:
+    missing = tmp_path / "mistyped"
+    arguments: list[str | Path] = [COMMAND, *command.split(), "--data-dir", missing]
+    ended = subprocess.run(arguments, capture_output=True, text=True, check=False)
+    assert ended.returncode == 1
+    said = ended.stdout + ended.stderr
+    assert f"no memory is kept in {missing}" in said and str(dev.directory / "data") in said
+    assert not missing.exists()
+
+
+def test_modules_of_the_current_directory_take_no_place_of_ours(tmp_path: Path) -> None:
+    for name in ("mcp", "http", "mnemosyne", "numpy"):
+        (tmp_path / f"{name}.py").write_text("raise SystemExit('a neighbour')")
+    server = DevServer(tmp_path, cwd=tmp_path)
+    try:
+        server.start()
+        assert server.call("ingest_memory", {"content": "beside neighbours", "wait": 10})["status"] == "stored"
+    finally:
+        server.close()
+
+
+def test_a_function_that_does_not_start_says_why(tmp_path: Path) -> None:
+    server = DevServer(tmp_path, environment={"MNEMOSYNE_RATE_LIMIT_PER_MINUTE": "many"})
+    with pytest.raises(AssertionError, match=r"the function mcp did not start: .*MNEMOSYNE_RATE_LIMIT_PER_MINUTE"):
+        server.start()
+
+
+@pytest.mark.parametrize("line", ["claude mcp add", "MCP Inspector", "mcp-remote", '"httpUrl"', '"type": "http"'])
+def test_where_keys_are_asked_for_every_snippet_has_one(line: str) -> None:
+    printed = how_to_connect("http://127.0.0.1:8080/mcp", "/data", with_key=True)
+    (snippet,) = (one for one in printed.splitlines() if line in one)
+    assert "Authorization" in snippet and "Bearer mnk_…" in snippet
