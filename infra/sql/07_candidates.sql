@@ -2,13 +2,39 @@
 -- known of their scores; of equal scores, the newest. Those that narrow by filters are planned anew for each; the
 -- others' plans never differ.
 
--- How many pass the filters; no further than to one more than p_limit.
+-- Whether the filters have keys that are the namespace's own: their index alone finds what passes. Beside it the planner,
+-- which takes the two for independent, would read all of the namespace in another: an expression keeps it from that.
+CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+BEGIN
+    RETURN filters.own_any IS NOT NULL OR filters.own_all IS NOT NULL OR filters.metadata_keys IS NOT NULL;
+END
+$$;
+
+-- How many pass the filters; no further than to one more than p_limit. Where they are tags alone, how many have them, which
+-- the index tells by itself of all pages that VACUUM has seen since they were written.
 CREATE OR REPLACE FUNCTION count_passing(p_namespace text, filters memory_filters, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
 AS $$
+DECLARE
+    keyed boolean := narrows_by_keys(filters);
+    tags_alone boolean := keyed AND ROW (filters.after, filters.before, filters.session, filters.not_session,
+        filters.metadata) IS NULL;
 BEGIN
+    IF tags_alone AND filters.own_all IS NULL THEN
+        RETURN (SELECT count(*) FROM (
+            SELECT FROM memories m WHERE own_tags(m.namespace, m.tag_keys) && filters.own_any LIMIT p_limit + 1
+        ) AS some_);
+    ELSIF tags_alone AND filters.own_any IS NULL THEN
+        RETURN (SELECT count(*) FROM (
+            SELECT FROM memories m WHERE own_tags(m.namespace, m.tag_keys) @> filters.own_all LIMIT p_limit + 1
+        ) AS some_);
+    END IF;
     RETURN (SELECT count(*) FROM (
-        SELECT FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters) LIMIT p_limit + 1
+        SELECT FROM memories m
+        WHERE CASE WHEN keyed THEN m.namespace || '' ELSE m.namespace END = p_namespace AND passes(m, filters)
+        LIMIT p_limit + 1
     ) AS some_);
 END
 $$;
@@ -20,6 +46,7 @@ LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
 AS $$
 DECLARE
     chunked boolean := EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace);
+    keyed boolean := narrows_by_keys(filters);
 BEGIN
     RETURN QUERY
     SELECT s.id, s.score FROM (
@@ -28,7 +55,8 @@ BEGIN
                 THEN 1.0 - least(m.embedding <=> p_vector, (
                     SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
                 ELSE 1.0 - ((m.embedding <=> p_vector) + 0) END AS score
-        FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters)
+        FROM memories m
+        WHERE CASE WHEN keyed THEN m.namespace || '' ELSE m.namespace END = p_namespace AND passes(m, filters)
     ) AS s
     ORDER BY s.score DESC, s."timestamp" DESC, s.id DESC
     LIMIT p_limit;
@@ -153,5 +181,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION count_passing, scan_memories, walk_memories, walk_chunks, match_keys, match_memories,
+REVOKE ALL ON FUNCTION narrows_by_keys, count_passing, scan_memories, walk_memories, walk_chunks, match_keys, match_memories,
     match_newest, newest_memories FROM PUBLIC;

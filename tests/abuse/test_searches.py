@@ -17,14 +17,12 @@ from mnemosyne.errors import Unavailable
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.server import build_server
 from mnemosyne.mcp.tool import principal_context
-from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from mnemosyne.mcp.tools import BY_NAME
 from mnemosyne.mcp.turns import Turns
 from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres
 from tests.abuse.conftest import CALLERS
 from tests.fakes import FAKE_SPACE, FakeServices, request
-
-BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
 
 
 @pytest.mark.parametrize(

@@ -98,6 +98,14 @@ def test_the_longest_content_comes_back_exactly(memories: MemoryStore) -> None:
     assert memory and memory.content == content
 
 
+def test_a_content_of_more_words_than_a_sparse_vector_has_is_stored_and_found(memories: MemoryStore) -> None:
+    """At most 16,000: https://github.com/pgvector/pgvector#sparsevec-type."""
+    many = " ".join(f"{number:x}" for number in range(0x10000, 0x10000 + 16_500))
+    memory_id = _stored(memories, f"ledger {many} ledger")
+    found = memories.search("ns", SearchQuery(query="ledger"), None, model=EMBEDDER.model, lexical_weight=0.5).hits
+    assert [hit.id for hit in found] == [memory_id]
+
+
 def test_a_duplicate_names_the_memory_it_duplicates(memories: MemoryStore) -> None:
     first = _stored(memories, "a")
     again = request("a")
@@ -110,6 +118,18 @@ def test_the_same_content_in_another_namespace_is_another_memory(memories: Memor
     theirs = _stored(memories, "a", namespace="other")
     assert mine != theirs
     assert memories.fetch("ns", theirs) is None
+
+
+def test_the_same_words_said_in_another_session_are_another_memory(memories: MemoryStore) -> None:
+    first, again = request("Yes, please.", session="one"), request("Yes, please.", session="one")
+    other, alone = request("Yes, please.", session="two"), request("Yes, please.")
+    outcomes = _store(memories, first, again, other, alone)
+    states = [outcomes[one.request_id].state for one in (first, again, other, alone)]
+    assert states == [IngestState.STORED, IngestState.DUPLICATE, IngestState.STORED, IngestState.STORED]
+    listed = memories.list("ns", Filters(session="two"), 10)
+    others = memories.list("ns", Filters(not_session="two"), 10)
+    assert {one.id for one in others} == {outcomes[one.request_id].memory_id for one in (first, alone)}
+    assert [one.id for one in listed] == [outcomes[other.request_id].memory_id]
 
 
 def test_a_settled_request_keeps_its_outcome_after_a_delete(memories: MemoryStore) -> None:

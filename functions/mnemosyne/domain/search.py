@@ -47,6 +47,8 @@ class Filters:
     tags: tuple[str, ...] = ()
     tag_match: TagMatch = TagMatch.ANY
     session: str | None = None
+    not_session: str | None = None
+    """Whose memories are left out."""
     metadata: tuple[MetadataCondition, ...] = ()
     """All of them must hold."""
     include_superseded: bool = False

@@ -1,0 +1,73 @@
+"""Indexes hold everybody's memories: what one namespace stores costs the searches of another nothing."""
+
+from collections.abc import Iterator
+
+import pytest
+
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.search import Filters, Ranking, SearchMode, SearchQuery, TagMatch
+from mnemosyne_cli.local import postgres
+from tests.fakes import FakeEmbedder
+from tests.waiting import wait_until
+
+MANY, FEW = 3_000, 30
+_FILL = """
+INSERT INTO memories (
+    id, namespace, "timestamp", content, title, tags, tag_keys, content_hash, embedding_model, embedding)
+SELECT gen_random_uuid(), CAST(:namespace AS text), now() - n * interval '1 s', 'memory ' || n, 'memory ' || n, t.tags,
+    t.tags, md5(CAST(:namespace AS text) || n) || md5(CAST(n AS text)), 'fake',
+    CAST('[' || drawn.numbers || ']' AS halfvec)
+FROM generate_series(1, CAST(:count AS integer)) AS n, LATERAL (
+    SELECT string_agg(CAST(random() + 0 * (n + i) AS text), ',') AS numbers
+    FROM generate_series(1, CAST(:dimension AS integer)) AS i
+) AS drawn, LATERAL (
+    SELECT CASE WHEN n % CAST(:every AS integer) = 0 THEN ARRAY['common'] ELSE ARRAY['other'] END AS tags
+) AS t
+"""
+
+
+@pytest.fixture
+def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
+    """Two namespaces of as many memories: ada has the common tag on each, bob on few.
+
+    The index takes as long as the machine needs: limits are for those who wait.
+    """
+    connection = connection_factory(cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
+    for namespace, every in (("ada", 1), ("bob", MANY // FEW)):
+        connection.run(_FILL, namespace=namespace, count=MANY, every=every, dimension=FakeEmbedder.dimension)
+    connection.script("ANALYZE memories")
+    yield connection
+    connection.close()
+
+
+def _search(store: PostgresMemories, filters: Filters) -> Ranking:
+    asked = SearchQuery(query="memory", mode=SearchMode.SEMANTIC, filters=filters, limit=10)
+    vector = FakeEmbedder().embed_query("memory")
+    return store.search("bob", asked, vector, model="fake", lexical_weight=0.5)
+
+
+@pytest.mark.parametrize("match", TagMatch)
+def test_a_tag_that_others_use_too_is_read_in_one_s_own_memories_alone(
+    store: PostgresMemories, owner: Connection, match: TagMatch
+) -> None:
+    owner.script("SELECT pg_stat_reset()")
+    assert len(_search(store, Filters(tags=("common",), tag_match=match)).hits) == 10
+
+    def read() -> int:
+        owner.script("SELECT pg_stat_clear_snapshot()")
+        (row,) = owner.run("SELECT sum(idx_tup_read) FROM pg_stat_user_indexes WHERE indexrelname = 'memories_tags'")
+        return int(row[0])
+
+    with store._pool.connection() as connection:
+        connection.run("SELECT pg_stat_force_next_flush()")
+    wait_until(lambda: read() > 0, "what was read is counted")
+    assert read() <= 3 * FEW
+
+
+@pytest.mark.parametrize(("total", "strategy"), [(2 * MANY, "hnsw"), (2_000_000, "exact")])
+def test_a_small_part_of_a_large_index_is_compared_and_not_searched_for(
+    store: PostgresMemories, owner: Connection, total: int, strategy: str
+) -> None:
+    owner.run("UPDATE pg_class SET reltuples = :total WHERE oid = CAST('memories' AS regclass)", total=total)
+    assert _search(store, Filters()).strategy == strategy
