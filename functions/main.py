@@ -35,6 +35,12 @@ async def import_object(request: Request) -> Response:
 
 
 @functions_framework.aio.http
+async def auth(request: Request) -> Response:
+    """Give tokens: the authorization server, for people who log in and clients that ask."""
+    return bootstrap.auth_app()
+
+
+@functions_framework.aio.http
 async def migrate(request: Request) -> Response:
     """Return the schema brought up to date, for the deployment."""
     return bootstrap.migrate_app()

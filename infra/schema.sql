@@ -23,7 +23,10 @@ CREATE TYPE public.memory_filters AS (
 	include_superseded boolean,
 	session text,
 	metadata jsonpath,
-	metadata_keys integer[]
+	metadata_keys integer[],
+	own_any text[],
+	own_all text[],
+	not_session text
 );
 CREATE TYPE public.question AS (
 	vector public.halfvec,
@@ -331,9 +334,24 @@ CREATE FUNCTION public.count_passing(p_namespace text, filters public.memory_fil
     LANGUAGE plpgsql STABLE
     SET plan_cache_mode TO 'force_custom_plan'
     AS $$
+DECLARE
+    keyed boolean := narrows_by_keys(filters);
+    tags_alone boolean := keyed AND ROW (filters.after, filters.before, filters.session, filters.not_session,
+        filters.metadata) IS NULL;
 BEGIN
+    IF tags_alone AND filters.own_all IS NULL THEN
+        RETURN (SELECT count(*) FROM (
+            SELECT FROM memories m WHERE own_tags(m.namespace, m.tag_keys) && filters.own_any LIMIT p_limit + 1
+        ) AS some_);
+    ELSIF tags_alone AND filters.own_any IS NULL THEN
+        RETURN (SELECT count(*) FROM (
+            SELECT FROM memories m WHERE own_tags(m.namespace, m.tag_keys) @> filters.own_all LIMIT p_limit + 1
+        ) AS some_);
+    END IF;
     RETURN (SELECT count(*) FROM (
-        SELECT FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters) LIMIT p_limit + 1
+        SELECT FROM memories m
+        WHERE CASE WHEN keyed THEN m.namespace || '' ELSE m.namespace END = p_namespace AND passes(m, filters)
+        LIMIT p_limit + 1
     ) AS some_);
 END
 $$;
@@ -447,15 +465,21 @@ $$;
 CREATE FUNCTION public.filters_of(p_filters jsonb) RETURNS public.memory_filters
     LANGUAGE plpgsql STABLE
     AS $$
+DECLARE
+    own CONSTANT text := current_setting('mnemosyne.namespace', true);
+    filters memory_filters;
 BEGIN
     IF jsonb_typeof(p_filters -> 'metadata_terms') = 'array' THEN
         p_filters := p_filters || jsonb_build_object('metadata_keys', (
-            SELECT jsonb_agg(term_key(current_setting('mnemosyne.namespace', true), term.key)) FROM (
+            SELECT jsonb_agg(term_key(own, term.key)) FROM (
                 SELECT 'metadata ' || t FROM jsonb_array_elements_text(p_filters -> 'metadata_terms') AS t
                 UNION SELECT 'metadata'
             ) AS term (key)));
     END IF;
-    RETURN jsonb_populate_record(CAST(NULL AS memory_filters), p_filters);
+    filters := jsonb_populate_record(CAST(NULL AS memory_filters), p_filters);
+    filters.own_any := CASE WHEN filters.any_tags IS NOT NULL THEN own_tags(own, filters.any_tags) END;
+    filters.own_all := CASE WHEN filters.all_tags IS NOT NULL THEN own_tags(own, filters.all_tags) END;
+    RETURN filters;
 END
 $$;
 CREATE TABLE public.api_keys (
@@ -528,6 +552,28 @@ BEGIN
         FROM add_context(candidates, filters, bounds, asked) AS u));
 END
 $$;
+CREATE TABLE public.oauth_grants (
+    id uuid NOT NULL,
+    subject text NOT NULL,
+    namespace text NOT NULL,
+    client_id text NOT NULL,
+    scopes text[] NOT NULL,
+    resource text NOT NULL,
+    granted_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    revoked_at timestamp with time zone,
+    revoked_for text,
+    CONSTRAINT oauth_grants_namespace_check CHECK ((namespace <> ''::text)),
+    CONSTRAINT oauth_grants_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text]) AND (scopes <> '{}'::text[])))
+);
+CREATE FUNCTION public.grant_stands(p_id uuid) RETURNS boolean
+    LANGUAGE sql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    BEGIN ATOMIC
+ SELECT (EXISTS ( SELECT
+            FROM public.oauth_grants
+           WHERE ((oauth_grants.id = grant_stands.p_id) AND (oauth_grants.revoked_at IS NULL) AND (oauth_grants.expires_at > now())))) AS "exists";
+END;
 CREATE FUNCTION public.plain_words(p_text text) RETURNS text[]
     LANGUAGE sql IMMUTABLE
     RETURN array_remove(regexp_split_to_array(lower(p_text), '\W+'::text), ''::text);
@@ -709,6 +755,13 @@ CREATE FUNCTION public.metadata_keys(p_namespace text, p_metadata jsonb) RETURNS
          END AS "coalesce"
     FROM keys;
 END;
+CREATE FUNCTION public.narrows_by_keys(filters public.memory_filters) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE
+    AS $$
+BEGIN
+    RETURN filters.own_any IS NOT NULL OR filters.own_all IS NOT NULL OR filters.metadata_keys IS NOT NULL;
+END
+$$;
 CREATE FUNCTION public.newest_containing(p_namespace text, filters public.memory_filters, p_text text, p_limit integer, p_rows integer) RETURNS TABLE(id uuid)
     LANGUAGE plpgsql STABLE
     SET enable_sort TO 'off'
@@ -745,9 +798,20 @@ CREATE FUNCTION public.normalised(p_score double precision, p_least double preci
 CREATE FUNCTION public.own_score(c public.candidate, p_lexical_weight double precision, bounds double precision[]) RETURNS double precision
     LANGUAGE sql IMMUTABLE
     RETURN (((c).timely + (((1)::double precision - p_lexical_weight) * public.normalised((c).vector_score, (bounds)[1], (bounds)[2], ((c).vector_score >= (bounds)[1])))) + (p_lexical_weight * public.normalised((c).lexical_score, (bounds)[3], (bounds)[4], ((c).lexical_score > (0)::double precision))));
+CREATE FUNCTION public.own_tags(p_namespace text, p_tag_keys text[]) RETURNS text[]
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+    AS $$
+DECLARE
+    own text := left(md5(p_namespace), 8);
+BEGIN
+    -- A tag that has the separator in it becomes two here, and is compared as a whole beside this.
+    RETURN CASE WHEN cardinality(p_tag_keys) > 0
+        THEN string_to_array(own || array_to_string(p_tag_keys, E'\x1f' || own), E'\x1f') ELSE '{}' END;
+END
+$$;
 CREATE FUNCTION public.passes(m public.memories, f public.memory_filters) RETURNS boolean
     LANGUAGE sql STABLE
-    RETURN ((((f).after IS NULL) OR ((m)."timestamp" >= (f).after)) AND (((f).before IS NULL) OR ((m)."timestamp" < (f).before)) AND (((f).any_tags IS NULL) OR ((m).tag_keys && (f).any_tags)) AND (((f).all_tags IS NULL) OR ((m).tag_keys @> (f).all_tags)) AND (((f).session IS NULL) OR ((m).session = (f).session)) AND (((f).metadata IS NULL) OR ((((f).metadata_keys IS NULL) OR ((m).metadata_keys && (f).metadata_keys)) AND jsonb_path_exists((m).metadata, (f).metadata, '{}'::jsonb, true))) AND ((f).include_superseded OR ((m).superseded_by IS NULL)));
+    RETURN ((((f).after IS NULL) OR ((m)."timestamp" >= (f).after)) AND (((f).before IS NULL) OR ((m)."timestamp" < (f).before)) AND (((f).any_tags IS NULL) OR (((m).tag_keys && (f).any_tags) AND (public.own_tags((m).namespace, (m).tag_keys) && (f).own_any))) AND (((f).all_tags IS NULL) OR (((m).tag_keys @> (f).all_tags) AND (public.own_tags((m).namespace, (m).tag_keys) @> (f).own_all))) AND (((f).session IS NULL) OR ((m).session = (f).session)) AND (((f).not_session IS NULL) OR ((m).session IS DISTINCT FROM (f).not_session)) AND (((f).metadata IS NULL) OR ((((f).metadata_keys IS NULL) OR ((m).metadata_keys && (f).metadata_keys)) AND jsonb_path_exists((m).metadata, (f).metadata, '{}'::jsonb, true))) AND ((f).include_superseded OR ((m).superseded_by IS NULL)));
 CREATE FUNCTION public.rank_candidates(candidates public.candidate[], p_strategy text, p_limit integer, p_quality_weight double precision, p_characters integer, p_query text, p_explain boolean) RETURNS json
     LANGUAGE plpgsql STABLE
     AS $$
@@ -860,6 +924,7 @@ CREATE FUNCTION public.scan_memories(p_namespace text, filters public.memory_fil
     AS $$
 DECLARE
     chunked boolean := EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace);
+    keyed boolean := narrows_by_keys(filters);
 BEGIN
     RETURN QUERY
     SELECT s.id, s.score FROM (
@@ -868,7 +933,8 @@ BEGIN
                 THEN 1.0 - least(m.embedding <=> p_vector, (
                     SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
                 ELSE 1.0 - ((m.embedding <=> p_vector) + 0) END AS score
-        FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters)
+        FROM memories m
+        WHERE CASE WHEN keyed THEN m.namespace || '' ELSE m.namespace END = p_namespace AND passes(m, filters)
     ) AS s
     ORDER BY s.score DESC, s."timestamp" DESC, s.id DESC
     LIMIT p_limit;
@@ -883,15 +949,25 @@ CREATE FUNCTION public.search_memories(p_namespace text, p_mode text, p_query te
 DECLARE
     filters memory_filters := filters_of(p_filters);
     own bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
-    -- Up to this many, looking at all that pass is as fast as asking an index, and exact. To find a hundred that pass by
-    -- walking the vector index, a hundred times own / passing are looked at, at ten times the cost of one compared.
-    exact_up_to integer := greatest(2000, least(10000, sqrt(1000.0 * own)));
+    -- Of each list: three times what is asked for where fusion or quality may choose from it.
+    by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
+    candidates integer := CASE WHEN by_words OR p_quality_weight > 0 THEN greatest(3 * p_limit, 100) ELSE p_limit END;
+    query_vector halfvec := CAST(p_vector AS halfvec);
+    -- Everybody's memories, that share the index: as of the last VACUUM.
+    everybody double precision := (SELECT greatest(own, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass));
+    -- One session that is left out narrows nothing.
+    filtered boolean := jsonb_strip_nulls(p_filters) - CAST('{explain,preferred,not_session}' AS text[])
+        <> '{"include_superseded": false}';
+    -- More than 1,000 numbers make a row of more than 2,000 bytes, which keeps them out of line.
+    out_of_line boolean := coalesce(vector_dims(query_vector) > 1000, false);
+    -- Up to this many, comparing all that pass is as fast as asking the index, and exact. The index yields candidates *
+    -- everybody / passing until enough of them pass, each at the cost of about 25 compared (256 dimensions: 9 to 45
+    -- microseconds and 0.6 to 1.4), of 8 out of line (3,072: 42 to 104 and 7.4), or of 6 that lie here and there, as what has
+    -- a tag does. Beside a filter all that pass are counted first, so that it is no more than 10,000 there.
+    exact_up_to integer := greatest(2000, least(CASE WHEN filtered OR out_of_line THEN 10000 ELSE 40000 END,
+        sqrt(CASE WHEN filtered THEN 6.0 WHEN out_of_line THEN 8.0 ELSE 25.0 END * candidates * everybody)));
     -- Words so common that with the rarer ones they match more than this only add to the score of what others found.
     lexical_rows CONSTANT integer := 2000;
-    query_vector halfvec := CAST(p_vector AS halfvec);
-    by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
-    -- Of each list: three times what is asked for where fusion or quality may choose from it.
-    candidates integer := CASE WHEN by_words OR p_quality_weight > 0 THEN greatest(3 * p_limit, 100) ELSE p_limit END;
     passing bigint := own;
     explain boolean := coalesce(CAST(p_filters ->> 'explain' AS boolean), false);
     strategy text;
@@ -915,9 +991,7 @@ BEGIN
         RETURN NULL;
     END IF;
     -- Counted, and no further than it matters: the planner's estimate would be of everybody's memories.
-    IF p_query IS NOT NULL
-        AND jsonb_strip_nulls(p_filters) - CAST('{explain,preferred}' AS text[]) <> '{"include_superseded": false}'
-    THEN
+    IF p_query IS NOT NULL AND filtered THEN
         passing := least(own, count_passing(p_namespace, filters, exact_up_to));
     END IF;
     IF p_query IS NULL OR p_mode = 'exact' THEN
@@ -940,6 +1014,9 @@ BEGIN
     END IF;
     strategy := CASE WHEN query_vector IS NOT NULL THEN CASE WHEN passing > exact_up_to THEN 'hnsw' ELSE 'exact' END END;
     IF strategy = 'hnsw' THEN
+        -- Of the true ten nearest among 410,000, 200 find .97, 400 find .985 to .99 at half as much again.
+        PERFORM set_config('hnsw.ef_search',
+            CASE WHEN everybody < 50000 THEN '200' WHEN everybody < 500000 THEN '400' ELSE '600' END, true);
         SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, found
         FROM walk_memories(p_namespace, filters, query_vector, candidates) AS w;
         -- A walk that ends early has spent itself on the memories of others, which lie nearer.
@@ -1094,7 +1171,8 @@ BEGIN
             '{' || coalesce(string_agg(counted.key || ':' || CAST(2.2 * n / (n + 1.2) AS real), ','), '') || '}/536870912'
             AS sparsevec)
         FROM (
-            SELECT term_key(p_namespace, lexeme) AS key, max(cardinality(positions)) AS n FROM unnest(p_words) GROUP BY 1
+            SELECT term_key(p_namespace, lexeme) AS key, max(cardinality(positions)) AS n
+            FROM unnest(p_words) GROUP BY 1 ORDER BY n DESC, key LIMIT 16000
         ) AS counted
     );
 END
@@ -1249,6 +1327,47 @@ CREATE TABLE public.namespace_words (
     shares real[] NOT NULL,
     CONSTRAINT namespace_words_check CHECK ((cardinality(keys) = cardinality(shares)))
 );
+CREATE TABLE public.oauth_clients (
+    id text NOT NULL,
+    metadata jsonb NOT NULL,
+    read_at timestamp with time zone DEFAULT now() NOT NULL,
+    expires_at timestamp with time zone NOT NULL
+);
+CREATE TABLE public.oauth_codes (
+    hash bytea NOT NULL,
+    grant_id uuid NOT NULL,
+    redirect_uri text NOT NULL,
+    code_challenge text NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    used_at timestamp with time zone,
+    CONSTRAINT oauth_codes_hash_check CHECK ((length(hash) = 32))
+);
+CREATE TABLE public.oauth_consents (
+    subject text NOT NULL,
+    client_id text NOT NULL,
+    scopes text[] NOT NULL,
+    resource text NOT NULL,
+    given_at timestamp with time zone DEFAULT now() NOT NULL
+);
+CREATE TABLE public.oauth_refresh_tokens (
+    hash bytea NOT NULL,
+    grant_id uuid NOT NULL,
+    expires_at timestamp with time zone NOT NULL,
+    used_at timestamp with time zone,
+    CONSTRAINT oauth_refresh_tokens_hash_check CHECK ((length(hash) = 32))
+);
+CREATE TABLE public.oauth_requests (
+    cookie_hash bytea NOT NULL,
+    parameters jsonb NOT NULL,
+    status text DEFAULT 'started'::text NOT NULL,
+    log_in_hash bytea,
+    attempts integer DEFAULT 0 NOT NULL,
+    person jsonb,
+    expires_at timestamp with time zone NOT NULL,
+    CONSTRAINT oauth_requests_cookie_hash_check CHECK ((length(cookie_hash) = 32)),
+    CONSTRAINT oauth_requests_log_in_hash_check CHECK ((length(log_in_hash) = 32)),
+    CONSTRAINT oauth_requests_status_check CHECK ((status = ANY (ARRAY['started'::text, 'logged_in'::text, 'decided'::text])))
+);
 CREATE TABLE public.object_imports (
     namespace text NOT NULL,
     source text NOT NULL,
@@ -1290,6 +1409,18 @@ ALTER TABLE ONLY public.namespace_usage
     ADD CONSTRAINT namespace_usage_pkey PRIMARY KEY (namespace, shard);
 ALTER TABLE ONLY public.namespace_words
     ADD CONSTRAINT namespace_words_pkey PRIMARY KEY (namespace);
+ALTER TABLE ONLY public.oauth_clients
+    ADD CONSTRAINT oauth_clients_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.oauth_codes
+    ADD CONSTRAINT oauth_codes_pkey PRIMARY KEY (hash);
+ALTER TABLE ONLY public.oauth_consents
+    ADD CONSTRAINT oauth_consents_pkey PRIMARY KEY (subject, client_id, resource);
+ALTER TABLE ONLY public.oauth_grants
+    ADD CONSTRAINT oauth_grants_pkey PRIMARY KEY (id);
+ALTER TABLE ONLY public.oauth_refresh_tokens
+    ADD CONSTRAINT oauth_refresh_tokens_pkey PRIMARY KEY (hash);
+ALTER TABLE ONLY public.oauth_requests
+    ADD CONSTRAINT oauth_requests_pkey PRIMARY KEY (cookie_hash);
 ALTER TABLE ONLY public.object_imports
     ADD CONSTRAINT object_imports_pkey PRIMARY KEY (namespace, source);
 ALTER TABLE ONLY public.quotas
@@ -1306,11 +1437,17 @@ CREATE INDEX memories_metadata ON public.memories USING gin (metadata_keys) WITH
 CREATE INDEX memories_newest ON public.memories USING btree (namespace, "timestamp" DESC, id DESC);
 CREATE INDEX memories_session ON public.memories USING btree (namespace, session, "timestamp", id) WHERE (session IS NOT NULL);
 CREATE INDEX memories_superseded ON public.memories USING btree (superseded_by) WHERE (superseded_by IS NOT NULL);
-CREATE INDEX memories_tags ON public.memories USING gin (tag_keys);
+CREATE INDEX memories_tags ON public.memories USING gin (public.own_tags(namespace, tag_keys)) WITH (fastupdate=off);
 CREATE INDEX memories_trigrams ON public.memories USING gin (public.content_trigrams(namespace, content)) WITH (fastupdate=off);
 CREATE INDEX memory_chunks_embedding ON public.memory_chunks USING hnsw (embedding public.halfvec_cosine_ops) WITH (m='16', ef_construction='200');
 CREATE INDEX memory_ratings_memory ON public.memory_ratings USING btree (memory_id);
 CREATE INDEX memory_words_keys ON public.memory_words USING gin (keys) WITH (fastupdate=off);
+CREATE INDEX oauth_clients_expire ON public.oauth_clients USING btree (expires_at);
+CREATE INDEX oauth_codes_of_grant ON public.oauth_codes USING btree (grant_id);
+CREATE INDEX oauth_grants_expire ON public.oauth_grants USING btree (expires_at);
+CREATE INDEX oauth_grants_of_person ON public.oauth_grants USING btree (subject, client_id);
+CREATE INDEX oauth_refresh_tokens_of_grant ON public.oauth_refresh_tokens USING btree (grant_id);
+CREATE INDEX oauth_requests_expire ON public.oauth_requests USING btree (expires_at);
 CREATE TRIGGER collect_metadata_keys BEFORE INSERT ON public.memories FOR EACH ROW WHEN ((new.metadata <> '{}'::jsonb)) EXECUTE FUNCTION public.collect_metadata_keys();
 CREATE TRIGGER collect_metadata_keys_anew BEFORE UPDATE OF metadata ON public.memories FOR EACH ROW EXECUTE FUNCTION public.collect_metadata_keys();
 CREATE TRIGGER collect_words AFTER INSERT ON public.memories REFERENCING NEW TABLE AS stored FOR EACH STATEMENT EXECUTE FUNCTION public.collect_words();
@@ -1326,7 +1463,17 @@ ALTER TABLE ONLY public.memory_ratings
     ADD CONSTRAINT memory_ratings_memory_id_fkey FOREIGN KEY (memory_id) REFERENCES public.memories(id) ON DELETE CASCADE;
 ALTER TABLE ONLY public.memory_words
     ADD CONSTRAINT memory_words_memory_id_fkey FOREIGN KEY (memory_id) REFERENCES public.memories(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.oauth_codes
+    ADD CONSTRAINT oauth_codes_grant_id_fkey FOREIGN KEY (grant_id) REFERENCES public.oauth_grants(id) ON DELETE CASCADE;
+ALTER TABLE ONLY public.oauth_refresh_tokens
+    ADD CONSTRAINT oauth_refresh_tokens_grant_id_fkey FOREIGN KEY (grant_id) REFERENCES public.oauth_grants(id) ON DELETE CASCADE;
 ALTER TABLE public.api_keys ENABLE ROW LEVEL SECURITY;
+CREATE POLICY authorization_server ON public.oauth_clients TO mnemosyne_auth USING (true);
+CREATE POLICY authorization_server ON public.oauth_codes TO mnemosyne_auth USING (true);
+CREATE POLICY authorization_server ON public.oauth_consents TO mnemosyne_auth USING (true);
+CREATE POLICY authorization_server ON public.oauth_grants TO mnemosyne_auth USING (true);
+CREATE POLICY authorization_server ON public.oauth_refresh_tokens TO mnemosyne_auth USING (true);
+CREATE POLICY authorization_server ON public.oauth_requests TO mnemosyne_auth USING (true);
 ALTER TABLE public.dead_letters ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.ingest_requests ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.memories ENABLE ROW LEVEL SECURITY;
@@ -1343,6 +1490,12 @@ CREATE POLICY namespace_isolation ON public.object_imports TO mnemosyne_runtime,
 CREATE POLICY namespace_isolation ON public.quotas TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object USING ((namespace = ANY (ARRAY[''::text, current_setting('mnemosyne.namespace'::text, true)])));
 ALTER TABLE public.namespace_usage ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.namespace_words ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.oauth_clients ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.oauth_codes ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.oauth_consents ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.oauth_grants ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.oauth_refresh_tokens ENABLE ROW LEVEL SECURITY;
+ALTER TABLE public.oauth_requests ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.object_imports ENABLE ROW LEVEL SECURITY;
 ALTER TABLE public.quotas ENABLE ROW LEVEL SECURITY;
 REVOKE ALL ON FUNCTION public.add_context(candidates public.candidate[], filters public.memory_filters, bounds double precision[], asked public.question) FROM PUBLIC;
@@ -1398,6 +1551,10 @@ GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.find_api_key(p_id text) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.fit_rows_to_pages(p_dimension integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.fuse_candidates(p_ids uuid[], p_vector_scores double precision[], p_lexical_scores double precision[], filters public.memory_filters, asked public.question) FROM PUBLIC;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.oauth_grants TO mnemosyne_auth;
+REVOKE ALL ON FUNCTION public.grant_stands(p_id uuid) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.grant_stands(p_id uuid) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.grant_stands(p_id uuid) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.plain_words(p_text text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.is_said_by(p_content text, p_words text[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.lexical_score(w public.memory_words, p_terms public.sparsevec, p_mean_length double precision) FROM PUBLIC;
@@ -1417,10 +1574,15 @@ GRANT ALL ON FUNCTION public.memory_record(m public.memories) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.metadata_text(p_value jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.term_key(p_namespace text, p_lexeme text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.metadata_keys(p_namespace text, p_metadata jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.narrows_by_keys(filters public.memory_filters) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.newest_containing(p_namespace text, filters public.memory_filters, p_text text, p_limit integer, p_rows integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.newest_memories(p_namespace text, filters public.memory_filters, p_text text, p_limit integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.normalised(p_score double precision, p_least double precision, p_span double precision, p_flat boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.own_score(c public.candidate, p_lexical_weight double precision, bounds double precision[]) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.own_tags(p_namespace text, p_tag_keys text[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.own_tags(p_namespace text, p_tag_keys text[]) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.own_tags(p_namespace text, p_tag_keys text[]) TO mnemosyne_mcp;
+GRANT ALL ON FUNCTION public.own_tags(p_namespace text, p_tag_keys text[]) TO mnemosyne_ingest;
 REVOKE ALL ON FUNCTION public.passes(m public.memories, f public.memory_filters) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.rank_candidates(candidates public.candidate[], p_strategy text, p_limit integer, p_quality_weight double precision, p_characters integer, p_query text, p_explain boolean) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.refresh_words(p_namespace text) FROM PUBLIC;
@@ -1479,6 +1641,11 @@ GRANT SELECT,INSERT ON TABLE public.memory_chunks TO mnemosyne_runtime;
 GRANT INSERT ON TABLE public.memory_chunks TO mnemosyne_ingest;
 GRANT SELECT,INSERT ON TABLE public.memory_ratings TO mnemosyne_runtime;
 GRANT SELECT,INSERT ON TABLE public.memory_ratings TO mnemosyne_mcp;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.oauth_clients TO mnemosyne_auth;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.oauth_codes TO mnemosyne_auth;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.oauth_consents TO mnemosyne_auth;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.oauth_refresh_tokens TO mnemosyne_auth;
+GRANT SELECT,INSERT,DELETE,UPDATE ON TABLE public.oauth_requests TO mnemosyne_auth;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.object_imports TO mnemosyne_runtime;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.object_imports TO mnemosyne_import_object;
 GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_runtime;
@@ -1486,6 +1653,7 @@ GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_mcp;
 GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_ingest;
 GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_dead_letter;
 GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_import_object;
+GRANT SELECT ON TABLE public.schema_migrations TO mnemosyne_auth;
 GRANT SELECT ON TABLE public.schema_repeatables TO mnemosyne_runtime;
 GRANT SELECT ON TABLE public.schema_repeatables TO mnemosyne_mcp;
 GRANT SELECT ON TABLE public.schema_repeatables TO mnemosyne_ingest;

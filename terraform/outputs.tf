@@ -3,6 +3,11 @@ output "mcp_url" {
   value       = module.mnemosyne.mcp_url
 }
 
+output "oauth_callback" {
+  description = "The redirect URI to register where people log in, with auth_mode oauth; known before it is on."
+  value       = module.mnemosyne.oauth_callback
+}
+
 output "domain_address" {
   description = "What the domain's A record must say; null without a domain."
   value       = module.mnemosyne.domain_address

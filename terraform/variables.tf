@@ -7,7 +7,7 @@ variable "alert_emails" {
 }
 
 variable "auth_mode" {
-  description = "How callers of mcp show who they are: api_key, oidc, or iam, where Cloud Run checks them."
+  description = "How callers of mcp show who they are: api_key; oauth, where people log in and keys work beside; oidc, with tokens of an issuer of yours; or iam, where Cloud Run checks them."
   type        = string
   default     = "api_key"
 }
@@ -163,6 +163,42 @@ variable "network" {
     subnetwork = string
   })
   default = null
+}
+
+variable "oauth_client_id" {
+  description = "Who the auth function is at oauth_upstream_issuer, with auth_mode oauth: a web application's client id, registered with the redirect URI of `terraform output oauth_callback`."
+  type        = string
+  default     = ""
+}
+
+variable "oauth_client_secret" {
+  description = "And by which secret. It is in no plan and no state: give it by TF_VAR_oauth_client_secret to the run that begins with auth_mode oauth or raises oauth_client_secret_version, and to no other."
+  type        = string
+  default     = null
+  sensitive   = true
+  ephemeral   = true
+}
+
+variable "oauth_client_secret_version" {
+  description = "Raise it to have a new oauth_client_secret taken."
+  type        = number
+  default     = 1
+}
+
+variable "oauth_people" {
+  description = "Who may log in with auth_mode oauth: the first rule that fits holds. `who` is an address, @domain, claim:value or *; without a namespace each person has one of their own; scopes are some of read and write: without them both."
+  type = list(object({
+    who       = string
+    namespace = optional(string)
+    scopes    = optional(list(string))
+  }))
+  default = []
+}
+
+variable "oauth_upstream_issuer" {
+  description = "Where people log in, with auth_mode oauth: any OpenID provider, by its issuer's URL."
+  type        = string
+  default     = "https://accounts.google.com"
 }
 
 variable "oidc_audience" {

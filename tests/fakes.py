@@ -620,6 +620,7 @@ def _passes(memory: Memory, filters: Filters) -> bool:
         and (filters.after is None or memory.timestamp >= filters.after)
         and (filters.before is None or memory.timestamp < filters.before)
         and filters.session in (None, memory.session)
+        and (filters.not_session is None or memory.session != filters.not_session)
         and all(_meets(memory.metadata, one) for one in filters.metadata)
         and (not wanted or (wanted <= keys if filters.tag_match is TagMatch.ALL else bool(wanted & keys)))
     )

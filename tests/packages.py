@@ -1,4 +1,4 @@
-"""Python environments with packages that do not go together with ours, made once."""
+"""Environments with packages that do not go together with ours, made once."""
 
 import shutil
 import subprocess
@@ -22,3 +22,18 @@ def environment(directory: Path, *packages: str) -> Path:
                 pytest.skip(f"NOT TESTED: {packages[0]} cannot be installed here")
             (directory / "made").touch()
     return python
+
+
+def npm_package(directory: Path, package: str) -> Path:
+    """Where the commands of that package of npm's are; skips loudly where it cannot be installed."""
+    if shutil.which("npm") is None:
+        pytest.skip(f"NOT TESTED: npm is not installed, so {package} is not driven")
+    directory.parent.mkdir(parents=True, exist_ok=True)
+    with fasteners.InterProcessLock(directory.parent / f".{directory.name}.lock"):
+        made = directory / "made"
+        if not made.exists() or made.read_text() != package:
+            command = ["npm", "install", "--no-audit", "--no-fund", "--prefix", str(directory), package]
+            if subprocess.run(command, capture_output=True, check=False).returncode:
+                pytest.skip(f"NOT TESTED: {package} cannot be installed here")
+            made.write_text(package)
+    return directory / "node_modules" / ".bin"

@@ -28,6 +28,7 @@ IMPORT_THREADS = 2
 @lru_cache(maxsize=1)
 def configured_services(statement_seconds: int = STATEMENT_SECONDS) -> ConfiguredServices:
     """Return the process's services, from its environment; raises Misconfigured."""
+    configure_logging("INFO")  # what is wrong with the settings is told by the log too
     settings = Settings.from_environment()
     configure_logging(settings.log_level, project=settings.google_cloud_project)
     if settings.otel_exporter_otlp_endpoint:
@@ -44,7 +45,7 @@ def _access(services: ConfiguredServices) -> "Access":
     return Access(
         _authenticator(services),
         per_minute=settings.rate_limit_per_minute,
-        issuer=settings.oidc_issuer,
+        issuer=settings.oauth_issuer or settings.oidc_issuer,
         allowed_hosts=settings.allowed_hosts,
         proxies=settings.trusted_proxies,
     )
@@ -57,20 +58,33 @@ def _authenticator(services: ConfiguredServices) -> "Authenticator":
     if settings.auth_mode == "none":
         return authenticate.NoAuthenticator()
     if settings.auth_mode == "api_key":
-
-        def find(key_id: str) -> "ApiKey | None":
-            from mnemosyne.adapters.database.api_keys import PostgresApiKeys
-
-            return PostgresApiKeys(services.pool).find(key_id)
-
-        return authenticate.ApiKeyAuthenticator(find, services.clock)
+        return _api_keys(services)
     from mnemosyne.adapters.identity.tokens import OidcVerifier, decode_unverified
 
+    if settings.auth_mode == "oauth":
+        from mnemosyne.adapters.database.oauth import PostgresGrants
+        from mnemosyne.service.oauth_tokens import OAuthAuthenticator
+
+        verifier = OidcVerifier(settings.oauth_issuer, *settings.oauth_resources)
+        return OAuthAuthenticator(
+            _api_keys(services), verifier, lambda grant: PostgresGrants(services.pool).stands(grant)
+        )
     if settings.auth_mode == "iam":
         return authenticate.CloudRunIamAuthenticator(decode_unverified)
     return authenticate.OidcAuthenticator(
         OidcVerifier(settings.oidc_issuer, *settings.oidc_audience), settings.oidc_namespace_claim
     )
+
+
+def _api_keys(services: ConfiguredServices) -> "Authenticator":
+    from mnemosyne.service import authenticate
+
+    def find(key_id: str) -> "ApiKey | None":
+        from mnemosyne.adapters.database.api_keys import PostgresApiKeys
+
+        return PostgresApiKeys(services.pool).find(key_id)
+
+    return authenticate.ApiKeyAuthenticator(find, services.clock)
 
 
 def _push_identity(settings: Settings) -> "Callable[[str | None], None]":
@@ -170,6 +184,22 @@ def import_object_app() -> "Hosted":
         services = configured_services()
         identify = _push_identity(services.settings)
         return build_app(import_object, services, threads=IMPORT_THREADS, warm=lambda: None, identify=identify)
+
+    return Hosted(build)
+
+
+@lru_cache(maxsize=1)
+def auth_app() -> "Hosted":
+    """Return the `auth` function: the authorization server."""
+    from mnemosyne.http.hosting import Hosted
+
+    def build() -> Any:
+        from mnemosyne.authorization_server import flow_and_clients
+        from mnemosyne.http.auth.app import build_app
+
+        services = configured_services(SEARCH_SECONDS)
+        flow, clients = flow_and_clients(services.settings, services.pool)
+        return build_app(flow, clients, proxies=services.settings.trusted_proxies)
 
     return Hosted(build)
 

@@ -1,5 +1,6 @@
 """The only file that reads the environment: parsed once into a frozen value, all problems in one error."""
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -9,11 +10,12 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from mnemosyne.domain.embedding_space import PROVIDERS
+from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.errors import Misconfigured
 
 PREFIX = "MNEMOSYNE_"
-FUNCTIONS = ("mcp", "ingest", "dead_letter", "import_object")
-_SECRETS = ("database_url", "db_password", "push_secret")
+FUNCTIONS = ("mcp", "ingest", "dead_letter", "import_object", "auth")
+_SECRETS = ("database_url", "db_password", "push_secret", "oauth_client_secret")
 _INSTANCE = re.compile(r"[a-z0-9.-]+(:[a-z0-9.-]+)?:[a-z0-9-]+:[a-z0-9-]+")
 _TOPIC = re.compile(r"projects/[^/]+/topics/[^/]+|file:///.+")
 _LOOPBACK_HOSTS = "localhost:*,127.0.0.1:*,[::1]:*,localhost,127.0.0.1,[::1]"
@@ -53,10 +55,29 @@ class Settings(BaseModel):
     offline_statistics: str = Field(
         "", description="directory in which the offline embedder counts token frequencies; empty: it does not"
     )
-    auth_mode: Literal["api_key", "oidc", "iam", "none"] = Field("api_key", description="how callers show who they are")
+    auth_mode: Literal["api_key", "oauth", "oidc", "iam", "none"] = Field(
+        "api_key", description="how callers show who they are"
+    )
     oidc_issuer: str = Field("", description="the issuer whose tokens are taken, with AUTH_MODE=oidc")
     oidc_audience: tuple[str, ...] = Field((), description="comma-separated audiences, one of which they must be for")
     oidc_namespace_claim: str = Field("namespace", description="their claim that names the namespace")
+    oauth_issuer: str = Field("", description="the URL of the auth function, with AUTH_MODE=oauth")
+    oauth_resources: tuple[str, ...] = Field(
+        (), description="comma-separated URLs of the MCP endpoint that its tokens are for"
+    )
+    oauth_signing_key: str = Field(
+        "", description="what auth signs with: projects/P/locations/L/keyRings/R/cryptoKeys/K, or file:///directory"
+    )
+    kms_endpoint: str = Field("", description="another URL of Cloud KMS, such as a private one's")
+    oauth_people: tuple[PeopleRule, ...] = Field(
+        (),
+        description='JSON: who may log in, the first that fits: [{"who": "@example.com", "namespace": "team", '
+        '"scopes": ["read"]}]; who is an address, @domain, claim:value or *',
+    )
+    oauth_upstream_issuer: str = Field("https://accounts.google.com", description="where people log in")
+    oauth_client_id: str = Field("", description="who auth is there")
+    oauth_client_secret: SecretStr | None = Field(None, description="and by which secret")
+    oauth_log_in_codes: str = Field("", description="a file that log-in codes are written to instead, on one machine")
     rate_limit_per_minute: int = Field(
         600, ge=0, description="units a principal may spend a minute on one instance, a plain request being one; 0: any"
     )
@@ -110,9 +131,16 @@ def variable(name: str) -> str:
 
 
 def _value(name: str, value: str) -> object:
-    if name in ("allowed_hosts", "allowed_origins", "oidc_audience", "runtime_users"):
+    if name in ("allowed_hosts", "allowed_origins", "oauth_resources", "oidc_audience", "runtime_users"):
         return _listed(value)
-    return value
+    return _people(value) if name == "oauth_people" else value
+
+
+def _people(value: str) -> tuple[PeopleRule, ...]:
+    try:
+        return tuple(PeopleRule.of(one) for one in json.loads(value))
+    except (ValueError, TypeError) as exc:
+        raise Misconfigured(f"settings: {variable('oauth_people')} must be a JSON array of rules: {exc}") from exc
 
 
 def _listed(value: str) -> tuple[str, ...]:
@@ -205,6 +233,9 @@ def _auth_problems(given: Mapping[str, str]) -> Iterator[str]:
     for name in ("oidc_issuer", "oidc_audience"):
         if (name in given) != (mode == "oidc"):
             yield f"{variable(name)} {'is' if name in given else 'is not'} set, but MNEMOSYNE_AUTH_MODE is {mode}"
+    for name in ("oauth_issuer", "oauth_resources"):
+        if mode == "oauth" and name not in given:
+            yield f"{variable(name)} is not set, but MNEMOSYNE_AUTH_MODE is oauth"
     if mode == "oidc" and not given.get("oidc_issuer", "https://").startswith(("https://", "http://127.0.0.1:")):
         yield "MNEMOSYNE_OIDC_ISSUER must start with https://"
     hosts = [host.strip() for host in given.get("allowed_hosts", "").split(",") if host.strip()]

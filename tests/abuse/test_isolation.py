@@ -23,7 +23,7 @@ from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.mcp.calls import call
-from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from mnemosyne.mcp.tools import BY_NAME
 from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres
 from tests.abuse.conftest import CALLERS
@@ -32,7 +32,6 @@ from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request
 PAIRS = int(os.environ.get("ISOLATION_PAIRS", "40"))
 WORDS = ["tea", "cup", "train", "Lisbon", "flat", "Ada", "dog", "walk", "violin", "garden", "paint", "letter", "winter"]
 RARE = [f"zyx{n}" for n in range(30)]
-BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
 TIMED = ("embed_ms", "database_ms", "total_ms")
 # What is drawn anew each time, whoever else is there: ids, and what is made of them or of the clock.
 _DRAWN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|begins with [0-9a-f]{16}")
@@ -268,6 +267,11 @@ def test_functions_that_see_every_row_work_for_the_session_s_namespace_alone(
         ("dead_letter", "SELECT * FROM find_api_key('x')"),
         ("import_object", "SELECT id FROM memories"),
         ("import_object", "DELETE FROM ingest_requests"),
+        ("auth", "SELECT id FROM memories"),
+        ("auth", "SELECT * FROM find_api_key('x')"),
+        ("mcp", "SELECT * FROM oauth_grants"),
+        ("mcp", "UPDATE oauth_grants SET revoked_at = NULL"),
+        ("ingest", "SELECT * FROM oauth_clients"),
     ],
 )
 def test_each_function_may_do_what_it_does_and_no_more(

@@ -30,7 +30,7 @@ class Headers:
         self.pairs = [(had, old) for had, old in self.pairs if had.lower() != name.lower()] + [(name, value)]
 
 
-def forwarded(headers: Headers, host: str) -> None:
+def forwarded(headers: Headers, host: str, client_address: str = CLIENT_ADDRESS) -> None:
     """Add what the Google Front End adds, in place.
 
     X-Cloud-Trace-Context is TRACE_ID/SPAN_ID;o=OPTIONS with the span in decimal, and traceparent says the same:
@@ -43,9 +43,9 @@ def forwarded(headers: Headers, host: str) -> None:
     headers["traceparent"] = f"00-{trace}-{span}-01"
     headers["X-Cloud-Trace-Context"] = f"{trace}/{int(span, 16)};o=1"
     before = headers.get("X-Forwarded-For")
-    headers["X-Forwarded-For"] = f"{before},{CLIENT_ADDRESS}" if before else CLIENT_ADDRESS
+    headers["X-Forwarded-For"] = f"{before},{client_address}" if before else client_address
     headers["X-Forwarded-Proto"] = "https"
-    headers["Forwarded"] = f'for="{CLIENT_ADDRESS}";proto=https'
+    headers["Forwarded"] = f'for="{client_address}";proto=https'
     headers["Host"] = host
 
 

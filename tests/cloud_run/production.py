@@ -57,7 +57,7 @@ class Production:
             "MNEMOSYNE_PUSH_SERVICE_ACCOUNT": PUSH_ACCOUNT,
         }
         self.ingest, self.dead_letter = (
-            self._service(target, {**push, "MNEMOSYNE_PUSH_AUDIENCE": deterministic_url(target)}, [PUSH_ACCOUNT])
+            self.service(target, {**push, "MNEMOSYNE_PUSH_AUDIENCE": deterministic_url(target)}, [PUSH_ACCOUNT])
             for target in ("ingest", "dead_letter")
         )
         self.push = enter(Push(self.ingest).serving())
@@ -81,7 +81,8 @@ class Production:
         finally:
             connection.close()
 
-    def _service(self, target: str, settings: dict[str, str], invokers: list[str], *, iap_user: str = "") -> Service:
+    def service(self, target: str, settings: dict[str, str], invokers: list[str], **deployed: Any) -> Service:
+        """A function with those settings beside what all have, behind its front end."""
         environment = {
             "MNEMOSYNE_INSTANCE_CONNECTION_NAME": INSTANCE,
             "MNEMOSYNE_DB_NAME": postgres.DATABASE,
@@ -100,7 +101,7 @@ class Production:
             **settings,
         }
         deployment = Deployment(
-            target, environment, self.directory, self.google, invokers, iap_user=iap_user, clock=self.clock
+            target, environment, self.directory, self.google, invokers, clock=self.clock, **deployed
         )
         return self._exits.enter_context(Service(deployment).serving())
 
@@ -113,7 +114,7 @@ class Production:
             }
             if mode == "oidc":
                 settings |= {"MNEMOSYNE_OIDC_ISSUER": self.google.url, "MNEMOSYNE_OIDC_AUDIENCE": OIDC_AUDIENCE}
-            self._mcps[mode, iap] = self._service(
+            self._mcps[mode, iap] = self.service(
                 "mcp", settings, [USER] if mode == "iam" else [ALL_USERS], iap_user=USER if iap else ""
             )
         return self._mcps[mode, iap]

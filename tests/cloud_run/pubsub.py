@@ -5,7 +5,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from tests.cloud_run.headers import Headers
-from tests.cloud_run.service import Answer, Service, deterministic_url, http_server
+from tests.cloud_run.listener import Answer, http_server
+from tests.cloud_run.service import Service, deterministic_url
 
 PUSH_ACCOUNT = "mnemosyne-push@test-project.iam.gserviceaccount.com"
 

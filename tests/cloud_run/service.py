@@ -4,22 +4,21 @@ Limits: https://cloud.google.com/run/quotas; what a request meets: https://cloud
 """
 
 import http.client
-import socket
+import ssl
 import threading
 import time
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
-from typing import Any
 
 from mnemosyne_cli.local.data_dir import DataDir
-from tests.cloud_run.headers import HOP_BY_HOP, Headers, forwarded, proxied
+from tests.cloud_run.headers import CLIENT_ADDRESS, HOP_BY_HOP, Headers, forwarded, proxied
 from tests.cloud_run.identity import ALL_USERS, Google, Refused, admit
 from tests.cloud_run.instance import HOST, Instance
+from tests.cloud_run.listener import Answer, http_server
 
 REQUEST_BYTES = 32 * 1024 * 1024
 """Of an HTTP/1 request at most: https://cloud.google.com/run/quotas#request_limits."""
@@ -44,20 +43,11 @@ DEPLOYED = {
     "mcp": Limits(concurrency=40, timeout_seconds=120, max_instances=5),
     "ingest": Limits(concurrency=8, timeout_seconds=120, max_instances=5),
     "dead_letter": Limits(concurrency=4, timeout_seconds=120, max_instances=1),
+    "auth": Limits(concurrency=40, timeout_seconds=60, max_instances=2),
     "import_object": Limits(concurrency=2, timeout_seconds=600, max_instances=2),
     "migrate": Limits(concurrency=1, timeout_seconds=3600, max_instances=1),
 }
 """The deployment's defaults; a test holds them to the plan."""
-
-
-@dataclass(frozen=True)
-class Answer:
-    """What a client is told, and whether it was the platform that said it."""
-
-    status: int
-    body: bytes = b""
-    headers: tuple[tuple[str, str], ...] = ()
-    of_platform: bool = True
 
 
 @dataclass(frozen=True)
@@ -75,6 +65,9 @@ class Deployment:
     limits: Limits | None = None
     host: str = ""
     """The Host that requests are sent with; by default the service's own."""
+    port: int = 0
+    tls: ssl.SSLContext | None = None
+    """For clients and browsers that ask for https; others come without, to whatever port is free."""
 
     @property
     def name(self) -> str:
@@ -113,8 +106,9 @@ class Service:
         self._room = threading.Condition()
         # One thread starts all: an instance ends with the thread that started it.
         self._starter = ThreadPoolExecutor(1)
-        self._http = http_server(self.answer)
-        self.url = f"http://{HOST}:{self._http.server_port}"
+        self.client_address = CLIENT_ADDRESS
+        self._http = http_server(self.answer, deployment.port, deployment.tls)
+        self.url = f"{'https://localhost' if deployment.tls else f'http://{HOST}'}:{self._http.server_port}"
 
     # -- requests
 
@@ -140,7 +134,7 @@ class Service:
         except Refused as exc:
             return Answer(exc.status, str(exc).encode())
         self.signatures.add(headers.get("Authorization").rpartition(".")[2])
-        forwarded(headers, one.host or audiences[0].removeprefix("https://"))
+        forwarded(headers, one.host or audiences[0].removeprefix("https://"), self.client_address)
         instance = self._instance()
         if instance is None:
             return Answer(429, b"The request was aborted because there was no available instance.")
@@ -231,38 +225,3 @@ class Service:
             self._starter.shutdown()
             for instance in self.instances:
                 instance.crash()
-
-
-def http_server(answer: Callable[[str, str, Headers, bytes], Answer]) -> ThreadingHTTPServer:
-    class Handler(BaseHTTPRequestHandler):
-        protocol_version = "HTTP/1.1"
-        # Head and body in one segment: where the body of a refusal comes by itself, the Pub/Sub emulator may leave it
-        # unread, and that message with it for good.
-        wbufsize = -1
-
-        def setup(self) -> None:
-            super().setup()
-            self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
-
-        def _answer(self) -> None:
-            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
-            told = answer(self.command, self.path, Headers.of(self.headers), body)  # type: ignore[arg-type]
-            self.send_response_only(told.status)
-            for name, value in told.headers:
-                if name.lower() != "content-length":
-                    self.send_header(name, value)
-            self.send_header("Content-Length", str(len(told.body)))
-            self.end_headers()
-            with suppress(OSError):
-                self.wfile.write(told.body)
-
-        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = _answer  # noqa: N815
-
-        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
-            """Quiet."""
-
-    class Server(ThreadingHTTPServer):
-        daemon_threads = True
-        request_queue_size = 128
-
-    return Server((HOST, 0), Handler)

@@ -10,6 +10,14 @@ from types import MappingProxyType
 from typing import Any, Self
 
 
+class Events(str):
+    """Server-sent events: https://html.spec.whatwg.org/multipage/server-sent-events.html."""
+
+
+class Html(str):
+    """A page."""
+
+
 class _Handler(BaseHTTPRequestHandler):
     server: "_Server"
     protocol_version = "HTTP/1.1"
@@ -22,7 +30,11 @@ class _Handler(BaseHTTPRequestHandler):
     def _answer(self) -> None:
         headers = {name.lower(): value for name, value in self.headers.items()}
         status, answer = self.server.owner.exchange(self.command, self.path, self._body(headers), headers)
-        if isinstance(answer, bytes):
+        if isinstance(answer, Events):
+            data, kind = answer.encode(), "text/event-stream"
+        elif isinstance(answer, Html):
+            data, kind = answer.encode(), "text/html; charset=utf-8"
+        elif isinstance(answer, bytes):
             data, kind = answer, "application/octet-stream"
         elif isinstance(answer, str):
             data, kind = answer.encode(), "text/plain"

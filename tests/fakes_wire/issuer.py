@@ -49,4 +49,4 @@ class Issuer(JsonServer):
         now = int(time.time()) + self.ahead
         claims = {"iss": self.url, "aud": AUDIENCE, "sub": "u1", "iat": now, "exp": now + 60, **changed}
         claims = {name: value for name, value in claims.items() if value is not None}
-        return jwt.encode(claims, key or self.keys[kid], algorithm=algorithm, headers={"kid": kid})
+        return jwt.encode(claims, self.keys[kid] if key is None else key, algorithm=algorithm, headers={"kid": kid})

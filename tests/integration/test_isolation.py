@@ -15,7 +15,7 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.calls import call
-from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from mnemosyne.mcp.tools import BY_NAME
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
 from mnemosyne_cli.local import postgres
@@ -24,7 +24,6 @@ from tests.fakes import NOW, FakeServices, request
 SCOPES = frozenset({Scope.READ, Scope.WRITE})
 ADA = Principal(id="ada", namespace="ada", scopes=SCOPES)
 BOB = Principal(id="bob", namespace="bob", scopes=SCOPES)
-BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
 SECRET = "the zeppelin leaves at dawn"
 TABLES = ["memories", "memory_chunks", "memory_ratings", "ingest_requests", "dead_letters"]
 
@@ -114,6 +113,7 @@ def test_no_search_finds_another_s(two: Two, tool: str, query: str) -> None:
         ("list_memories", {"tags": ["airship"]}),
         ("memory_stats", {}),
         ("search", {"query": SECRET}),
+        ("recall_for_hook", {"prompt": SECRET}),
     ],
 )
 def test_nothing_of_another_s_is_in_any_answer(two: Two, tool: str, arguments: dict[str, Any]) -> None:
@@ -206,7 +206,8 @@ def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
     assert [row[0] for row in definers] == [
         "collect_metadata_keys", "collect_words", "collect_words_anew", "count_chunks", "count_deleted", "count_stored",
         "count_updated",
-        "find_api_key", "list_memories", "rerank_memories", "search_memories", "similar_memories", "usage_and_quota",
+        "find_api_key", "grant_stands", "list_memories", "rerank_memories", "search_memories", "similar_memories",
+        "usage_and_quota",
     ]  # fmt: skip
     assert all("search_path=public, pg_temp" in row[1] for row in definers)
     assert not any(row[2] for row in definers)
@@ -231,7 +232,7 @@ def test_the_functions_can_look_a_key_up_and_do_nothing_else_with_keys(
 
 def test_every_tool_was_tried(request: pytest.FixtureRequest) -> None:
     source = request.path.read_text()
-    assert all(f'"{tool.name}"' in source for tool in (*TOOLS, *DEPRECATED_TOOLS) if not _publishes(tool.name))
+    assert all(f'"{name}"' in source for name in BY_NAME if not _publishes(name))
 
 
 def _publishes(name: str) -> bool:

@@ -28,6 +28,10 @@ def tfcheck(
 
 
 EVERYTHING = {
+    "auth_mode": "oauth",
+    "oauth_client_id": "upstream-client",
+    "oauth_client_secret": "upstream-secret",
+    "oauth_people": [{"who": "@example.com", "namespace": "team", "scopes": ["read"]}, {"who": "*"}],
     "outcomes": True,
     "reranking_model": "semantic-ranker-fast-004",
     "publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}},

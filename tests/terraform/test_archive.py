@@ -32,12 +32,21 @@ SETTINGS = {
     "MNEMOSYNE_TOPIC": "projects/p/topics/t",
     "MNEMOSYNE_EMBEDDER": "gemini",
 }
+OAUTH = {
+    "MNEMOSYNE_OAUTH_ISSUER": "https://auth.example",
+    "MNEMOSYNE_OAUTH_RESOURCES": "https://mcp.example/mcp",
+    "MNEMOSYNE_OAUTH_SIGNING_KEY": "projects/p/locations/l/keyRings/r/cryptoKeys/k",
+    "MNEMOSYNE_OAUTH_PEOPLE": '[{"who": "@example.com"}]',
+    "MNEMOSYNE_OAUTH_CLIENT_ID": "c",
+    "MNEMOSYNE_OAUTH_CLIENT_SECRET": "s",
+}
+"""What auth has beside."""
 PIP_OPTIONS = (
     *("--upgrade", "--upgrade-strategy", "only-if-needed", "--no-warn-script-location", "--no-warn-conflicts"),
     *("--force-reinstall", "--no-compile", "--disable-pip-version-check", "--no-cache-dir", "--user"),
 )
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
-ENTRY_POINTS = ("mcp", "ingest", "dead_letter", "migrate")
+ENTRY_POINTS = ("mcp", "ingest", "dead_letter", "import_object", "auth", "migrate")
 
 
 def _runtime() -> str:
@@ -96,8 +105,11 @@ def test_it_holds_what_runs_and_nothing_else(plan: Plan) -> None:
         "mnemosyne/sql/migrations/0001_memories.sql",
     } <= set(names)
     kinds = {Path(name).suffix for name in names}
-    assert kinds == {".py", ".txt", ".sql"}
-    assert not any(part in name for name in names for part in ("test", "infra", "cli", "local/", "__pycache__"))
+    assert kinds == {".py", ".txt", ".sql", ".html", ".css"}
+    pages = ROOT / "functions" / "mnemosyne" / "http" / "auth" / "templates"
+    assert {f"mnemosyne/http/auth/templates/{page.name}" for page in pages.iterdir()} <= set(names)
+    parts = {part for name in names for part in Path(name).parts}
+    assert not {"tests", "infra", "mnemosyne_cli", "local", "__pycache__"} & parts
     schema = {f"mnemosyne/sql/{file.relative_to(ROOT / 'infra')}" for file in (ROOT / "infra").glob("*/*.sql")}
     assert {name for name in names if name.endswith(".sql")} == schema
 
@@ -147,7 +159,7 @@ def test_what_is_installed_fits_together(built: Built) -> None:
 
 @pytest.mark.parametrize("target", ENTRY_POINTS)
 def test_every_entry_point_answers(built: Built, target: str) -> None:
-    answer = _answer(built, target, SETTINGS, "/health")
+    answer = _answer(built, target, SETTINGS | (OAUTH if target == "auth" else {}), "/health")
     assert (answer.status_code, answer.text) == (200, '{"status":"ok"}')
 
 

@@ -23,6 +23,8 @@ FIXED = "cannot be changed after the first apply"
 KEY = "projects/my-project/locations/europe-west1/keyRings/r/cryptoKeys/k"
 NETWORK = {"network": "projects/h/global/networks/n", "subnetwork": "projects/h/regions/europe-west1/subnetworks/s"}
 
+OAUTH = {"auth_mode": "oauth", "oauth_client_id": "c", "oauth_client_secret": "s", "oauth_people": [{"who": "*"}]}
+
 # Each variable, changed: what else it needs, and the sentence it is refused with, if it is.
 FLIPS: dict[str, tuple[dict[str, object], str]] = {
     "alert_emails": ({"alert_emails": ["ada@example.com"]}, ""),
@@ -50,6 +52,11 @@ FLIPS: dict[str, tuple[dict[str, object], str]] = {
     "mcp_min_instances": ({"mcp_min_instances": 1}, ""),
     "name": ({"name": "other"}, FIXED),
     "network": ({"network": NETWORK}, FIXED),
+    "oauth_client_id": ({**OAUTH, "oauth_client_id": "another"}, ""),
+    "oauth_client_secret": ({**OAUTH, "oauth_client_secret": "another"}, ""),
+    "oauth_client_secret_version": ({**OAUTH, "oauth_client_secret_version": 2}, ""),
+    "oauth_people": ({**OAUTH, "oauth_people": [{"who": "@example.com", "namespace": "team"}]}, ""),
+    "oauth_upstream_issuer": ({**OAUTH, "oauth_upstream_issuer": "https://login.example.com"}, ""),
     "oidc_audience": (
         {"auth_mode": "oidc", "oidc_issuer": "https://login.example.com", "oidc_audience": "https://m.example.com"},
         "",

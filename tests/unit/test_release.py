@@ -15,6 +15,11 @@ def test_the_registry_is_told_the_version_of_the_code() -> None:
     assert [package["version"] for package in SERVER["packages"]] == [mnemosyne.__version__]
 
 
+def test_the_plugin_for_claude_code_has_the_version_of_the_code() -> None:
+    plugin = ROOT / "infra" / "claude_code_plugin" / ".claude-plugin" / "plugin.json"
+    assert json.loads(plugin.read_text())["version"] == mnemosyne.__version__
+
+
 def test_the_readme_claims_the_server_s_name() -> None:
     """The registry looks for it in the package's description: https://github.com/modelcontextprotocol/registry."""
     assert f"mcp-name: {SERVER['name']}" in (ROOT / "README.md").read_text()

@@ -17,6 +17,7 @@ from mnemosyne.mcp import prompts, resources
 from mnemosyne.mcp.calls import call, call_with_outcome, failure, success
 from mnemosyne.mcp.confirmation import agreed, answer_of, can_answer, question
 from mnemosyne.mcp.icon import icons
+from mnemosyne.mcp.identity import IdentifiedServer
 from mnemosyne.mcp.record import uri_of
 from mnemosyne.mcp.tool import current_principal
 from mnemosyne.mcp.tools import BY_NAME, TOOLS
@@ -51,7 +52,7 @@ def build_server(services: Services, *, database: Turns, principal: Principal | 
         for name, tool in BY_NAME.items()
         if "x-mcp-header" in json.dumps(tool.listing.input_schema)
     }
-    return Server(
+    return IdentifiedServer(
         "mnemosyne",
         version=mnemosyne.__version__,
         title="Mnemosyne",

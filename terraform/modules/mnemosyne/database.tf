@@ -5,6 +5,7 @@ locals {
     var.max_instances.ingest * var.pool_size.ingest +
     var.max_instances.dead_letter * var.pool_size.dead_letter +
     length(local.import_object) * local.import_object_instances * local.import_object_connections +
+    length(local.auth) * local.auth_instances * local.auth_connections +
     1 + 10
   )
 }
@@ -146,7 +147,7 @@ resource "google_sql_database" "this" {
 
 # The functions log in as themselves; what they may do there, the migration grants.
 resource "google_sql_user" "functions" {
-  for_each        = toset(concat(["mcp", "ingest", "dead-letter"], local.import_object))
+  for_each        = toset(concat(["mcp", "ingest", "dead-letter"], local.import_object, local.auth))
   instance        = google_sql_database_instance.this.name
   type            = "CLOUD_IAM_SERVICE_ACCOUNT"
   deletion_policy = "ABANDON"

@@ -1,5 +1,5 @@
 resource "google_service_account" "functions" {
-  for_each     = toset(concat(["mcp", "ingest", "dead-letter", "migrate"], local.import_object))
+  for_each     = toset(concat(["mcp", "ingest", "dead-letter", "migrate"], local.import_object, local.auth))
   account_id   = "${var.name}-${each.key}"
   display_name = "Mnemosyne: runs ${each.key}"
   depends_on   = [time_sleep.services]
@@ -38,6 +38,10 @@ locals {
     "import-object cloudsql.client"       = { account = "import-object", role = "roles/cloudsql.client" }
     "import-object cloudsql.instanceUser" = { account = "import-object", role = "roles/cloudsql.instanceUser" }
   }
+  auth_roles = length(local.auth) == 0 ? {} : {
+    "auth cloudsql.client"       = { account = "auth", role = "roles/cloudsql.client" }
+    "auth cloudsql.instanceUser" = { account = "auth", role = "roles/cloudsql.instanceUser" }
+  }
   vertex_roles = var.gemini_api_key_secret != "" ? {} : {
     "mcp aiplatform.user"    = { account = "mcp", role = "roles/aiplatform.user" }
     "ingest aiplatform.user" = { account = "ingest", role = "roles/aiplatform.user" }
@@ -49,7 +53,7 @@ locals {
 }
 
 resource "google_project_iam_member" "functions" {
-  for_each = merge(local.project_roles, local.vertex_roles, local.reranking_roles, local.import_object_roles)
+  for_each = merge(local.project_roles, local.vertex_roles, local.reranking_roles, local.import_object_roles, local.auth_roles)
   project  = var.project
   role     = each.value.role
   member   = google_service_account.functions[each.value.account].member

@@ -10,7 +10,7 @@ locals {
 
   # Cloud Run takes two addresses an instance while it moves from one revision to the next, in blocks of sixteen:
   # https://cloud.google.com/run/docs/configuring/vpc-direct-vpc. Google keeps four of every subnetwork.
-  instances_at_most = var.max_instances.mcp + var.max_instances.ingest + var.max_instances.dead_letter + 1
+  instances_at_most = var.max_instances.mcp + var.max_instances.ingest + var.max_instances.dead_letter + length(local.auth) * local.auth_instances + 1
   addresses_needed  = 16 * ceil(2 * local.instances_at_most / 16) + 4 + (var.psc ? 1 : 0)
   addresses_given   = pow(2, 32 - tonumber(split("/", var.subnetwork_cidr)[1]))
 }

@@ -3,6 +3,11 @@ output "mcp_url" {
   value       = "${var.domain == "" ? local.urls["mcp"] : "https://${var.domain}"}/mcp"
 }
 
+output "oauth_callback" {
+  description = "The redirect URI to register where people log in, with auth_mode oauth; known before it is on."
+  value       = "${local.urls["auth"]}/callback"
+}
+
 output "domain_address" {
   description = "What the domain's A record must say; null without a domain."
   value       = one(google_compute_global_address.mcp[*].address)

@@ -23,7 +23,7 @@ resource "google_project_service" "this" {
     var.reranking_model == "" ? [] : ["discoveryengine.googleapis.com"],
     var.iap ? ["iap.googleapis.com"] : [],
     var.psc ? ["dns.googleapis.com"] : [],
-    var.kms_key == null ? [] : ["cloudkms.googleapis.com"],
+    var.kms_key == null && var.auth_mode != "oauth" ? [] : ["cloudkms.googleapis.com"],
   ))
 
   service            = each.key
@@ -65,7 +65,7 @@ locals {
 
   # Known before the functions are: Cloud Run serves each at this address too.
   urls = {
-    for name in ["mcp", "ingest", "dead-letter", "import-object", "migrate"] :
+    for name in ["mcp", "ingest", "dead-letter", "import-object", "auth", "migrate"] :
     name => "https://${var.name}-${name}-${data.google_project.this.number}.${var.region}.run.app"
   }
 }

@@ -36,6 +36,9 @@ locals {
     MNEMOSYNE_OIDC_ISSUER          = var.oidc_issuer
     MNEMOSYNE_OIDC_AUDIENCE        = var.oidc_audience
     MNEMOSYNE_OIDC_NAMESPACE_CLAIM = var.oidc_namespace_claim
+    }, var.auth_mode != "oauth" ? {} : {
+    MNEMOSYNE_OAUTH_ISSUER    = local.urls["auth"]
+    MNEMOSYNE_OAUTH_RESOURCES = join(",", local.oauth_resources)
   })
   push_settings = {
     for name in ["ingest", "dead-letter", "import-object"] : name => {

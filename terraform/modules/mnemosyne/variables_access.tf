@@ -1,11 +1,11 @@
 variable "auth_mode" {
-  description = "How callers of mcp show who they are: api_key, oidc, or iam, where Cloud Run checks them."
+  description = "How callers of mcp show who they are: api_key; oauth, where people log in and keys work beside; oidc, with tokens of an issuer of yours; or iam, where Cloud Run checks them."
   type        = string
   default     = "api_key"
 
   validation {
-    condition     = contains(["api_key", "oidc", "iam"], var.auth_mode)
-    error_message = "auth_mode must be api_key, oidc or iam."
+    condition     = contains(["api_key", "oauth", "oidc", "iam"], var.auth_mode)
+    error_message = "auth_mode must be api_key, oauth, oidc or iam."
   }
 }
 
@@ -37,8 +37,8 @@ variable "iap" {
   default     = false
 
   validation {
-    condition     = !var.iap || (var.domain != "" && var.auth_mode != "iam")
-    error_message = "iap needs a domain, and api_key or oidc behind it: it calls mcp under an identity of its own."
+    condition     = !var.iap || (var.domain != "" && contains(["api_key", "oidc"], var.auth_mode))
+    error_message = "iap needs a domain, and api_key or oidc behind it: it calls mcp under an identity of its own, and clients that log in by oauth cannot pass it."
   }
 }
 

@@ -87,7 +87,7 @@ class Cloud:
         deployment = Deployment(target, self.environment | settings, self._directory, self._google, [invoker])
         return self._exits.enter_context(Service(deployment).serving())
 
-    def subscribe(self, *, max_delivery_attempts: int) -> None:
+    def subscribe(self, *, max_delivery_attempts: int = local_emulator.MAX_DELIVERY_ATTEMPTS) -> None:
         """Push to the functions from now on, under that dead-letter policy and a short deadline."""
         with suppress(NotFound), SubscriberClient() as client:
             client.delete_subscription(subscription=local_emulator.SUBSCRIPTION)
@@ -123,7 +123,6 @@ class Cloud:
                 "name": name,
                 "topic": topic,
                 "ack_deadline_seconds": deadline,
-                "retry_policy": {"minimum_backoff": {"seconds": 1}, "maximum_backoff": {"seconds": 2}},
                 **({"push_config": {"push_endpoint": url}} if url else {}),
                 **policy,
             }
@@ -160,7 +159,7 @@ class Cloud:
         """Nothing broken, and a subscription and a namespace of the test's own: late redeliveries are another's."""
         self.namespace = f"test-{next(self._numbers)}"
         self._entry(OUTCOMES, "", deadline=60)
-        self.subscribe(max_delivery_attempts=20)
+        self.subscribe()
         self.gemini.fault = None
         self.gemini.calls = self.gemini.texts = 0
         self.gemini.requests.clear()

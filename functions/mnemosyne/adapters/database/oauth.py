@@ -1,0 +1,211 @@
+"""What the authorization server keeps, in PostgreSQL."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from uuid import UUID
+
+from mnemosyne.adapters.database import oauth_sql as sql
+from mnemosyne.adapters.database.connections import Connection, Row
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.database.rows import json_text, text_array
+from mnemosyne.domain.oauth import (
+    REQUEST_SECONDS,
+    Client,
+    Code,
+    Consent,
+    Grant,
+    Pending,
+    Person,
+    RefreshToken,
+)
+from mnemosyne.domain.principal import Scope
+
+
+class PostgresOAuth:
+    """The OAuthStore on PostgreSQL."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    @contextmanager
+    def transaction(self) -> Iterator["PostgresOAuthRows"]:
+        """Commit what is done inside, or nothing; raises Unavailable."""
+        with self._pool.connection() as connection, connection.transaction():
+            yield PostgresOAuthRows(connection)
+
+
+class PostgresGrants:
+    """Whether grants stand, as far as `mcp` may know."""
+
+    def __init__(self, pool: Pool) -> None:
+        self._pool = pool
+
+    def stands(self, grant_id: UUID) -> bool:
+        """Whether the grant is neither revoked nor expired; raises Unavailable where the database is away."""
+        with self._pool.connection() as connection:
+            return bool(connection.one(sql.GRANT_STANDS, id=str(grant_id))["stands"])
+
+
+class PostgresOAuthRows:
+    """The OAuthRows of one transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    # -- clients
+
+    def client(self, client_id: str) -> tuple[Client, float] | None:
+        """Return a client that is known, and how many seconds ago it was read."""
+        rows = self._connection.run(sql.CLIENT, id=client_id)
+        if not rows:
+            return None
+        known = rows[0]["metadata"]
+        return Client(**{**known, "redirect_uris": tuple(known["redirect_uris"])}, id=client_id), rows[0]["age"]
+
+    def keep_client(self, client: Client, seconds: int) -> None:
+        """Keep a client for so long, and not for less than it is kept already."""
+        metadata = {"name": client.name, "redirect_uris": client.redirect_uris, "refreshes": client.refreshes}
+        self._connection.run(sql.KEEP_CLIENT, id=client.id, metadata=json_text(metadata), seconds=seconds)
+
+    def clients(self) -> int:
+        """How many clients are kept."""
+        return int(self._connection.one(sql.CLIENTS)["clients"])
+
+    # -- requests under way
+
+    def begin(self, cookie_hash: bytes, parameters: Mapping[str, str]) -> None:
+        """Keep a request until it is decided, or has expired."""
+        self._connection.run(
+            sql.BEGIN, cookie_hash=cookie_hash, parameters=json_text(parameters), seconds=REQUEST_SECONDS
+        )
+
+    def pending(self, cookie_hash: bytes) -> Pending | None:
+        """Return the request of that browser, locked; None where there is none, or it has expired."""
+        rows = self._connection.run(sql.PENDING, cookie_hash=cookie_hash)
+        if not rows:
+            return None
+        person = rows[0]["person"]
+        found = rows[0].named | {"person": person and Person(**person | {"scopes": _scopes(person["scopes"])})}
+        return Pending(**found)
+
+    def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:
+        """Keep what the person must show next, and forget what was shown before."""
+        self._connection.run(sql.EXPECT_LOG_IN, cookie_hash=cookie_hash, log_in_hash=log_in_hash)
+
+    def count_attempt(self, cookie_hash: bytes) -> None:
+        """Note that something wrong was shown."""
+        self._connection.run(sql.COUNT_ATTEMPT, cookie_hash=cookie_hash)
+
+    def log_in(self, cookie_hash: bytes, person: Person) -> None:
+        """Note who it is."""
+        named = {"subject": person.subject, "name": person.name, "namespace": person.namespace}
+        kept = json_text(named | {"scopes": sorted(person.scopes)})
+        self._connection.run(sql.LOG_IN, cookie_hash=cookie_hash, person=kept)
+
+    def decide(self, cookie_hash: bytes) -> None:
+        """Note that the person has answered."""
+        self._connection.run(sql.DECIDE, cookie_hash=cookie_hash)
+
+    # -- grants, codes and refresh tokens
+
+    def add_grant(self, grant: Grant, seconds: int) -> None:
+        """Keep what a person has let a client do."""
+        self._connection.run(
+            sql.ADD_GRANT,
+            id=str(grant.id),
+            subject=grant.subject,
+            namespace=grant.namespace,
+            client_id=grant.client_id,
+            scopes=text_array(sorted(grant.scopes)),
+            resource=grant.resource,
+            seconds=seconds,
+        )
+
+    def grant(self, grant_id: UUID) -> Grant | None:
+        """Return a grant, locked."""
+        rows = self._connection.run(sql.GRANT, id=str(grant_id))
+        return _grant(rows[0]) if rows else None
+
+    def revoke(self, grant_id: UUID, reason: str) -> None:
+        """End a grant, with all its tokens."""
+        self._connection.run(sql.REVOKE, id=str(grant_id), reason=reason)
+
+    def add_code(self, code: Code, seconds: int) -> None:
+        """Keep an authorization code."""
+        self._connection.run(
+            sql.ADD_CODE,
+            hash=code.hash,
+            grant_id=str(code.grant.id),
+            redirect_uri=code.redirect_uri,
+            code_challenge=code.code_challenge,
+            seconds=seconds,
+        )
+
+    def code(self, code_hash: bytes) -> Code | None:
+        """Return an authorization code, locked with its grant."""
+        rows = self._connection.run(sql.CODE, hash=code_hash)
+        grant = self.grant(rows[0]["grant_id"]) if rows else None
+        if grant is None:
+            return None
+        kept = {name: value for name, value in rows[0].named.items() if name != "grant_id"}
+        return Code(**kept, hash=code_hash, grant=grant)
+
+    def use_code(self, code_hash: bytes) -> None:
+        """Note that a code was presented: it is of no use again."""
+        self._connection.run(sql.USE_CODE, hash=code_hash)
+
+    def add_refresh_token(self, token: RefreshToken, seconds: int) -> None:
+        """Keep a refresh token, and its grant for as long."""
+        self._connection.run(sql.ADD_REFRESH, hash=token.hash, grant_id=str(token.grant.id), seconds=seconds)
+
+    def refresh_token(self, token_hash: bytes) -> RefreshToken | None:
+        """Return a refresh token, locked with its grant."""
+        rows = self._connection.run(sql.REFRESH, hash=token_hash)
+        grant = self.grant(rows[0]["grant_id"]) if rows else None
+        if grant is None:
+            return None
+        return RefreshToken(hash=token_hash, grant=grant, valid=rows[0]["valid"], used=rows[0]["used"])
+
+    def use_refresh_token(self, token_hash: bytes) -> None:
+        """Note that a refresh token was presented: it is of no use again."""
+        self._connection.run(sql.USE_REFRESH, hash=token_hash)
+
+    # -- what people have agreed to
+
+    def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
+        """Return what the person has agreed to before."""
+        rows = self._connection.run(sql.CONSENT, subject=subject, client_id=client_id, resource=resource)
+        return Consent(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
+
+    def remember(self, consent: Consent) -> None:
+        """Keep what a person has agreed to, in the place of what they did before."""
+        self._connection.run(
+            sql.REMEMBER,
+            subject=consent.subject,
+            client_id=consent.client_id,
+            scopes=text_array(sorted(consent.scopes)),
+            resource=consent.resource,
+        )
+
+    def grants_of(self, subject: str) -> Sequence[tuple[Grant, Client | None]]:
+        """List the grants of a person that stand, newest first."""
+        grants = [_grant(row) for row in self._connection.run(sql.GRANTS_OF, subject=subject)]
+        return [(grant, (self.client(grant.client_id) or (None,))[0]) for grant in grants]
+
+    def withdraw(self, subject: str, client_id: str) -> int:
+        """End all that the person has let the client do, and forget that they agreed to it; how many grants."""
+        return int(self._connection.one(sql.WITHDRAW, subject=subject, client_id=client_id)["revoked"])
+
+    def forget_expired(self) -> None:
+        """Delete up to a hundred rows of each kind that have expired."""
+        self._connection.run(sql.FORGET_REQUESTS)
+        self._connection.run(sql.FORGET_CLIENTS)
+        self._connection.run(sql.FORGET_GRANTS)
+
+
+def _grant(row: Row) -> Grant:
+    return Grant(**row.named | {"scopes": _scopes(row["scopes"])})
+
+
+def _scopes(names: Sequence[str]) -> frozenset[Scope]:
+    return frozenset(map(Scope, names))

@@ -1,0 +1,127 @@
+"""The statements of the authorization server."""
+
+from typing import Final
+
+CLIENT: Final = """
+SELECT id, metadata, CAST(extract(epoch FROM now() - read_at) AS double precision) AS age
+FROM oauth_clients
+WHERE id = :id AND expires_at > now()
+"""
+KEEP_CLIENT: Final = """
+INSERT INTO oauth_clients AS c (id, metadata, expires_at)
+VALUES (:id, CAST(:metadata AS jsonb), now() + CAST(:seconds AS integer) * interval '1 second')
+ON CONFLICT (id) DO UPDATE
+SET metadata = EXCLUDED.metadata, read_at = now(), expires_at = greatest(c.expires_at, EXCLUDED.expires_at)
+"""
+CLIENTS: Final = "SELECT count(*) AS clients FROM oauth_clients WHERE expires_at > now()"
+
+BEGIN: Final = """
+INSERT INTO oauth_requests (cookie_hash, parameters, expires_at)
+VALUES (:cookie_hash, CAST(:parameters AS jsonb), now() + CAST(:seconds AS integer) * interval '1 second')
+"""
+PENDING: Final = """
+SELECT parameters, status, log_in_hash, attempts, person
+FROM oauth_requests
+WHERE cookie_hash = :cookie_hash AND expires_at > now()
+FOR UPDATE
+"""
+EXPECT_LOG_IN: Final = """
+UPDATE oauth_requests SET log_in_hash = :log_in_hash, attempts = 0 WHERE cookie_hash = :cookie_hash
+"""
+COUNT_ATTEMPT: Final = "UPDATE oauth_requests SET attempts = attempts + 1 WHERE cookie_hash = :cookie_hash"
+LOG_IN: Final = """
+UPDATE oauth_requests SET status = 'logged_in', person = CAST(:person AS jsonb), log_in_hash = NULL
+WHERE cookie_hash = :cookie_hash
+"""
+DECIDE: Final = "UPDATE oauth_requests SET status = 'decided' WHERE cookie_hash = :cookie_hash"
+
+ADD_GRANT: Final = """
+INSERT INTO oauth_grants (id, subject, namespace, client_id, scopes, resource, expires_at)
+VALUES (CAST(:id AS uuid), :subject, :namespace, :client_id, CAST(:scopes AS text[]), :resource,
+    now() + CAST(:seconds AS integer) * interval '1 second')
+"""
+GRANT: Final = """
+SELECT id, subject, namespace, client_id, scopes, resource, expires_at,
+    revoked_at IS NULL AND expires_at > now() AS stands
+FROM oauth_grants
+WHERE id = CAST(:id AS uuid)
+FOR UPDATE
+"""
+REVOKE: Final = """
+UPDATE oauth_grants SET revoked_at = now(), revoked_for = :reason WHERE id = CAST(:id AS uuid) AND revoked_at IS NULL
+"""
+GRANTS_OF: Final = """
+SELECT id, subject, namespace, client_id, scopes, resource, expires_at, true AS stands
+FROM oauth_grants
+WHERE subject = :subject AND revoked_at IS NULL AND expires_at > now()
+ORDER BY granted_at DESC, id
+"""
+WITHDRAW: Final = """
+WITH forgotten AS (
+    DELETE FROM oauth_consents WHERE subject = CAST(:subject AS text) AND client_id = CAST(:client_id AS text)
+), revoked AS (
+    UPDATE oauth_grants SET revoked_at = now(), revoked_for = 'withdrawn'
+    WHERE subject = CAST(:subject AS text) AND client_id = CAST(:client_id AS text) AND revoked_at IS NULL
+        AND expires_at > now()
+    RETURNING id
+)
+SELECT count(*) AS revoked FROM revoked
+"""
+
+ADD_CODE: Final = """
+INSERT INTO oauth_codes (hash, grant_id, redirect_uri, code_challenge, expires_at)
+VALUES (:hash, CAST(:grant_id AS uuid), :redirect_uri, :code_challenge,
+    now() + CAST(:seconds AS integer) * interval '1 second')
+"""
+CODE: Final = """
+SELECT grant_id, redirect_uri, code_challenge, expires_at > now() AS valid, used_at IS NOT NULL AS used
+FROM oauth_codes
+WHERE hash = :hash
+FOR UPDATE
+"""
+USE_CODE: Final = "UPDATE oauth_codes SET used_at = now() WHERE hash = :hash"
+
+ADD_REFRESH: Final = """
+WITH extended AS (
+    UPDATE oauth_grants SET expires_at = now() + CAST(:seconds AS integer) * interval '1 second'
+    WHERE id = CAST(:grant_id AS uuid)
+)
+INSERT INTO oauth_refresh_tokens (hash, grant_id, expires_at)
+VALUES (:hash, CAST(:grant_id AS uuid), now() + CAST(:seconds AS integer) * interval '1 second')
+"""
+REFRESH: Final = """
+SELECT grant_id, expires_at > now() AS valid, used_at IS NOT NULL AS used
+FROM oauth_refresh_tokens
+WHERE hash = :hash
+FOR UPDATE
+"""
+USE_REFRESH: Final = "UPDATE oauth_refresh_tokens SET used_at = now() WHERE hash = :hash"
+
+CONSENT: Final = """
+SELECT subject, client_id, scopes, resource
+FROM oauth_consents
+WHERE subject = :subject AND client_id = :client_id AND resource = :resource
+"""
+REMEMBER: Final = """
+INSERT INTO oauth_consents (subject, client_id, scopes, resource)
+VALUES (:subject, :client_id, CAST(:scopes AS text[]), :resource)
+ON CONFLICT (subject, client_id, resource) DO UPDATE SET scopes = EXCLUDED.scopes, given_at = now()
+"""
+
+# Two that clean at once take different rows. Codes and refresh tokens go with their grants.
+FORGET_REQUESTS: Final = """
+DELETE FROM oauth_requests WHERE cookie_hash IN (
+    SELECT cookie_hash FROM oauth_requests WHERE expires_at <= now() ORDER BY expires_at LIMIT 100
+    FOR UPDATE SKIP LOCKED)
+"""
+FORGET_CLIENTS: Final = """
+DELETE FROM oauth_clients WHERE id IN (
+    SELECT id FROM oauth_clients WHERE expires_at <= now() ORDER BY expires_at LIMIT 100 FOR UPDATE SKIP LOCKED)
+"""
+FORGET_GRANTS: Final = """
+DELETE FROM oauth_grants WHERE id IN (
+    SELECT id FROM oauth_grants WHERE expires_at <= now() - interval '1 day' ORDER BY expires_at LIMIT 100
+    FOR UPDATE SKIP LOCKED)
+"""
+
+GRANT_STANDS: Final = "SELECT grant_stands(CAST(:id AS uuid)) AS stands"

@@ -1,0 +1,111 @@
+"""Log in at an OpenID provider, by Authlib's client: code flow with PKCE, state and nonce.
+
+https://openid.net/specs/openid-connect-core-1_0.html#CodeFlowAuth.
+"""
+
+import hashlib
+import hmac
+import time
+from collections.abc import Mapping
+from typing import Any
+
+import requests
+from authlib.integrations.base_client import OAuthError
+from authlib.integrations.requests_client import OAuth2Session
+
+from mnemosyne.adapters.identity.tokens import OidcVerifier
+from mnemosyne.errors import Unauthorized, Unavailable
+from mnemosyne.observability import EventLog
+
+log = EventLog(__name__)
+
+TIMEOUT_SECONDS = 10
+METADATA_SECONDS = 3600.0
+SCOPE = "openid email profile"
+
+
+class OpenIdLogIn:
+    """The LogIn at an OpenID provider.
+
+    State, nonce and PKCE verifier follow from the browser's secret, and are kept nowhere.
+    """
+
+    def __init__(self, issuer: str, client_id: str, client_secret: str, redirect_uri: str) -> None:
+        self._issuer = issuer
+        self._client_id = client_id
+        self._client_secret = client_secret
+        self._redirect_uri = redirect_uri
+        self._verifier = OidcVerifier(issuer, client_id)
+        self._metadata: tuple[float, Mapping[str, Any]] = (float("-inf"), {})
+
+    def begin(self, secret: str, client_name: str) -> tuple[str, str]:
+        """Return the provider's page, which sends the browser back to our callback."""
+        with self._session(_state(secret)) as session:
+            url, _ = session.create_authorization_url(
+                self._endpoint("authorization_endpoint"),
+                state=_state(secret),
+                nonce=_derived(secret, "nonce"),
+                code_verifier=_derived(secret, "verifier"),
+                prompt="select_account",
+            )
+        return str(url), ""
+
+    def finish(self, secret: str, shown: Mapping[str, str]) -> Mapping[str, Any]:
+        """Return the claims of the ID token for the code that came back; raises Unauthorized, Unavailable."""
+        if "code" not in shown or not hmac.compare_digest(shown.get("state", "").encode(), _state(secret).encode()):
+            raise Unauthorized("the identity provider did not let you in")
+        try:
+            with self._session(_state(secret)) as session:
+                token = session.fetch_token(
+                    self._endpoint("token_endpoint"),
+                    code=shown["code"],
+                    code_verifier=_derived(secret, "verifier"),
+                    timeout=TIMEOUT_SECONDS,
+                )
+            claims = self._verifier.verify(str(token.get("id_token", "")))
+        except OAuthError as exc:
+            log.warning("log_in_refused", error=str(exc))
+            raise Unauthorized("the identity provider did not let you in") from exc
+        except (requests.RequestException, ValueError) as exc:
+            log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
+            raise Unavailable("the identity provider does not answer as it should") from exc
+        # https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation, numbers 5 and 11.
+        ours = claims.get("azp", self._client_id) == self._client_id
+        if not ours or not hmac.compare_digest(
+            str(claims.get("nonce", "")).encode(), _derived(secret, "nonce").encode()
+        ):
+            raise Unauthorized("the identity provider answered somebody else")
+        return claims
+
+    def _session(self, state: str) -> Any:
+        return OAuth2Session(
+            self._client_id, self._client_secret, scope=SCOPE, redirect_uri=self._redirect_uri, state=state,
+            code_challenge_method="S256",
+        )  # fmt: skip
+
+    def _endpoint(self, name: str) -> str:
+        """Return an endpoint by the provider's own discovery document, which is read once an hour."""
+        read_at, metadata = self._metadata
+        if time.monotonic() > read_at + METADATA_SECONDS:
+            url = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
+            try:
+                answer = requests.get(url, timeout=TIMEOUT_SECONDS)
+                answer.raise_for_status()
+                metadata = answer.json()
+                self._metadata = (time.monotonic(), metadata)
+            except (requests.RequestException, ValueError) as exc:
+                if not metadata:
+                    log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
+                    raise Unavailable("the identity provider does not answer as it should") from exc
+        if not isinstance(metadata, Mapping) or not isinstance(endpoint := metadata.get(name), str):
+            raise Unavailable("the identity provider does not answer as it should")
+        return endpoint
+
+
+def _state(secret: str) -> str:
+    """Return what the provider sends back with the browser: the request's own part of the secret."""
+    return secret.rpartition(".")[2]
+
+
+def _derived(secret: str, what: str) -> str:
+    return hmac.new(secret.encode(), what.encode(), hashlib.sha256).hexdigest()

@@ -1,0 +1,1 @@
+"""Where the keys are that tokens are signed with."""

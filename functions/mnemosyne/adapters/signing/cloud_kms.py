@@ -1,0 +1,187 @@
+"""Signing keys in Cloud KMS, which no process ever holds: https://cloud.google.com/kms/docs/create-validate-signatures.
+
+An asymmetric key has no primary version. A new one is published at once and signs once every instance publishes it, so
+keys are rotated by `gcloud kms keys versions create`, and by disabling the old version an hour after that.
+"""
+
+import hashlib
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import google_crc32c
+from google.api_core.exceptions import (
+    BadRequest,
+    Forbidden,
+    GoogleAPICallError,
+    NotFound,
+    RetryError,
+    ServiceUnavailable,
+)
+from google.api_core.retry import Retry, if_exception_type
+from google.auth.exceptions import GoogleAuthError
+from joserfc import jwt
+from joserfc.jwk import ECKey
+
+from mnemosyne.adapters.signing.key_files import ALGORITHM, JWT_TYPE
+from mnemosyne.errors import Misconfigured, Unavailable
+from mnemosyne.observability import EventLog
+
+if TYPE_CHECKING:
+    from google.cloud.kms_v1 import KeyManagementServiceClient
+
+log = EventLog(__name__)
+
+VERSIONS_SECONDS = 60.0
+"""TTL of the list of the key's versions."""
+PUBLISHED_SECONDS = 600.0
+"""How old a version is before it signs: older than any list of keys that an instance or a client may still go by."""
+CALL_SECONDS = 5.0
+"""For a call and its retries: the client's own would go on for a minute, in which a person waits."""
+_BOUNDS: Mapping[str, Any] = {
+    "timeout": CALL_SECONDS,
+    "retry": Retry(if_exception_type(ServiceUnavailable), initial=0.1, timeout=CALL_SECONDS),
+}
+
+
+@dataclass(frozen=True)
+class _Version:
+    name: str
+    made_at: float
+    public: ECKey
+
+    @property
+    def jwk(self) -> Mapping[str, Any]:
+        return {**self.public.as_dict(private=False), "kid": self.public.thumbprint(), "use": "sig", "alg": ALGORITHM}
+
+
+class _RemoteKey(ECKey):
+    """An EC key whose private part is elsewhere; joserfc signs with it as with any other."""
+
+    is_private = True
+    private_key = property(lambda self: self)
+
+    def __init__(self, public: ECKey, sign: Callable[[bytes], bytes]) -> None:
+        super().__init__(public.raw_value, public.as_dict(private=False))
+        self._sign = sign
+
+    def sign(self, message: bytes, _algorithm: object) -> bytes:
+        return self._sign(message)
+
+
+def connect(endpoint: str = "") -> "KeyManagementServiceClient":
+    """Return a client, of another endpoint's where one is named; raises GoogleAuthError."""
+    from google.cloud.kms_v1 import KeyManagementServiceClient
+
+    options = {"api_endpoint": endpoint} if endpoint else None
+    return KeyManagementServiceClient(transport="rest", client_options=options)
+
+
+class CloudKmsKeys:
+    """The Signer on the versions of one key, EC_SIGN_P256_SHA256; its client connects on first use."""
+
+    def __init__(
+        self, key: str, connect: "Callable[[], KeyManagementServiceClient]" = connect,
+        clock: Callable[[], float] = time.time,
+    ) -> None:  # fmt: skip
+        self._key = key
+        self._connect = connect
+        self._clock = clock
+        self._connection: KeyManagementServiceClient | None = None
+        self._versions: list[_Version] = []
+        self._listed_at = float("-inf")
+        self._lock = threading.Lock()
+
+    def sign(self, claims: Mapping[str, Any]) -> str:
+        """Return the claims as a signed token; raises Unavailable, and Misconfigured where the key may not be used."""
+        try:
+            return self._signed(claims)
+        except _Disabled:  # since its versions were listed
+            self._listed_at = float("-inf")
+            return self._signed(claims)
+
+    def public_keys(self) -> Sequence[Mapping[str, Any]]:
+        """Return every enabled version as a JWK; raises Unavailable, Misconfigured."""
+        return [version.jwk for version in self._current()]
+
+    def _signed(self, claims: Mapping[str, Any]) -> str:
+        version = _signing(self._current(), self._clock())
+        key = _RemoteKey(version.public, lambda message: self._signature(version, message))
+        header = {"typ": JWT_TYPE, "alg": ALGORITHM, "kid": version.public.thumbprint()}
+        return jwt.encode(header, dict(claims), key, algorithms=[ALGORITHM])
+
+    def _signature(self, version: _Version, message: bytes) -> bytes:
+        """Return KMS's signature in DER, with both ways checked as
+        https://cloud.google.com/kms/docs/data-integrity-guidelines asks.
+        """
+        digest = hashlib.sha256(message).digest()
+        request = {
+            "name": version.name,
+            "digest": {"sha256": digest},
+            "digest_crc32c": google_crc32c.value(digest),
+        }
+        with self._asked() as client:
+            answer = client.asymmetric_sign(request=request, **_BOUNDS)
+        intact = answer.verified_digest_crc32c and answer.signature_crc32c == google_crc32c.value(answer.signature)
+        if not intact or answer.name != version.name:
+            raise Unavailable("Cloud KMS's answer was damaged on its way")
+        return bytes(answer.signature)
+
+    def _current(self) -> list[_Version]:
+        """Return the enabled versions, newest first; while KMS is away those that there were."""
+        with self._lock:
+            if time.monotonic() < self._listed_at + VERSIONS_SECONDS:
+                return self._versions
+            try:
+                self._versions = self._list()
+            except Unavailable as exc:
+                if not self._versions:
+                    raise
+                log.warning("key_versions_stale", key=self._key, error=str(exc))
+            self._listed_at = time.monotonic()
+            return self._versions
+
+    def _list(self) -> list[_Version]:
+        known = {version.name: version for version in self._versions}
+        with self._asked() as client:
+            listed = client.list_crypto_key_versions(
+                request={"parent": self._key, "filter": "state=ENABLED"}, **_BOUNDS
+            )
+            versions = [known.get(one.name) or self._read(client, one) for one in listed]
+        if not versions:
+            raise Misconfigured(f"the key {self._key} must have an enabled version")
+        return sorted(versions, key=lambda version: -version.made_at)
+
+    def _read(self, client: "KeyManagementServiceClient", version: Any) -> _Version:
+        answer = client.get_public_key(request={"name": version.name}, **_BOUNDS)
+        if answer.algorithm.name != "EC_SIGN_P256_SHA256":
+            raise Misconfigured(f"the key {self._key} must be EC_SIGN_P256_SHA256, got {answer.algorithm.name}")
+        if answer.pem_crc32c != google_crc32c.value(answer.pem.encode()):
+            raise Unavailable("Cloud KMS's answer was damaged on its way")
+        return _Version(version.name, version.create_time.timestamp(), ECKey.import_key(answer.pem))
+
+    @contextmanager
+    def _asked(self) -> "Iterator[KeyManagementServiceClient]":
+        """Connect where that has not been done, and raise what goes wrong as an error of ours."""
+        try:
+            if self._connection is None:
+                self._connection = self._connect()
+            yield self._connection
+        except BadRequest as exc:  # over REST a failed precondition is no more than that
+            raise _Disabled(f"the key {self._key} cannot sign: {exc.message}") from exc
+        except (Forbidden, NotFound) as exc:
+            raise Misconfigured(f"the key {self._key} cannot be used: {exc.message}") from exc
+        except (GoogleAPICallError, RetryError, GoogleAuthError) as exc:
+            raise Unavailable(f"Cloud KMS does not answer as it should: {exc}") from exc
+
+
+class _Disabled(Misconfigured):
+    """The version was enabled when it was listed."""
+
+
+def _signing(versions: Sequence[_Version], now: float) -> _Version:
+    """Return the newest version that everybody knows; where there is no older one, the oldest."""
+    return next((one for one in versions if one.made_at <= now - PUBLISHED_SECONDS), versions[-1])

@@ -1,0 +1,224 @@
+"""What the authorization server deals in: clients, people, requests, grants. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any, Self
+from urllib.parse import SplitResult, urlsplit
+from uuid import UUID
+
+from mnemosyne.domain.principal import Scope, scopes_of
+
+REQUEST_SECONDS = 600
+"""How long somebody may take to log in and to answer."""
+CODE_SECONDS = 60
+"""TTL of an authorization code, which a client takes at once; RFC 6749, section 4.1.2, would allow ten minutes."""
+ACCESS_TOKEN_SECONDS = 900
+REFRESH_TOKEN_SECONDS = 30 * 24 * 3600
+"""TTL of a refresh token, and so of a grant that is not used."""
+CLIENT_SECONDS = 90 * 24 * 3600
+"""TTL of a registration, from its last use on; of one that is never used, see UNUSED_CLIENT_SECONDS."""
+UNUSED_CLIENT_SECONDS = 24 * 3600
+REDIRECT_URIS = 10
+URI_LENGTH = 2_000
+NAME_LENGTH = 100
+OFFERED = (Scope.READ, Scope.WRITE)
+"""What a client may ask for."""
+
+# Schemes that a browser acts upon itself, or that are anybody's: https://www.rfc-editor.org/rfc/rfc8252#section-7.1.
+_REFUSED_SCHEMES = {"about", "blob", "chrome", "data", "file", "filesystem", "ftp", "javascript", "mailto", "vbscript",
+                    "view-source", "ws", "wss"}  # fmt: skip
+_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
+_LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Client:
+    """A program that asks for tokens on a person's behalf. All are public: none has a secret."""
+
+    id: str
+    name: str
+    redirect_uris: tuple[str, ...]
+    refreshes: bool = True
+
+    def takes(self, redirect_uri: str) -> bool:
+        """Whether answers may be sent there: exactly as registered, or on loopback at any port (RFC 8252, 7.3)."""
+        return any(_same(registered, redirect_uri) for registered in self.redirect_uris)
+
+    @property
+    def host(self) -> str:
+        """Whose metadata document names it; empty where it has registered itself, which anybody may."""
+        return urlsplit(self.id).netloc if self.id.startswith("https://") else ""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Person:
+    """Somebody who has logged in, and what they may have."""
+
+    subject: str
+    name: str
+    namespace: str
+    scopes: frozenset[Scope]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Pending:
+    """A request of a client's, between /authorize and the person's answer."""
+
+    parameters: Mapping[str, str]
+    status: str
+    log_in_hash: bytes | None
+    attempts: int
+    person: Person | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Grant:
+    """What a person has let a client do: the family that its codes and tokens belong to."""
+
+    id: UUID
+    subject: str
+    namespace: str
+    client_id: str
+    scopes: frozenset[Scope]
+    resource: str
+    expires_at: datetime
+    stands: bool = True
+    """Whether it is neither revoked nor expired."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Code:
+    """An authorization code as it is kept: without itself."""
+
+    hash: bytes
+    grant: Grant
+    redirect_uri: str
+    code_challenge: str
+    valid: bool = True
+    used: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class RefreshToken:
+    """A refresh token as it is kept: without itself."""
+
+    hash: bytes
+    grant: Grant
+    valid: bool = True
+    used: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Consent:
+    """What a person has agreed to before, of one client and one resource."""
+
+    subject: str
+    client_id: str
+    scopes: frozenset[Scope]
+    resource: str
+
+
+@dataclass(frozen=True, kw_only=True)
+class PeopleRule:
+    """Who may log in, which namespace is theirs, and what they may have there; the first rule that fits holds.
+
+    `who` is an e-mail address, `@domain`, `claim:value`, or `*` for whomever the identity provider knows. Without a
+    namespace each person has one of their own.
+    """
+
+    who: str
+    namespace: str = ""
+    scopes: frozenset[Scope] = frozenset(OFFERED)
+
+    def fits(self, claims: Mapping[str, Any]) -> bool:
+        """Whether these claims of an ID token are of one of them; an address counts once it is verified."""
+        if self.who == "*":
+            return True
+        email = verified_email(claims).casefold()
+        if self.who.startswith("@"):
+            return email.endswith(self.who.casefold()) and email.count("@") == 1
+        if "@" in self.who:
+            return email == self.who.casefold()
+        claim, _, value = self.who.partition(":")
+        had = claims.get(claim)
+        return value in map(str, had) if isinstance(had, list) else str(had) == value and had is not None
+
+    @classmethod
+    def of(cls, given: Mapping[str, Any]) -> Self:
+        """Read a rule out of JSON; raises ValueError naming what is wrong with it."""
+        if not isinstance(given, Mapping) or not isinstance(who := given.get("who"), str) or not _is_who(who):
+            raise ValueError(f"who must be an address, @domain, claim:value or *, got {given!r}")
+        if unknown := set(given) - {"who", "namespace", "scopes"}:
+            raise ValueError(f"a rule has who, namespace and scopes, got {', '.join(sorted(unknown))}")
+        names = given.get("scopes", [*OFFERED])
+        scopes = scopes_of(names) if isinstance(names, list) else frozenset()
+        if not scopes or len(scopes) != len(names) or not scopes <= set(OFFERED):
+            raise ValueError(f"scopes must be some of {', '.join(OFFERED)}, got {names!r}")
+        namespace = given.get("namespace", "")
+        if not isinstance(namespace, str) or len(namespace) > 200 or namespace.startswith("user:"):
+            raise ValueError(f"namespace must be at most 200 characters and not start with user:, got {namespace!r}")
+        return cls(who=who, namespace=namespace, scopes=scopes)
+
+
+def verified_email(claims: Mapping[str, Any]) -> str:
+    """Return the address that the provider has verified, empty where it has not; some say so by a text, as Cognito:
+    https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-the-id-token.html.
+    """
+    return str(claims.get("email") or "") if claims.get("email_verified") in (True, "true") else ""
+
+
+def _is_who(who: str) -> bool:
+    return who == "*" or bool(re.fullmatch(r"[^@\s]*@[^@\s]+|[\w.-]+:\S+", who))
+
+
+def redirect_problem(uri: object) -> str:
+    """Return why a client may not be answered at that address; empty where it may."""
+    if not isinstance(uri, str) or len(uri) > URI_LENGTH or not uri.isascii() or not uri.isprintable() or " " in uri:
+        return f"must be a URI of at most {URI_LENGTH} characters of ASCII"
+    parts = _split(uri)
+    if parts is None or not _SCHEME.fullmatch(parts.scheme) or "#" in uri or "\\" in uri:
+        return "must be an absolute URI without a fragment"
+    if parts.scheme == "https":
+        return "" if parts.hostname and "@" not in parts.netloc else "must name a host, and no user"
+    if parts.scheme == "http":
+        return "" if _loopback_host(parts) else "must be https, or http on loopback: 127.0.0.1, [::1] or localhost"
+    return f"must not have the scheme {parts.scheme}" if parts.scheme in _REFUSED_SCHEMES else ""
+
+
+def redirect_host(uri: str) -> str:
+    """Return where that address leads, as a person is told: a host, or the scheme of a program on their device."""
+    parts = urlsplit(uri)
+    return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"
+
+
+def is_loopback(uri: str) -> bool:
+    """Whether the address is one of the person's own machine, which any program there may listen at."""
+    parts = _split(uri)
+    return parts is not None and parts.scheme == "http" and _loopback_host(parts)
+
+
+def _same(registered: str, asked: str) -> bool:
+    if registered == asked:
+        return True
+    if redirect_problem(asked) or not is_loopback(registered) or not is_loopback(asked):
+        return False
+    one, other = urlsplit(registered), urlsplit(asked)
+    return (one.hostname, one.path, one.query) == (other.hostname, other.path, other.query)
+
+
+def _loopback_host(parts: SplitResult) -> bool:
+    host, _, port = parts.netloc.rpartition(":") if not parts.netloc.endswith("]") else (parts.netloc, "", "")
+    if not host:
+        host, port = port, ""
+    return host in _LOOPBACK and (not port or port.isdigit())
+
+
+def _split(uri: str) -> SplitResult | None:
+    try:
+        parts = urlsplit(uri)
+        parts.port  # noqa: B018 - reading it is what fails
+    except ValueError:
+        return None
+    return parts

@@ -1,0 +1,1 @@
+"""The `auth` function's HTTP surface: endpoints for clients, pages for people."""

@@ -1,0 +1,227 @@
+"""The `auth` function: metadata and endpoints for clients, log-in, consent and grants for people."""
+
+from typing import Any
+
+from authlib.oauth2.rfc6749 import OAuth2Error
+from starlette.applications import Starlette
+from starlette.middleware.cors import CORSMiddleware
+from starlette.requests import Request
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from mnemosyne.domain.oauth import OFFERED
+from mnemosyne.errors import InvalidRequest, Unauthorized
+from mnemosyne.http.auth import pages
+from mnemosyne.http.auth.call import Call, Edge, new_secret, redirect
+from mnemosyne.http.health import health_routes
+from mnemosyne.http.rate_limit import Budgets
+from mnemosyne.oauth.clients import Clients
+from mnemosyne.oauth.flow import START_OVER, Flow
+from mnemosyne.oauth.request import OAuthRequest
+from mnemosyne.oauth.server import Answer
+
+PER_MINUTE = 120
+"""Units that one address may spend a minute on one instance; a plain request is one."""
+REGISTRATION = 6.0
+LOG_IN = 6.0
+KEYS_SECONDS = 300
+METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
+
+
+class AuthEndpoints:
+    """The endpoints, over the flow."""
+
+    def __init__(self, flow: Flow, clients: Clients, *, proxies: int | None) -> None:
+        self._flow = flow
+        self._clients = clients
+        self._issuer = flow.issuer.url
+        self.edge = Edge(self._issuer, proxies, Budgets(PER_MINUTE))
+
+    # -- for clients
+
+    async def metadata(self, request: Request) -> Response:
+        """Tell what this server offers: RFC 8414, and the same under OpenID's name, where many clients look first."""
+        issuer = self._issuer
+        offered: dict[str, Any] = {
+            "issuer": issuer,
+            "authorization_endpoint": f"{issuer}/authorize",
+            "token_endpoint": f"{issuer}/token",
+            "revocation_endpoint": f"{issuer}/revoke",
+            "registration_endpoint": f"{issuer}/register",
+            "jwks_uri": f"{issuer}/jwks.json",
+            "scopes_supported": [*OFFERED],
+            "response_types_supported": ["code"],
+            "response_modes_supported": ["query"],
+            "grant_types_supported": ["authorization_code", "refresh_token"],
+            "token_endpoint_auth_methods_supported": ["none"],
+            "revocation_endpoint_auth_methods_supported": ["none"],
+            "code_challenge_methods_supported": ["S256"],
+            "authorization_response_iss_parameter_supported": True,
+            "client_id_metadata_document_supported": True,
+            "protected_resources": list(self._flow.issuer.resources),
+            "subject_types_supported": ["public"],
+            "id_token_signing_alg_values_supported": ["ES256"],
+        }
+        return JSONResponse(offered, headers={"Cache-Control": f"public, max-age={KEYS_SECONDS}"})
+
+    def keys(self, call: Call) -> Response:
+        """Publish the keys that tokens are signed with: RFC 7517."""
+        keys = [dict(key) for key in self._flow.issuer.signer.public_keys()]
+        return JSONResponse({"keys": keys}, headers={"Cache-Control": f"public, max-age={KEYS_SECONDS}"})
+
+    def token(self, call: Call) -> Response:
+        """Give tokens: RFC 6749, section 3.2."""
+        return _json(self._flow.token(OAuthRequest("POST", f"{self._issuer}/token", call.form)))
+
+    def revoke(self, call: Call) -> Response:
+        """Take tokens back: RFC 7009."""
+        return _json(self._flow.revoke(OAuthRequest("POST", f"{self._issuer}/revoke", call.form)))
+
+    def register(self, call: Call) -> Response:
+        """Register a client: RFC 7591."""
+        try:
+            return JSONResponse(dict(self._clients.register(call.body)), 201)
+        except InvalidRequest as exc:
+            wrong = "invalid_redirect_uri" if str(exc).startswith("redirect_uris") else "invalid_client_metadata"
+            return JSONResponse({"error": wrong, "error_description": str(exc)}, 400)
+
+    # -- for people
+
+    def authorize(self, call: Call) -> Response:
+        """Begin: RFC 6749, section 3.1."""
+        request = OAuthRequest("GET", f"{self._issuer}/authorize", call.query)
+        cookie, id_ = call.cookie or new_secret(), new_secret()
+        try:
+            where = self._flow.start(request, _key(cookie, id_))
+        except OAuth2Error as exc:
+            if url := self._flow.redirected(request, exc):
+                return redirect(url)
+            return pages.told(self._issuer, "Your application asked for something that cannot be", _said(exc))
+        return self._to_log_in(where, cookie, id_)
+
+    def account(self, call: Call) -> Response:
+        """Show who has logged in what they have granted; without a log-in, begin one."""
+        if not (id_ := call.given("request")):
+            cookie, id_ = call.cookie or new_secret(), new_secret()
+            return self._to_log_in(self._flow.start_account(_key(cookie, id_)), cookie, id_)
+        return self._account(_key(call.cookie, id_), id_, None)
+
+    def withdraw(self, call: Call) -> Response:
+        """End what a person has let a client do."""
+        self._own_page(call)
+        key = _key(call.cookie, id_ := call.given("request"))
+        return self._account(key, id_, self._flow.withdraw(key, call.given("client")))
+
+    def log_in_page(self, call: Call) -> Response:
+        """Ask for the code that the terminal has printed."""
+        id_ = call.given("request")
+        return pages.log_in(self._issuer, id_, self._flow.redirect_uri(_key(call.cookie, id_)))
+
+    def log_in(self, call: Call) -> Response:
+        """Take the code, or what an identity provider has sent back."""
+        key = _key(call.cookie, id_ := call.given("request") or call.given("state"))
+        try:
+            waits = self._flow.log_in(key, dict([*call.query, *call.form]))
+        except Unauthorized as exc:
+            if call.form:
+                return pages.log_in(self._issuer, id_, self._flow.redirect_uri(key), str(exc))
+            return pages.told(self._issuer, "You cannot log in", str(exc), 403)
+        return redirect(f"{self._issuer}/{'consent' if waits else 'account'}?request={id_}")
+
+    def consent_page(self, call: Call) -> Response:
+        """Ask the person, or go on where they have agreed to as much before."""
+        key = _key(call.cookie, id_ := call.given("request"))
+        try:
+            asked = self._flow.question(key)
+        except OAuth2Error as exc:
+            return pages.told(self._issuer, "Your application asked for something that cannot be", _said(exc))
+        if not asked.scopes:
+            return redirect(self._flow.decide(key, approved=False).location)
+        if asked.agreed:
+            return redirect(self._flow.decide(key, approved=True).location)
+        return pages.consent(self._issuer, id_, asked)
+
+    def consent(self, call: Call) -> Response:
+        """Take the person's answer, and send it to the client."""
+        self._own_page(call)
+        approved = call.given("answer") == "allow"
+        answer = self._flow.decide(_key(call.cookie, call.given("request")), approved=approved)
+        if not answer.location:
+            return pages.told(self._issuer, "Your application asked for something that cannot be", START_OVER)
+        return redirect(answer.location)
+
+    def _to_log_in(self, where: str, cookie: str, id_: str) -> Response:
+        response = redirect(where or f"{self._issuer}/log-in?request={id_}")
+        self.edge.set_cookie(response, cookie)
+        return response
+
+    def _account(self, key: str, id_: str, ended: int | None) -> Response:
+        person, grants = self._flow.account(key)
+        shown = {
+            grant.client_id: {
+                "id": grant.client_id,
+                "name": client.name if client else grant.client_id,
+                "scopes": ", ".join(sorted(grant.scopes)),
+                "namespace": grant.namespace,
+            }
+            for grant, client in grants
+        }
+        return pages.account(self._issuer, id_, person.name, list(shown.values()), ended)
+
+    def _own_page(self, call: Call) -> None:
+        if call.origin not in (None, _origin(self._issuer)):
+            raise Unauthorized("this form was sent by another site's page")
+
+
+def build_app(flow: Flow, clients: Clients, *, proxies: int | None) -> Starlette:
+    """Return the ASGI app of the `auth` function."""
+    here = AuthEndpoints(flow, clients, proxies=proxies)
+    made, path = here.edge.endpoint, flow.issuer.url.partition("://")[2].partition("/")[2]
+    prefix = f"/{path}" if path else ""
+
+    async def style(request: Request) -> Response:
+        return PlainTextResponse(pages.STYLE, media_type="text/css", headers={"Cache-Control": "public, max-age=3600"})
+
+    app = Starlette(
+        routes=[
+            *health_routes(),
+            *(Route(f"{one}{prefix}", here.metadata) for one in METADATA_PATHS),
+            *(Route(f"{prefix}{one}", here.metadata) for one in METADATA_PATHS if prefix),
+            Route(f"{prefix}/jwks.json", made(here.keys, cost=0, as_page=False)),
+            Route(f"{prefix}/token", made(here.token, cost=1, as_page=False), methods=["POST"]),
+            Route(f"{prefix}/revoke", made(here.revoke, cost=1, as_page=False), methods=["POST"]),
+            Route(f"{prefix}/register", made(here.register, cost=REGISTRATION, as_page=False), methods=["POST"]),
+            Route(f"{prefix}/authorize", made(here.authorize, cost=1, as_page=True)),
+            Route(f"{prefix}/log-in", made(here.log_in_page, cost=1, as_page=True)),
+            Route(f"{prefix}/log-in", made(here.log_in, cost=LOG_IN, as_page=True), methods=["POST"]),
+            Route(f"{prefix}/callback", made(here.log_in, cost=1, as_page=True)),
+            Route(f"{prefix}/consent", made(here.consent_page, cost=1, as_page=True)),
+            Route(f"{prefix}/consent", made(here.consent, cost=1, as_page=True), methods=["POST"]),
+            Route(f"{prefix}/account", made(here.account, cost=1, as_page=True)),
+            Route(f"{prefix}/account", made(here.withdraw, cost=1, as_page=True), methods=["POST"]),
+            Route(f"{prefix}/style.css", style),
+        ]
+    )
+    # Clients in browsers ask for metadata and tokens; no cookie goes with that.
+    app.add_middleware(
+        CORSMiddleware, allow_origins=("*",), allow_methods=("GET", "POST"), allow_headers=("*",), max_age=7_200
+    )
+    return app
+
+
+def _key(cookie: str, id_: str) -> str:
+    """Return what a browser and a request share; nobody has it who has only one of the two."""
+    return f"{cookie}.{id_}"
+
+
+def _origin(url: str) -> str:
+    scheme, _, rest = url.partition("://")
+    return f"{scheme}://{rest.partition('/')[0]}"
+
+
+def _json(answer: Answer) -> Response:
+    return JSONResponse(answer.body, answer.status, dict(answer.headers) | {"Cache-Control": "no-store"})
+
+
+def _said(exc: OAuth2Error) -> str:
+    return str(exc.description or exc.error)

@@ -1,0 +1,170 @@
+"""A request to the authorization server: read with bounds, handled in a thread, answered whatever is wrong."""
+
+import secrets
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+from functools import partial
+from urllib.parse import parse_qsl
+
+import anyio
+import anyio.to_thread
+from starlette.requests import Request
+from starlette.responses import JSONResponse, RedirectResponse, Response
+
+from mnemosyne.errors import (
+    Conflict,
+    InvalidRequest,
+    Misconfigured,
+    MnemosyneError,
+    NotFound,
+    OverBudget,
+    Unauthorized,
+    Unavailable,
+)
+from mnemosyne.http import body as bodies
+from mnemosyne.http.access import client_address
+from mnemosyne.http.auth import pages
+from mnemosyne.http.rate_limit import Budgets
+from mnemosyne.observability import EventLog, trace
+
+log = EventLog(__name__)
+
+BODY_BYTES = 64 * 1024
+QUERY_LENGTH = 16_000
+COOKIE_SECONDS = 3600
+THREADS = 8
+"""As many as there are connections to the database."""
+
+
+@dataclass(frozen=True)
+class Call:
+    """One request, read."""
+
+    query: list[tuple[str, str]]
+    form: list[tuple[str, str]]
+    body: bytes
+    address: str
+    origin: str | None
+    cookie: str
+    """What this browser has of an earlier request; empty where it has nothing."""
+
+    def given(self, name: str) -> str:
+        """Return the first value of a parameter, of the form or else of the query; empty where there is none."""
+        return next((value for one, value in [*self.form, *self.query] if one == name), "")
+
+
+@dataclass(frozen=True)
+class Edge:
+    """What stands in front of each endpoint: the issuer's address, and how much one caller may ask."""
+
+    issuer: str
+    proxies: int | None
+    budgets: Budgets
+
+    @property
+    def secure(self) -> bool:
+        """Whether browsers come by TLS."""
+        return self.issuer.startswith("https:")
+
+    @property
+    def cookie_name(self) -> str:
+        """The cookie's name: with TLS one that no other host and no page without TLS can set (RFC 6265bis)."""
+        return "__Host-mnemosyne-auth" if self.secure else "mnemosyne-auth"
+
+    def set_cookie(self, response: Response, cookie: str) -> None:
+        """Have the browser show the cookie again, to us alone, also when it comes back from the log-in elsewhere."""
+        response.set_cookie(
+            self.cookie_name, cookie, max_age=COOKIE_SECONDS, secure=self.secure, httponly=True, samesite="lax"
+        )
+
+    def endpoint(
+        self, handle: Callable[[Call], Response], *, cost: float, as_page: bool
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return the endpoint: `handle` in a thread, its errors as a page for people or as JSON for clients."""
+        limiter: list[anyio.CapacityLimiter] = []
+
+        async def answer(request: Request) -> Response:
+            if not limiter:
+                limiter.append(anyio.CapacityLimiter(THREADS))
+            with trace(request.headers):
+                try:
+                    call = await self._read(request)
+                    if seconds := self.budgets.take(call.address, cost):
+                        raise OverBudget(
+                            f"too many requests came from {call.address}: try again in {seconds} s", seconds
+                        )
+                    response = await anyio.to_thread.run_sync(partial(handle, call), limiter=limiter[0])
+                except MnemosyneError as exc:
+                    response = self._refused(exc, as_page=as_page)
+                except Exception:
+                    log.exception("auth_crashed", path=request.url.path)
+                    response = self._refused(Misconfigured("a fault of our own: its log says which"), as_page=as_page)
+            for name, value in pages.security_headers(secure=self.secure).items():
+                response.headers.setdefault(name, value)
+            return response
+
+        return answer
+
+    async def _read(self, request: Request) -> Call:
+        host = request.headers.get("host", "")
+        if host != self.issuer.partition("://")[2].partition("/")[0]:
+            raise InvalidRequest(f"Host must be that of {self.issuer}")
+        try:
+            with anyio.fail_after(bodies.BODY_SECONDS):
+                body = await bodies.read(request.receive, BODY_BYTES)
+        except TimeoutError as exc:
+            raise InvalidRequest(f"the request did not arrive within {bodies.BODY_SECONDS} s") from exc
+        query = request.url.query
+        if body is None or len(query) > QUERY_LENGTH:
+            raise InvalidRequest(f"a request has at most {BODY_BYTES:,} bytes, and a query of {QUERY_LENGTH:,}")
+        form = body if "x-www-form-urlencoded" in request.headers.get("content-type", "") else b""
+        cookie = request.cookies.get(self.cookie_name, "")
+        return Call(
+            query=_pairs(query),
+            form=_pairs(form.decode("utf-8", "replace")),
+            body=body,
+            address=client_address(request.scope, request.headers, self.proxies),
+            origin=request.headers.get("origin"),
+            cookie=cookie if len(cookie) == len(new_secret()) and cookie.isascii() else "",
+        )
+
+    def _refused(self, exc: MnemosyneError, *, as_page: bool) -> Response:
+        status, error = _status(exc)
+        message = str(exc) if status < 500 else "this cannot be done at the moment: try again in a while"
+        headers = {"Retry-After": str(getattr(exc, "seconds", 5))} if status in (429, 503) else None
+        if status >= 500:
+            log.error("auth_unavailable", error=str(exc))
+        if as_page:
+            page = pages.told(self.issuer, "This did not work", message, status)
+            page.headers.update(headers or {})
+            return page
+        return JSONResponse({"error": error, "error_description": message}, status, headers)
+
+
+def redirect(url: str) -> Response:
+    """Send the browser on, by GET."""
+    return RedirectResponse(url, 303)
+
+
+def new_secret() -> str:
+    """Return 256 random bits."""
+    return secrets.token_urlsafe(32)
+
+
+def _status(exc: MnemosyneError) -> tuple[int, str]:
+    if isinstance(exc, OverBudget):
+        return 429, "slow_down"
+    if isinstance(exc, Unauthorized):
+        return 403, "access_denied"
+    if isinstance(exc, NotFound | Conflict):
+        return 409, "invalid_request"
+    if isinstance(exc, Unavailable | Misconfigured):
+        return 503, "temporarily_unavailable"
+    return 400, "invalid_request"
+
+
+def _pairs(encoded: str) -> list[tuple[str, str]]:
+    try:
+        return parse_qsl(encoded, keep_blank_values=True, max_num_fields=50)
+    except ValueError as exc:
+        raise InvalidRequest("a request has at most 50 parameters") from exc

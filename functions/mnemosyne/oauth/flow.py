@@ -1,0 +1,198 @@
+"""From a client's request to its code: log-in and consent, bound to one browser from the first step to the last.
+
+Every step is a transaction that reads the request's row locked and moves it on once: started, logged in, decided. Who
+comes again, from another browser or after an end in between, can only go on where the row stands, or start over.
+"""
+
+import hmac
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from urllib.parse import urlsplit
+
+from authlib.common.urls import add_params_to_uri
+from authlib.oauth2.rfc6749 import OAuth2Error
+
+from mnemosyne.domain.oauth import Client, Consent, Grant, Pending, PeopleRule, Person, is_loopback
+from mnemosyne.domain.principal import Scope, scopes_of
+from mnemosyne.errors import Conflict, NotFound, Unauthorized
+from mnemosyne.oauth.clients import Clients
+from mnemosyne.oauth.grants import OAuthClient, hashed
+from mnemosyne.oauth.people import person_of
+from mnemosyne.oauth.request import OAuthRequest
+from mnemosyne.oauth.server import Answer, Issuer, Server
+from mnemosyne.oauth_ports import LogIn, OAuthRows, OAuthStore
+from mnemosyne.observability import EventLog
+
+log = EventLog(__name__)
+
+ATTEMPTS = 5
+"""How often a log-in code may be mistyped."""
+START_OVER = "this log-in has ended or is another browser's: start over from your application"
+
+
+@dataclass(frozen=True)
+class Question:
+    """What a person is asked to agree to."""
+
+    client: Client
+    person: Person
+    scopes: frozenset[Scope]
+    redirect_uri: str
+    resource: str
+    agreed: bool
+    """Whether they have agreed to as much before, so that they need not be asked."""
+
+
+class Flow:
+    """Leads a browser from /authorize to the client's redirect URI; `key` is what browser and request share."""
+
+    def __init__(
+        self, issuer: Issuer, store: OAuthStore, clients: Clients, log_in: LogIn, rules: Sequence[PeopleRule]
+    ) -> None:
+        self.issuer = issuer
+        self._store = store
+        self._clients = clients
+        self._log_in = log_in
+        self._rules = rules
+
+    def start(self, request: OAuthRequest, key: str) -> str:
+        """Return where the browser goes to log in; raises OAuth2Error, InvalidRequest, Unavailable."""
+        client = self._client(request)
+        with self._store.transaction() as rows:
+            name = Server(self.issuer, rows, client).examine(request).name
+            rows.forget_expired()
+            return self._begin(rows, key, request.kept, name)
+
+    def start_account(self, key: str) -> str:
+        """Return where the browser goes to log in for the page of what its person has granted."""
+        with self._store.transaction() as rows:
+            return self._begin(rows, key, {}, "this page")
+
+    def log_in(self, key: str, shown: Mapping[str, str]) -> bool:
+        """Note who has come back from the log-in; whether a client waits for it.
+
+        Raises Unauthorized, NotFound where there is no such log-in, and Conflict where it is over.
+        """
+        wrong = False
+        with self._pending(key) as (rows, pending):
+            if pending.status != "started":
+                raise Conflict(START_OVER)
+            if pending.log_in_hash is not None:
+                wrong = not hmac.compare_digest(hashed(_typed(shown.get("code", ""))), pending.log_in_hash)
+                if pending.attempts >= ATTEMPTS:
+                    raise Conflict("the code was mistyped too often: start over from your application")
+                if wrong:
+                    rows.count_attempt(hashed(key))
+            if not wrong:
+                # Within the lock: an identity provider's code is exchanged once.
+                person = person_of(self._log_in.finish(key, shown), self._rules)
+                rows.log_in(hashed(key), person)
+                log.info("audit", action="log_in", outcome="done", subject=person.subject)
+        if wrong:
+            raise Unauthorized("this is not the code: look at it again")
+        return bool(pending.parameters)
+
+    def redirect_uri(self, key: str) -> str:
+        """Return where the browser may go in the end; empty where no client waits. Raises NotFound."""
+        with self._pending(key) as (_, pending):
+            return str(pending.parameters.get("redirect_uri", ""))
+
+    def question(self, key: str) -> Question:
+        """Return what the person is asked; raises NotFound, Conflict where it is answered, OAuth2Error."""
+        with self._pending(key) as (rows, pending):
+            person = _person(pending)
+            request = _request(pending, self.issuer)
+        client = self._client(request)
+        with self._store.transaction() as rows:
+            Server(self.issuer, rows, client).examine(request)
+            redirect_uri = pending.parameters["redirect_uri"]
+            resource = pending.parameters["resource"].rstrip("/")
+            agreed = rows.consent(person.subject, request.payload.client_id, resource)
+        wanted = scopes_of((OAuthClient(client).get_allowed_scope(request.payload.scope) or "").split())  # type: ignore[arg-type]
+        scopes = wanted & person.scopes
+        # On the person's own machine any program may pretend to be the client: RFC 8252, section 8.6.
+        known = agreed is not None and scopes <= agreed.scopes and not is_loopback(redirect_uri)
+        return Question(client, person, scopes, redirect_uri, resource, known and bool(scopes))  # type: ignore[arg-type]
+
+    def decide(self, key: str, *, approved: bool) -> Answer:
+        """Return the redirection to the client, once; raises NotFound, Conflict where it is answered already."""
+        with self._pending(key) as (_, pending):
+            request = _request(pending, self.issuer)
+        client = self._client(request)
+        with self._pending(key) as (rows, pending):
+            person = _person(pending)
+            rows.decide(hashed(key))
+            answer = Server(self.issuer, rows, client).answer(request, person if approved else None)
+            if approved and client and "code=" in urlsplit(answer.location).query:
+                resource = pending.parameters["resource"].rstrip("/")
+                scopes = scopes_of((request.scope or "").split()) & person.scopes
+                rows.remember(Consent(subject=person.subject, client_id=client.id, scopes=scopes, resource=resource))
+        return answer
+
+    def account(self, key: str) -> tuple[Person, Sequence[tuple[Grant, Client | None]]]:
+        """Return who has logged in for the page of their grants, and those; raises NotFound, Conflict."""
+        with self._pending(key) as (rows, pending):
+            person = _person(pending)
+            return person, rows.grants_of(person.subject)
+
+    def withdraw(self, key: str, client_id: str) -> int:
+        """End all that the person has let a client do; how many grants that were. Raises NotFound, Conflict."""
+        with self._pending(key) as (rows, pending):
+            person = _person(pending)
+            ended = rows.withdraw(person.subject, client_id)
+        log.info("audit", action="withdraw", outcome="done", subject=person.subject, client=client_id, grants=ended)
+        return ended
+
+    def token(self, request: OAuthRequest) -> Answer:
+        """Return tokens for a code or a refresh token, or why there are none."""
+        return self._ask(request, lambda server: server.token(request))
+
+    def revoke(self, request: OAuthRequest) -> Answer:
+        """Return that a token is of no use any more."""
+        return self._ask(request, lambda server: server.revoke(request))
+
+    def redirected(self, request: OAuthRequest, error: OAuth2Error) -> str:
+        """Return where the client is told of an error; empty where its address is not sure, and the person is told."""
+        if not error.redirect_uri:
+            return ""
+        error.state = request.payload.state
+        location = str(dict(error()[2]).get("Location", ""))
+        return str(add_params_to_uri(location, {"iss": self.issuer.url}))
+
+    def _ask(self, request: OAuthRequest, ask: Callable[[Server], Answer]) -> Answer:
+        client = self._client(request)
+        with self._store.transaction() as rows:
+            return ask(Server(self.issuer, rows, client))
+
+    def _client(self, request: OAuthRequest) -> Client | None:
+        client_id = request.payload.client_id
+        return self._clients.find(client_id) if client_id else None
+
+    def _begin(self, rows: OAuthRows, key: str, parameters: Mapping[str, str], name: str) -> str:
+        rows.begin(hashed(key), parameters)
+        where, code = self._log_in.begin(key, name)
+        if code:
+            rows.expect_log_in(hashed(key), hashed(_typed(code)))
+        return where
+
+    @contextmanager
+    def _pending(self, key: str) -> Iterator[tuple[OAuthRows, Pending]]:
+        with self._store.transaction() as rows:
+            if (pending := rows.pending(hashed(key))) is None:
+                raise NotFound(START_OVER)
+            yield rows, pending
+
+
+def _person(pending: Pending) -> Person:
+    if pending.status != "logged_in" or pending.person is None:
+        raise Conflict(START_OVER)
+    return pending.person
+
+
+def _request(pending: Pending, issuer: Issuer) -> OAuthRequest:
+    return OAuthRequest("GET", f"{issuer.url}/authorize", pending.parameters.items())
+
+
+def _typed(code: str) -> str:
+    return "".join(code.upper().split()).replace("-", "")

@@ -1,0 +1,74 @@
+"""A request as Authlib reads it: each parameter with all its values, in characters that can be answered."""
+
+import re
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from authlib.oauth2.rfc6749 import OAuth2Payload, OAuth2Request
+
+from mnemosyne.domain.oauth import URI_LENGTH
+from mnemosyne.errors import InvalidRequest
+
+PARAMETERS = 30
+KNOWN = frozenset({
+    "client_id", "code", "code_challenge", "code_challenge_method", "code_verifier", "grant_type", "redirect_uri",
+    "refresh_token", "resource", "response_type", "scope", "token", "token_type_hint",
+})  # fmt: skip
+# What an error may quote: https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1.
+_QUOTABLE = re.compile(r"[\x20-\x21\x23-\x5B\x5D-\x7E]*")
+_STATE = re.compile(r"[\x20-\x7E]*")
+
+
+class _Payload(OAuth2Payload):  # type: ignore[misc]
+    def __init__(self, pairs: Iterable[tuple[str, str]]) -> None:
+        self._lists: defaultdict[str, list[str]] = defaultdict(list)
+        for name, value in pairs:
+            self._lists[name].append(value)
+        self._data = {name: values[0] for name, values in self._lists.items()}
+
+    @property
+    def data(self) -> dict[str, str]:
+        """The first value of each parameter."""
+        return self._data
+
+    @property
+    def datalist(self) -> defaultdict[str, list[str]]:
+        """All values of each parameter."""
+        return self._lists
+
+
+class OAuthRequest(OAuth2Request):  # type: ignore[misc]
+    """A request to one of the endpoints, from its parameters."""
+
+    def __init__(self, method: str, url: str, pairs: Iterable[tuple[str, str]]) -> None:
+        super().__init__(method, url)
+        self.payload = _Payload(_sound(list(pairs)))
+
+    @property
+    def form(self) -> Mapping[str, str]:
+        """The parameters of the body."""
+        data: dict[str, str] = self.payload.data
+        return data
+
+    args = form
+
+    @property
+    def kept(self) -> dict[str, Any]:
+        """What of it must be known when it is answered: none of these may come twice."""
+        kept = KNOWN | {"state"}
+        return {name: value for name, value in self.form.items() if name in kept}
+
+
+def _sound(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the parameters that we know, without the empty ones; raises InvalidRequest where one cannot be read."""
+    if len(pairs) > PARAMETERS:
+        raise InvalidRequest(f"a request has at most {PARAMETERS} parameters, got {len(pairs)}")
+    sound = [(name, value) for name, value in pairs if value and (name in KNOWN or name == "state")]
+    for name, value in sound:
+        if len(value) > URI_LENGTH or not (_STATE if name == "state" else _QUOTABLE).fullmatch(value):
+            raise InvalidRequest(f"{name} must be at most {URI_LENGTH} printable characters of ASCII")
+    for name in {name for name, _ in sound if name != "resource"}:
+        if sum(one == name for one, _ in sound) > 1:
+            raise InvalidRequest(f"{name} must come once")
+    return sound

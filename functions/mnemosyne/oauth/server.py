@@ -1,0 +1,221 @@
+"""The authorization server of one transaction and one client: Authlib's endpoints over what we keep and how we sign."""
+
+import json
+import secrets
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+from authlib.oauth2 import AuthorizationServer
+from authlib.oauth2.rfc6749 import OAuth2Error
+from authlib.oauth2.rfc9207.parameter import IssuerParameter
+from joserfc import jwt
+from joserfc.errors import JoseError
+from joserfc.jwk import KeySet
+
+from mnemosyne.domain.oauth import (
+    ACCESS_TOKEN_SECONDS,
+    CODE_SECONDS,
+    REFRESH_TOKEN_SECONDS,
+    Client,
+    Code,
+    Grant,
+    Person,
+    RefreshToken,
+)
+from mnemosyne.errors import Unauthorized
+from mnemosyne.ids import new_id
+from mnemosyne.oauth.clients import keep_used
+from mnemosyne.oauth.grants import (
+    CodeGrant,
+    OAuthClient,
+    ResourceIndicator,
+    Revocation,
+    RotatingRefreshGrant,
+    S256Only,
+    granted_to,
+    hashed,
+)
+from mnemosyne.oauth.request import OAuthRequest
+from mnemosyne.oauth_ports import OAuthRows, Signer
+from mnemosyne.observability import EventLog
+
+log = EventLog(__name__)
+
+
+@dataclass
+class Answer:
+    """What an endpoint answers: JSON, or where the browser goes."""
+
+    status: int
+    body: Any
+    headers: Mapping[str, str]
+
+    @property
+    def location(self) -> str:
+        """Where the browser goes; empty where it stays."""
+        return self.headers.get("Location", "")
+
+    @location.setter
+    def location(self, url: str) -> None:
+        self.headers = {**self.headers, "Location": url}
+
+
+@dataclass(frozen=True)
+class Issuer:
+    """Who gives the tokens, for which resources, and with what keys."""
+
+    url: str
+    resources: tuple[str, ...]
+    signer: Signer
+
+
+class _Iss(IssuerParameter):  # type: ignore[misc]
+    def __init__(self, issuer: str) -> None:
+        self._issuer = issuer
+
+    def get_issuer(self) -> str:
+        return self._issuer
+
+
+class Server(AuthorizationServer):  # type: ignore[misc]
+    """Authlib's authorization server within one transaction, for the one client that asks."""
+
+    def __init__(self, issuer: Issuer, rows: OAuthRows, client: Client | None) -> None:
+        super().__init__()
+        self.issuer = issuer
+        self.rows = rows
+        self._client = client
+        resource = ResourceIndicator(issuer.resources)
+        self.known_resource = resource.known
+        self.register_grant(CodeGrant, [S256Only(required=True), resource])
+        self.register_grant(RotatingRefreshGrant)
+        self.register_endpoint(Revocation)
+        self.register_token_generator("default", self._token)
+        self.register_extension(_Iss(issuer.url))
+
+    # -- the endpoints
+
+    def examine(self, request: OAuthRequest) -> Client:
+        """Return the client of a request to /authorize that may go on; raises OAuth2Error, InvalidRequest."""
+        client: Client = self.get_consent_grant(request).request.client.known
+        return client
+
+    def answer(self, request: OAuthRequest, person: Person | None) -> Answer:
+        """Return the redirection to the client: with a code, or with the news that the person has declined."""
+        try:
+            grant = self.get_consent_grant(request)
+        except OAuth2Error as exc:  # its client was changed while the person made up their mind
+            answer: Answer = self.handle_error_response(request, exc)
+            return answer
+        if person is not None:
+            keep_used(self.rows, grant.request.client.known)
+        answered: Answer = self.create_authorization_response(request, grant_user=person, grant=grant)
+        return answered
+
+    def token(self, request: OAuthRequest) -> Answer:
+        """Return tokens for a code or a refresh token, or why there are none."""
+        answer: Answer = self.create_token_response(request)
+        return answer
+
+    def revoke(self, request: OAuthRequest) -> Answer:
+        """Return that the token is of no use any more."""
+        answer: Answer = self.create_endpoint_response(Revocation.ENDPOINT_NAME, request)
+        return answer
+
+    # -- what Authlib asks for
+
+    def create_oauth2_request(self, request: OAuthRequest) -> OAuthRequest:
+        """Return the request: it is one already."""
+        return request
+
+    def query_client(self, client_id: str) -> OAuthClient | None:
+        """Return the client, which was looked for before the transaction: its document may have to be read."""
+        return OAuthClient(self._client) if self._client and self._client.id == client_id else None
+
+    def handle_response(self, status: int, body: Any, headers: Any) -> Answer:
+        """Return an answer of Authlib's as one of ours."""
+        return Answer(status, json.loads(body) if isinstance(body, str) and body else body, dict(headers))
+
+    def send_signal(self, name: str, *args: Any, **kwargs: Any) -> None:
+        """Nothing listens."""
+
+    def save_token(self, token: Mapping[str, Any], request: OAuthRequest) -> None:
+        """Keep the hash of the refresh token; access tokens are kept nowhere."""
+        if refresh_token := token.get("refresh_token"):
+            kept = RefreshToken(hash=hashed(refresh_token), grant=request.user)
+            self.rows.add_refresh_token(kept, REFRESH_TOKEN_SECONDS)
+        keep_used(self.rows, request.client.known)
+        log.info(
+            "audit", action="give_token", outcome="done", grant=str(request.user.id), client=request.client.client_id
+        )
+
+    # -- what the grants ask for
+
+    def keep_code(self, code: str, request: OAuthRequest) -> None:
+        """Keep a code and the grant that it begins, which lasts no longer than the code until that is used."""
+        person: Person = request.user
+        grant = Grant(
+            id=new_id(),
+            subject=person.subject,
+            namespace=person.namespace,
+            client_id=request.client.client_id,
+            scopes=granted_to(person, request),
+            resource=self.known_resource(request.payload.data["resource"]) or "",
+            expires_at=datetime.now(UTC) + timedelta(seconds=CODE_SECONDS),
+        )
+        self.rows.add_grant(grant, CODE_SECONDS + ACCESS_TOKEN_SECONDS)
+        data = request.payload.data
+        kept = Code(
+            hash=hashed(code), grant=grant, redirect_uri=data["redirect_uri"], code_challenge=data["code_challenge"]
+        )
+        self.rows.add_code(kept, CODE_SECONDS)
+        log.info("audit", action="grant", outcome="done", grant=str(grant.id), client=grant.client_id,
+                 subject=grant.subject, namespace=grant.namespace)  # fmt: skip
+
+    def grant_of(self, access_token: str) -> Grant | None:
+        """Return the grant that an access token is of; None where it is none of ours."""
+        keys = KeySet.import_key_set({"keys": [dict(key) for key in self.issuer.signer.public_keys()]})
+        try:
+            claims = jwt.decode(access_token, keys).claims
+            return self.rows.grant(UUID(str(claims.get("grant", ""))))
+        except (JoseError, ValueError):
+            return None
+
+    def _token(
+        self,
+        grant_type: str,
+        client: OAuthClient,
+        user: Grant | None = None,
+        scope: str | None = None,
+        expires_in: int | None = None,
+        include_refresh_token: bool = True,
+    ) -> dict[str, Any]:
+        if user is None:
+            raise Unauthorized("a token is given to somebody")
+        token = {
+            "access_token": self.issuer.signer.sign(self._claims(user, scope or "")),
+            "token_type": "Bearer",
+            "expires_in": ACCESS_TOKEN_SECONDS,
+            "scope": scope,
+        }
+        return token | ({"refresh_token": secrets.token_urlsafe(32)} if include_refresh_token else {})
+
+    def _claims(self, grant: Grant, scope: str) -> dict[str, Any]:
+        """Return the claims of an access token: RFC 9068, and the namespace and the grant that it is of."""
+        now = int(time.time())
+        return {
+            "iss": self.issuer.url,
+            "sub": grant.subject,
+            "aud": grant.resource,
+            "client_id": grant.client_id,
+            "scope": scope,
+            "namespace": grant.namespace,
+            "grant": str(grant.id),
+            "iat": now,
+            "exp": now + ACCESS_TOKEN_SECONDS,
+            "jti": secrets.token_urlsafe(16),
+        }

@@ -1,0 +1,115 @@
+"""What the authorization server needs from the outside, as Protocols."""
+
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+from uuid import UUID
+
+from mnemosyne.domain.oauth import Client, Code, Consent, Grant, Pending, Person, RefreshToken
+
+
+class Signer(Protocol):
+    """Holds the keys that tokens are signed with; none leaves it."""
+
+    def sign(self, claims: Mapping[str, Any]) -> str:
+        """Return the claims as a signed token of the type `at+jwt` (RFC 9068); raises Unavailable."""
+
+    def public_keys(self) -> Sequence[Mapping[str, Any]]:
+        """Return every key that a valid token may be signed with, as a JWK without its private part."""
+
+
+class OAuthRows(Protocol):
+    """What the authorization server keeps, within one transaction; what it reads there is locked until its end."""
+
+    def client(self, client_id: str) -> tuple[Client, float] | None:
+        """Return a client that is known, and how many seconds ago it was read."""
+
+    def keep_client(self, client: Client, seconds: int) -> None:
+        """Keep a client for so long."""
+
+    def clients(self) -> int:
+        """How many clients are kept."""
+
+    def begin(self, cookie_hash: bytes, parameters: Mapping[str, str]) -> None:
+        """Keep a request until it is decided, or has expired."""
+
+    def pending(self, cookie_hash: bytes) -> Pending | None:
+        """Return the request of that browser; None where there is none, or it has expired."""
+
+    def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:
+        """Keep what the person must show next, and forget what was shown before."""
+
+    def count_attempt(self, cookie_hash: bytes) -> None:
+        """Note that something wrong was shown."""
+
+    def log_in(self, cookie_hash: bytes, person: Person) -> None:
+        """Note who it is."""
+
+    def decide(self, cookie_hash: bytes) -> None:
+        """Note that the person has answered."""
+
+    def add_grant(self, grant: Grant, seconds: int) -> None:
+        """Keep what a person has let a client do."""
+
+    def add_code(self, code: Code, seconds: int) -> None:
+        """Keep an authorization code."""
+
+    def code(self, code_hash: bytes) -> Code | None:
+        """Return an authorization code."""
+
+    def use_code(self, code_hash: bytes) -> None:
+        """Note that a code was presented: it is of no use again."""
+
+    def add_refresh_token(self, token: RefreshToken, seconds: int) -> None:
+        """Keep a refresh token, and its grant for as long."""
+
+    def refresh_token(self, token_hash: bytes) -> RefreshToken | None:
+        """Return a refresh token."""
+
+    def use_refresh_token(self, token_hash: bytes) -> None:
+        """Note that a refresh token was presented: it is of no use again."""
+
+    def grant(self, grant_id: UUID) -> Grant | None:
+        """Return a grant."""
+
+    def revoke(self, grant_id: UUID, reason: str) -> None:
+        """End a grant, with all its tokens."""
+
+    def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
+        """Return what the person has agreed to before."""
+
+    def remember(self, consent: Consent) -> None:
+        """Keep what a person has agreed to, in the place of what they did before."""
+
+    def grants_of(self, subject: str) -> Sequence[tuple[Grant, Client | None]]:
+        """List the grants of a person that stand, newest first."""
+
+    def withdraw(self, subject: str, client_id: str) -> int:
+        """End all that the person has let the client do, and forget that they agreed to it; how many grants."""
+
+    def forget_expired(self) -> None:
+        """Delete a bounded number of rows that have expired."""
+
+
+class OAuthStore(Protocol):
+    """Where the authorization server keeps what must outlast an instance."""
+
+    def transaction(self) -> AbstractContextManager[OAuthRows]:
+        """Commit what is done inside, or nothing; raises Unavailable."""
+
+
+class ClientDocuments(Protocol):
+    """Client ID Metadata Documents, on the web."""
+
+    def fetch(self, client_id: str) -> bytes:
+        """Return the document at that address; raises InvalidRequest where it may not or cannot be read."""
+
+
+class LogIn(Protocol):
+    """How a person shows who they are."""
+
+    def begin(self, secret: str, client_name: str) -> tuple[str, str]:
+        """Return where the browser goes, and what it must come back with; `secret` is that browser's alone."""
+
+    def finish(self, secret: str, shown: Mapping[str, str]) -> Mapping[str, Any]:
+        """Return the claims of who came back; raises Unauthorized, or Unavailable."""

@@ -1,0 +1,140 @@
+# The authorization server. Run through the checker.
+
+mock_provider "google" {
+  mock_data "google_project" {
+    defaults = { number = "123456789012" }
+  }
+  mock_resource "google_service_account" {
+    defaults = {
+      name   = "projects/p/serviceAccounts/a@p.iam.gserviceaccount.com"
+      email  = "a@p.iam.gserviceaccount.com"
+      member = "serviceAccount:a@p.iam.gserviceaccount.com"
+    }
+  }
+}
+
+override_resource {
+  target = terraform_data.migrated
+}
+
+override_resource {
+  target = terraform_data.service_agents
+}
+
+variables {
+  project             = "my-project"
+  domain              = "memory.example.com"
+  auth_mode           = "oauth"
+  oauth_client_id     = "upstream"
+  oauth_client_secret = "secret"
+  oauth_people        = [{ who = "@example.com", namespace = "team", scopes = ["read"] }, { who = "hd:example.org" }]
+}
+
+run "mcp_takes_the_tokens_of_auth_for_each_of_its_addresses" {
+  command = plan
+
+  assert {
+    condition = alltrue([
+      for function in [google_cloudfunctions2_function.mcp, google_cloudfunctions2_function.auth[0]] :
+      function.service_config[0].environment_variables["MNEMOSYNE_OAUTH_ISSUER"] == "https://mnemosyne-auth-123456789012.europe-west1.run.app" &&
+      function.service_config[0].environment_variables["MNEMOSYNE_OAUTH_RESOURCES"] == "https://mnemosyne-mcp-123456789012.europe-west1.run.app/mcp,https://memory.example.com/mcp"
+    ])
+    error_message = "What one gives the other must take."
+  }
+  assert {
+    condition     = output.oauth_callback == "https://mnemosyne-auth-123456789012.europe-west1.run.app/callback"
+    error_message = "It is what is registered at the identity provider."
+  }
+}
+
+run "the_rules_are_told_without_what_was_left_out" {
+  command = plan
+
+  assert {
+    condition     = google_cloudfunctions2_function.auth[0].service_config[0].environment_variables["MNEMOSYNE_OAUTH_PEOPLE"] == "[{\"namespace\":\"team\",\"scopes\":[\"read\"],\"who\":\"@example.com\"},{\"who\":\"hd:example.org\"}]"
+    error_message = "A null is no namespace."
+  }
+}
+
+run "auth_signs_by_a_key_that_nobody_holds_and_is_who_it_is_alone" {
+  command = plan
+
+  assert {
+    condition     = google_kms_crypto_key.tokens[0].purpose == "ASYMMETRIC_SIGN" && google_kms_crypto_key.tokens[0].version_template[0].algorithm == "EC_SIGN_P256_SHA256"
+    error_message = "Tokens are signed with ES256."
+  }
+  assert {
+    condition     = contains(keys(google_sql_user.functions), "auth") && contains(keys(google_service_account.functions), "auth")
+    error_message = "It has an account and a database user of its own."
+  }
+  assert {
+    condition     = contains(keys(google_project_service.this), "cloudkms.googleapis.com")
+    error_message = "Cloud KMS is turned on."
+  }
+}
+
+run "auth_counts_among_connections_and_addresses" {
+  command = plan
+
+  assert {
+    condition     = output.connections_needed == 73 + 8
+    error_message = "Its instances hold connections too."
+  }
+}
+
+run "there_is_nothing_of_it_with_keys_alone" {
+  command = plan
+
+  variables {
+    auth_mode           = "api_key"
+    oauth_client_id     = ""
+    oauth_client_secret = null
+    oauth_people        = []
+  }
+
+  assert {
+    condition     = length(google_cloudfunctions2_function.auth) + length(google_kms_key_ring.tokens) + length(google_secret_manager_secret.oauth_client) == 0
+    error_message = "Whoever does not ask for it pays for nothing."
+  }
+}
+
+run "it_needs_a_client_and_people" {
+  command = plan
+
+  variables {
+    oauth_client_id = ""
+    oauth_people    = []
+  }
+
+  expect_failures = [var.oauth_client_id, var.oauth_people]
+}
+
+run "a_rule_is_refused_that_fits_nobody" {
+  command = plan
+
+  variables {
+    oauth_people = [{ who = "example.com" }]
+  }
+
+  expect_failures = [var.oauth_people]
+}
+
+run "a_rule_gives_what_a_client_may_ask_for" {
+  command = plan
+
+  variables {
+    oauth_people = [{ who = "*", scopes = ["admin"] }]
+  }
+
+  expect_failures = [var.oauth_people]
+}
+
+run "a_proxy_would_hold_up_clients_that_log_in" {
+  command = plan
+
+  variables {
+    iap = true
+  }
+
+  expect_failures = [var.iap]
+}

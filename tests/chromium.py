@@ -1,0 +1,85 @@
+"""A person at Debian's Chromium, which no test changes: pages, forms, and where they lead."""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import pytest
+from selenium.webdriver import Chrome, ChromeOptions
+from selenium.webdriver.chrome.service import Service
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.expected_conditions import staleness_of
+from selenium.webdriver.support.wait import WebDriverWait
+
+SECONDS = 60
+# Without these it talks to its maker at every start, and as root it has no sandbox.
+_ARGUMENTS = (
+    "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-quic", "--disable-dev-shm-usage", "--no-first-run",
+    "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
+    "--host-resolver-rules=MAP *.example ~NOTFOUND",
+)  # fmt: skip
+
+
+class Chromium:
+    """One browser window."""
+
+    def __init__(self, driver: Chrome) -> None:
+        self.driver = driver
+
+    @property
+    def url(self) -> str:
+        return str(self.driver.current_url)
+
+    @property
+    def text(self) -> str:
+        return self.driver.find_element(By.TAG_NAME, "body").text
+
+    def open(self, url: str) -> None:
+        self.driver.get(url)
+
+    def type(self, name: str, text: str) -> None:
+        self.driver.find_element(By.NAME, name).send_keys(text)
+
+    def press(self, label: str) -> None:
+        """Press the button that says so, and wait until another page is there."""
+        before = self.driver.find_element(By.TAG_NAME, "html")
+        self.driver.find_element(By.XPATH, f"//button[normalize-space()='{label}']").click()
+        WebDriverWait(self.driver, SECONDS).until(staleness_of(before))
+
+    def follow(self, text: str) -> None:
+        """Follow the link that says so, and wait until another page is there."""
+        before = self.driver.find_element(By.TAG_NAME, "html")
+        self.driver.find_element(By.LINK_TEXT, text).click()
+        WebDriverWait(self.driver, SECONDS).until(staleness_of(before))
+
+    def console(self) -> list[str]:
+        """What the browser complained of, as violations of the Content-Security-Policy."""
+        return [str(entry["message"]) for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def chromium(*, javascript: bool = True, dark: bool = False, insecure: bool = False) -> Iterator[Chromium]:
+    """Start one; skips loudly where there is none."""
+    driver = shutil.which("chromedriver")
+    browser = shutil.which("chromium") or shutil.which("google-chrome")
+    if driver is None or browser is None:
+        pytest.skip("NOT TESTED: chromium and chromedriver are not installed, so no browser logs in")
+    with tempfile.TemporaryDirectory(prefix="chromium-") as home:
+        options = ChromeOptions()
+        options.binary_location = browser
+        for argument in (*_ARGUMENTS, f"--user-data-dir={home}"):
+            options.add_argument(argument)
+        if dark:
+            options.add_argument("--force-dark-mode")
+        if not javascript:
+            options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+        options.accept_insecure_certs = insecure
+        options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
+        opened = Chrome(options=options, service=Service(driver, env={**os.environ, "HOME": home}))
+        opened.set_page_load_timeout(SECONDS)
+        try:
+            yield Chromium(opened)
+        finally:
+            opened.quit()

@@ -1,0 +1,69 @@
+"""What takes requests for a front end."""
+
+import socket
+import ssl
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+from tests.cloud_run.headers import Headers
+from tests.cloud_run.instance import HOST
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What a client is told, and whether it was the platform that said it."""
+
+    status: int
+    body: bytes = b""
+    headers: tuple[tuple[str, str], ...] = ()
+    of_platform: bool = True
+
+
+def http_server(
+    answer: Callable[[str, str, Headers, bytes], Answer], port: int = 0, tls: ssl.SSLContext | None = None
+) -> ThreadingHTTPServer:
+    """A server on loopback that tells each request what `answer` says."""
+
+    class Handler(BaseHTTPRequestHandler):
+        protocol_version = "HTTP/1.1"
+        # Head and body in one segment: where the body of a refusal comes by itself, the Pub/Sub emulator may leave it
+        # unread, and that message with it for good.
+        wbufsize = -1
+
+        def setup(self) -> None:
+            super().setup()
+            self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+
+        def handle(self) -> None:
+            with suppress(OSError):  # whoever does not trust the certificate breaks off
+                super().handle()
+
+        def _answer(self) -> None:
+            body = self.rfile.read(int(self.headers.get("Content-Length") or 0))
+            told = answer(self.command, self.path, Headers.of(self.headers), body)  # type: ignore[arg-type]
+            self.send_response_only(told.status)
+            for name, value in told.headers:
+                if name.lower() != "content-length":
+                    self.send_header(name, value)
+            self.send_header("Content-Length", str(len(told.body)))
+            self.end_headers()
+            with suppress(OSError):
+                self.wfile.write(told.body)
+
+        do_GET = do_POST = do_PUT = do_PATCH = do_DELETE = do_OPTIONS = do_HEAD = _answer  # noqa: N815
+
+        def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+            """Quiet."""
+
+    class Server(ThreadingHTTPServer):
+        daemon_threads = True
+        request_queue_size = 128
+
+    made = Server((HOST, port), Handler)
+    if tls is not None:
+        # Shaking hands in the connection's own thread: a browser opens some that it never uses.
+        made.socket = tls.wrap_socket(made.socket, server_side=True, do_handshake_on_connect=False)
+    return made

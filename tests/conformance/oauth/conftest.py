@@ -1,0 +1,67 @@
+"""Where people log in, `mnemosyne dev` and the deployment behind Cloud Run's front end; a person at a browser."""
+
+import ssl
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from tests.chromium import Chromium, chromium
+from tests.cloud_run.oauth import OAuthDeployment, oauth_deployment
+from tests.cloud_run.production import USER
+from tests.dev import DevServer
+from tests.oauth_person import Person
+
+
+@dataclass(frozen=True)
+class Place:
+    """A server that clients are given the address of."""
+
+    url: str
+    issuer: str
+    person: Person
+    trust: ssl.SSLContext | bool = True
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@pytest.fixture(scope="module")
+def system() -> Iterator[DevServer]:
+    """`mnemosyne dev --auth-mode oauth`."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
+        server = DevServer(Path(directory))
+        server.arguments = ("--auth-mode", "oauth")
+        server.start()
+        try:
+            yield server
+        finally:
+            server.close()
+
+
+@pytest.fixture(scope="module")
+def deployment(emulator: str) -> Iterator[OAuthDeployment]:
+    with oauth_deployment(emulator) as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def issuer(system: DevServer) -> str:
+    return f"http://localhost:{system.port + 1}"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    """Without JavaScript: no page needs it."""
+    with chromium(javascript=False, insecure=True) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module", params=["mnemosyne dev", "Cloud Run"])
+def place(request: pytest.FixtureRequest, browser: Chromium) -> Place:
+    if request.param == "mnemosyne dev":
+        system = request.getfixturevalue("system")
+        return Place(system.url, request.getfixturevalue("issuer"), Person.at(system, browser))
+    made: OAuthDeployment = request.getfixturevalue("deployment")
+    person = Person(browser, lambda shown: shown.follow(USER))
+    return Place(made.url, made.issuer, person, made.trust, {"NODE_EXTRA_CA_CERTS": str(made.authority)})

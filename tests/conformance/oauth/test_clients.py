@@ -1,0 +1,208 @@
+"""Real OAuth clients with a real browser, unmodified: from an address alone to a memory, to new tokens, and out."""
+
+import asyncio
+import json
+import os
+import re
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import httpx
+import httpx2
+import pytest
+from mcp import StdioServerParameters
+from mcp.client.auth import OAuthClientProvider
+from mcp.client.client import Client
+from mcp.client.stdio import stdio_client
+from mcp.client.streamable_http import streamable_http_client
+from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
+
+from mnemosyne_cli.local.functions import free_port
+from tests.conformance.oauth.conftest import Place
+from tests.conformance.test_suite import SUITE
+from tests.oauth_person import Callback, callback
+from tests.waiting import wait_until
+
+JS = Path(__file__).parents[1] / "js"
+ASKS = 60
+# To a name with two addresses Node.js gives up on each after a quarter of a second, on a busy machine on all of them.
+PATIENCE = {"NODE_OPTIONS": "--network-family-autoselection-attempt-timeout=30000"}
+
+
+async def _outcome(client: Client, content: str) -> Any:
+    """What becomes of a memory."""
+    queued = await client.call_tool("ingest_memory", {"content": content})
+    asked = {"request_ids": [queued.structured_content["request_id"]]}
+    for _ in range(ASKS):
+        (told,) = (await client.call_tool("ingest_status", asked)).structured_content["statuses"]
+        if told["status"] != "queued":
+            break
+        await asyncio.sleep(1)
+    return told["status"]
+
+
+class _Storage:
+    def __init__(self) -> None:
+        self.tokens: OAuthToken | None = None
+        self.client: OAuthClientInformationFull | None = None
+
+    async def get_tokens(self) -> OAuthToken | None:
+        return self.tokens
+
+    async def set_tokens(self, tokens: OAuthToken) -> None:
+        self.tokens = tokens
+
+    async def get_client_info(self) -> OAuthClientInformationFull | None:
+        return self.client
+
+    async def set_client_info(self, client_info: OAuthClientInformationFull) -> None:
+        self.client = client_info
+
+
+class _PythonClient:
+    """The Python SDK's, which sends its person to a browser and listens for what comes back."""
+
+    def __init__(self, place: Place, listener: Callback) -> None:
+        self.storage = _Storage()
+        self.asked: list[str] = []
+        self._place, self._listener = place, listener
+        self.provider = OAuthClientProvider(
+            server_url=place.url,
+            client_metadata=OAuthClientMetadata(client_name="Python SDK", redirect_uris=[listener.url]),
+            storage=self.storage,
+            redirect_handler=self._open,
+            callback_handler=self._come_back,
+        )
+
+    async def _open(self, url: str) -> None:
+        self.asked.append(await asyncio.to_thread(self._place.person.allow, url))
+
+    async def _come_back(self) -> AuthorizationCodeResult:
+        told = self._listener.told
+        return AuthorizationCodeResult(code=told["code"], state=told["state"], iss=told["iss"])
+
+    async def remember(self, content: str) -> Any:
+        async with (
+            httpx2.AsyncClient(auth=self.provider, timeout=60, verify=self._place.trust) as http,
+            Client(streamable_http_client(self._place.url, http_client=http)) as client,
+        ):
+            return await _outcome(client, content)
+
+
+def test_the_python_sdk_logs_in_by_the_address_alone_stays_in_and_is_put_out(place: Place) -> None:
+    with callback() as listener:
+        client = _PythonClient(place, listener)
+        assert asyncio.run(client.remember("OAuth lets people in")) == "stored"
+        assert "Allow Python SDK to use your memory?" in client.asked[0]
+        assert f"127.0.0.1:{listener.url.split(':')[2].split('/')[0]}, a program on this device" in client.asked[0]
+        first = client.storage.tokens
+        assert first and first.refresh_token
+        client.provider.context.token_expiry_time = time.time() - 1
+        assert asyncio.run(client.remember("and lets them stay")) == "stored"
+        second = client.storage.tokens
+        assert second and second.refresh_token != first.refresh_token
+        assert len(client.asked) == 1, "no browser was needed"
+    told = {"token": second.access_token, "client_id": client.storage.client.client_id}  # type: ignore[union-attr]
+    assert httpx.post(f"{place.issuer}/revoke", data=told, verify=place.trust).status_code == 200
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+    def is_refused() -> bool:
+        headers = {"Authorization": f"Bearer {second.access_token}", "Accept": "application/json, text/event-stream"}
+        return httpx.post(place.url, json=call, headers=headers, verify=place.trust).status_code == 401
+
+    wait_until(is_refused, "the access token is of no use any more")
+
+
+def _opened(process: "subprocess.Popen[str]", pattern: str) -> str:
+    """The next address that a client asks its person to open."""
+    assert process.stdout is not None
+    printed = []
+    for line in process.stdout:
+        printed.append(line)
+        if found := re.search(pattern, line):
+            return found[1]
+    raise AssertionError("".join(printed))
+
+
+@pytest.mark.parametrize("major", ["1", "2"])
+def test_the_typescript_sdk_does_the_same(place: Place, javascript: str, major: str) -> None:
+    environment = {**os.environ, **place.environment, **PATIENCE, "PATH": javascript}
+    command = ["node", str(JS / "oauth.mjs"), major, place.url]
+    with subprocess.Popen(
+        command, cwd=JS, env=environment, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True
+    ) as process:
+        try:
+            asked = place.person.allow(_opened(process, r"^OPEN (\S+)"))
+            printed, _ = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert process.returncode == 0, printed
+    assert f"Allow TypeScript SDK {major} to use your memory?" in asked
+    assert json.loads(printed.splitlines()[-1]) == {
+        "stored": "stored", "refreshed": "stored", "rotated": True, "revoked": 200, "refused": True, "state": True,
+    }  # fmt: skip
+
+
+def test_mcp_remote_does_the_same(place: Place, javascript: str, tmp_path: Path) -> None:
+    """It opens the browser by a program of the desktop's; there is none here, and it prints the address."""
+    log = tmp_path / "mcp-remote.log"
+    own = {"PATH": javascript, "MCP_REMOTE_CONFIG_DIR": str(tmp_path), "BROWSER": "true"}
+    environment = {**os.environ, **place.environment, **PATIENCE, **own}
+    command = StdioServerParameters(
+        command="mcp-remote",
+        args=[place.url, "--host", "127.0.0.1", "--transport", "http-only", "--auth-timeout", "120"],
+        env=environment,
+    )
+
+    def visit() -> None:
+        def address() -> str:
+            found = re.search(r"visit(?:ing)?:\s+(http\S+)", log.read_text())
+            return found[1] if found else ""
+
+        wait_until(lambda: bool(address()), "mcp-remote says what to visit")
+        place.person.allow(address())
+
+    async def remember(content: str, *, log_in: bool) -> Any:
+        with log.open("w") as errors:
+            visiting = asyncio.create_task(asyncio.to_thread(visit)) if log_in else None
+            async with Client(stdio_client(command, errlog=errors), mode="legacy") as client:
+                status = await _outcome(client, content)
+                if visiting:
+                    await visiting
+                return status
+
+    assert asyncio.run(remember("mcp-remote logs in", log_in=True)) == "stored"
+    (tokens,) = tmp_path.rglob("*_tokens.json")
+    kept = json.loads(tokens.read_text())
+    tokens.write_text(json.dumps({**kept, "access_token": "expired"}))
+    assert asyncio.run(remember("mcp-remote refreshes", log_in=False)) == "stored"
+    assert json.loads(tokens.read_text())["refresh_token"] != kept["refresh_token"]
+
+
+# -- the protocol's own suite
+
+SCENARIOS = ["authorization-server-metadata-endpoint", "authorization-code-grant"]
+
+
+@pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"])
+def test_the_authorization_server_passes_the_suite(place: Place, javascript: str, version: str) -> None:
+    """All its scenarios in one run: the second goes by what the first has read."""
+    port = free_port()
+    registration = {"client_name": "The suite", "redirect_uris": [f"http://127.0.0.1:{port}/callback"]}
+    client = httpx.post(f"{place.issuer}/register", json=registration, verify=place.trust).json()["client_id"]
+    command = ["node", SUITE, "authorization", "--url", place.issuer, "--client-id", client, "--resource", place.url,
+               "--port", str(port), "--spec-version", version]  # fmt: skip
+    with subprocess.Popen(
+        command, env={**os.environ, **place.environment, **PATIENCE, "PATH": javascript, "NO_COLOR": "1"}, stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT, text=True,
+    ) as process:  # fmt: skip
+        try:
+            place.person.allow(_opened(process, rf"({re.escape(place.issuer)}/authorize\?\S+)"))
+            printed, _ = process.communicate(timeout=120)
+        finally:
+            process.kill()
+    assert process.returncode == 0, printed
+    for scenario in SCENARIOS:
+        assert re.search(rf"{scenario}: \d+ passed, 0 failed", printed), printed

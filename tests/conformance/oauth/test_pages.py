@@ -1,0 +1,117 @@
+"""The pages in a real browser: no scripts, in no frame, in light and dark, and on to the client."""
+
+import base64
+import hashlib
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import parse_qs, urlencode, urlsplit
+
+import httpx
+import pytest
+from selenium.webdriver.common.by import By
+
+from tests.chromium import Chromium, chromium
+from tests.dev import DevServer
+from tests.oauth_person import Person, Terminal, callback
+
+VERIFIER = "v" * 64
+CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).decode().rstrip("=")
+
+
+@pytest.fixture(scope="module")
+def dark() -> Iterator[Chromium]:
+    with chromium(dark=True) as opened:
+        yield opened
+
+
+@pytest.fixture(scope="module")
+def light() -> Iterator[Chromium]:
+    with chromium() as opened:
+        yield opened
+
+
+def _asked(system: DevServer, issuer: str, redirect_uri: str) -> str:
+    """The address that a client which has just registered opens."""
+    registration = {"client_name": "Notes <script>alert(1)</script>", "redirect_uris": [redirect_uri]}
+    client = httpx.post(f"{issuer}/register", json=registration).json()["client_id"]
+    asked = {
+        "response_type": "code", "client_id": client, "redirect_uri": redirect_uri, "code_challenge": CHALLENGE,
+        "code_challenge_method": "S256", "resource": system.url, "state": "s",
+    }  # fmt: skip
+    return f"{issuer}/authorize?{urlencode(asked)}"
+
+
+def test_who_has_agreed_before_goes_on_from_the_log_in(system: DevServer, issuer: str, light: Chromium) -> None:
+    """Chromium holds a form's redirections to form-action too, so that the page of the log-in must name the client."""
+    asked = _asked(system, issuer, "https://client.example/callback")
+    Person.at(system, light).allow(asked)
+    first = light.url
+    Person.at(system, light).log_in(asked)
+    for led in (first, light.url):
+        assert led.startswith("https://client.example/callback?"), led
+        assert parse_qs(urlsplit(led).query).keys() == {"code", "state", "iss"}
+
+
+def test_no_page_breaks_its_own_policy_and_a_client_s_name_is_text(
+    system: DevServer, issuer: str, light: Chromium
+) -> None:
+    light.console()
+    with callback() as listener:
+        asked = Person.at(system, light).allow(_asked(system, issuer, listener.url))
+        assert listener.told["state"] == "s"
+    assert "Allow Notes <script>alert(1)</script> to use your memory?" in asked
+    Person.at(system, light).log_in(f"{issuer}/account")
+    assert "What may use your memory" in light.text
+    light.press("End")
+    assert "Ended" in light.text
+    assert [said for said in light.console() if "favicon" not in said] == []
+
+
+def test_the_pages_are_light_or_dark_as_the_browser_is(issuer: str, light: Chromium, dark: Chromium) -> None:
+    seen = []
+    for browser in (light, dark):
+        browser.open(f"{issuer}/account")
+        body = browser.driver.find_element(By.TAG_NAME, "body")
+        seen.append((body.value_of_css_property("background-color"), body.value_of_css_property("color")))
+    assert seen == [
+        ("rgba(247, 246, 250, 1)", "rgba(28, 27, 34, 1)"),
+        ("rgba(21, 20, 26, 1)", "rgba(236, 235, 242, 1)"),
+    ]
+
+
+def test_no_other_page_can_frame_them(system: DevServer, issuer: str, light: Chromium) -> None:
+    """A frame around the button that says Allow would have it pressed unseen."""
+    asked = _asked(system, issuer, "https://client.example/callback")
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(f'<iframe src="{asked.replace("&", "&amp;")}"></iframe>'.encode())
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Quiet."""
+
+    with HTTPServer(("127.0.0.1", 0), Page) as http:
+        threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()
+        light.console()
+        light.open(f"http://127.0.0.1:{http.server_port}/")
+        light.driver.switch_to.frame(0)
+        shown = light.text
+        light.driver.switch_to.default_content()
+        http.shutdown()
+    assert "code" not in shown
+    assert any("frame-ancestors" in said or "X-Frame-Options" in said for said in light.console())
+
+
+def test_a_code_that_is_mistyped_can_be_typed_again(system: DevServer, issuer: str, light: Chromium) -> None:
+    terminal = Terminal(system.printed)
+    light.open(_asked(system, issuer, "https://client.example/callback"))
+    right = terminal.code()
+    light.type("code", "AAAA-AAAA")
+    light.press("Log in")
+    assert "this is not the code" in light.text
+    light.type("code", right)
+    light.press("Log in")
+    assert "to use your memory?" in light.text

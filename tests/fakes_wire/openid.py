@@ -1,0 +1,81 @@
+"""An OpenID provider that people log in at: codes, PKCE, a client's secret, and an ID token made by hand."""
+
+import base64
+import hashlib
+import html
+import secrets
+import time
+from collections.abc import Mapping
+from typing import Any
+from urllib.parse import parse_qs, parse_qsl, urlencode, urlsplit
+
+from tests.fakes_wire.http import Html
+from tests.fakes_wire.issuer import Issuer
+
+CLIENT_ID, CLIENT_SECRET = "mnemosyne.apps.example", "of the operator"
+
+
+class OpenIdProvider(Issuer):
+    """Lets in whoever `claims` says, and answers as Google does:
+    https://developers.google.com/identity/openid-connect/openid-connect#authenticatingtheuser.
+
+    The browser comes back with more than was asked for (`scope`, `authuser`, `prompt`), and what is wrong with a code
+    is told by 400 and `invalid_grant`.
+    """
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.claims: dict[str, Any] = {"sub": "10769150350006150715113082367", "email": "ada@example.com",
+                                       "email_verified": True}  # fmt: skip
+        self.signed: dict[str, Any] = {}
+        """How the ID token is signed, where otherwise than with the provider's key: `Issuer.token`'s arguments."""
+        self.exchanged = 0
+        self._codes: dict[str, dict[str, str]] = {}
+
+    def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        if self.away:
+            return 503, {}
+        if path == self.metadata:
+            own = {"authorization_endpoint": f"{self.url}/authorize", "token_endpoint": f"{self.url}/token"}
+            return 200, {"issuer": self.url, "jwks_uri": f"{self.url}/keys", **own}
+        if path.startswith("/authorize?"):
+            back = html.escape(self.visit(f"{self.url}{path}"))
+            return 200, Html(f'<!DOCTYPE html><title>Log in</title><a href="{back}">{self.claims["email"]}</a>')
+        if path == "/token":
+            return self._exchange({name: values[0] for name, values in parse_qs(body.decode()).items()}, headers)
+        return super().answer(path, body, headers)
+
+    def visit(self, url: str) -> str:
+        """Where the browser is sent once the person has logged in: our callback."""
+        parts = urlsplit(url)
+        assert url.startswith(f"{self.url}/authorize?"), url
+        asked = dict(parse_qsl(parts.query))
+        assert (asked["client_id"], asked["response_type"]) == (CLIENT_ID, "code")
+        assert asked["code_challenge_method"] == "S256"
+        code = f"4/0A{secrets.token_urlsafe(16)}"
+        self._codes[code] = asked
+        back = {"state": asked["state"], "code": code, "scope": asked["scope"], "authuser": "0", "prompt": "none"}
+        return f"{asked['redirect_uri']}?{urlencode(back)}"
+
+    def _exchange(self, form: Mapping[str, str], headers: Mapping[str, str]) -> tuple[int, Any]:
+        self.exchanged += 1
+        asked = self._codes.pop(form.get("code", ""), None)
+        basic = base64.b64encode(f"{CLIENT_ID}:{CLIENT_SECRET}".encode()).decode()
+        if headers.get("authorization") != f"Basic {basic}":
+            return 401, {"error": "invalid_client", "error_description": "Unauthorized"}
+        challenge = hashlib.sha256(form.get("code_verifier", "").encode()).digest()
+        if (
+            asked is None
+            or form.get("redirect_uri") != asked["redirect_uri"]
+            or base64.urlsafe_b64encode(challenge).rstrip(b"=").decode() != asked["code_challenge"]
+        ):
+            return 400, {"error": "invalid_grant", "error_description": "Malformed auth code."}
+        given = {"aud": CLIENT_ID, "azp": CLIENT_ID, "nonce": asked["nonce"], **self.claims}
+        token = self.token(**{**given, **self.signed})
+        return 200, {"access_token": "ya29.x", "expires_in": 3599, "scope": asked["scope"], "token_type": "Bearer",
+                     "id_token": token}  # fmt: skip
+
+    def later(self, seconds: int) -> dict[str, int]:
+        """The times of a token that was given so many seconds from now."""
+        now = int(time.time()) + seconds
+        return {"iat": now, "nbf": now, "exp": now + 60}

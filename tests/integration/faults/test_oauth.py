@@ -1,0 +1,180 @@
+"""The authorization server behind Cloud Run's front end: two instances at once, and instances that are killed."""
+
+import ssl
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any
+from urllib.parse import parse_qsl, urlsplit
+
+import httpx
+import jwt
+import pytest
+
+from tests.cloud_run.oauth import OAuthDeployment, oauth_deployment
+from tests.cloud_run.service import Limits
+from tests.oauth_server import REDIRECT, asked, exchange
+from tests.waiting import wait_until
+
+pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is killed in them
+
+
+@pytest.fixture(scope="module")
+def deployment(emulator: str) -> Iterator[OAuthDeployment]:
+    with oauth_deployment(emulator) as made:
+        yield made
+
+
+@pytest.fixture
+def web(deployment: OAuthDeployment) -> Iterator[httpx.Client]:
+    """A browser, or a client."""
+    _another_address(deployment)
+    with _browser(deployment) as opened:
+        yield opened
+
+
+def _browser(deployment: OAuthDeployment, trust: ssl.SSLContext | None = None) -> httpx.Client:
+    return httpx.Client(base_url=deployment.issuer, verify=trust or deployment.trust, timeout=120)
+
+
+def _another_address(deployment: OAuthDeployment) -> None:
+    """Come from elsewhere, since what one address may ask for in a minute is less than these tests do."""
+    number = int(deployment.auth.client_address.split(".")[3]) % 250 + 1
+    deployment.auth.client_address = f"198.51.100.{number}"
+
+
+def _register(web: httpx.Client) -> str:
+    answer = web.post("/register", json={"client_name": "A test", "redirect_uris": [REDIRECT]})
+    assert answer.status_code == 201, answer.text
+    return str(answer.json()["client_id"])
+
+
+class _Way:
+    """From a client's registration to its tokens, step by step; each step can be taken again."""
+
+    def __init__(self, deployment: OAuthDeployment, web: httpx.Client) -> None:
+        self._deployment, self._web = deployment, web
+        self.client = self.at_provider = self.back = self.page = ""
+        self.code = ""
+        self.tokens: dict[str, Any] = {}
+
+    @property
+    def steps(self) -> list[Callable[[], None]]:
+        return [self.register, self.authorize, self.log_in, self.come_back, self.look, self.allow, self.exchange]
+
+    def register(self) -> None:
+        self.client = _register(self._web)
+
+    def authorize(self) -> None:
+        answer = self._web.get(asked(self.client, self._deployment.url))
+        assert answer.status_code == 303, answer.text
+        self.at_provider = answer.headers["Location"]
+
+    def log_in(self) -> None:
+        self.back = self._deployment.provider.visit(self.at_provider)
+
+    def come_back(self) -> None:
+        answer = self._web.get(self.back)
+        assert answer.status_code == 303, answer.text
+        self.page = answer.headers["Location"]
+
+    def look(self) -> None:
+        assert "to use your memory?" in self._web.get(self.page).text
+
+    def allow(self) -> None:
+        request = dict(parse_qsl(urlsplit(self.page).query))["request"]
+        answer = self._web.post("/consent", data={"request": request, "answer": "allow"})
+        assert answer.status_code == 303, answer.text
+        self.code = dict(parse_qsl(urlsplit(answer.headers["Location"]).query))["code"]
+
+    def exchange(self) -> None:
+        answer = exchange(self._web, self.client, self.code, resource=self._deployment.url)
+        assert answer.status_code == 200, answer.text
+        self.tokens = answer.json()
+
+    def take(self) -> dict[str, Any]:
+        """All of it; the tokens."""
+        for step in self.steps:
+            step()
+        return self.tokens
+
+
+def _grants(deployment: OAuthDeployment, client: str) -> int:
+    asked = f"SELECT count(*) FROM oauth_grants WHERE client_id = '{client}'"
+    return int(deployment.production.as_owner(asked)[0][0])
+
+
+def _is_let_in(deployment: OAuthDeployment, tokens: dict[str, Any]) -> int:
+    call = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    headers = {"Authorization": f"Bearer {tokens['access_token']}", "Accept": "application/json"}
+    return httpx.post(deployment.url, json=call, headers=headers, verify=deployment.trust, timeout=120).status_code
+
+
+def test_of_a_hundred_uses_of_a_code_over_two_instances_one_gives_tokens(
+    deployment: OAuthDeployment, web: httpx.Client
+) -> None:
+    way = _Way(deployment, web)
+    for step in way.steps[:-1]:
+        step()
+    wide, deployment.auth.limits = deployment.auth.limits, Limits(4, 60, 2)  # eight at once take both
+    try:
+        while len(deployment.auth.instances) < 2:
+            deployment.auth.add_instance()
+        _another_address(deployment)
+        with ThreadPoolExecutor(8) as pool:
+            trust = deployment.trust
+            browsers = [_browser(deployment, trust) for _ in range(8)]
+            tried = [
+                pool.submit(exchange, browsers[n % 8], way.client, way.code, resource=deployment.url)
+                for n in range(100)
+            ]
+            answers = [one.result() for one in tried]
+    finally:
+        deployment.auth.limits = wide
+    assert sorted(one.status_code for one in answers) == [200] + [400] * 99
+    assert {one.json()["error"] for one in answers if one.status_code == 400} == {"invalid_grant"}
+    assert _grants(deployment, way.client) == 1
+
+
+@pytest.mark.parametrize("step", range(1, 7), ids=["registered", "begun", "logged in", "back", "asked", "allowed"])
+def test_who_is_on_the_way_goes_on_when_the_instance_is_killed(
+    deployment: OAuthDeployment, web: httpx.Client, step: int
+) -> None:
+    way = _Way(deployment, web)
+    for one in way.steps[:step]:
+        one()
+    while deployment.auth.instances:
+        deployment.auth.crash_instance()
+    for one in way.steps[step:]:
+        one()
+    assert _grants(deployment, way.client) == 1
+    assert _is_let_in(deployment, way.tokens) == 200
+
+
+def test_an_instance_that_is_killed_in_the_middle_of_an_exchange_gives_all_or_nothing(
+    deployment: OAuthDeployment, web: httpx.Client
+) -> None:
+    """The client asks again: it has its tokens, or starts over; nobody is let in by half a grant."""
+    way = _Way(deployment, web)
+    for one in way.steps[:-1]:
+        one()
+    with ThreadPoolExecutor(1) as pool:
+        first = pool.submit(exchange, web, way.client, way.code, resource=deployment.url)
+        wait_until(lambda: any(one.in_flight for one in deployment.auth.instances) or first.done(), "it is asked for")
+        while deployment.auth.instances:
+            deployment.auth.crash_instance()
+    again = exchange(web, way.client, way.code, resource=deployment.url)
+    outcomes = first.result().status_code, again.status_code
+    assert outcomes in {(503, 200), (503, 400), (200, 400)}, (outcomes, again.text)
+    assert _Way(deployment, web).take()["token_type"] == "Bearer"
+
+
+def test_a_key_is_rotated_without_an_outage(deployment: OAuthDeployment, web: httpx.Client) -> None:
+    before = _Way(deployment, web).take()
+    deployment.kms.rotate()
+    while deployment.auth.instances:  # another instance does not know what this one knew
+        deployment.auth.crash_instance()
+    _another_address(deployment)
+    after = _Way(deployment, web).take()
+    kids = [jwt.get_unverified_header(one["access_token"])["kid"] for one in (before, after)]
+    assert kids[0] != kids[1]
+    assert [_is_let_in(deployment, one) for one in (before, after)] == [200, 200]

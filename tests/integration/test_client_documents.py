@@ -1,0 +1,195 @@
+"""Client ID Metadata Documents over real TLS: what is read, and what is never connected to."""
+
+import datetime
+import http.server
+import ipaddress
+import socket
+import ssl
+import threading
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from mnemosyne.adapters import client_documents
+from mnemosyne.adapters.client_documents import DOCUMENT_BYTES, WebDocuments, is_public
+from mnemosyne.errors import InvalidRequest, Unavailable
+
+HOST = "client.example"
+URL = f"https://{HOST}/metadata.json"
+PUBLIC = "93.184.215.14"
+
+
+def _certificate(home: Path) -> Path:
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, HOST)])
+    now = datetime.datetime.now(datetime.UTC)
+    made = (
+        x509.CertificateBuilder()
+        .subject_name(name)
+        .issuer_name(name)
+        .public_key(key.public_key())
+        .serial_number(1)
+        .not_valid_before(now - datetime.timedelta(days=1))
+        .not_valid_after(now + datetime.timedelta(days=1))
+        .add_extension(x509.SubjectAlternativeName([x509.DNSName(HOST)]), critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    private = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )
+    file = home / "site.pem"
+    file.write_bytes(private + made.public_bytes(serialization.Encoding.PEM))
+    return file
+
+
+class Site:
+    """A web site behind the one public address that names resolve to; everything else is not there."""
+
+    def __init__(self, home: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.status, self.body, self.headers = 200, b'{"client_id": "x"}', {"Content-Type": "application/json"}
+        self.drip = threading.Event()
+        self.drips = False
+        self.resolved: list[list[str]] = [[PUBLIC]]
+        self.connected: list[str] = []
+        file = _certificate(home)
+        self._http = http.server.ThreadingHTTPServer(("127.0.0.1", 0), self._handler())
+        self._http.daemon_threads = True
+        serving = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        serving.load_cert_chain(file)
+        self._http.socket = serving.wrap_socket(self._http.socket, server_side=True)
+        threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
+        trusting = ssl.create_default_context(cafile=str(file))
+        self.documents = WebDocuments(trusting)
+        connect = socket.create_connection
+
+        look_up = socket.getaddrinfo
+
+        def resolve(host: str, port: int, *args: Any, **named: Any) -> list[Any]:
+            if host == "127.0.0.1":  # ours, to get to the site
+                return list(look_up(host, port, *args, **named))
+            addresses = self.resolved.pop(0) if len(self.resolved) > 1 else self.resolved[0]
+            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+
+        def connect_to_site(address: tuple[str, int], timeout: float) -> socket.socket:
+            self.connected.append(address[0])
+            return connect(("127.0.0.1", self._http.server_port), timeout=timeout)
+
+        monkeypatch.setattr(socket, "getaddrinfo", resolve)
+        monkeypatch.setattr(socket, "create_connection", connect_to_site)
+
+    def _handler(self) -> type[http.server.BaseHTTPRequestHandler]:
+        site = self
+
+        class Handler(http.server.BaseHTTPRequestHandler):
+            def do_GET(self) -> None:
+                self.send_response(site.status)
+                for name, value in site.headers.items():
+                    self.send_header(name, value)
+                self.end_headers()
+                if site.drips:
+                    self.wfile.flush()
+                    while not site.drip.wait(0.2):
+                        self.wfile.write(b" ")
+                        self.wfile.flush()
+                self.wfile.write(site.body)
+
+            def log_message(self, format: str, *args: Any) -> None:  # noqa: A002
+                """Quiet."""
+
+        return Handler
+
+    def close(self) -> None:
+        self.drip.set()
+        self._http.shutdown()
+        self._http.server_close()
+
+
+@pytest.fixture
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+    made = Site(tmp_path, monkeypatch)
+    yield made
+    made.close()
+
+
+def test_a_document_is_read_from_a_public_address(site: Site) -> None:
+    assert site.documents.fetch(URL) == site.body
+    assert site.connected == [PUBLIC]
+
+
+@pytest.mark.parametrize(
+    "address",
+    ["127.0.0.1", "10.0.0.1", "172.16.3.4", "192.168.1.1", "169.254.169.254", "100.64.0.1", "0.0.0.0", "224.0.0.1",
+     "255.255.255.255", "::1", "::", "fe80::1%eth0", "fc00::1", "fd00:ec2::254", "::ffff:127.0.0.1",
+     "::ffff:169.254.169.254", "64:ff9b::a9fe:a9fe", "2002:7f00:1::", "2001:0:7f00:1::", "ff02::1"],
+)  # fmt: skip
+def test_no_private_address_is_connected_to(site: Site, address: str) -> None:
+    site.resolved = [[address]]
+    with pytest.raises(InvalidRequest, match="public addresses only"):
+        site.documents.fetch(URL)
+    site.resolved = [[PUBLIC, address]]
+    with pytest.raises(InvalidRequest, match="public addresses only"):
+        site.documents.fetch(URL)
+    assert site.connected == []
+
+
+def test_a_name_that_leads_elsewhere_a_moment_later_is_not_looked_at_again(site: Site) -> None:
+    site.resolved = [[PUBLIC], ["127.0.0.1"]]
+    site.documents.fetch(URL)
+    assert site.connected == [PUBLIC]
+    assert site.resolved == [["127.0.0.1"]], "it was resolved once"
+
+
+@pytest.mark.parametrize("status", [301, 302, 303, 307, 308, 404, 500])
+def test_no_redirection_is_followed_and_nothing_but_200_is_taken(site: Site, status: int) -> None:
+    site.status, site.headers = status, {"Location": "https://127.0.0.1/", "Content-Type": "application/json"}
+    with pytest.raises(InvalidRequest, match=f"got {status}"):
+        site.documents.fetch(URL)
+    assert site.connected == [PUBLIC]
+
+
+def test_a_document_that_is_too_large_is_refused(site: Site) -> None:
+    site.body = b" " * (DOCUMENT_BYTES + 1)
+    with pytest.raises(InvalidRequest, match="at most 16,384 bytes"):
+        site.documents.fetch(URL)
+
+
+def test_what_is_no_json_is_refused(site: Site) -> None:
+    site.headers = {"Content-Type": "text/html"}
+    with pytest.raises(InvalidRequest, match="must be JSON, got text/html"):
+        site.documents.fetch(URL)
+
+
+def test_a_site_that_drips_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slow-loris: a byte now and then keeps within the timeout of every single read."""
+    monkeypatch.setattr(client_documents, "SECONDS", 1.0)
+    site.drips = True
+    with pytest.raises(Unavailable):
+        site.documents.fetch(URL)
+
+
+def test_a_certificate_of_somebody_else_is_refused(site: Site) -> None:
+    with pytest.raises(Unavailable, match="SSLCertVerificationError"):
+        site.documents.fetch("https://another.example/metadata.json")
+
+
+@pytest.mark.parametrize("raised", [socket.gaierror("no such name"), UnicodeError("label too long")])
+def test_a_name_that_does_not_resolve_is_unavailable(
+    site: Site, monkeypatch: pytest.MonkeyPatch, raised: Exception
+) -> None:
+    def fail(*_: Any, **__: Any) -> Callable[[], None]:
+        raise raised
+
+    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    with pytest.raises(Unavailable):
+        site.documents.fetch(URL)
+
+
+def test_addresses_of_the_internet_are_public() -> None:
+    assert all(map(is_public, ("93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "::ffff:93.184.215.14")))
+    assert not is_public(str(ipaddress.ip_address("198.18.0.1"))), "benchmarks"

@@ -1,0 +1,159 @@
+"""Tokens are signed by Cloud KMS, through its real client; keys change without an outage."""
+
+import time
+from collections.abc import Iterator
+from typing import Any
+
+import google.auth
+import jwt
+import pytest
+from google.auth.credentials import AnonymousCredentials
+
+from mnemosyne.adapters.signing.cloud_kms import PUBLISHED_SECONDS, CloudKmsKeys, connect
+from mnemosyne.errors import Misconfigured, Unavailable
+from tests.fakes_wire.kms import KEY, KmsServer
+
+CLAIMS = {"sub": "ada", "exp": int(time.time()) + 3600}
+
+
+class Clock:
+    """A clock that is set by hand; the list of versions is renewed when it is."""
+
+    def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        self.ahead = 0.0
+        self._monotonic = time.monotonic
+        monkeypatch.setattr(time, "monotonic", lambda: self._monotonic() + self.ahead)
+
+    def __call__(self) -> float:
+        return time.time() + self.ahead
+
+
+@pytest.fixture(autouse=True)
+def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a service account, as far as the client can tell."""
+    monkeypatch.setattr(google.auth, "default", lambda *_, **__: (AnonymousCredentials(), "p"))
+
+
+@pytest.fixture
+def kms() -> Iterator[KmsServer]:
+    with KmsServer().serving() as serving:
+        yield serving
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    return Clock(monkeypatch)
+
+
+@pytest.fixture
+def keys(kms: KmsServer, clock: Clock) -> CloudKmsKeys:
+    return CloudKmsKeys(KEY, lambda: connect(kms.url), clock)
+
+
+def _verified(keys: CloudKmsKeys, token: str) -> dict[str, Any]:
+    """The header of a token, which one of the published keys verifies."""
+    header = jwt.get_unverified_header(token)
+    (key,) = [one for one in keys.public_keys() if one["kid"] == header["kid"]]
+    assert jwt.decode(token, jwt.PyJWK(dict(key)), algorithms=["ES256"]) == CLAIMS
+    return header
+
+
+def test_a_token_is_verified_by_the_published_key(kms: KmsServer, keys: CloudKmsKeys) -> None:
+    kms.rotate()
+    header = _verified(keys, keys.sign(CLAIMS))
+    assert (header["alg"], header["typ"]) == ("ES256", "at+jwt")
+    (published,) = keys.public_keys()
+    assert {*published} == {"kty", "crv", "x", "y", "kid", "use", "alg"}, "nothing private"
+
+
+def test_versions_are_listed_once_a_minute_and_each_key_is_read_once(
+    kms: KmsServer, keys: CloudKmsKeys, clock: Clock
+) -> None:
+    for _ in range(3):
+        kms.rotate()
+    for _ in range(2):
+        keys.sign(CLAIMS)
+        keys.sign(CLAIMS)
+        clock.ahead += 61
+    assert kms.asked.count("cryptoKeyVersions") == 2 * 2, "two pages a time"
+    assert kms.asked.count("publicKey") == 3
+
+
+def test_a_new_version_is_published_before_it_signs_and_the_old_one_goes_on_verifying(
+    kms: KmsServer, keys: CloudKmsKeys, clock: Clock
+) -> None:
+    kms.rotate()
+    before = keys.sign(CLAIMS)
+    kms.rotate(days_old=0)
+    clock.ahead += 61
+    assert len(keys.public_keys()) == 2
+    assert _verified(keys, keys.sign(CLAIMS))["kid"] == _verified(keys, before)["kid"]
+    clock.ahead += PUBLISHED_SECONDS
+    assert _verified(keys, keys.sign(CLAIMS))["kid"] != _verified(keys, before)["kid"]
+
+
+def test_the_first_version_of_a_key_signs_at_once(kms: KmsServer, keys: CloudKmsKeys) -> None:
+    kms.rotate(days_old=0)
+    _verified(keys, keys.sign(CLAIMS))
+
+
+@pytest.mark.parametrize("state", ["DISABLED", "DESTROY_SCHEDULED"])
+def test_a_version_that_was_disabled_a_moment_ago_is_left_for_another(
+    kms: KmsServer, keys: CloudKmsKeys, state: str
+) -> None:
+    kms.rotate()
+    newest = kms.rotate()
+    old = keys.sign(CLAIMS)
+    kms.versions[newest]["state"] = state
+    _verified(keys, keys.sign(CLAIMS))
+    with pytest.raises(ValueError, match="not enough values"):
+        _verified(keys, old)
+
+
+@pytest.mark.parametrize("damage", ["digest", "signature", "name", "pem"])
+def test_what_was_damaged_on_its_way_is_no_token(kms: KmsServer, keys: CloudKmsKeys, damage: str) -> None:
+    kms.rotate()
+    kms.damage = damage
+    with pytest.raises(Unavailable, match="damaged on its way"):
+        keys.sign(CLAIMS)
+
+
+@pytest.mark.parametrize(
+    ("code", "status", "raised", "said"),
+    [
+        (403, "PERMISSION_DENIED", Misconfigured, f"the key {KEY} cannot be used"),
+        (404, "NOT_FOUND", Misconfigured, f"the key {KEY} cannot be used"),
+        (429, "RESOURCE_EXHAUSTED", Unavailable, "Cloud KMS does not answer as it should"),
+        (503, "UNAVAILABLE", Unavailable, "Cloud KMS does not answer as it should"),
+        (500, "INTERNAL", Unavailable, "Cloud KMS does not answer as it should"),
+        (401, "UNAUTHENTICATED", Unavailable, "Cloud KMS does not answer as it should"),
+    ],
+)
+def test_a_refusal_is_told(
+    kms: KmsServer, keys: CloudKmsKeys, code: int, status: str, raised: type[Exception], said: str
+) -> None:
+    kms.refusal = (code, status)
+    with pytest.raises(raised, match=said):
+        keys.sign(CLAIMS)
+
+
+def test_keys_are_published_while_kms_is_away(
+    kms: KmsServer, keys: CloudKmsKeys, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    kms.rotate()
+    published = keys.public_keys()
+    clock.ahead += 61
+    kms.refusal = (500, "INTERNAL")
+    assert keys.public_keys() == published
+
+
+def test_a_key_that_signs_otherwise_is_refused(kms: KmsServer, keys: CloudKmsKeys) -> None:
+    kms.algorithm = "RSA_SIGN_PSS_2048_SHA256"
+    kms.rotate()
+    with pytest.raises(Misconfigured, match="must be EC_SIGN_P256_SHA256, got RSA_SIGN_PSS_2048_SHA256"):
+        keys.sign(CLAIMS)
+
+
+def test_a_key_without_a_version_is_refused(keys: CloudKmsKeys) -> None:
+    with pytest.raises(Misconfigured, match="must have an enabled version"):
+        keys.public_keys()

@@ -1,0 +1,515 @@
+"""The authorization server on a real PostgreSQL: what it gives, to whom, how often, and what it refuses."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import jwt
+import pytest
+
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.oauth import PostgresGrants
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.oauth import REQUEST_SECONDS, PeopleRule
+from mnemosyne.domain.principal import Scope
+from mnemosyne_cli.local import postgres
+from tests.oauth_server import (
+    CHALLENGE,
+    ISSUER,
+    REDIRECT,
+    RESOURCE,
+    AuthServer,
+    Visit,
+    asked,
+    auth_pool,
+    exchange,
+    refresh,
+    told,
+)
+
+DOCUMENT = "https://client.example/oauth/metadata.json"
+
+
+@pytest.fixture
+def auth(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
+    with auth_pool(cluster, database) as opened:
+        yield opened
+
+
+@pytest.fixture
+def server(auth: Pool, tmp_path: Path) -> AuthServer:
+    return AuthServer(auth, tmp_path, [PeopleRule(who="*", namespace="team")])
+
+
+@pytest.fixture
+def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[str], Any]]:
+    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
+        yield connection.run_file
+
+
+@pytest.fixture
+def stands(pool: Pool) -> Callable[[dict[str, Any]], bool]:
+    """Whether `mcp` would let the bearer of an answer's access token in."""
+
+    def look(tokens: dict[str, Any]) -> bool:
+        claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
+        return PostgresGrants(pool).stands(UUID(claims["grant"]))
+
+    return look
+
+
+# -- what is given
+
+
+def test_a_token_says_whose_it_is_for_what_and_by_whom(server: AuthServer) -> None:
+    client = server.register()
+    told = Visit(server).to_the_end(client)
+    assert (told["state"], told["iss"]) == ("of-the-client", ISSUER)
+    answer = exchange(server.browser(), client, told["code"])
+    tokens = answer.json()
+    assert (answer.status_code, tokens["token_type"], tokens["scope"]) == (200, "Bearer", "read write")
+    assert answer.headers["Cache-Control"] == "no-store"
+    keys = jwt.PyJWKSet.from_dict(server.browser().get("/jwks.json").json())
+    header = jwt.get_unverified_header(tokens["access_token"])
+    assert (header["typ"], header["alg"]) == ("at+jwt", "ES256")
+    claims = jwt.decode(tokens["access_token"], keys[header["kid"]], algorithms=["ES256"], audience=RESOURCE)
+    assert claims["exp"] - claims["iat"] == tokens["expires_in"] == 900
+    given = {name: claims[name] for name in ("iss", "sub", "aud", "client_id", "scope", "namespace")}
+    assert given == {
+        "iss": ISSUER, "sub": "local", "aud": RESOURCE, "client_id": client, "scope": "read write", "namespace": "team",
+    }  # fmt: skip
+
+
+def test_a_refresh_token_is_given_unasked_and_each_is_of_one_use(server: AuthServer, stands: Any) -> None:
+    client, browser = server.register(), server.browser()
+    first = exchange(browser, client, Visit(server).to_the_end(client)["code"]).json()
+    second = refresh(browser, client, first["refresh_token"]).json()
+    assert second["refresh_token"] != first["refresh_token"]
+    assert refresh(browser, client, second["refresh_token"]).status_code == 200
+    assert stands(second)
+
+
+def test_a_reused_refresh_token_ends_its_family(server: AuthServer, stands: Any) -> None:
+    client, browser = server.register(), server.browser()
+    first = exchange(browser, client, Visit(server).to_the_end(client)["code"]).json()
+    second = refresh(browser, client, first["refresh_token"]).json()
+    again = refresh(browser, client, first["refresh_token"])
+    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
+    assert refresh(browser, client, second["refresh_token"]).json()["error"] == "invalid_grant"
+    assert not stands(second)
+
+
+def test_fewer_scopes_can_be_asked_for_at_a_refresh_and_more_cannot(server: AuthServer) -> None:
+    client, browser = server.register(), server.browser()
+    code = Visit(server).to_the_end(client, scope="read")["code"]
+    tokens = exchange(browser, client, code).json()
+    assert tokens["scope"] == "read"
+    assert refresh(browser, client, tokens["refresh_token"], scope="read write").json()["error"] == "invalid_scope"
+
+
+def test_of_a_hundred_uses_of_a_code_at_once_one_gives_a_token(server: AuthServer, auth: Pool, tmp_path: Path) -> None:
+    client = server.register()
+    code = Visit(server).to_the_end(client)["code"]
+
+    def use(number: int) -> int:
+        return int(exchange(server.browser(f"192.0.2.{number}"), client, code).status_code)
+
+    with ThreadPoolExecutor(8) as pool:
+        statuses = list(pool.map(use, range(100)))
+    assert sorted(statuses) == [200] + [400] * 99
+
+
+def test_a_code_that_is_used_again_ends_what_it_gave(server: AuthServer, stands: Any) -> None:
+    client, browser = server.register(), server.browser()
+    code = Visit(server).to_the_end(client)["code"]
+    tokens = exchange(browser, client, code).json()
+    assert stands(tokens)
+    assert exchange(browser, client, code).json()["error"] == "invalid_grant"
+    assert not stands(tokens)
+
+
+def test_a_token_that_is_revoked_takes_its_grant_along(server: AuthServer, stands: Any) -> None:
+    client, browser = server.register(), server.browser()
+    for name in ("access_token", "refresh_token"):
+        tokens = exchange(browser, client, Visit(server).to_the_end(client)["code"]).json()
+        answer = browser.post("/revoke", data={"client_id": client, "token": tokens[name]})
+        assert answer.status_code == 200
+        assert not stands(tokens)
+        assert refresh(browser, client, tokens["refresh_token"]).json()["error"] == "invalid_grant"
+
+
+def test_another_client_s_token_is_neither_revoked_nor_refreshed(server: AuthServer, stands: Any) -> None:
+    client, other, browser = server.register(), server.register(), server.browser()
+    tokens = exchange(browser, client, Visit(server).to_the_end(client)["code"]).json()
+    browser.post("/revoke", data={"client_id": other, "token": tokens["refresh_token"]})
+    assert refresh(browser, other, tokens["refresh_token"]).json()["error"] == "invalid_grant"
+    assert stands(tokens)
+    assert refresh(browser, client, tokens["refresh_token"]).status_code == 200
+
+
+# -- what is refused of a client
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"code_challenge_method": "plain"}, "invalid_request"),
+        ({"code_challenge_method": None}, "invalid_request"),
+        ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
+        ({"resource": None}, "invalid_target"),
+        ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
+        ({"response_type": "token"}, "unsupported_response_type"),
+    ],
+)
+def test_a_client_is_told_what_cannot_be(server: AuthServer, changed: dict[str, str | None], error: str) -> None:
+    answer = told(server.browser().get(asked(server.register(), **changed)))
+    assert (answer["error"], answer["state"], answer["iss"]) == (error, "of-the-client", ISSUER)
+
+
+@pytest.mark.parametrize(
+    "redirect_uri",
+    [
+        "http://localhost.evil.example/callback",
+        "http://127.0.0.1.evil.example:3333/callback",
+        "http://127.0.0.1:3333@evil.example/callback",
+        "http://127.0.0.1:3333/other",
+        "http://127.0.0.1:3333/callback?next=x",
+        "http://localhost:3333/callback",
+        "https://127.0.0.1:3333/callback",
+        "http://127.0.0.1:3333/callback#fragment",
+        "http://127.0.0.1\\@evil.example/callback",
+        "//127.0.0.1:3333/callback",
+    ],
+)
+def test_nobody_is_sent_to_an_address_that_is_not_the_client_s(server: AuthServer, redirect_uri: str) -> None:
+    answer = server.browser().get(asked(server.register(), redirect_uri=redirect_uri))
+    assert answer.status_code == 400
+    assert "Location" not in answer.headers
+    assert "evil.example/callback" not in re.sub(r"<p role.*?</p>", "", answer.text)
+
+
+def test_a_program_on_this_device_may_listen_at_any_port(server: AuthServer) -> None:
+    answer = server.browser().get(asked(server.register(), redirect_uri="http://127.0.0.1:61234/callback"))
+    assert answer.headers["Location"].startswith(f"{ISSUER}/log-in")
+
+
+@pytest.mark.parametrize(
+    ("changed", "error"),
+    [
+        ({"code_verifier": "b" * 43}, "invalid_grant"),
+        ({"code_verifier": None}, "invalid_request"),
+        ({"redirect_uri": "http://127.0.0.1:4444/callback"}, "invalid_grant"),
+        ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
+    ],
+)
+def test_a_code_is_only_good_with_what_it_was_asked_for(
+    server: AuthServer, changed: dict[str, str | None], error: str
+) -> None:
+    client = server.register()
+    answer = exchange(server.browser(), client, Visit(server).to_the_end(client)["code"], **changed)
+    assert (answer.status_code, answer.json()["error"]) == (400, error)
+
+
+def test_a_code_is_of_no_use_to_another_client(server: AuthServer) -> None:
+    client, other = server.register(), server.register()
+    code = Visit(server).to_the_end(client)["code"]
+    assert exchange(server.browser(), other, code).json()["error"] == "invalid_grant"
+    assert exchange(server.browser(), client, code).status_code == 200
+
+
+def test_a_code_that_nobody_fetches_expires(server: AuthServer, owner: Callable[[str], Any]) -> None:
+    client = server.register()
+    code = Visit(server).to_the_end(client)["code"]
+    owner("UPDATE oauth_codes SET expires_at = now()")
+    assert exchange(server.browser(), client, code).json()["error"] == "invalid_grant"
+
+
+def test_an_unknown_client_is_told_to_a_person_alone(server: AuthServer) -> None:
+    answer = server.browser().get(asked("nobody"))
+    assert (answer.status_code, answer.headers.get("Location")) == (400, None)
+    assert "does not exist" in answer.text
+
+
+# -- log-in and consent
+
+
+def test_the_page_names_the_client_where_answers_go_and_what_it_may_do(server: AuthServer) -> None:
+    visit = Visit(server)
+    visit.open(asked(server.register(client_name="<b>Evil</b> & Co")))
+    visit.log_in()
+    page = visit.look()
+    assert "&lt;b&gt;Evil&lt;/b&gt; &amp; Co" in page.text
+    assert "a name that it gave itself" in page.text
+    assert "127.0.0.1:3333" in page.text
+    assert "remember, change and delete" in page.text
+    policy = page.headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "frame-ancestors 'none'" in policy
+    assert "form-action 'self' http://127.0.0.1:3333;" in policy
+    assert "script" not in page.text
+
+
+def test_the_approval_of_another_browser_is_refused(server: AuthServer) -> None:
+    visit = Visit(server)
+    visit.open(asked(server.register()))
+    visit.log_in()
+    for browser in (server.browser(), Visit(server).browser):
+        browser.get(asked(server.register()))  # it has a cookie of its own
+        answer = browser.post("/consent", data={"request": visit.id, "answer": "allow"})
+        assert answer.status_code == 409
+    assert server.browser().post("/consent", data={"request": visit.id, "answer": "allow"}).status_code == 409
+    assert "code" in told(visit.answer())
+
+
+def test_a_form_of_another_site_is_refused(server: AuthServer) -> None:
+    visit = Visit(server)
+    visit.open(asked(server.register()))
+    visit.log_in()
+    assert visit.answer(origin="https://evil.example").status_code == 403
+    assert "code" in told(visit.answer(origin=ISSUER))
+
+
+def test_an_approval_that_is_sent_twice_gives_one_code(server: AuthServer, owner: Callable[[str], Any]) -> None:
+    visit = Visit(server)
+    visit.open(asked(server.register()))
+    visit.log_in()
+    visit.look()
+    with ThreadPoolExecutor(8) as pool:
+        answers = list(pool.map(lambda _: visit.answer(), range(8)))
+    assert sorted(answer.status_code for answer in answers) == [303] + [409] * 7
+    assert owner("SELECT count(*) FROM oauth_codes")[0][0] in (1, "1")
+
+
+def test_a_person_who_declines_is_sent_back_without_a_code(server: AuthServer) -> None:
+    visit = Visit(server)
+    visit.open(asked(server.register()))
+    visit.log_in()
+    answer = told(visit.answer("deny"))
+    assert (answer["error"], answer["state"], answer["iss"]) == ("access_denied", "of-the-client", ISSUER)
+    assert visit.answer().status_code == 409
+
+
+def test_nothing_is_granted_before_the_log_in(server: AuthServer) -> None:
+    visit = Visit(server)
+    visit.open(asked(server.register()))
+    assert visit.look().status_code == 409
+    assert visit.answer().status_code == 409
+
+
+def test_a_log_in_code_may_be_mistyped_five_times(server: AuthServer) -> None:
+    visit = Visit(server)
+    visit.open(asked(server.register()))
+    right = server.code()
+    assert [visit.log_in("AAAA-AAAA").status_code for _ in range(5)] == [403] * 5
+    assert visit.log_in(right).status_code == 409
+
+
+def test_a_log_in_that_takes_too_long_is_started_over(server: AuthServer, owner: Callable[[str], Any]) -> None:
+    visit = Visit(server)
+    visit.open(asked(server.register()))
+    owner(f"UPDATE oauth_requests SET expires_at = expires_at - interval '{REQUEST_SECONDS} s'")
+    answer = visit.log_in()
+    assert (answer.status_code, "start over" in answer.text) == (409, True)
+
+
+def test_a_person_agrees_once_to_a_client_of_the_web_and_each_time_to_a_program(server: AuthServer) -> None:
+    web, program = server.register("https://client.example/callback"), server.register()
+    for client, changed, status in (
+        (web, {"redirect_uri": "https://client.example/callback"}, 303),
+        (program, {"redirect_uri": REDIRECT}, 200),
+    ):
+        Visit(server).to_the_end(client, **changed)
+        visit = Visit(server)
+        visit.open(asked(client, **changed))
+        visit.log_in()
+        assert visit.look().status_code == status
+
+
+def test_more_than_was_agreed_to_is_asked_for_again(server: AuthServer) -> None:
+    changed = {"redirect_uri": "https://client.example/callback"}
+    client = server.register(changed["redirect_uri"])
+    Visit(server).to_the_end(client, **changed, scope="read")
+    visit = Visit(server)
+    visit.open(asked(client, **changed, scope="read write"))
+    visit.log_in()
+    assert visit.look().status_code == 200
+
+
+def test_what_a_client_may_do_can_be_withdrawn(server: AuthServer, stands: Any) -> None:
+    changed = {"redirect_uri": "https://client.example/callback"}
+    client = server.register(changed["redirect_uri"])
+    code = Visit(server).to_the_end(client, **changed)["code"]
+    tokens = exchange(server.browser(), client, code, **changed).json()
+    visit = Visit(server)
+    visit.open("/account")
+    assert visit.log_in().headers["Location"] == f"{ISSUER}/account?request={visit.id}"
+    assert "A test" in visit.browser.get(f"/account?request={visit.id}").text
+    page = visit.browser.post("/account", data={"request": visit.id, "client": client})
+    assert "Nothing may." in page.text
+    assert not stands(tokens)
+    again = Visit(server)
+    again.open(asked(client, **changed))
+    again.log_in()
+    assert again.look().status_code == 200, "it is asked for again"
+
+
+# -- clients by document, and those that register
+
+
+def _document(server: AuthServer, client_id: str = DOCUMENT, **changed: Any) -> None:
+    metadata = {"client_id": client_id, "client_name": "A web client", "redirect_uris": [REDIRECT], **changed}
+    server.documents.found[DOCUMENT] = json.dumps(metadata).encode()
+
+
+def test_a_client_is_known_by_its_metadata_document(server: AuthServer) -> None:
+    _document(server)
+    visit = Visit(server)
+    visit.open(asked(DOCUMENT))
+    visit.log_in()
+    assert "of <strong>client.example</strong>" in visit.look().text
+    code = told(visit.answer())["code"]
+    server.documents.found.clear()  # the site is away while the client stays connected
+    tokens = exchange(server.browser(), DOCUMENT, code).json()
+    assert refresh(server.browser(), DOCUMENT, tokens["refresh_token"]).status_code == 200
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"client_id": "https://other.example/metadata.json"},
+        {"redirect_uris": []},
+        {"redirect_uris": ["javascript:alert(1)"]},
+        {"redirect_uris": ["http://client.example/callback"]},
+        {"token_endpoint_auth_method": "private_key_jwt"},
+        {"client_secret": "x"},
+    ],
+)
+def test_a_document_that_says_what_cannot_be_makes_no_client(server: AuthServer, changed: dict[str, Any]) -> None:
+    _document(server, **{"client_id": DOCUMENT, **changed})
+    answer = server.browser().get(asked(DOCUMENT))
+    assert (answer.status_code, answer.headers.get("Location")) == (400, None)
+
+
+@pytest.mark.parametrize(
+    "client_id",
+    [
+        "https://client.example",
+        "https://client.example/",
+        "https://user@client.example/metadata.json",
+        "https://client.example:8443/metadata.json",
+        "https://client.example/a/../metadata.json",
+        "https://client.example/metadata.json#x",
+    ],
+)
+def test_an_address_that_cannot_be_a_client_s_is_not_read(server: AuthServer, client_id: str) -> None:
+    server.documents.found[client_id] = b"{}"
+    answer = server.browser().get(asked(client_id))
+    assert answer.status_code == 400
+    assert "client_id must" in answer.text or "printable" in answer.text
+
+
+def test_a_registration_answers_what_was_registered(server: AuthServer) -> None:
+    answer = server.browser().post("/register", json={"redirect_uris": [REDIRECT], "client_name": "  A \n test "})
+    assert answer.json() | {"client_id": ""} == {
+        "client_id": "", "client_name": "A test", "redirect_uris": [REDIRECT], "response_types": ["code"],
+        "grant_types": ["authorization_code", "refresh_token"], "token_endpoint_auth_method": "none",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("posted", "error"),
+    [
+        ({}, "invalid_redirect_uri"),
+        ({"redirect_uris": ["http://evil.example/"]}, "invalid_redirect_uri"),
+        ({"redirect_uris": [REDIRECT] * 11}, "invalid_redirect_uri"),
+        ({"redirect_uris": [REDIRECT], "grant_types": ["client_credentials"]}, "invalid_client_metadata"),
+        ([], "invalid_client_metadata"),
+    ],
+)
+def test_a_registration_of_what_cannot_be_is_refused(server: AuthServer, posted: Any, error: str) -> None:
+    answer = server.browser().post("/register", json=posted)
+    assert (answer.status_code, answer.json()["error"]) == (400, error)
+
+
+def test_registrations_from_one_address_are_few(server: AuthServer) -> None:
+    browser = server.browser()
+    statuses = [browser.post("/register", json={"redirect_uris": [REDIRECT]}).status_code for _ in range(40)]
+    assert statuses.count(201) <= 21
+    assert statuses[-1] == 429
+
+
+def test_registrations_from_everywhere_are_bounded_and_expire(server: AuthServer, owner: Callable[[str], Any]) -> None:
+    mine = server.register()
+    owner("""
+        INSERT INTO oauth_clients (id, metadata, expires_at)
+        SELECT 'c' || n, '{"name": "c", "redirect_uris": [], "refreshes": true}', now() + interval '1 day'
+        FROM generate_series(1, 10000) AS n
+    """)
+    full = server.browser().post("/register", json={"redirect_uris": [REDIRECT]})
+    assert (full.status_code, full.headers["Retry-After"]) == (429, "3600")
+    assert "code" in Visit(server).to_the_end(mine), "who is known goes on"
+    owner("UPDATE oauth_clients SET expires_at = now() WHERE id LIKE 'c%' AND metadata ->> 'name' = 'c'")
+    assert server.browser().post("/register", json={"redirect_uris": [REDIRECT]}).status_code == 201
+
+
+# -- people
+
+
+@pytest.mark.parametrize(
+    ("rules", "scopes", "namespace"),
+    [
+        ([PeopleRule(who="*")], "read write", "user:local"),
+        ([PeopleRule(who="*", namespace="shared", scopes=frozenset({Scope.READ}))], "read", "shared"),
+        ([PeopleRule(who="@example.com", namespace="no"), PeopleRule(who="*")], "read write", "user:local"),
+    ],
+)
+def test_a_rule_says_whose_memory_it_is_and_what_may_be_done_there(
+    auth: Pool, tmp_path: Path, rules: list[PeopleRule], scopes: str, namespace: str
+) -> None:
+    server = AuthServer(auth, tmp_path, rules)
+    client = server.register()
+    tokens = exchange(server.browser(), client, Visit(server).to_the_end(client)["code"]).json()
+    claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
+    assert (tokens["scope"], claims["namespace"]) == (scopes, namespace)
+
+
+def test_somebody_whom_no_rule_names_gets_a_page_and_nothing_else(auth: Pool, tmp_path: Path) -> None:
+    server = AuthServer(auth, tmp_path, [PeopleRule(who="@example.com")])
+    visit = Visit(server)
+    visit.open(asked(server.register()))
+    answer = visit.log_in()
+    assert answer.status_code == 403
+    assert "may not use this memory" in answer.text
+    assert visit.answer().status_code == 409
+
+
+# -- what is kept
+
+
+def test_no_secret_is_kept_as_it_is(server: AuthServer, owner: Callable[[str], Any]) -> None:
+    client = server.register()
+    visit = Visit(server)
+    code = visit.to_the_end(client)["code"]
+    tokens = exchange(server.browser(), client, code).json()
+    tables = "oauth_requests", "oauth_grants", "oauth_codes", "oauth_refresh_tokens", "oauth_consents", "oauth_clients"
+    kept = "".join(str(owner(f"SELECT * FROM {table}")) for table in tables)
+    cookie = next(iter(visit.browser.cookies.jar)).value or ""
+    for secret in (code, tokens["refresh_token"], tokens["access_token"], cookie, server.code()):
+        assert secret not in kept
+    assert CHALLENGE in kept
+
+
+def test_what_has_expired_is_forgotten(server: AuthServer, owner: Callable[[str], Any]) -> None:
+    client = server.register()
+    exchange(server.browser(), client, Visit(server).to_the_end(client)["code"])
+    owner(
+        "UPDATE oauth_grants SET expires_at = now() - interval '2 days'; UPDATE oauth_requests SET expires_at = now()"
+    )
+    Visit(server).open(asked(client))
+    assert [int(owner(f"SELECT count(*) FROM oauth_{name}")[0][0]) for name in ("grants", "refresh_tokens")] == [0, 0]
+    assert int(owner("SELECT count(*) FROM oauth_requests")[0][0]) == 1

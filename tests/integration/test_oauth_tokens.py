@@ -1,0 +1,190 @@
+"""`AUTH_MODE=oauth` at `mcp`: whose tokens let one in, for how long, and what happens while somebody is away."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.adapters.database.oauth import PostgresGrants, PostgresOAuth
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.identity.tokens import OidcVerifier
+from mnemosyne.adapters.signing.key_files import KeyFiles
+from mnemosyne.domain.oauth import Grant
+from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.errors import Unauthorized, Unavailable
+from mnemosyne.ids import new_id
+from mnemosyne.service import oauth_tokens
+from mnemosyne.service.api_keys import new_key
+from mnemosyne.service.authenticate import ApiKeyAuthenticator
+from mnemosyne.service.oauth_tokens import OAuthAuthenticator
+from mnemosyne_cli.local.postgres import EmbeddedPostgres
+from tests.fakes import NOW
+from tests.fakes_wire.issuer import AUDIENCE, Issuer
+from tests.oauth_server import auth_pool
+from tests.waiting import wait_until
+
+
+class Mcp:
+    """What `mcp` authenticates with: an issuer that signs, a database where grants are, and an API key."""
+
+    def __init__(self, issuer: Issuer, auth: Pool, pool: Pool) -> None:
+        self.issuer = issuer
+        self.store = PostgresOAuth(auth)
+        self.grants = PostgresGrants(pool)
+        self.away = False
+        self.asked = 0
+        key, self.key = new_key(
+            name="machine", namespace="machines", scopes=frozenset({Scope.READ}), created_at=NOW,
+            expires_at=NOW + timedelta(days=1),
+        )  # fmt: skip
+        keys = ApiKeyAuthenticator(lambda key_id: key if key_id == key.id else None, lambda: NOW)
+        self.authenticator = OAuthAuthenticator(keys, OidcVerifier(issuer.url, AUDIENCE), self._stands)
+
+    def grant(self, seconds: int = 3600) -> UUID:
+        """Have a person let a client in."""
+        made = Grant(
+            id=new_id(),
+            subject="ada",
+            namespace="user:ada",
+            client_id="client",
+            scopes=frozenset({Scope.READ}),
+            resource=AUDIENCE,
+            expires_at=datetime.now(UTC) + timedelta(seconds=seconds),
+        )
+        with self.store.transaction() as rows:
+            rows.add_grant(made, seconds)
+        return made.id
+
+    def revoke(self, grant: UUID) -> None:
+        with self.store.transaction() as rows:
+            rows.revoke(grant, "of the test")
+
+    def token(self, grant: UUID | None, /, **changed: Any) -> str:
+        """An access token, as the authorization server gives them but for what is changed."""
+        claims = {"sub": "ada", "namespace": "user:ada", "scope": "read", "grant": str(grant), **changed}
+        return f"Bearer {self.issuer.token(**claims)}"
+
+    def _stands(self, grant: UUID) -> bool:
+        self.asked += 1
+        if self.away:
+            raise Unavailable("the database is away")
+        return self.grants.stands(grant)
+
+
+@pytest.fixture
+def mcp(cluster: EmbeddedPostgres, database: str, pool: Pool) -> Iterator[Mcp]:
+    with Issuer().serving() as issuer, auth_pool(cluster, database) as auth:
+        issuer.metadata = "/.well-known/oauth-authorization-server"
+        yield Mcp(issuer, auth, pool)
+
+
+ADA = Principal(id="oauth:ada", namespace="user:ada", scopes=frozenset({Scope.READ}))
+
+
+def test_a_token_whose_grant_stands_is_let_in_as_its_person(mcp: Mcp) -> None:
+    assert mcp.authenticator.authenticate(mcp.token(mcp.grant())) == ADA
+
+
+def test_an_api_key_is_let_in_beside_it_and_needs_no_issuer(mcp: Mcp) -> None:
+    mcp.issuer.away = True
+    assert mcp.authenticator.authenticate(f"Bearer {mcp.key}").namespace == "machines"
+    known = mcp.authenticator.known(f"Bearer {mcp.key}")
+    assert known and known.namespace == "machines"
+
+
+def test_what_is_revoked_lets_nobody_in_at_the_next_look(mcp: Mcp) -> None:
+    token = mcp.token(grant := mcp.grant())
+    mcp.authenticator.authenticate(token)
+    mcp.revoke(grant)
+    with pytest.raises(Unauthorized, match="revoked"):
+        mcp.authenticator.authenticate(token)
+
+
+def test_a_look_is_remembered_for_less_than_half_a_minute(mcp: Mcp, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert oauth_tokens.FRESH_SECONDS <= 25
+    monkeypatch.setattr(oauth_tokens, "FRESH_SECONDS", 0.5)
+    mcp = Mcp(mcp.issuer, mcp.store._pool, mcp.grants._pool)
+    token = mcp.token(mcp.grant())
+    assert mcp.authenticator.known(token) is None
+    mcp.authenticator.authenticate(token)
+    assert mcp.authenticator.known(token) == ADA
+    wait_until(lambda: mcp.authenticator.known(token) is None, "it is looked at again")
+
+
+def test_a_token_that_expires_meanwhile_is_not_remembered(mcp: Mcp) -> None:
+    grant = mcp.grant()
+    now = int(datetime.now(UTC).timestamp())
+    token = mcp.token(grant, iat=now - 60, exp=now - 1)  # within the leeway of clocks
+    mcp.authenticator.authenticate(token)
+    assert mcp.authenticator.known(token) is None
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"aud": "https://another.example/mcp"},
+        {"iss": "https://another.example"},
+        {"exp": 1},
+        {"nbf": 4102444800},
+        {"algorithm": "none", "key": ""},
+        {"algorithm": "HS256", "key": "x" * 32},
+        {"grant": None},
+        {"grant": "not a grant"},
+        {"grant": "00000000-0000-7000-8000-000000000000"},
+        {"namespace": None},
+        {"sub": None},
+    ],
+    ids=lambda changed: " ".join(f"{name}={value}" for name, value in changed.items()),
+)
+def test_another_s_token_or_a_forged_one_is_refused(mcp: Mcp, changed: dict[str, Any]) -> None:
+    with pytest.raises(Unauthorized):
+        mcp.authenticator.authenticate(mcp.token(mcp.grant(), **changed))
+
+
+def test_a_grant_that_has_expired_lets_nobody_in(mcp: Mcp) -> None:
+    with pytest.raises(Unauthorized, match="revoked"):
+        mcp.authenticator.authenticate(mcp.token(mcp.grant(seconds=-1)))
+
+
+def test_who_was_let_in_is_let_in_while_the_database_is_away_and_nobody_else(mcp: Mcp) -> None:
+    token, revoked = mcp.token(mcp.grant()), mcp.grant()
+    mcp.authenticator.authenticate(token)
+    mcp.revoke(revoked)
+    with pytest.raises(Unauthorized):
+        mcp.authenticator.authenticate(mcp.token(revoked))
+    mcp.away = True
+    assert mcp.authenticator.authenticate(token) == ADA
+    for other in (mcp.token(mcp.grant()), mcp.token(revoked)):
+        with pytest.raises(Unavailable):
+            mcp.authenticator.authenticate(other)
+
+
+def test_a_database_that_is_away_is_not_asked_for_each_token(mcp: Mcp) -> None:
+    mcp.away = True
+    for _ in range(5):
+        with pytest.raises(Unavailable):
+            mcp.authenticator.authenticate(mcp.token(mcp.grant()))
+    assert mcp.asked == 1
+
+
+def test_who_was_let_in_is_let_in_while_the_issuer_is_away(mcp: Mcp) -> None:
+    grant = mcp.grant()
+    mcp.authenticator.authenticate(mcp.token(grant))
+    mcp.issuer.away = True
+    assert mcp.authenticator.authenticate(mcp.token(grant, jti="another token of the same key")) == ADA
+
+
+def test_a_new_signing_key_is_found_without_an_outage(tmp_path: Path) -> None:
+    from joserfc import jwt
+    from joserfc.jwk import KeySet
+
+    keys = KeyFiles(tmp_path / "keys")
+    old = keys.sign({"sub": "ada"})
+    keys.rotate()
+    new = keys.sign({"sub": "ada"})
+    published = KeySet.import_key_set({"keys": [dict(key) for key in keys.public_keys()]})
+    headers = [jwt.decode(token, published, algorithms=["ES256"]).header for token in (old, new)]
+    assert headers[0]["kid"] != headers[1]["kid"]

@@ -1,0 +1,197 @@
+"""People log in at an OpenID provider, over its wire protocol, and only its own answer to their own browser counts."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlencode
+
+import pytest
+from cryptography.hazmat.primitives.asymmetric import rsa
+
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.identity.upstream import OpenIdLogIn
+from mnemosyne.domain.oauth import PeopleRule
+from mnemosyne.domain.principal import Scope
+from mnemosyne_cli.local.postgres import EmbeddedPostgres
+from tests.fakes_wire.openid import CLIENT_ID, CLIENT_SECRET, OpenIdProvider
+from tests.oauth_server import ISSUER, AuthServer, Visit, asked, auth_pool, exchange, told
+
+
+@pytest.fixture
+def provider() -> Iterator[OpenIdProvider]:
+    with OpenIdProvider().serving() as made:
+        yield made
+
+
+@pytest.fixture
+def auth(cluster: EmbeddedPostgres, database: str) -> Iterator[Pool]:
+    with auth_pool(cluster, database) as opened:
+        yield opened
+
+
+@pytest.fixture
+def server(auth: Pool, provider: OpenIdProvider, tmp_path: Path) -> AuthServer:
+    rules = [
+        PeopleRule(who="boss@example.com", namespace="bosses"),
+        PeopleRule(who="groups:memory-readers", namespace="team", scopes=frozenset({Scope.READ})),
+        PeopleRule(who="@example.com"),
+    ]
+    log_in = OpenIdLogIn(provider.url, CLIENT_ID, CLIENT_SECRET, f"{ISSUER}/callback")
+    return AuthServer(auth, tmp_path, rules, log_in)
+
+
+def _begun(server: AuthServer, client: str) -> tuple[Visit, str]:
+    """A browser that stands before the provider's page, and that page's address."""
+    visit = Visit(server)
+    where = visit.open(asked(client)).headers["Location"]
+    return visit, where
+
+
+def _back(visit: Visit, provider: OpenIdProvider, where: str) -> Any:
+    callback = provider.visit(where)
+    answer = visit.browser.get(callback.removeprefix(ISSUER))
+    visit.id = answer.headers.get("Location", "").rpartition("request=")[2]
+    return answer
+
+
+def _tokens(server: AuthServer, provider: OpenIdProvider) -> Any:
+    client = server.register()
+    visit, where = _begun(server, client)
+    assert _back(visit, provider, where).headers["Location"].startswith(f"{ISSUER}/consent?")
+    code = told(visit.answer())["code"]
+    return exchange(server.browser(), client, code).json()
+
+
+def _claims(tokens: dict[str, Any]) -> dict[str, Any]:
+    import jwt
+
+    return dict(jwt.decode(tokens["access_token"], options={"verify_signature": False}))
+
+
+@pytest.mark.parametrize(
+    ("changed", "namespace", "scope"),
+    [
+        ({}, "user:10769150350006150715113082367", "read write"),
+        ({"email": "Boss@Example.com"}, "bosses", "read write"),
+        ({"groups": ["other", "memory-readers"]}, "team", "read"),
+        ({"email_verified": "true"}, "user:10769150350006150715113082367", "read write"),
+    ],
+)
+def test_who_logs_in_there_has_the_memory_that_the_rules_say(
+    server: AuthServer, provider: OpenIdProvider, changed: dict[str, Any], namespace: str, scope: str
+) -> None:
+    provider.claims.update(changed)
+    claims = _claims(_tokens(server, provider))
+    assert (claims["namespace"], claims["scope"]) == (namespace, scope)
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"email": "eve@evil.example"},
+        {"email": "eve@evil.example@example.com"},
+        {"email": "eve@notexample.com"},
+        {"email_verified": False},
+        {"email_verified": None},
+        {"email": None},
+    ],
+)
+def test_whom_no_rule_names_gets_a_page_and_nothing_else(
+    server: AuthServer, provider: OpenIdProvider, changed: dict[str, Any]
+) -> None:
+    provider.claims.update(changed)
+    visit, where = _begun(server, server.register())
+    answer = _back(visit, provider, where)
+    assert answer.status_code == 403
+    assert "this account may not use this memory" in answer.text
+    assert "Location" not in answer.headers
+
+
+@pytest.mark.parametrize(
+    "signed",
+    [
+        {"nonce": "of another log-in"},
+        {"nonce": None},
+        {"aud": "another.apps.example"},
+        {"aud": [CLIENT_ID, "another.apps.example"], "azp": "another.apps.example"},
+        {"iss": "https://accounts.evil.example"},
+        {"algorithm": "none", "key": ""},
+        {"algorithm": "HS256", "key": CLIENT_SECRET.ljust(32)},
+        {"key": rsa.generate_private_key(public_exponent=65537, key_size=2048)},
+        {"sub": None},
+        {"sub": ""},
+        {"sub": "x" * 191},
+        {"exp": 1},
+    ],
+    ids=lambda signed: " ".join(signed),
+)
+def test_an_id_token_that_is_not_for_this_log_in_lets_nobody_in(
+    server: AuthServer, provider: OpenIdProvider, signed: dict[str, Any]
+) -> None:
+    provider.signed = signed
+    visit, where = _begun(server, server.register())
+    answer = _back(visit, provider, where)
+    assert answer.status_code == 403, answer.text
+    assert "You cannot log in" in answer.text
+
+
+@pytest.mark.parametrize(("seconds", "status"), [(3600, 403), (-3600, 403), (0, 303)])
+def test_an_id_token_has_its_time(server: AuthServer, provider: OpenIdProvider, seconds: int, status: int) -> None:
+    provider.signed = provider.later(seconds)
+    visit, where = _begun(server, server.register())
+    assert _back(visit, provider, where).status_code == status
+
+
+def test_a_state_that_comes_back_twice_is_refused(server: AuthServer, provider: OpenIdProvider) -> None:
+    visit, where = _begun(server, server.register())
+    callback = provider.visit(where).removeprefix(ISSUER)
+    assert visit.browser.get(callback).status_code == 303
+    again = visit.browser.get(callback)
+    assert again.status_code == 409
+    assert provider.exchanged == 1, "the code of a log-in that is over is shown to nobody"
+
+
+def test_another_browser_s_state_is_refused(server: AuthServer, provider: OpenIdProvider) -> None:
+    """Log-in CSRF: who is sent to a callback that an attacker began does not become the attacker."""
+    client = server.register()
+    attacker, where = _begun(server, client)
+    victim, _ = _begun(server, client)
+    callback = provider.visit(where).removeprefix(ISSUER)
+    for browser in (victim.browser, server.browser()):
+        assert browser.get(callback).status_code == 409
+    assert provider.exchanged == 0
+    assert attacker.browser.get(callback).status_code == 303
+
+
+@pytest.mark.parametrize(
+    "back", [{"error": "access_denied"}, {"code": ""}, {}, {"code": "made up"}], ids=lambda back: str(back)
+)
+def test_who_does_not_log_in_is_told_so(server: AuthServer, provider: OpenIdProvider, back: dict[str, str]) -> None:
+    visit, where = _begun(server, server.register())
+    state = provider.visit(where).partition("state=")[2].partition("&")[0]
+    answer = visit.browser.get(f"/callback?{urlencode({'state': state, **back})}")
+    assert answer.status_code == 403
+    assert "the identity provider did not let you in" in answer.text
+
+
+def test_a_provider_that_is_away_is_told_and_the_person_goes_on_when_it_is_back(
+    server: AuthServer, provider: OpenIdProvider
+) -> None:
+    client = server.register()
+    provider.away = True
+    visit = Visit(server)
+    assert visit.open(asked(client)).status_code == 503
+    provider.away = False
+    visit, where = _begun(server, client)
+    callback = provider.visit(where).removeprefix(ISSUER)
+    provider.away = True
+    assert visit.browser.get(callback).status_code == 503
+    provider.away = False
+    assert visit.browser.get(callback).status_code == 303
+
+
+def test_no_secret_of_ours_is_shown_to_the_browser(server: AuthServer, provider: OpenIdProvider) -> None:
+    visit, where = _begun(server, server.register())
+    cookie = next(iter(visit.browser.cookies.values()))
+    assert CLIENT_SECRET not in where
+    assert cookie not in where

@@ -1,0 +1,93 @@
+"""A person with a browser, as far as the authorization server can tell: a real one, and a look at the terminal."""
+
+import re
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from urllib.parse import parse_qsl, urlsplit
+
+from tests.chromium import Chromium
+from tests.dev import DevServer
+from tests.waiting import wait_until
+
+
+class Terminal:
+    """Whoever looks at what `mnemosyne dev` prints."""
+
+    def __init__(self, printed: Callable[[], str]) -> None:
+        self._printed = printed
+        self._seen = len(self._codes())
+
+    def code(self) -> str:
+        """The newest log-in code, once there is a new one."""
+        wait_until(lambda: len(self._codes()) > self._seen, "the terminal shows a log-in code")
+        self._seen = len(codes := self._codes())
+        return codes[-1]
+
+    def _codes(self) -> list[str]:
+        return re.findall(r"Log-in code for .*: ([A-Z0-9]{4}-[A-Z0-9]{4})", self._printed())
+
+
+class Person:
+    """Somebody at a browser, whom a client sends to the authorization server."""
+
+    def __init__(self, browser: Chromium, show_who: Callable[[Chromium], None]) -> None:
+        self.browser = browser
+        self._show_who = show_who
+
+    @classmethod
+    def at(cls, dev: DevServer, browser: Chromium) -> "Person":
+        """Who sits at the machine that `mnemosyne dev` runs on."""
+        terminal = Terminal(dev.printed)
+
+        def type_the_code(browser: Chromium) -> None:
+            browser.type("code", terminal.code().lower())
+            browser.press("Log in")
+
+        return cls(browser, type_the_code)
+
+    def log_in(self, url: str) -> None:
+        """Open the address that a client gives, and log in."""
+        self.browser.open(url)
+        self._show_who(self.browser)
+
+    def allow(self, url: str) -> str:
+        """Log in and allow; what the page asked."""
+        self.log_in(url)
+        asked = self.browser.text
+        self.browser.press("Allow")
+        return asked
+
+
+class Callback:
+    """A client's listener on loopback."""
+
+    def __init__(self, http: HTTPServer) -> None:
+        self.url = f"http://127.0.0.1:{http.server_port}/callback"
+        self.told: dict[str, str] = {}
+
+
+@contextmanager
+def callback() -> Iterator[Callback]:
+    """Listen, as a program does that has sent its person to log in."""
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            if urlsplit(self.path).path == "/callback":
+                made.told = dict(parse_qsl(urlsplit(self.path).query))
+            self.send_response(200)
+            self.end_headers()
+            self.wfile.write(b"You may close this.")
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Quiet."""
+
+    http = HTTPServer(("127.0.0.1", 0), Handler)
+    made = Callback(http)
+    threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()
+    try:
+        yield made
+    finally:
+        http.shutdown()
+        http.server_close()

@@ -1,0 +1,163 @@
+"""The authorization server in this process, on a real PostgreSQL, and a client with a browser before it."""
+
+import base64
+import hashlib
+import secrets
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+from urllib.parse import parse_qsl, urlencode, urlsplit
+
+import httpx
+from starlette.testclient import TestClient
+
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.oauth import PostgresOAuth
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.identity.log_in_code import LogInCode
+from mnemosyne.adapters.signing.key_files import KeyFiles
+from mnemosyne.domain.oauth import PeopleRule
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.http.auth.app import build_app
+from mnemosyne.oauth.clients import Clients
+from mnemosyne.oauth.flow import Flow
+from mnemosyne.oauth.server import Issuer
+from mnemosyne.oauth_ports import LogIn
+from mnemosyne_cli.local.postgres import EmbeddedPostgres
+
+ISSUER = "https://auth.example"
+RESOURCE = "https://memory.example/mcp"
+REDIRECT = "http://127.0.0.1:3333/callback"
+VERIFIER = "a" * 43
+CHALLENGE = base64.urlsafe_b64encode(hashlib.sha256(VERIFIER.encode()).digest()).rstrip(b"=").decode()
+
+
+class Documents:
+    """The web, as far as metadata documents go."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, bytes] = {}
+
+    def fetch(self, client_id: str) -> bytes:
+        if client_id not in self.found:
+            raise InvalidRequest(f"{client_id} must answer 200")
+        return self.found[client_id]
+
+
+class AuthServer:
+    """The app, its parts, and what a client does with it."""
+
+    def __init__(self, pool: Pool, home: Path, rules: Sequence[PeopleRule], log_in: LogIn | None = None) -> None:
+        self.codes = home / "codes"
+        self.codes.touch()
+        self.signer = KeyFiles(home / "keys")
+        self.documents = Documents()
+        store = PostgresOAuth(pool)
+        clients = Clients(store, self.documents)
+        issuer = Issuer(ISSUER, (RESOURCE,), self.signer)
+        flow = Flow(issuer, store, clients, log_in or LogInCode(self.codes), rules)
+        self.app = build_app(flow, clients, proxies=0)
+
+    def browser(self, address: str = "203.0.113.7") -> TestClient:
+        """A browser of its own, or a client: each with its cookies."""
+        headers = {"X-Forwarded-For": address}
+        return TestClient(self.app, base_url=ISSUER, follow_redirects=False, headers=headers)
+
+    def register(self, redirect_uri: str = REDIRECT, **metadata: Any) -> str:
+        """A client's id."""
+        posted = {"client_name": "A test", "redirect_uris": [redirect_uri], **metadata}
+        answer = self.browser(f"198.51.100.{secrets.randbelow(250)}").post("/register", json=posted)
+        assert answer.status_code == 201, answer.text
+        return str(answer.json()["client_id"])
+
+    def code(self) -> str:
+        """The newest log-in code."""
+        return self.codes.read_text().splitlines()[-1].split()[0]
+
+
+def asked(client_id: str, resource: str | None = RESOURCE, **changed: str | None) -> str:
+    """The path that a client opens in the browser; what is changed to None is left out."""
+    wanted: Mapping[str, str | None] = {
+        "response_type": "code",
+        "client_id": client_id,
+        "redirect_uri": REDIRECT,
+        "scope": "read write",
+        "state": "of-the-client",
+        "code_challenge": CHALLENGE,
+        "code_challenge_method": "S256",
+        "resource": resource,
+        **changed,
+    }
+    return f"/authorize?{urlencode({name: value for name, value in wanted.items() if value is not None})}"
+
+
+class Visit:
+    """A person's way from the client to the client, step by step."""
+
+    def __init__(self, server: AuthServer, browser: TestClient | None = None) -> None:
+        self.server = server
+        self.browser = browser or server.browser()
+        self.id = ""
+
+    def open(self, path: str) -> Any:
+        """Follow the client's link."""
+        answer = self.browser.get(path)
+        self.id = dict(parse_qsl(urlsplit(answer.headers.get("Location", "")).query)).get("request", "")
+        return answer
+
+    def log_in(self, code: str | None = None) -> Any:
+        """Send the code of the terminal."""
+        return self.browser.post("/log-in", data={"request": self.id, "code": code or self.server.code()})
+
+    def look(self) -> Any:
+        """Open the page that asks."""
+        return self.browser.get(f"/consent?request={self.id}")
+
+    def answer(self, answer: str = "allow", **headers: str) -> Any:
+        """Press a button."""
+        return self.browser.post("/consent", data={"request": self.id, "answer": answer}, headers=headers)
+
+    def to_the_end(self, client_id: str, **changed: str | None) -> dict[str, str]:
+        """All of it; what the client is told."""
+        assert self.open(asked(client_id, **changed)).status_code == 303
+        assert self.log_in().headers["Location"].startswith(f"{ISSUER}/consent"), "not logged in"
+        answer = self.look()
+        if answer.status_code != 303:
+            assert answer.status_code == 200, answer.text
+            answer = self.answer()
+        return told(answer)
+
+
+def told(answer: Any) -> dict[str, str]:
+    """What the client reads in the address that the browser is sent to."""
+    assert answer.status_code == 303, answer.text
+    return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+
+
+def exchange(client: TestClient | httpx.Client, client_id: str, code: str, **changed: str | None) -> Any:
+    """Ask for tokens for a code."""
+    form = {
+        "grant_type": "authorization_code",
+        "client_id": client_id,
+        "code": code,
+        "redirect_uri": REDIRECT,
+        "code_verifier": VERIFIER,
+        "resource": RESOURCE,
+        **changed,
+    }
+    return client.post("/token", data={name: value for name, value in form.items() if value is not None})
+
+
+def refresh(client: TestClient | httpx.Client, client_id: str, token: str, **changed: str) -> Any:
+    """Ask for new tokens for a refresh token."""
+    form = {"grant_type": "refresh_token", "client_id": client_id, "refresh_token": token, **changed}
+    return client.post("/token", data=form)
+
+
+@contextmanager
+def auth_pool(cluster: EmbeddedPostgres, database: str) -> Iterator[Pool]:
+    """Connections under the rights of the function `auth`."""
+    opened = Pool(connection_factory(cluster.url("auth", database)), 8)
+    yield opened
+    opened.close()
