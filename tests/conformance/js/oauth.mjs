@@ -57,8 +57,8 @@ const remember = async (client, content) => {
   const call = async (name, args) => (await client.callTool({ name, arguments: args })).structuredContent;
   const { request_id } = await call("ingest_memory", { content });
   for (let asked = 0; asked < 60; asked++) {
-    const { statuses } = await call("ingest_status", { request_ids: [request_id] });
-    if (statuses[0].status !== "queued") return statuses[0].status;
+    const { requests } = await call("ingest_status", { request_ids: [request_id] });
+    if (requests[0].state !== "queued") return requests[0].state;
     await pause(1000);
   }
   return "queued";

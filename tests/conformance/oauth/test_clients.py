@@ -36,11 +36,11 @@ async def _outcome(client: Client, content: str) -> Any:
     queued = await client.call_tool("ingest_memory", {"content": content})
     asked = {"request_ids": [queued.structured_content["request_id"]]}
     for _ in range(ASKS):
-        (told,) = (await client.call_tool("ingest_status", asked)).structured_content["statuses"]
-        if told["status"] != "queued":
+        (told,) = (await client.call_tool("ingest_status", asked)).structured_content["requests"]
+        if told["state"] != "queued":
             break
         await asyncio.sleep(1)
-    return told["status"]
+    return told["state"]
 
 
 class _Storage:
