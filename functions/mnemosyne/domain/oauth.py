@@ -193,8 +193,14 @@ def redirect_host(uri: str) -> str:
     return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"
 
 
-def is_loopback(uri: str) -> bool:
-    """Whether the address is one of the person's own machine, which any program there may listen at."""
+def is_on_device(uri: str) -> bool:
+    """Whether a program on the person's own machine takes the answer, by loopback or by a scheme of its own; any other
+    program there may pretend to be that one: RFC 8252, section 8.6.
+    """
+    return urlsplit(uri).scheme != "https"
+
+
+def _is_loopback(uri: str) -> bool:
     parts = _split(uri)
     return parts is not None and parts.scheme == "http" and _loopback_host(parts)
 
@@ -202,7 +208,7 @@ def is_loopback(uri: str) -> bool:
 def _same(registered: str, asked: str) -> bool:
     if registered == asked:
         return True
-    if redirect_problem(asked) or not is_loopback(registered) or not is_loopback(asked):
+    if redirect_problem(asked) or not _is_loopback(registered) or not _is_loopback(asked):
         return False
     one, other = urlsplit(registered), urlsplit(asked)
     return (one.hostname, one.path, one.query) == (other.hostname, other.path, other.query)

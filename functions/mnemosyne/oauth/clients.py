@@ -125,9 +125,8 @@ def _client(metadata: Any, client_id: str) -> Client:
     for uri in uris:
         if problem := redirect_problem(uri):
             raise InvalidRequest(f"redirect_uris: {str(uri)[:100]!r} {problem}")
-    method = metadata.get("token_endpoint_auth_method", "none")
-    if method not in ("none", "client_secret_basic", "client_secret_post") or "client_secret" in metadata:
-        raise InvalidRequest(f"token_endpoint_auth_method must be none, got {str(method)[:40]!r}")
+    if problem := _authentication_problem(metadata):
+        raise InvalidRequest(problem)
     types = metadata.get("grant_types", sorted(_GRANT_TYPES))
     if not isinstance(types, list) or "authorization_code" not in types:
         raise InvalidRequest("grant_types must have authorization_code")
@@ -139,3 +138,17 @@ def _client(metadata: Any, client_id: str) -> Client:
         redirect_uris=tuple(uris),
         refreshes="refresh_token" in types,
     )
+
+
+def _authentication_problem(metadata: Mapping[str, Any]) -> str:
+    """Return why the client cannot come without a secret, as all do here; empty where it can.
+
+    Who registers and asks for a secret is told `none` in the answer (RFC 7591, section 3.2.1). A document may name
+    the one method that it likes best and all that it can do, as ChatGPT's does: `private_key_jwt`, and that or `none`.
+    """
+    can = metadata.get("token_endpoint_auth_methods_supported")
+    best = metadata.get("token_endpoint_auth_method", "none")
+    methods = {str(method) for method in can} if isinstance(can, list) and can else {str(best)}
+    if "client_secret" in metadata or not methods & {"none", "client_secret_basic", "client_secret_post"}:
+        return f"token_endpoint_auth_method must be none, got {', '.join(sorted(methods))[:100]!r}"
+    return ""

@@ -13,7 +13,7 @@ from urllib.parse import urlsplit
 from authlib.common.urls import add_params_to_uri
 from authlib.oauth2.rfc6749 import OAuth2Error
 
-from mnemosyne.domain.oauth import Client, Consent, Grant, Pending, PeopleRule, Person, is_loopback
+from mnemosyne.domain.oauth import Client, Consent, Grant, Pending, PeopleRule, Person, is_on_device
 from mnemosyne.domain.principal import Scope, scopes_of
 from mnemosyne.errors import Conflict, NotFound, Unauthorized
 from mnemosyne.oauth.clients import Clients
@@ -111,8 +111,7 @@ class Flow:
             agreed = rows.consent(person.subject, request.payload.client_id, resource)
         wanted = scopes_of((OAuthClient(client).get_allowed_scope(request.payload.scope) or "").split())  # type: ignore[arg-type]
         scopes = wanted & person.scopes
-        # On the person's own machine any program may pretend to be the client: RFC 8252, section 8.6.
-        known = agreed is not None and scopes <= agreed.scopes and not is_loopback(redirect_uri)
+        known = agreed is not None and scopes <= agreed.scopes and not is_on_device(redirect_uri)
         return Question(client, person, scopes, redirect_uri, resource, known and bool(scopes))  # type: ignore[arg-type]
 
     def decide(self, key: str, *, approved: bool) -> Answer:

@@ -8,7 +8,7 @@ from urllib.parse import urlsplit
 from jinja2 import Environment, FileSystemLoader, select_autoescape
 from starlette.responses import HTMLResponse, Response
 
-from mnemosyne.domain.oauth import is_loopback, redirect_host
+from mnemosyne.domain.oauth import is_on_device, redirect_host
 from mnemosyne.domain.principal import Scope
 from mnemosyne.oauth.flow import Question
 
@@ -63,7 +63,7 @@ def consent(base: str, request: str, asked: Question) -> Response:
         client=asked.client.name,
         client_host=asked.client.host,
         redirect_host=redirect_host(asked.redirect_uri),
-        loopback=is_loopback(asked.redirect_uri),
+        on_device=is_on_device(asked.redirect_uri),
         may=[MAY[one] for one in Scope if one in asked.scopes],
         namespace=asked.person.namespace,
         resource=asked.resource,

@@ -1,0 +1,117 @@
+"""What the clients that people use send to the authorization server, as published or as seen: all are let in.
+
+Each entry of `tests/data/oauth_clients.json` names its source.
+"""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.oauth import PeopleRule
+from mnemosyne_cli.local import postgres
+from tests.oauth_server import ISSUER, RESOURCE, AuthServer, Visit, asked, auth_pool, exchange, refresh, told
+
+KNOWN = json.loads((Path(__file__).parents[1] / "data/oauth_clients.json").read_text())
+DOCUMENTS = [
+    pytest.param(one["document"], uri, id=f"{one['client']} {uri}") for one in KNOWN["documents"] for uri in one["asks"]
+]
+REGISTRATIONS = [
+    pytest.param(one["registration"], uri, id=f"{one['client']} {uri}")
+    for one in KNOWN["registrations"]
+    for uri in one["registration"]["redirect_uris"]
+]
+
+
+@pytest.fixture
+def auth(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
+    with auth_pool(cluster, database) as opened:
+        yield opened
+
+
+@pytest.fixture
+def server(auth: Pool, tmp_path: Path) -> AuthServer:
+    return AuthServer(auth, tmp_path, [PeopleRule(who="*")])
+
+
+def _stays_in(server: AuthServer, client_id: str, redirect_uri: str, scope: str | None) -> None:
+    code = Visit(server).to_the_end(client_id, redirect_uri=redirect_uri, scope=scope)["code"]
+    answer = exchange(server.browser(), client_id, code, redirect_uri=redirect_uri)
+    assert (answer.status_code, answer.json()["scope"]) == (200, "read write")
+    assert refresh(server.browser(), client_id, answer.json()["refresh_token"]).status_code == 200
+
+
+@pytest.mark.parametrize(("document", "redirect_uri"), DOCUMENTS)
+def test_a_client_with_a_document_logs_in_and_stays(
+    server: AuthServer, document: dict[str, Any], redirect_uri: str
+) -> None:
+    server.documents.found[document["client_id"]] = json.dumps(document).encode()
+    _stays_in(server, document["client_id"], redirect_uri, "read write")
+
+
+@pytest.mark.parametrize(("registration", "redirect_uri"), REGISTRATIONS)
+def test_a_client_that_registers_logs_in_and_stays(
+    server: AuthServer, registration: dict[str, Any], redirect_uri: str
+) -> None:
+    registered = server.browser().post("/register", json=registration).json()
+    assert registered["token_endpoint_auth_method"] == "none"
+    _stays_in(server, registered["client_id"], redirect_uri, "read write")
+
+
+@pytest.mark.parametrize("scope", ["read write offline_access", "openid read write", None, ""])
+def test_scopes_that_a_client_asks_every_server_for_are_left_out(server: AuthServer, scope: str | None) -> None:
+    """As Claude Code does with offline_access: https://code.claude.com/docs/en/mcp."""
+    _stays_in(server, server.register(), "http://127.0.0.1:3333/callback", scope)
+
+
+def test_what_claude_and_chatgpt_look_for_is_offered(server: AuthServer) -> None:
+    """Without these they register anew at each connection, or not at all.
+
+    https://claude.com/docs/connectors/building/authentication, https://developers.openai.com/apps-sdk/build/auth.
+    """
+    offered = server.browser().get("/.well-known/oauth-authorization-server").json()
+    assert offered["client_id_metadata_document_supported"] is True
+    assert "none" in offered["token_endpoint_auth_methods_supported"]
+    assert offered["authorization_response_iss_parameter_supported"] is True
+    assert offered["code_challenge_methods_supported"] == ["S256"]
+    assert (offered["issuer"], offered["protected_resources"]) == (ISSUER, [RESOURCE])
+
+
+def test_a_program_on_the_device_is_asked_about_each_time(server: AuthServer) -> None:
+    """Any other may take its scheme: RFC 8252, section 8.6."""
+    uri = "cursor://anysphere.cursor-mcp/oauth/callback"
+    client = server.register(uri)
+    browser = server.browser()
+    for _ in range(2):
+        visit = Visit(server, browser)
+        visit.open(asked(client, redirect_uri=uri))
+        visit.log_in()
+        page = visit.look()
+        assert (page.status_code, "a program on this device" in page.text) == (200, True)
+        assert "code" in told(visit.answer())
+
+
+@pytest.mark.parametrize("path", ["/token", "/register", "/revoke"])
+def test_a_client_in_a_browser_may_call_from_any_page(server: AuthServer, path: str) -> None:
+    preflight = {
+        "Origin": "https://inspector.example",
+        "Access-Control-Request-Method": "POST",
+        "Access-Control-Request-Headers": "content-type, mcp-protocol-version",
+    }
+    allowed = server.browser().options(path, headers=preflight)
+    assert (allowed.status_code, allowed.headers["access-control-allow-origin"]) == (200, "*")
+    assert "content-type" in allowed.headers["access-control-allow-headers"]
+    answered = server.browser().post(path, headers={"Origin": "https://inspector.example"})
+    assert answered.headers["access-control-allow-origin"] == "*"
+    assert "access-control-allow-credentials" not in answered.headers
+
+
+@pytest.mark.parametrize(
+    "path", ["/.well-known/oauth-authorization-server", "/.well-known/openid-configuration", "/jwks.json"]
+)
+def test_what_is_published_may_be_read_from_any_page(server: AuthServer, path: str) -> None:
+    answered = server.browser().get(path, headers={"Origin": "https://inspector.example"})
+    assert (answered.status_code, answered.headers["access-control-allow-origin"]) == (200, "*")
