@@ -1,6 +1,7 @@
 """Another user of the same machine."""
 
 import os
+import signal
 import socket
 import stat
 import subprocess
@@ -76,6 +77,28 @@ def test_a_start_may_take_as_long_as_pg_ctl_waits(tmp_path: Path, monkeypatch: p
     monkeypatch.setattr(subprocess, "run", run)
     postgres.start(DataDir.at(str(tmp_path))).stop()
     assert set(allowed) == {None}, "the package's ten seconds are too few on a busy machine"
+
+
+def test_a_first_start_that_was_killed_does_not_spoil_the_next(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A killed `initdb` leaves half a cluster behind."""
+    directory = DataDir.at(str(tmp_path))
+
+    def killed(command: Sequence[str], **options: Any) -> Any:
+        (directory.postgres / "PG_VERSION").write_text("16\n")
+        return subprocess.CompletedProcess(command, -signal.SIGKILL)
+
+    with monkeypatch.context() as patched, pytest.raises(Misconfigured, match="initdb ended with -9"):
+        patched.setattr(subprocess, "run", killed)
+        postgres.start(directory)
+    postgres.start(directory).stop()
+
+
+def test_what_postgresql_said_is_told_where_it_does_not_start(tmp_path: Path) -> None:
+    directory = DataDir.at(str(tmp_path))
+    directory.postgres.mkdir()
+    (directory.postgres / "somebody-elses").touch()
+    with pytest.raises(Misconfigured, match="exists but is not empty"):
+        postgres.start(directory)
 
 
 class _AnotherProgram(JsonServer):

