@@ -202,6 +202,8 @@ def build_app(flow: Flow, clients: Clients, *, proxies: int | None) -> Starlette
             Route(f"{prefix}/style.css", style),
         ]
     )
+    # It would name whatever host the caller does.
+    app.router.redirect_slashes = False
     # Clients in browsers ask for metadata and tokens; no cookie goes with that.
     app.add_middleware(
         CORSMiddleware, allow_origins=("*",), allow_methods=("GET", "POST"), allow_headers=("*",), max_age=7_200
