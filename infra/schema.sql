@@ -555,6 +555,7 @@ $$;
 CREATE TABLE public.oauth_grants (
     id uuid NOT NULL,
     subject text NOT NULL,
+    person text NOT NULL,
     namespace text NOT NULL,
     client_id text NOT NULL,
     scopes text[] NOT NULL,

@@ -102,12 +102,13 @@ def check_queue(queue: IngestQueue) -> Check:
         return Check("topic", str(exc), "create the topic, or give this service account roles/pubsub.publisher on it")
 
 
-def check_issuer(verifier: OidcVerifier, issuer: str) -> Check:
+def check_issuer(verifier: OidcVerifier, issuer: str, mode: str = "oidc") -> Check:
     """Whether the keys that tokens are signed with can be had."""
     try:
-        return Check("authentication", f"oidc: {issuer} signs with {verifier.check()} keys")
+        return Check("authentication", f"{mode}: {issuer} signs with {verifier.check()} keys")
     except Unavailable as exc:
-        return Check("authentication", f"oidc: {issuer}: {exc}", "check MNEMOSYNE_OIDC_ISSUER, and the way to it")
+        remedy = f"check MNEMOSYNE_{mode.upper()}_ISSUER, and the way to it"
+        return Check("authentication", f"{mode}: {issuer}: {exc}", remedy)
 
 
 def check_api_keys(keys: PostgresApiKeys) -> Check:
@@ -164,5 +165,8 @@ def _examine_authentication(services: ConfiguredServices, *, database_ok: bool) 
             yield Check("authentication", "iam: Cloud Run checks who calls")
         case "oidc":
             yield check_issuer(OidcVerifier(settings.oidc_issuer, *settings.oidc_audience), settings.oidc_issuer)
+        case "oauth":
+            verifier = OidcVerifier(settings.oauth_issuer, *settings.oauth_resources)
+            yield check_issuer(verifier, settings.oauth_issuer, "oauth")
         case "api_key" if database_ok:
             yield check_api_keys(PostgresApiKeys(services.pool))

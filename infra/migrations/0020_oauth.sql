@@ -35,6 +35,7 @@ CREATE INDEX oauth_requests_expire ON oauth_requests (expires_at);
 CREATE TABLE oauth_grants (
     id          uuid PRIMARY KEY,
     subject     text NOT NULL,
+    person      text NOT NULL,
     namespace   text NOT NULL CHECK (namespace <> ''),
     client_id   text NOT NULL,
     scopes      text[] NOT NULL CHECK (scopes <@ ARRAY['read', 'write', 'admin'] AND scopes <> '{}'),

@@ -40,8 +40,12 @@ _TRY_IT = (
 )
 
 
-def how_to_connect(url: str, directory: str, *, with_key: bool = False) -> str:
-    """Return the endpoint, lines to try it with, and each client's configuration; with a key where one is needed."""
+def how_to_connect(url: str, directory: str, *, auth_mode: str = "none") -> str:
+    """Return the endpoint, lines to try it with, and each client's configuration; with a key where one is needed.
+
+    With oauth clients log in by themselves, and commands need a key.
+    """
+    with_key = auth_mode == "api_key"
     authorization = f"Authorization: Bearer {KEY}"
     headers: dict[str, Any] = {"headers": {"Authorization": f"Bearer {KEY}"}} if with_key else {}
     remote = ["-y", "mcp-remote", url, *(["--header", authorization] if with_key else [])]
@@ -49,10 +53,10 @@ def how_to_connect(url: str, directory: str, *, with_key: bool = False) -> str:
         url=url,
         directory=directory,
         command=command(),
-        prefix=f"MNEMOSYNE_TOKEN={KEY} " if with_key else "",
+        prefix=f"MNEMOSYNE_TOKEN={KEY} " if auth_mode != "none" else "",
         at="" if url == DEFAULT_URL else f" --url {url}",
         header=f' --header "{authorization}"' if with_key else "",
-        curl_header=f" -H '{authorization}'" if with_key else "",
+        curl_header=f" -H '{authorization}'" if auth_mode != "none" else "",
         try_it=_TRY_IT,
         desktop=_servers({"command": "npx", "args": remote}),
         cursor=_servers({"url": url, **headers}),

@@ -63,10 +63,10 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
     try:
         with stack.full_stack(directory, host=host, port=port, auth_mode=auth_mode, wanted=wanted) as system:
             click.echo(f"Ready after {time.monotonic() - started:.1f} s.\n")
-            click.echo(how_to_connect(system.url, str(directory.path), with_key=auth_mode == "api_key"))
-            if auth_mode == "api_key":
+            click.echo(how_to_connect(system.url, str(directory.path), auth_mode=auth_mode))
+            if auth_mode != "none":
                 make = f"{command()} keys create --name NAME --data-dir {shlex.quote(str(directory.path))}"
-                click.echo(f"Callers need a key, mnk_…: {make}\n")
+                click.echo(f"{_WHO_IS_LET_IN[auth_mode]}: {make}\n")
             serving.set()
             system.watch(stopping, click.echo)
             click.echo("\nStopping …")
@@ -87,6 +87,12 @@ def _space(embedder: str | None) -> EmbeddingSpace | None:
     chosen = {name: value for name in map(variable, named) if (value := os.environ.get(name))}
     anywhere = {variable("database_url"): "postgresql://nobody@/nowhere", variable("topic"): "file:///nowhere"}
     return embedding_space(Settings.from_environment({**anywhere, **chosen, variable("embedder"): "gemini"}))
+
+
+_WHO_IS_LET_IN = {
+    "api_key": "Callers need a key, mnk_…",
+    "oauth": "Clients open a browser to log in, by a code that is shown here. Commands need a key, mnk_…",
+}
 
 
 class _Interrupted(BaseException):

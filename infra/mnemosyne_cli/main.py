@@ -11,6 +11,7 @@ from mnemosyne_cli.dead_letters import dead_letters
 from mnemosyne_cli.dev import dev
 from mnemosyne_cli.doctor import doctor
 from mnemosyne_cli.export import export
+from mnemosyne_cli.grants import grants
 from mnemosyne_cli.import_ import import_
 from mnemosyne_cli.keys import keys
 from mnemosyne_cli.migrate import migrate
@@ -34,6 +35,7 @@ cli.add_command(dead_letters)
 cli.add_command(dev)
 cli.add_command(doctor)
 cli.add_command(export)
+cli.add_command(grants)
 cli.add_command(import_)
 cli.add_command(keys)
 cli.add_command(migrate)

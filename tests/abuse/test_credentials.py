@@ -199,12 +199,12 @@ class _NoStore:
         raise AssertionError(f"{name} was reached")
 
 
-@pytest.mark.parametrize("path", ["/", "/keys", "/quotas"])
-def test_migrations_keys_and_quotas_are_for_our_own_workflow(path: str) -> None:
+@pytest.mark.parametrize("path", ["/", "/keys", "/quotas", "/grants"])
+def test_migrations_keys_quotas_and_grants_are_for_our_own_workflow(path: str) -> None:
     def migrated() -> Any:
         raise AssertionError("it was reached")
 
-    app = migrate.build_app(migrated, _NoStore(), _NoStore(), identify=SharedSecret("s3cret").check)
+    app = migrate.build_app(migrated, _NoStore(), _NoStore(), _NoStore(), identify=SharedSecret("s3cret").check)
     for credential in ({}, {"Authorization": "Bearer other"}):
         assert TestClient(app).post(path, json={"action": "list"}, headers=credential).status_code == 401
 

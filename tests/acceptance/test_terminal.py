@@ -27,7 +27,7 @@ def test_a_memory_is_remembered_from_standard_input_and_found_by_label_and_time(
     assert nowhere.returncode == 1 and "http://127.0.0.1:9/mcp cannot be reached" in nowhere.stderr
 
 
-READING = ["export", "doctor", "outcomes", "keys list", "dead-letters list", "quota list", "redrive"]
+READING = ["export", "doctor", "outcomes", "keys list", "dead-letters list", "grants list", "quota list", "redrive"]
 
 
 @pytest.mark.parametrize("command", READING)
@@ -62,6 +62,6 @@ def test_a_function_that_does_not_start_says_why(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("line", ["claude mcp add", "MCP Inspector", "mcp-remote", '"httpUrl"', '"type": "http"'])
 def test_where_keys_are_asked_for_every_snippet_has_one(line: str) -> None:
-    printed = how_to_connect("http://127.0.0.1:8080/mcp", "/data", with_key=True)
+    printed = how_to_connect("http://127.0.0.1:8080/mcp", "/data", auth_mode="api_key")
     (snippet,) = (one for one in printed.splitlines() if line in one)
     assert "Authorization" in snippet and "Bearer mnk_…" in snippet

@@ -10,6 +10,7 @@ from mnemosyne import bootstrap
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
 from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.grants import PostgresGrantStore
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.http.migrate import build_app
 from mnemosyne.settings import Settings
@@ -43,8 +44,9 @@ def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., st
         owner = connection_factory(cluster.url(postgres.OWNER, name))
         migrated = lambda: [one.label for one in bootstrap.migrate(settings)]  # noqa: E731
         run = build_app(
-            migrated, PostgresApiKeyStore(owner), PostgresQuotas(owner), identify=lambda authorization: None
-        )
+            migrated, PostgresApiKeyStore(owner), PostgresQuotas(owner), PostgresGrantStore(owner),
+            identify=lambda authorization: None,
+        )  # fmt: skip
         return TestClient(run), name
 
     return make
@@ -140,3 +142,25 @@ def test_a_bad_key_request_is_refused(migrating: Any, body: dict[str, Any], stat
     response = client.post("/keys", json=body)
     assert response.status_code == status
     assert response.json()["error"]
+
+
+def test_grants_are_listed_and_ended_through_it(migrating: Any, cluster: postgres.EmbeddedPostgres) -> None:
+    client, database = migrating()
+    client.post("/")
+    owner = connection_factory(cluster.url(postgres.OWNER, database))()
+    for number, person in enumerate(("ada@example.com", "bob@example.com", "ada@example.com")):
+        owner.run(
+            "INSERT INTO oauth_grants (id, subject, person, namespace, client_id, scopes, resource, expires_at) "
+            "VALUES (CAST(:id AS uuid), '1', :person, 'n', 'c', '{read}', 'r', now() + interval '1 day')",
+            id=f"00000000-0000-7000-8000-00000000000{number}",
+            person=person,
+        )
+    owner.close()
+    listed = client.post("/grants", json={"action": "list", "person": "Ada@example.com"}).json()["grants"]
+    assert [one["id"][-1] for one in listed] == ["0", "2"]
+    revoked = client.post("/grants", json={"action": "revoke", "person": "ada@example.com"}).json()["revoked"]
+    assert [one[-1] for one in revoked] == ["0", "2"]
+    (left,) = client.post("/grants", json={"action": "list"}).json()["grants"]
+    assert left["person"] == "bob@example.com"
+    assert client.post("/grants", json={"action": "revoke", "ids": [listed[0]["id"]]}).status_code == 404
+    assert client.post("/grants", json={"action": "revoke"}).status_code == 400

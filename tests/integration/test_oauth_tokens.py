@@ -48,6 +48,7 @@ class Mcp:
         made = Grant(
             id=new_id(),
             subject="ada",
+            person="ada@example.com",
             namespace="user:ada",
             client_id="client",
             scopes=frozenset({Scope.READ}),

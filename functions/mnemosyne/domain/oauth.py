@@ -79,6 +79,8 @@ class Grant:
 
     id: UUID
     subject: str
+    person: str
+    """Who that is, as people know them."""
     namespace: str
     client_id: str
     scopes: frozenset[Scope]

@@ -1,7 +1,8 @@
-"""The `migrate` function: brings the schema up to date, and keeps API keys and quotas, for those whom IAM lets in.
+"""The `migrate` function: brings the schema up to date, and keeps keys, quotas and grants, for those whom IAM lets in.
 
-`POST /` migrates. `POST /quotas` shows and sets quotas. `POST /keys` creates, lists or revokes a key: of a new one it
-is told the hash, never the secret, so that none passes through here or through the log of whoever calls.
+`POST /` migrates. `POST /quotas` shows and sets quotas. `POST /grants` lists and ends what people have let clients do.
+`POST /keys` creates, lists or revokes a key: of a new one it is told the hash, never the secret, so that none passes
+through here or through the log of whoever calls.
 """
 
 from collections.abc import Callable, Sequence
@@ -16,6 +17,7 @@ from starlette.routing import Route
 
 from mnemosyne.errors import InvalidRequest, MnemosyneError, NotFound, Unauthorized, Unavailable
 from mnemosyne.http.api_keys import ApiKeyStore, manage_keys
+from mnemosyne.http.grants import GrantStore, manage_grants
 from mnemosyne.http.health import health_routes
 from mnemosyne.http.quotas import QuotaStore, manage_quotas
 from mnemosyne.observability import EventLog, trace
@@ -27,6 +29,7 @@ def build_app(
     migrate: Callable[[], Sequence[str]],
     keys: ApiKeyStore,
     quotas: QuotaStore,
+    grants: GrantStore,
     *,
     identify: Callable[[str | None], None],
 ) -> Starlette:
@@ -58,6 +61,9 @@ def build_app(
             Route("/", endpoint("migration_failed", lambda _: _migrated(migrate)), methods=["POST"]),
             Route(
                 "/quotas", endpoint("quota_change_failed", lambda body: manage_quotas(body, quotas)), methods=["POST"]
+            ),
+            Route(
+                "/grants", endpoint("grant_change_failed", lambda body: manage_grants(body, grants)), methods=["POST"]
             ),
             Route("/keys", endpoint("key_change_failed", lambda body: manage_keys(body, keys)), methods=["POST"]),
         ]

@@ -161,6 +161,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         grant = Grant(
             id=new_id(),
             subject=person.subject,
+            person=person.name,
             namespace=person.namespace,
             client_id=request.client.client_id,
             scopes=granted_to(person, request),

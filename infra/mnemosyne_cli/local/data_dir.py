@@ -61,6 +61,11 @@ class DataDir:
         return self.path / "postgres"
 
     @property
+    def making_cluster(self) -> Path:
+        """There while PostgreSQL's cluster is made."""
+        return self.path / "making-cluster"
+
+    @property
     def queue(self) -> Path:
         """Accepted requests that are not yet stored."""
         return self.path / "queue.db"
@@ -76,9 +81,9 @@ class DataDir:
         return self.path / "dev.lock"
 
     @property
-    def auth_mode(self) -> Path:
-        """Who is let in by the `mnemosyne dev` that runs on this directory."""
-        return self.path / "auth-mode"
+    def access(self) -> Path:
+        """The settings by which the `mnemosyne dev` that runs on this directory lets callers in, as JSON."""
+        return self.path / "access.json"
 
     @property
     def signing_keys(self) -> Path:

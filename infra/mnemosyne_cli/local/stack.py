@@ -5,7 +5,7 @@ import os
 import secrets
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +25,7 @@ from mnemosyne_cli.local.functions import FunctionProcess
 
 LOOPBACK = "127.0.0.1"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
+NOBODY_IS_ASKED: Mapping[str, str] = {"MNEMOSYNE_AUTH_MODE": "none"}
 RESTART_SECONDS = 1.0
 
 
@@ -71,7 +72,11 @@ def _tell_codes(codes: Path, told: int, say: Callable[[str], None]) -> int:
 
 
 def environment(
-    directory: DataDir, database: postgres.EmbeddedPostgres, *, auth_mode: str = "none", host: str = LOOPBACK
+    directory: DataDir,
+    database: postgres.EmbeddedPostgres,
+    *,
+    access: Mapping[str, str] = NOBODY_IS_ASKED,
+    host: str = LOOPBACK,
 ) -> dict[str, str]:
     """Return the settings under which the functions, and any command beside them, work on this directory."""
     on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
@@ -79,18 +84,22 @@ def environment(
     return hosts | {
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
         "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",
-        "MNEMOSYNE_AUTH_MODE": auth_mode,
+        **access,
         # With the emulator nothing keeps others from publishing, which is as good as pushing.
         **({} if on_emulator else {"MNEMOSYNE_PUSH_SECRET": secrets.token_urlsafe(32)}),
         **_embedding(directory, postgres.space(database)),
     }
 
 
-def _oauth(directory: DataDir, host: str, port: int) -> dict[str, str]:
-    """Return the settings of an authorization server at the next port, which lets in who sees the terminal."""
+def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[str, str]:
+    """Return how callers are let in: with oauth by a server at the next port, for who sees the terminal."""
+    if auth_mode != "oauth":
+        return {"MNEMOSYNE_AUTH_MODE": auth_mode}
+    functions.require_free(host, port + 1)
     names = ["localhost", LOOPBACK] if host in _LOOPBACK else [host]
     directory.log_in_codes.touch(mode=0o600)
     return {
+        "MNEMOSYNE_AUTH_MODE": auth_mode,
         "MNEMOSYNE_OAUTH_ISSUER": f"http://{names[0]}:{port + 1}",
         "MNEMOSYNE_OAUTH_RESOURCES": ",".join(f"http://{name}:{port}/mcp" for name in names),
         "MNEMOSYNE_OAUTH_SIGNING_KEY": f"file://{directory.signing_keys}",
@@ -149,12 +158,10 @@ def full_stack(
     functions.require_free(host, port)
     with ExitStack() as exits:
         _lock(directory, exits)
-        directory.auth_mode.write_text(auth_mode)
+        access = _access(directory, auth_mode, host, port)
+        directory.access.write_text(json.dumps(access))
         server = exits.enter_context(database(directory, wanted))
-        settings = environment(directory, server, auth_mode=auth_mode, host=host)
-        if auth_mode == "oauth":
-            functions.require_free(host, port + 1)
-            settings |= _oauth(directory, host, port)
+        settings = environment(directory, server, access=access, host=host)
 
         def serve(target: str, port: int) -> FunctionProcess:
             own = settings | login(target, server)
@@ -173,7 +180,7 @@ def ingest_stack(directory: DataDir) -> Iterator[Settings]:
     """Yield what tools in this process need: the database, and someone who stores what is queued."""
     with ExitStack() as exits:
         server = exits.enter_context(database(directory))
-        variables = environment(directory, server, auth_mode=_auth_mode(directory))
+        variables = environment(directory, server, access=_access_of_dev(directory))
         if _is_served(directory):
             yield Settings.from_environment({**os.environ, **variables})
             return
@@ -197,9 +204,12 @@ def _dev_runs(directory: DataDir) -> bool:
     return False
 
 
-def _auth_mode(directory: DataDir) -> str:
-    """Return who is let in where a `dev` runs on the directory; nobody need be asked elsewhere."""
-    return directory.auth_mode.read_text() if directory.auth_mode.exists() and _dev_runs(directory) else "none"
+def _access_of_dev(directory: DataDir) -> Mapping[str, str]:
+    """Return how callers are let in where a `dev` runs on the directory; nobody need be asked elsewhere."""
+    if not directory.access.exists() or not _dev_runs(directory):
+        return NOBODY_IS_ASKED
+    access: dict[str, str] = json.loads(directory.access.read_text())
+    return access
 
 
 def _is_served(directory: DataDir) -> bool:

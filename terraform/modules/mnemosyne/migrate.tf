@@ -103,6 +103,7 @@ resource "google_workflows_workflow" "migrate" {
 resource "google_workflows_workflow" "operator" {
   for_each = {
     keys   = "Creates, lists and revokes API keys; of a new one it is told the hash."
+    grants = "Lists and ends what people have let their clients do."
     quotas = "Shows and sets what namespaces may hold."
   }
 

@@ -195,8 +195,8 @@ def test_the_authorization_server_passes_the_suite(place: Place, javascript: str
     command = ["node", SUITE, "authorization", "--url", place.issuer, "--client-id", client, "--resource", place.url,
                "--port", str(port), "--spec-version", version]  # fmt: skip
     with subprocess.Popen(
-        command, env={**os.environ, **place.environment, **PATIENCE, "PATH": javascript, "NO_COLOR": "1"}, stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT, text=True,
+        command, env={**os.environ, **place.environment, **PATIENCE, "PATH": javascript, "NO_COLOR": "1"},
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     ) as process:  # fmt: skip
         try:
             place.person.allow(_opened(process, rf"({re.escape(place.issuer)}/authorize\?\S+)"))

@@ -31,7 +31,7 @@ def light() -> Iterator[Chromium]:
         yield opened
 
 
-def _asked(system: DevServer, issuer: str, redirect_uri: str) -> str:
+def address(system: DevServer, issuer: str, redirect_uri: str) -> str:
     """The address that a client which has just registered opens."""
     registration = {"client_name": "Notes <script>alert(1)</script>", "redirect_uris": [redirect_uri]}
     client = httpx.post(f"{issuer}/register", json=registration).json()["client_id"]
@@ -44,7 +44,7 @@ def _asked(system: DevServer, issuer: str, redirect_uri: str) -> str:
 
 def test_who_has_agreed_before_goes_on_from_the_log_in(system: DevServer, issuer: str, light: Chromium) -> None:
     """Chromium holds a form's redirections to form-action too, so that the page of the log-in must name the client."""
-    asked = _asked(system, issuer, "https://client.example/callback")
+    asked = address(system, issuer, "https://client.example/callback")
     Person.at(system, light).allow(asked)
     first = light.url
     Person.at(system, light).log_in(asked)
@@ -58,7 +58,7 @@ def test_no_page_breaks_its_own_policy_and_a_client_s_name_is_text(
 ) -> None:
     light.console()
     with callback() as listener:
-        asked = Person.at(system, light).allow(_asked(system, issuer, listener.url))
+        asked = Person.at(system, light).allow(address(system, issuer, listener.url))
         assert listener.told["state"] == "s"
     assert "Allow Notes <script>alert(1)</script> to use your memory?" in asked
     Person.at(system, light).log_in(f"{issuer}/account")
@@ -82,7 +82,7 @@ def test_the_pages_are_light_or_dark_as_the_browser_is(issuer: str, light: Chrom
 
 def test_no_other_page_can_frame_them(system: DevServer, issuer: str, light: Chromium) -> None:
     """A frame around the button that says Allow would have it pressed unseen."""
-    asked = _asked(system, issuer, "https://client.example/callback")
+    asked = address(system, issuer, "https://client.example/callback")
 
     class Page(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
@@ -107,7 +107,7 @@ def test_no_other_page_can_frame_them(system: DevServer, issuer: str, light: Chr
 
 def test_a_code_that_is_mistyped_can_be_typed_again(system: DevServer, issuer: str, light: Chromium) -> None:
     terminal = Terminal(system.printed)
-    light.open(_asked(system, issuer, "https://client.example/callback"))
+    light.open(address(system, issuer, "https://client.example/callback"))
     right = terminal.code()
     light.type("code", "AAAA-AAAA")
     light.press("Log in")

@@ -114,6 +114,7 @@ class PostgresOAuthRows:
             sql.ADD_GRANT,
             id=str(grant.id),
             subject=grant.subject,
+            person=grant.person,
             namespace=grant.namespace,
             client_id=grant.client_id,
             scopes=text_array(sorted(grant.scopes)),

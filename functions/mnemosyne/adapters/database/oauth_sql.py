@@ -36,12 +36,12 @@ WHERE cookie_hash = :cookie_hash
 DECIDE: Final = "UPDATE oauth_requests SET status = 'decided' WHERE cookie_hash = :cookie_hash"
 
 ADD_GRANT: Final = """
-INSERT INTO oauth_grants (id, subject, namespace, client_id, scopes, resource, expires_at)
-VALUES (CAST(:id AS uuid), :subject, :namespace, :client_id, CAST(:scopes AS text[]), :resource,
+INSERT INTO oauth_grants (id, subject, person, namespace, client_id, scopes, resource, expires_at)
+VALUES (CAST(:id AS uuid), :subject, :person, :namespace, :client_id, CAST(:scopes AS text[]), :resource,
     now() + CAST(:seconds AS integer) * interval '1 second')
 """
 GRANT: Final = """
-SELECT id, subject, namespace, client_id, scopes, resource, expires_at,
+SELECT id, subject, person, namespace, client_id, scopes, resource, expires_at,
     revoked_at IS NULL AND expires_at > now() AS stands
 FROM oauth_grants
 WHERE id = CAST(:id AS uuid)
@@ -51,7 +51,7 @@ REVOKE: Final = """
 UPDATE oauth_grants SET revoked_at = now(), revoked_for = :reason WHERE id = CAST(:id AS uuid) AND revoked_at IS NULL
 """
 GRANTS_OF: Final = """
-SELECT id, subject, namespace, client_id, scopes, resource, expires_at, true AS stands
+SELECT id, subject, person, namespace, client_id, scopes, resource, expires_at, true AS stands
 FROM oauth_grants
 WHERE subject = :subject AND revoked_at IS NULL AND expires_at > now()
 ORDER BY granted_at DESC, id

@@ -1,0 +1,51 @@
+"""What people have let their clients do, as the schema's owner sees and ends it."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Any, Final
+from uuid import UUID
+
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.rows import uuid_array
+
+_LIST: Final = """
+SELECT g.id, g.person, g.subject, g.namespace, g.client_id, c.metadata ->> 'name' AS client, g.scopes, g.granted_at,
+    g.expires_at
+FROM oauth_grants g LEFT JOIN oauth_clients c ON c.id = g.client_id
+WHERE g.revoked_at IS NULL AND g.expires_at > now()
+    AND (CAST(:person AS text) IS NULL OR lower(CAST(:person AS text)) IN (lower(g.person), lower(g.subject)))
+ORDER BY g.granted_at, g.id
+"""
+_REVOKE: Final = """
+WITH revoked AS (
+    UPDATE oauth_grants g SET revoked_at = now(), revoked_for = 'revoked by the operator'
+    WHERE g.revoked_at IS NULL AND g.expires_at > now()
+        AND (g.id = ANY (CAST(:ids AS uuid[])) OR lower(CAST(:person AS text)) IN (lower(g.person), lower(g.subject)))
+    RETURNING g.id, g.subject, g.client_id
+), forgotten AS (
+    DELETE FROM oauth_consents k USING revoked r WHERE k.subject = r.subject AND k.client_id = r.client_id
+)
+SELECT id FROM revoked ORDER BY id
+"""
+
+
+class PostgresGrantStore:
+    """Lists and ends grants, as the schema's owner; opens a connection for each."""
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._open = connect
+
+    def every(self, person: str | None) -> Sequence[dict[str, Any]]:
+        """All grants that stand, oldest first; of one person by their address or subject."""
+        with closing(self._open()) as connection:
+            return [_shown(row.named) for row in connection.run(_LIST, person=person)]
+
+    def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
+        """End these, and all of the person's; return the ids of those that stood until now."""
+        with closing(self._open()) as connection:
+            return [str(row["id"]) for row in connection.run(_REVOKE, ids=uuid_array(ids), person=person)]
+
+
+def _shown(named: dict[str, Any]) -> dict[str, Any]:
+    times = {name: named[name].isoformat() for name in ("granted_at", "expires_at")}
+    return {**named, **times, "id": str(named["id"])}

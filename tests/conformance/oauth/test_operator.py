@@ -1,0 +1,65 @@
+"""What an operator sees and ends of what people have let their clients do."""
+
+import json
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+
+from tests.chromium import Chromium, chromium
+from tests.conformance.oauth.test_pages import VERIFIER, address
+from tests.dev import COMMAND, DevServer
+from tests.oauth_person import Person, callback
+
+
+@pytest.fixture(scope="module")
+def light() -> Iterator[Chromium]:
+    with chromium() as opened:
+        yield opened
+
+
+def _grants(system: DevServer, *arguments: str) -> Any:
+    command: list[str | Path] = [COMMAND, "grants", *arguments, "--data-dir", system.directory / "data", "--json"]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    return json.loads(done.stdout) if done.returncode == 0 else done.stderr
+
+
+def test_an_operator_ends_what_somebody_has_let_their_clients_do(
+    system: DevServer, issuer: str, light: Chromium
+) -> None:
+    with callback() as listener:
+        asked = address(system, issuer, listener.url)
+        Person.at(system, light).allow(asked)
+        client_id = httpx.URL(asked).params["client_id"]
+        form = {"grant_type": "authorization_code", "code": listener.told["code"], "redirect_uri": listener.url,
+                "client_id": client_id, "code_verifier": VERIFIER, "resource": system.url}  # fmt: skip
+        tokens = httpx.post(f"{issuer}/token", data=form).json()
+    (one,) = [grant for grant in _grants(system, "list") if grant["client_id"] == client_id]
+    assert (one["person"], one["subject"], sorted(one["scopes"])) == (
+        "you, at this machine",
+        "local",
+        ["read", "write"],
+    )
+    assert _grants(system, "list", "--person", "nobody") == []
+    assert one["id"] in _grants(system, "revoke", "--person", one["subject"].upper())["revoked"]
+    assert _grants(system, "list", "--person", one["subject"]) == []
+    assert "no grant of" in _grants(system, "revoke", one["id"])
+    refreshed = {"grant_type": "refresh_token", "refresh_token": tokens["refresh_token"], "client_id": client_id}
+    assert httpx.post(f"{issuer}/token", data=refreshed).json()["error"] == "invalid_grant"
+
+
+def test_commands_beside_it_know_how_callers_are_let_in(system: DevServer, issuer: str) -> None:
+    command: list[str | Path] = [COMMAND, "doctor", "--json", "--data-dir", system.directory / "data"]
+    checks = json.loads(subprocess.run(command, check=True, capture_output=True, text=True).stdout)
+    seen = {check["name"]: check["seen"] for check in checks}
+    assert seen["authentication"] == f"oauth: {issuer} signs with 1 keys"
+
+
+def test_dev_says_that_clients_log_in_and_commands_need_a_key(system: DevServer) -> None:
+    printed = system.printed()
+    assert "Clients open a browser to log in, by a code that is shown here. Commands need a key" in printed
+    assert "MNEMOSYNE_TOKEN=mnk_… " in printed, "before the lines to paste"
+    assert f'{{"mcpServers": {{"mnemosyne": {{"url": "{system.url}"}}}}}}' in printed, "Cursor logs in by itself"
