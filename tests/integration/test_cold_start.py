@@ -57,7 +57,26 @@ def test_listing_and_accepting_import_neither_the_embedder_nor_the_database(body
         text=True,
         check=False,
     )
-    assert done.stdout.strip() == "[]", done.stderr
+    assert done.stdout.strip() == "[]", (done.stdout, done.stderr)
+
+
+def test_letting_people_in_by_oauth_costs_mcp_nothing_of_the_authorization_server() -> None:
+    heavy = ["authlib", "joserfc", "google.cloud.kms", "mnemosyne.oauth", "mnemosyne.http.auth"]
+    environment = {
+        "MNEMOSYNE_DATABASE_URL": "postgresql://u@127.0.0.1:9/d",
+        "MNEMOSYNE_TOPIC": "projects/p/topics/t",
+        "MNEMOSYNE_AUTH_MODE": "oauth",
+        "MNEMOSYNE_OAUTH_ISSUER": "https://auth.example",
+        "MNEMOSYNE_OAUTH_RESOURCES": "https://memory.example/mcp",
+        "PATH": "/usr/bin:/bin",
+    }
+    program = PROGRAM.format(app="bootstrap.mcp_app()", body=LIST, heavy=heavy)
+    refused = program[: program.index("        assert")] + "        assert response.status_code == 401\n"
+    done = subprocess.run(
+        [sys.executable, "-c", refused + program[program.index("asyncio.run") :]],
+        cwd=FUNCTIONS, env=environment, capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.stdout.strip() == "[]", (done.stdout, done.stderr)
 
 
 def test_importing_main_connects_to_nothing_and_imports_no_adapter() -> None:
