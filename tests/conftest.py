@@ -116,15 +116,10 @@ def _as_owner(cluster: "EmbeddedPostgres", statement: str) -> None:
 @pytest.fixture(scope="session")
 def dev() -> "Iterator[DevServer]":
     """`mnemosyne dev`, started as a person would, shared by all tests that do not stop it."""
-    from tests.dev import DevServer
+    from tests.dev import serving
 
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
-        server = DevServer(Path(directory))
-        server.start()
-        try:
-            yield server
-        finally:
-            server.close()
+    with serving() as server:
+        yield server
 
 
 @pytest.fixture

@@ -4,7 +4,9 @@ import os
 import signal
 import subprocess
 import sys
-from contextlib import ExitStack, suppress
+import tempfile
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -120,3 +122,16 @@ class DevServer(ToolClient):
             deployment = Deployment("mcp", {}, DataDir.at(str(self.directory)), Google(), host=f"127.0.0.1:{self.port}")
             self._fronted = self._serving.enter_context(FrontEnd(deployment, self.port).serving()).url
         return self.client.post(f"{self._fronted}/mcp", json=body, headers=headers)
+
+
+@contextmanager
+def serving(*arguments: str) -> Iterator[DevServer]:
+    """Run `mnemosyne dev` with these arguments on a directory of its own, until the context ends."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
+        server = DevServer(Path(directory))
+        server.arguments = arguments
+        try:
+            server.start()
+            yield server
+        finally:
+            server.close()

@@ -12,6 +12,7 @@ from mnemosyne_cli.tool_client import DEFAULT_URL
 KEY = "mnk_…"
 """Stands for an API key, which is shown once and not here."""
 _TEMPLATE = """\
+  Look at it     {console}
   MCP endpoint   {url}
   Data and logs  {directory}
 
@@ -51,6 +52,7 @@ def how_to_connect(url: str, directory: str, *, auth_mode: str = "none") -> str:
     remote = ["-y", "mcp-remote", url, *(["--header", authorization] if with_key else [])]
     return _TEMPLATE.format(
         url=url,
+        console=url.removesuffix("mcp"),
         directory=directory,
         command=command(),
         prefix=f"MNEMOSYNE_TOKEN={KEY} " if auth_mode != "none" else "",

@@ -89,6 +89,9 @@ def test_the_wheel_carries_the_schema_and_no_package_named_infra(installed: Inst
     names = set(zipfile.ZipFile(installed.wheel).namelist())
     schema = {f"mnemosyne/sql/{file.relative_to(ROOT / 'infra')}" for file in (ROOT / "infra").glob("*/*.sql")}
     assert schema <= names
+    package = ROOT / "functions"
+    files = {str(file.relative_to(package)) for file in (package / "mnemosyne").rglob("*.*") if file.suffix != ".pyc"}
+    assert files <= names, "the pages too"
     tops = {name.split("/")[0] for name in names}
     assert tops == {
         "mnemosyne",

@@ -105,7 +105,7 @@ def test_it_holds_what_runs_and_nothing_else(plan: Plan) -> None:
         "mnemosyne/sql/migrations/0001_memories.sql",
     } <= set(names)
     kinds = {Path(name).suffix for name in names}
-    assert kinds == {".py", ".txt", ".sql", ".html", ".css"}
+    assert kinds == {".py", ".txt", ".sql", ".html", ".css", ".js"}
     pages = ROOT / "functions" / "mnemosyne" / "http" / "auth" / "templates"
     assert {f"mnemosyne/http/auth/templates/{page.name}" for page in pages.iterdir()} <= set(names)
     parts = {part for name in names for part in Path(name).parts}

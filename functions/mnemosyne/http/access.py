@@ -60,7 +60,7 @@ class Access:
         proxies: int | None = None,
     ) -> None:
         self._authenticator = authenticator
-        self._issuer = issuer
+        self.issuer = issuer
         self._allowed_hosts = allowed_hosts
         self._proxies = proxies
         self.budgets = Budgets(per_minute)
@@ -138,12 +138,12 @@ class Access:
 
     async def metadata(self, request: Request) -> Response:
         """Which authorization server gives tokens for this resource: RFC 9728."""
-        if not self._issuer or not self.serves(request.headers.get("host", "")):
+        if not self.issuer or not self.serves(request.headers.get("host", "")):
             return await self.no_log_in(request)
         return JSONResponse(
             {
                 "resource": f"{_origin(request.scope, request.headers)}/mcp",
-                "authorization_servers": [self._issuer],
+                "authorization_servers": [self.issuer],
                 "scopes_supported": [Scope.READ, Scope.WRITE],
                 "bearer_methods_supported": ["header"],
                 "resource_name": "Mnemosyne",
@@ -153,7 +153,7 @@ class Access:
     async def no_log_in(self, request: Request) -> Response:
         """Tell a client that looks for an authorization server here what it needs instead: RFC 6749, section 5.2."""
         needs = f"this server gives no tokens and registers no clients: it wants {self._authenticator.credential}"
-        where = f"; its issuer is {self._issuer}" if self._issuer else ""
+        where = f"; its issuer is {self.issuer}" if self.issuer else ""
         return JSONResponse({"error": "invalid_request", "error_description": needs + where}, status_code=404)
 
     def limits(self, principal: Principal) -> bool:
@@ -185,10 +185,14 @@ class Access:
         message = f"the database is busy for the next {seconds} s; nothing was done, try again then"
         return refusal(429, message, headers={"Retry-After": str(seconds)})
 
+    def origin(self, scope: AsgiScope, headers: Headers) -> str:
+        """Return the address that the request came to, without a path; empty where that is none of ours."""
+        return _origin(scope, headers) if self.serves(headers.get("host", "")) else ""
+
     def _challenge(self, scope: AsgiScope, headers: Headers, wanted: str = OFFERED) -> str:
         challenge = f'Bearer scope="{wanted}"'
-        if self._issuer and self.serves(headers.get("host", "")):
-            challenge += f', resource_metadata="{_origin(scope, headers)}{METADATA_PATH}/mcp"'
+        if self.issuer and (origin := self.origin(scope, headers)):
+            challenge += f', resource_metadata="{origin}{METADATA_PATH}/mcp"'
         return challenge
 
     def serves(self, host: str) -> bool:

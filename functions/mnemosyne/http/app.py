@@ -16,6 +16,7 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.health import Check
 from mnemosyne.domain.message_schema import message_schema
 from mnemosyne.http.access import METADATA_PATH, Access
+from mnemosyne.http.console import site
 from mnemosyne.http.cors import Cors
 from mnemosyne.http.edge import MCP_PATH, McpEdge
 from mnemosyne.http.health import health_routes
@@ -68,13 +69,14 @@ def build_app(
         return JSONResponse({"status": "ok" if ok else "wrong", "checks": shown}, status_code=200 if ok else 503)
 
     database = Turns(threads)
-    security = TransportSecuritySettings(allowed_hosts=list(allowed_hosts), allowed_origins=list(allowed_origins))
+    origins = (*allowed_origins, *(f"https://{host}" for host in allowed_hosts))  # the console's own among them
+    security = TransportSecuritySettings(allowed_hosts=list(allowed_hosts), allowed_origins=list(origins))
     streamable = Streamable(serve(services, database=database), security)
-    routes = [Route(MCP_PATH, streamable), *health_routes(health), *_beside(access)]
+    routes = [Route(MCP_PATH, streamable), *health_routes(health), *_beside(access), *site.routes(access.issuer)]
     app = Starlette(routes=routes, lifespan=lambda app: streamable.run())
     app.add_middleware(McpEdge, access=access, database=database, streams=streams)
     app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
-    app.add_middleware(Cors, origins=allowed_origins)
+    app.add_middleware(Cors, origins=origins)
     warm()
     return app
 

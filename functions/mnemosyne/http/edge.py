@@ -25,6 +25,7 @@ from mnemosyne.http.body import BODY_BYTES, BODY_SECONDS
 from mnemosyne.http.refusal import refusal
 from mnemosyne.http.streams import STREAMS
 from mnemosyne.mcp import jsonrpc
+from mnemosyne.mcp.record import site_context
 from mnemosyne.mcp.tool import principal_context
 from mnemosyne.mcp.turns import Turns
 from mnemosyne.observability import trace
@@ -123,7 +124,7 @@ class McpEdge:
             return self._access.overloaded(principal, wait)
         if (restricted := self._access.restrict(scope, headers, principal, posted, paid)) is not None:
             return restricted
-        with principal_context(principal):
+        with principal_context(principal), site_context(self._access.origin(scope, headers)):
             if isinstance(posted, list):
                 revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
                 return await self._batches.answer(scope, revision, posted, arrived.receive, send.add)

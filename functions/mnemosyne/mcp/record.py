@@ -1,6 +1,8 @@
 """A memory as tools answer it: the one place where its fields are shown."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from contextvars import ContextVar
 from datetime import datetime
 from itertools import accumulate
 from typing import Annotated, Any
@@ -22,6 +24,25 @@ URI_SCHEME = "memory://"
 def uri_of(memory_id: UUID | str) -> str:
     """Return what a memory is cited and read by, as a resource."""
     return f"{URI_SCHEME}{memory_id}"
+
+
+_site: ContextVar[str] = ContextVar("site", default="")
+
+
+@contextmanager
+def site_context(origin: str) -> Iterator[None]:
+    """Serve a request that came to that origin, as `https://memory.example`; empty where it came by none."""
+    token = _site.set(origin)
+    try:
+        yield
+    finally:
+        _site.reset(token)
+
+
+def page_of(memory_id: UUID) -> str:
+    """Return the address of the memory's page, for people; its resource where the request came by no address."""
+    origin = _site.get()
+    return f"{origin}/memories/{memory_id}" if origin else uri_of(memory_id)
 
 
 TITLE_SHOWN = 100

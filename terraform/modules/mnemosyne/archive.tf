@@ -5,7 +5,7 @@ locals {
   archive = merge(
     { for file in fileset(local.functions_dir, "main.py") : file => "${local.functions_dir}/${file}" },
     { for file in fileset(local.functions_dir, "requirements.txt") : file => "${local.functions_dir}/${file}" },
-    { for file in fileset(local.functions_dir, "mnemosyne/**/*.{py,html,css}") : file => "${local.functions_dir}/${file}" },
+    { for file in fileset(local.functions_dir, "mnemosyne/**/*.{py,html,css,js,txt}") : file => "${local.functions_dir}/${file}" },
     { for file in fileset(local.infra_dir, "{migrations,sql}/*.sql") : "mnemosyne/sql/${file}" => "${local.infra_dir}/${file}" },
   )
 }

@@ -1,17 +1,15 @@
 """Where people log in, `mnemosyne dev` and the deployment behind Cloud Run's front end; a person at a browser."""
 
 import ssl
-import tempfile
 from collections.abc import Iterator
 from dataclasses import dataclass, field
-from pathlib import Path
 
 import pytest
 
 from tests.chromium import Chromium, chromium
 from tests.cloud_run.oauth import OAuthDeployment, oauth_deployment
 from tests.cloud_run.production import USER
-from tests.dev import DevServer
+from tests.dev import DevServer, serving
 from tests.oauth_person import Person
 
 
@@ -29,14 +27,8 @@ class Place:
 @pytest.fixture(scope="module")
 def system() -> Iterator[DevServer]:
     """`mnemosyne dev --auth-mode oauth`."""
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
-        server = DevServer(Path(directory))
-        server.arguments = ("--auth-mode", "oauth")
-        server.start()
-        try:
-            yield server
-        finally:
-            server.close()
+    with serving("--auth-mode", "oauth") as server:
+        yield server
 
 
 @pytest.fixture(scope="module")

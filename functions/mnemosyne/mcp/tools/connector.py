@@ -12,7 +12,7 @@ from pydantic import Field
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.domain.principal import Principal
-from mnemosyne.mcp.record import brief, uri_of
+from mnemosyne.mcp.record import brief, page_of
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.read import read_whole
 from mnemosyne.mcp.tools.search import Query, SearchArguments, memory_search
@@ -60,7 +60,7 @@ class Document(Result):
 def _search(arguments: ConnectorQuery, principal: Principal, services: Services) -> Reply:
     found = memory_search(SearchArguments(query=arguments.query), principal, services)
     return Reply(
-        ConnectorHits(results=[ConnectorHit(id=one.id, title=one.title, url=uri_of(one.id)) for one in found.memories])
+        ConnectorHits(results=[ConnectorHit(id=one.id, title=one.title, url=page_of(one.id)) for one in found.memories])
     )
 
 
@@ -68,7 +68,7 @@ def _fetch(arguments: ConnectorId, principal: Principal, services: Services) -> 
     memory = read_whole(arguments.id, principal, services)
     title, _ = brief(memory.title, ())
     said = {"timestamp": memory.timestamp.isoformat(), "tags": ", ".join(memory.tags), "note": STORED}
-    return Reply(Document(id=memory.id, title=title, text=memory.content, url=uri_of(memory.id), metadata=said))
+    return Reply(Document(id=memory.id, title=title, text=memory.content, url=page_of(memory.id), metadata=said))
 
 
 SEARCH = Tool(

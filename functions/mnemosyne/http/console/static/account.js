@@ -1,0 +1,62 @@
+// Who calls: a key for this tab, or a log-in where there is an authorization server.
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { authorizationServer, logIn, logOut, refresh } from "./log_in.js";
+import { setCredential } from "./mcp.js";
+import { Problem, useAction } from "./parts.js";
+
+const EARLY_SECONDS = 60;
+
+let session = null; // of who has logged in: the server, the tokens, and when the next ones are due
+
+function keep(server, held) {
+  setCredential(held.access_token);
+  const seconds = Math.max(1, held.expires_in - EARLY_SECONDS);
+  const next = () => refresh(server, held).then((given) => keep(server, given), forget);
+  session = { server, held, due: setTimeout(next, seconds * 1000) };
+}
+
+function forget() {
+  clearTimeout(session?.due);
+  session = null;
+  setCredential("");
+}
+
+// Forget the credential, and end what a log-in was given.
+export async function leave() {
+  const left = session;
+  forget();
+  if (left) await logOut(left.server, left.held).catch(() => null);
+}
+
+export function LogIn({ refused, onCredential }) {
+  const [key, setKey] = useState("");
+  const [server, setServer] = useState(null);
+  useEffect(() => void authorizationServer().then(setServer, () => setServer(null)), []);
+  const opening = useAction(async () => {
+    keep(server, await logIn(server));
+    await onCredential();
+  });
+  const submit = (event) => {
+    event.preventDefault();
+    setCredential(key.trim());
+    setKey("");
+    onCredential();
+  };
+  if (refused.status !== 401 && refused.status !== 403)
+    return html`<h1 tabindex="-1">Not now</h1><${Problem} error=${refused} /><button onClick=${onCredential}>Try again</button>`;
+  return html`
+    <h1 tabindex="-1">Who are you?</h1>
+    ${server && html`
+      <p>Log in, and allow this page to use your memory.</p>
+      <button onClick=${opening.run} disabled=${opening.busy}>Log in</button>
+      <${Problem} error=${opening.error} />
+      <h2>Or with a key</h2>`}
+    <form onSubmit=${submit}>
+      <label for="key">API key</label>
+      <input id="key" type="password" autocomplete="off" value=${key} onInput=${(event) => setKey(event.target.value)} required />
+      <p class="note">It is kept in this tab's memory, and forgotten with it.</p>
+      <button>Use it</button>
+    </form>
+    ${refused.status === 403 && html`<${Problem} error=${refused} />`}
+  `;
+}

@@ -1,0 +1,44 @@
+// The client: one stateless POST per call, with a credential that is kept in this tab's memory and nowhere else.
+
+let credential = "";
+let number = 0;
+
+export const setCredential = (given) => (credential = given);
+export const hasCredential = () => credential !== "";
+
+// What the server said no to, in its own words; `status` is HTTP's, 200 where the tool itself refused.
+export class Refused extends Error {
+  constructor(message, status) {
+    super(message);
+    this.status = status;
+  }
+}
+
+// Call a tool: its structured result; throws Refused.
+export async function call(name, args = {}) {
+  const body = { jsonrpc: "2.0", id: ++number, method: "tools/call", params: { name, arguments: args } };
+  const result = await post(body);
+  if (result.isError) throw new Refused(result.content.map((one) => one.text ?? "").join("\n"), 200);
+  return result.structuredContent;
+}
+
+// The names of the tools that this credential may call.
+export async function tools() {
+  const listed = await post({ jsonrpc: "2.0", id: ++number, method: "tools/list" });
+  return new Set(listed.tools.map((tool) => tool.name));
+}
+
+async function post(body) {
+  const headers = { "Content-Type": "application/json", Accept: "application/json" };
+  if (credential) headers.Authorization = `Bearer ${credential}`;
+  let answer;
+  try {
+    answer = await fetch("/mcp", { method: "POST", headers, body: JSON.stringify(body), credentials: "omit", cache: "no-store" });
+  } catch {
+    throw new Refused("The server cannot be reached.", 0);
+  }
+  const said = await answer.json().catch(() => null);
+  if (said?.error) throw new Refused(said.error.message, answer.status);
+  if (!answer.ok || !said) throw new Refused(`The server answered ${answer.status}.`, answer.status);
+  return said.result;
+}

@@ -1,0 +1,91 @@
+// One memory whole: read, label, rate, supersede, delete.
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { call } from "./mcp.js";
+import { Problem, Tags, useAction, Waiting, When } from "./parts.js";
+
+export function Memory({ id, may }) {
+  const [deleted, setDeleted] = useState(false);
+  const read = useAction(() => call("get_memory", { id }));
+  useEffect(() => void read.run(), []);
+  if (deleted) return html`<h1 tabindex="-1">Deleted</h1><p role="status">The memory is no more.</p>`;
+  const memory = read.done;
+  if (!memory)
+    return html`<h1 tabindex="-1">Memory</h1><${Problem} error=${read.error} />${read.busy && html`<${Waiting} />`}`;
+  return html`
+    <article>
+      <h1 tabindex="-1">${memory.title || "Untitled"}</h1>
+      <p class="note"><${When} at=${memory.timestamp} /></p>
+      ${memory.superseded_by && html`<p>A newer one replaces it: <a href=${`/memories/${memory.superseded_by}`}>read that</a>.</p>`}
+      <pre class="content" tabindex="0" aria-label="Content" dir="auto">${memory.content}</pre>
+      ${memory.tags.length ? html`<${Tags} tags=${memory.tags} />` : null}
+      <${Record} memory=${memory} />
+    </article>
+    ${may.has("rate_memory") && html`<${Rate} memory=${memory} onRated=${read.run} />`}
+    ${may.has("update_memory") && html`<${Labels} key=${memory.title + memory.tags} memory=${memory} onChanged=${read.run} />`}
+    ${may.has("delete_memory") && html`<${Delete} memory=${memory} onDeleted=${() => setDeleted(true)} />`}
+  `;
+}
+
+function Record({ memory }) {
+  const rows = {
+    Id: memory.id, Session: memory.session, Quality: memory.quality.toFixed(3), Stored: memory.created_at,
+    "Last read": memory.last_seen_at, "SHA-256": memory.content_hash, "Embedded by": memory.embedding_model,
+    Metadata: Object.keys(memory.metadata).length ? JSON.stringify(memory.metadata, null, 1) : null,
+  };
+  return html`<details><summary>The record</summary><dl class="record">${Object.entries(rows)
+    .filter(([, value]) => value !== null && value !== undefined)
+    .map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></details>`;
+}
+
+const RATINGS = [[1, "It helped"], [0, "Neither"], [-1, "It misled"]];
+
+function Rate({ memory, onRated }) {
+  const rating = useAction(async (value) => {
+    const rated = await call("rate_memory", { id: memory.id, rating: value });
+    await onRated();
+    return rated;
+  });
+  return html`<section aria-labelledby="rate"><h2 id="rate">Did it help?</h2>
+    <div class="row">${RATINGS.map(([value, said]) => html`<button class="other" disabled=${rating.busy} onClick=${() => rating.run(value)}>${said}</button>`)}</div>
+    ${rating.done && html`<p role="status">Quality ${rating.done.quality_before.toFixed(2)} → ${rating.done.quality_after.toFixed(2)}</p>`}
+    <${Problem} error=${rating.error} /></section>`;
+}
+
+function Labels({ memory, onChanged }) {
+  const [title, setTitle] = useState(memory.title);
+  const [tags, setTags] = useState(memory.tags.join(", "));
+  const [successor, setSuccessor] = useState(memory.superseded_by ?? "");
+  const change = useAction(async () => {
+    const wanted = tags.split(",").map((tag) => tag.trim()).filter(Boolean);
+    const args = { id: memory.id };
+    if (title !== memory.title) args.title = title;
+    if (wanted.join() !== memory.tags.join()) args.tags = wanted.length ? wanted : ["none"];
+    if (successor.trim() !== (memory.superseded_by ?? "")) args.superseded_by = successor.trim() || "none";
+    await call("update_memory", args);
+    await onChanged();
+    return true;
+  });
+  const submit = (event) => (event.preventDefault(), change.run());
+  return html`<section aria-labelledby="labels"><h2 id="labels">Labels</h2><form onSubmit=${submit}>
+    <label for="title">Title</label><input id="title" value=${title} onInput=${(event) => setTitle(event.target.value)} />
+    <label for="new-tags">Tags</label><input id="new-tags" value=${tags} onInput=${(event) => setTags(event.target.value)} />
+    <label for="successor">Id of the memory that replaces it</label>
+    <input id="successor" value=${successor} onInput=${(event) => setSuccessor(event.target.value)} />
+    <button disabled=${change.busy}>Change</button>
+    ${change.done && html`<p role="status">Changed.</p>`}<${Problem} error=${change.error} /></form></section>`;
+}
+
+function Delete({ memory, onDeleted }) {
+  const [sure, setSure] = useState(false);
+  const deleting = useAction(async () => {
+    await call("delete_memory", { id: memory.id });
+    onDeleted();
+  });
+  return html`<section aria-labelledby="delete"><h2 id="delete">Forget it</h2>
+    ${sure
+      ? html`<p>It is gone for good then: nothing brings it back.</p><div class="row">
+          <button class="bad" disabled=${deleting.busy} onClick=${deleting.run}>Delete for good</button>
+          <button class="other" onClick=${() => setSure(false)}>Keep it</button></div>`
+      : html`<button class="other" onClick=${() => setSure(true)}>Delete …</button>`}
+    <${Problem} error=${deleting.error} /></section>`;
+}

@@ -1,0 +1,90 @@
+// Find memories, and see why each was found.
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { call } from "./mcp.js";
+import { Entry, Problem, useAction, Waiting } from "./parts.js";
+
+const MODES = { hybrid: "meaning and words", semantic: "meaning alone", exact: "this very text" };
+const PARTS = { vector_score: "meaning", lexical_score: "words", neighbours: "beside it", time: "time", speaker: "speaker" };
+const LIMIT = 20;
+
+// The address says what is searched for, so that a search can be kept and sent on; no part of it is a credential.
+const asked = (address) => {
+  const given = address.searchParams;
+  return { query: given.get("q") ?? "", mode: given.get("mode") ?? "hybrid", time: given.get("time") ?? "", tags: given.get("tags") ?? "" };
+};
+
+function search({ query, mode, time, tags }) {
+  const labels = tags.split(",").map((tag) => tag.trim()).filter(Boolean);
+  const args = { limit: LIMIT, include_debug: true };
+  if (query) Object.assign(args, { query, mode });
+  if (time) args.time_expr = time;
+  if (labels.length) args.tags = labels;
+  return call("memory_search", args);
+}
+
+export function Search({ address }) {
+  const from = asked(address);
+  const [form, setForm] = useState(from);
+  const found = useAction(search);
+  useEffect(() => {
+    setForm(from);
+    if (from.query || from.time || from.tags) found.run(from);
+  }, [address.search]);
+  const change = (name) => (event) => setForm({ ...form, [name]: event.target.value });
+  const submit = (event) => {
+    event.preventDefault();
+    const kept = new URLSearchParams({ q: form.query, mode: form.mode, time: form.time, tags: form.tags });
+    for (const [name, value] of [...kept]) if (!value || (name === "mode" && value === "hybrid")) kept.delete(name);
+    const next = `/?${kept}`;
+    if (next === location.pathname + location.search) found.run(form);
+    else {
+      history.pushState(null, "", next);
+      dispatchEvent(new PopStateEvent("popstate"));
+    }
+  };
+  return html`
+    <h1 tabindex="-1">Search</h1>
+    <form onSubmit=${submit} role="search">
+      <label for="query">What are you looking for?</label>
+      <input id="query" type="search" value=${form.query} onInput=${change("query")} />
+      <div class="row">
+        <div><label for="mode">By</label><select id="mode" value=${form.mode} onChange=${change("mode")}>
+          ${Object.entries(MODES).map(([mode, said]) => html`<option value=${mode}>${said}</option>`)}</select></div>
+        <div><label for="time">When, in words</label><input id="time" value=${form.time} placeholder="last month" onInput=${change("time")} /></div>
+        <div><label for="tags">Tags</label><input id="tags" value=${form.tags} placeholder="ada, tea" onInput=${change("tags")} /></div>
+      </div>
+      <button disabled=${found.busy}>Search</button>
+    </form>
+    <${Problem} error=${found.error} />
+    ${found.busy ? html`<${Waiting} />` : found.done && html`<${Found} found=${found.done} />`}
+  `;
+}
+
+function Found({ found }) {
+  const { window: span, memories, degraded, debug } = found;
+  return html`
+    <p role="status" class="note">
+      ${memories.length === 1 ? "1 memory" : `${memories.length} memories`}
+      ${span && ` from ${span.after ?? "…"} to ${span.before ?? "…"}`}${degraded && `. ${degraded}`}
+    </p>
+    <ol class="entries">${memories.map(
+      (memory) => html`<${Entry} memory=${memory} text=${memory.snippet ?? memory.content.slice(0, 400)}>
+        <${Why} memory=${memory} why=${debug?.why[memory.id]} /></>`,
+    )}</ol>`;
+}
+
+// The parts of the score, each as long as it is large.
+function Why({ memory, why }) {
+  if (!why) return null;
+  const parts = Object.entries(PARTS).filter(([name]) => why[name]);
+  const largest = Math.max(...parts.map(([name]) => Math.abs(why[name])), Number.MIN_VALUE);
+  return html`<details>
+    <summary>Why: score ${memory.score.toFixed(2)}</summary>
+    <dl class="bars">
+      ${parts.map(([name, said]) => html`<dt>${said}</dt><dd>
+        <meter min="0" max=${largest} value=${Math.abs(why[name])} aria-label=${said}></meter> ${why[name].toFixed(3)}</dd>`)}
+      <dt>quality</dt><dd><meter min="0" max="1" value=${memory.quality} aria-label="quality"></meter> ${memory.quality.toFixed(2)}</dd>
+    </dl>
+    ${why.matched_words?.length ? html`<p class="note">Words: ${why.matched_words.join(", ")}</p>` : null}
+  </details>`;
+}

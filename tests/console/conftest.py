@@ -1,0 +1,55 @@
+"""The console of a `mnemosyne dev`, in a real browser."""
+
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from tests.chromium import Chromium, chromium
+from tests.conformance.conftest import JS, install_javascript
+from tests.dev import DevServer, serving
+
+ARTEFACTS = os.environ.get("CONSOLE_SCREENSHOTS", "")
+"""A directory for a picture of each page; none is kept without it."""
+
+
+@pytest.fixture(scope="module")
+def system() -> Iterator[DevServer]:
+    """`mnemosyne dev` with a few memories."""
+    with serving() as server:
+        for day, content in enumerate(("Ada prefers oolong to coffee.", "The oolong is on shelf 7.", "Bob rows."), 1):
+            asked = {"timestamp": f"2026-05-{day:02}T12:00:00Z", "tags": ["tea"] if "oolong" in content else []}
+            server.outcome(server.ingest(f"TITLE: Note {day}\n{content}", **asked))
+        yield server
+
+
+@pytest.fixture(scope="module")
+def site(system: DevServer) -> str:
+    """The console's address, without its last slash."""
+    return f"http://127.0.0.1:{system.port}"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Chromium]:
+    with chromium() as opened:
+        yield opened
+
+
+@pytest.fixture
+def picture() -> Callable[[Chromium, str], None]:
+    """Keeps a picture of the page, to be looked at."""
+
+    def keep(browser: Chromium, name: str) -> None:
+        if ARTEFACTS:
+            Path(ARTEFACTS).mkdir(parents=True, exist_ok=True)
+            browser.driver.save_screenshot(str(Path(ARTEFACTS) / f"{name}.png"))
+
+    return keep
+
+
+@pytest.fixture(scope="session")
+def axe() -> str:
+    """The source of axe-core, which looks for what people with disabilities cannot use."""
+    install_javascript()
+    return (JS / "node_modules/axe-core/axe.min.js").read_text()

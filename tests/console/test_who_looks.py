@@ -1,0 +1,133 @@
+"""Who looks at the console, by which credential, and what other pages can do with it."""
+
+import json
+import subprocess
+import threading
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler, HTTPServer
+from pathlib import Path
+
+import pytest
+from selenium.webdriver.common.by import By
+from selenium.webdriver.support.wait import WebDriverWait
+
+from tests.chromium import Chromium, chromium
+from tests.dev import COMMAND, DevServer, serving
+from tests.oauth_person import Terminal
+from tests.waiting import wait_until
+
+
+@pytest.fixture(scope="module")
+def guarded() -> Iterator[DevServer]:
+    """`mnemosyne dev --auth-mode oauth`, where people log in and keys go on working."""
+    with serving("--auth-mode", "oauth") as server:
+        yield server
+
+
+@pytest.fixture
+def fresh() -> Iterator[Chromium]:
+    with chromium() as opened:
+        yield opened
+
+
+def _key(system: DevServer, *scopes: str) -> str:
+    asked = [argument for scope in scopes for argument in ("--scope", scope)]
+    command = [str(COMMAND), "keys", "create", "--name", "console", "--json", *asked]
+    command += ["--data-dir", str(system.directory / "data")]
+    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    return str(json.loads(done.stdout)["token"])
+
+
+def _shows(browser: Chromium, text: str) -> None:
+    wait_until(lambda: text in browser.text, f"the page says {text!r}", seconds=60)
+
+
+def _use(browser: Chromium, key: str) -> None:
+    _shows(browser, "API key")
+    browser.driver.find_element(By.ID, "key").send_keys(key)
+    browser.driver.find_element(By.XPATH, "//button[.='Use it']").click()
+
+
+def _kept(browser: Chromium) -> str:
+    """Whatever the browser keeps of the page: its address, both storages, its cookies."""
+    script = "return JSON.stringify([location.href, {...localStorage}, {...sessionStorage}, document.cookie])"
+    return str(browser.driver.execute_script(script))
+
+
+def test_a_key_opens_the_pages_of_what_it_may_and_is_kept_nowhere(guarded: DevServer, fresh: Chromium) -> None:
+    key = _key(guarded, "read")
+    fresh.open(f"http://127.0.0.1:{guarded.port}/newest")
+    _use(fresh, key)
+    _shows(fresh, "Nothing is remembered yet.")
+    assert "Search" in fresh.text
+    assert "Store" not in fresh.text, "it may only read"
+    assert key not in _kept(fresh)
+    fresh.open(f"http://127.0.0.1:{guarded.port}/newest")
+    _shows(fresh, "Who are you?")
+    logs = "".join(file.read_text() for file in (guarded.directory / "data" / "logs").iterdir())
+    assert key.rsplit("_", 1)[1] not in logs
+
+
+def test_a_wrong_key_is_asked_for_again(guarded: DevServer, fresh: Chromium) -> None:
+    fresh.open(f"http://127.0.0.1:{guarded.port}/")
+    _use(fresh, "mnk_wrong")
+    _shows(fresh, "Who are you?")
+    _use(fresh, _key(guarded, "read"))
+    _shows(fresh, "What are you looking for?")
+
+
+def test_people_log_in_in_a_window_of_its_own_and_no_token_is_kept(guarded: DevServer, fresh: Chromium) -> None:
+    terminal = Terminal(guarded.printed)
+    fresh.open(f"http://127.0.0.1:{guarded.port}/store")
+    _shows(fresh, "Log in, and allow this page")
+    console = fresh.driver.current_window_handle
+    fresh.driver.find_element(By.XPATH, "//button[.='Log in']").click()
+    WebDriverWait(fresh.driver, 60).until(lambda driver: len(driver.window_handles) == 2)
+    (window,) = {*fresh.driver.window_handles} - {console}
+    fresh.driver.switch_to.window(window)
+    WebDriverWait(fresh.driver, 60).until(lambda driver: driver.find_elements(By.NAME, "code"))
+    fresh.type("code", terminal.code())
+    fresh.press("Log in")
+    assert "Allow Mnemosyne's console to use your memory?" in fresh.text
+    fresh.driver.find_element(By.XPATH, "//button[normalize-space()='Allow']").click()
+    fresh.driver.switch_to.window(console)
+    _shows(fresh, "What should be remembered?")
+    fresh.driver.find_element(By.ID, "content").send_keys("Dee logged in.")
+    fresh.driver.find_element(By.XPATH, "//button[.='Store']").click()
+    _shows(fresh, "Stored: it can be found now.")
+    kept = _kept(fresh)
+    assert "eyJ" not in kept and "code=" not in kept
+    fresh.driver.find_element(By.XPATH, "//button[.='Log out']").click()
+    _shows(fresh, "Who are you?")
+    command: list[str | Path] = [COMMAND, "grants", "list", "--json", "--data-dir", guarded.directory / "data"]
+    wait_until(
+        lambda: json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout) == [],
+        "what was granted has ended",
+    )
+
+
+def test_another_page_can_neither_frame_it_nor_call(system: DevServer, site: str, fresh: Chromium) -> None:
+    call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    page = f"""<iframe src="{site}/"></iframe><p id="said">waiting</p><script>
+      fetch("{system.url}", {{method: "POST", headers: {{"Content-Type": "application/json"}}, body: '{call}'}})
+        .then(() => "called", () => "refused").then((said) => document.getElementById("said").textContent = said);
+    </script>"""
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(page.encode())
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Quiet."""
+
+    with HTTPServer(("127.0.0.1", 0), Page) as http:
+        threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()
+        # By a name that is none of this machine's own, as any page of the web.
+        fresh.open(f"http://evil.localhost:{http.server_port}/")
+        _shows(fresh, "refused")
+        fresh.driver.switch_to.frame(0)
+        assert "What are you looking for?" not in fresh.text
+        http.shutdown()

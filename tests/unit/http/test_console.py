@@ -1,0 +1,109 @@
+"""How the console's page and files are served: cached by content, run alone, framed by nobody, small."""
+
+import gzip
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from mnemosyne.http.access import Access
+from mnemosyne.http.app import build_app
+from mnemosyne.http.console import site
+from tests.fakes import FakeServices
+from tests.unit.http.test_access import ByName
+
+FIRST_PAGE_BYTES = 150_000
+
+
+@pytest.fixture
+def _no_network() -> None:
+    """The test client needs a socket pair for its event loop; the app itself opens nothing."""
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., TestClient]]:
+    """Makes a client of the app."""
+    with ExitStack() as clients:
+
+        def make(issuer: str = "https://issuer.example") -> TestClient:
+            access = Access(ByName(), per_minute=0, issuer=issuer, allowed_hosts=("testserver",))
+            app = build_app(
+                FakeServices(), threads=2, allowed_hosts=("testserver",), allowed_origins=(), warm=lambda: None,
+                examine=list, access=access,
+            )  # fmt: skip
+            return clients.enter_context(TestClient(app))
+
+        yield make
+
+
+@pytest.fixture
+def client(opened: Callable[..., TestClient]) -> TestClient:
+    return opened()
+
+
+@pytest.mark.parametrize("path", ["/", "/newest", "/store", "/figures", "/memories/anything", "/console/callback"])
+def test_the_page_runs_its_own_files_alone_and_is_framed_by_nobody(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy and "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert (answer.headers["x-frame-options"], answer.headers["referrer-policy"]) == ("DENY", "no-referrer")
+    assert not re.search(r"<script(?![^>]* src=)|\sstyle=|\son\w+=", answer.text), "nothing inline"
+
+
+def test_the_page_may_reach_the_authorization_server_where_there_is_one(opened: Callable[..., TestClient]) -> None:
+    assert "connect-src 'self' https://issuer.example;" in opened().get("/").headers["content-security-policy"]
+    assert "connect-src 'self';" in opened(issuer="").get("/").headers["content-security-policy"]
+
+
+def test_a_page_that_is_known_is_not_sent_again(client: TestClient) -> None:
+    known = client.get("/").headers["etag"]
+    assert client.get("/", headers={"If-None-Match": known}).status_code == 304
+
+
+def test_files_are_cached_for_good_under_a_name_that_changes_with_them(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"/console/{site.digest()}/app.js"
+    answer = client.get(name)
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert name in client.get("/").text
+    before = site.digest.__wrapped__()
+    monkeypatch.setattr(site, "files", lambda: {"app.js": b"another"})
+    assert site.digest.__wrapped__() != before
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing.js", "index.html", "../site.py", "%2e%2e/site.py", "..%2fsite.py", "/etc/passwd", "", "vendor"]
+)
+def test_no_other_file_is_served(client: TestClient, name: str) -> None:
+    assert client.get(f"/console/{site.digest()}/{name}").status_code == 404
+    assert client.get("/console/0000000000000000/app.js").status_code == 404
+
+
+def test_the_first_page_is_small_over_the_wire() -> None:
+    first = [content for name, content in site.files().items() if not name.endswith(".txt")]
+    assert sum(len(gzip.compress(content)) for content in first) <= FIRST_PAGE_BYTES
+
+
+def test_what_is_vendored_is_what_was_published() -> None:
+    said = site.files()["vendor/README.txt"].decode()
+    (published,) = re.findall(r"SHA-256\s+([0-9a-f]{64})", said)
+    assert hashlib.sha256(site.files()["vendor/htm-preact.js"]).hexdigest() == published
+
+
+def test_its_own_calls_are_taken_and_those_of_other_pages_are_not(opened: Callable[..., TestClient]) -> None:
+    client = opened()
+    call: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    headers = {"Authorization": "Bearer both"}
+    own = client.post("/mcp", json=call, headers={**headers, "Origin": "https://testserver"})
+    assert own.status_code == 200, own.text
+    for origin in ("https://evil.example", "https://testserver.evil.example", "null"):
+        assert client.post("/mcp", json=call, headers={**headers, "Origin": origin}).status_code == 403
