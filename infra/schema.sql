@@ -492,7 +492,7 @@ CREATE TABLE public.api_keys (
     expires_at timestamp with time zone,
     revoked_at timestamp with time zone,
     CONSTRAINT api_keys_namespace_check CHECK ((namespace <> ''::text)),
-    CONSTRAINT api_keys_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text]) AND (scopes <> '{}'::text[]))),
+    CONSTRAINT api_keys_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'operate'::text, 'admin'::text]) AND (scopes <> '{}'::text[]))),
     CONSTRAINT api_keys_secret_hash_check CHECK ((length(secret_hash) = 32))
 );
 CREATE FUNCTION public.find_api_key(p_id text) RETURNS SETOF public.api_keys
@@ -565,7 +565,7 @@ CREATE TABLE public.oauth_grants (
     revoked_at timestamp with time zone,
     revoked_for text,
     CONSTRAINT oauth_grants_namespace_check CHECK ((namespace <> ''::text)),
-    CONSTRAINT oauth_grants_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'admin'::text]) AND (scopes <> '{}'::text[])))
+    CONSTRAINT oauth_grants_scopes_check CHECK (((scopes <@ ARRAY['read'::text, 'write'::text, 'operate'::text, 'admin'::text]) AND (scopes <> '{}'::text[])))
 );
 CREATE FUNCTION public.grant_stands(p_id uuid) RETURNS boolean
     LANGUAGE sql STABLE SECURITY DEFINER
@@ -682,6 +682,26 @@ CREATE FUNCTION public.matched_words(p_query text, p_words tsvector) RETURNS tex
 CREATE FUNCTION public.memory_bytes(content text, title text, tags text[], metadata jsonb) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN (((octet_length(content) + octet_length(title)) + octet_length(array_to_string(tags, ''::text))) + octet_length((metadata)::text));
+CREATE FUNCTION public.memory_facets(p_namespace text, p_filters jsonb, p_limit integer) RETURNS TABLE(tag text, memories bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    filters memory_filters := filters_of(p_filters);
+BEGIN
+    PERFORM require_own(p_namespace);
+    RETURN QUERY
+    SELECT min(one.written), count(*)
+    FROM (
+        SELECT m.tags, m.tag_keys FROM memories m
+        WHERE m.namespace = p_namespace AND passes(m, filters)
+        ORDER BY m."timestamp" DESC, m.id DESC LIMIT 5000
+    ) AS newest, unnest(newest.tags, newest.tag_keys) AS one (written, key)
+    GROUP BY one.key
+    ORDER BY count(*) DESC, one.key
+    LIMIT p_limit;
+END
+$$;
 CREATE FUNCTION public.memory_quality(rating_count integer, rating_sum integer, fetches bigint) RETURNS double precision
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN LEAST(1.0, (((1.0 + (((rating_sum + rating_count))::numeric / 2.0)) / (2.0 + (rating_count)::numeric)) + (0.2 * LEAST(1.0, (ln((1.0 + (fetches)::numeric)) / ln(101.0))))));
@@ -703,6 +723,39 @@ SELECT jsonb_build_object(
     'superseded_by', m.superseded_by,
     'quality', memory_quality(m.rating_count, m.rating_sum, m.fetches)
 )
+$$;
+CREATE FUNCTION public.memory_timeline(p_namespace text, p_filters jsonb, p_per text, p_timezone text) RETURNS TABLE(per text, start date, memories bigint)
+    LANGUAGE plpgsql STABLE SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+DECLARE
+    filters memory_filters := filters_of(p_filters);
+    counted constant integer := 1000;
+    first timestamptz;
+    last timestamptz;
+BEGIN
+    PERFORM require_own(p_namespace);
+    SELECT min(m."timestamp"), max(m."timestamp") INTO first, last
+    FROM memories m WHERE m.namespace = p_namespace
+        AND m."timestamp" >= coalesce(filters.after, '-infinity') AND m."timestamp" < coalesce(filters.before, 'infinity');
+    per := coalesce(p_per, (
+        SELECT finest.name FROM (VALUES ('day', 400), ('week', 2800), ('month', 12000)) AS finest (name, days)
+        WHERE last - first < make_interval(days => finest.days) ORDER BY finest.days LIMIT 1), 'year');
+    -- Filters by time alone are met by the index on time: no memory is read.
+    IF jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}' AND filters.include_superseded THEN
+        RETURN QUERY
+        SELECT per, CAST(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone) AS date) AS bucket, count(*)
+        FROM memories m WHERE m.namespace = p_namespace
+            AND m."timestamp" >= coalesce(filters.after, '-infinity')
+            AND m."timestamp" < coalesce(filters.before, 'infinity')
+        GROUP BY bucket ORDER BY bucket DESC LIMIT counted;
+    ELSE
+        RETURN QUERY
+        SELECT per, CAST(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone) AS date) AS bucket, count(*)
+        FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters)
+        GROUP BY bucket ORDER BY bucket DESC LIMIT counted;
+    END IF;
+END
 $$;
 CREATE FUNCTION public.metadata_text(p_value jsonb) RETURNS text
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -1430,6 +1483,7 @@ ALTER TABLE ONLY public.schema_migrations
     ADD CONSTRAINT schema_migrations_pkey PRIMARY KEY (version);
 ALTER TABLE ONLY public.schema_repeatables
     ADD CONSTRAINT schema_repeatables_pkey PRIMARY KEY (name);
+CREATE INDEX dead_letters_newest ON public.dead_letters USING btree (namespace, dead_lettered_at, message_id);
 CREATE INDEX ingest_requests_open ON public.ingest_requests USING btree (namespace, state) WHERE (state = ANY (ARRAY['queued'::text, 'dead_lettered'::text]));
 CREATE INDEX ingest_requests_source ON public.ingest_requests USING btree (namespace, md5(source), key) WHERE (source IS NOT NULL);
 CREATE INDEX ingest_requests_updated ON public.ingest_requests USING btree (namespace, updated_at, request_id);
@@ -1569,9 +1623,15 @@ REVOKE ALL ON FUNCTION public.match_newest(p_namespace text, filters public.memo
 REVOKE ALL ON FUNCTION public.match_substring(p_namespace text, filters public.memory_filters, p_text text, p_limit integer, p_passing bigint) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.matched_words(p_query text, p_words tsvector) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.memory_bytes(content text, title text, tags text[], metadata jsonb) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.memory_facets(p_namespace text, p_filters jsonb, p_limit integer) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.memory_facets(p_namespace text, p_filters jsonb, p_limit integer) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.memory_facets(p_namespace text, p_filters jsonb, p_limit integer) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.memory_record(m public.memories) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.memory_record(m public.memories) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.memory_record(m public.memories) TO mnemosyne_mcp;
+REVOKE ALL ON FUNCTION public.memory_timeline(p_namespace text, p_filters jsonb, p_per text, p_timezone text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.memory_timeline(p_namespace text, p_filters jsonb, p_per text, p_timezone text) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.memory_timeline(p_namespace text, p_filters jsonb, p_per text, p_timezone text) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.metadata_text(p_value jsonb) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.term_key(p_namespace text, p_lexeme text) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.metadata_keys(p_namespace text, p_metadata jsonb) FROM PUBLIC;
@@ -1620,7 +1680,7 @@ GRANT ALL ON FUNCTION public.usage_and_quota() TO mnemosyne_ingest;
 REVOKE ALL ON FUNCTION public.walk_chunks(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer, p_memories integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.walk_memories(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer) FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE ON TABLE public.dead_letters TO mnemosyne_runtime;
-GRANT SELECT ON TABLE public.dead_letters TO mnemosyne_mcp;
+GRANT SELECT,DELETE ON TABLE public.dead_letters TO mnemosyne_mcp;
 GRANT SELECT,INSERT ON TABLE public.dead_letters TO mnemosyne_ingest;
 GRANT SELECT,INSERT ON TABLE public.dead_letters TO mnemosyne_dead_letter;
 GRANT SELECT,INSERT ON TABLE public.dead_letters TO mnemosyne_import_object;
@@ -1638,6 +1698,9 @@ GRANT SELECT ON TABLE public.ingest_requests TO mnemosyne_mcp;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_ingest;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_dead_letter;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_import_object;
+GRANT UPDATE(state) ON TABLE public.ingest_requests TO mnemosyne_mcp;
+GRANT UPDATE(updated_at) ON TABLE public.ingest_requests TO mnemosyne_mcp;
+GRANT UPDATE(announced_at) ON TABLE public.ingest_requests TO mnemosyne_mcp;
 GRANT SELECT,INSERT ON TABLE public.memory_chunks TO mnemosyne_runtime;
 GRANT INSERT ON TABLE public.memory_chunks TO mnemosyne_ingest;
 GRANT SELECT,INSERT ON TABLE public.memory_ratings TO mnemosyne_runtime;

@@ -186,7 +186,7 @@ variable "oauth_client_secret_version" {
 }
 
 variable "oauth_people" {
-  description = "Who may log in with auth_mode oauth: the first rule that fits holds. `who` is an address, @domain, claim:value or *; without a namespace each person has one of their own; scopes are some of read and write: without them both."
+  description = "Who may log in with auth_mode oauth: the first rule that fits holds. `who` is an address, @domain, claim:value or *; without a namespace each person has one of their own; scopes are some of read, write and operate (redrive): without them the first two."
   type = list(object({
     who       = string
     namespace = optional(string)

@@ -23,6 +23,7 @@ from mnemosyne.domain.memory import (
     IngestRequest,
     IngestState,
     IngestStatus,
+    KeysetCursor,
     Memory,
     MemoryChange,
     MemorySummary,
@@ -34,6 +35,7 @@ from mnemosyne.domain.memory import (
 from mnemosyne.domain.message import decode, encode
 from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, is_number, texts_of
 from mnemosyne.domain.outcome import Outcome
+from mnemosyne.domain.overview import GivenRating
 from mnemosyne.domain.published import Published
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch, Why
@@ -42,6 +44,7 @@ from mnemosyne.ids import new_id
 from mnemosyne.observability import current_trace
 from mnemosyne.ports import Vector
 from tests import oracle
+from tests.fakes_overview import FakeOverview
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 FAKE_SPACE = EmbeddingSpace("fake", "fake", 64)
@@ -208,7 +211,7 @@ class FakeClaim:
         return outcomes
 
 
-class FakeStore:
+class FakeStore(FakeOverview):
     """The MemoryStore in dictionaries."""
 
     def __init__(self) -> None:
@@ -219,6 +222,7 @@ class FakeStore:
         self.announced: set[tuple[str, UUID]] = set()
         self.contents: dict[tuple[str, UUID], str] = {}
         self.stored_dead_letters: dict[tuple[str, str], DeadLetter] = {}
+        self.ratings: list[tuple[UUID, GivenRating]] = []
         self.embedding_space = FAKE_SPACE
         self.limits = Quota()
 
@@ -462,9 +466,11 @@ class FakeStore:
 
     def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
         memory = self._get(namespace, memory_id)
+        if memory:
+            self.ratings.append((memory_id, GivenRating(rating=rating, reason=reason, rated_at=NOW)))
         return Rating(before=memory.quality, after=self._count(memory, rating=rating).quality) if memory else None
 
-    def export(self, namespace: str, limit: int, *, after: ExportedMemory | None = None) -> Sequence[ExportedMemory]:
+    def export(self, namespace: str, limit: int, *, after: KeysetCursor | None = None) -> Sequence[ExportedMemory]:
         mine = sorted((m for n, m, _ in self.memories.values() if n == namespace), key=_export_key)
         successors = {m.id: m.content_hash for m in mine}
         exported = [
@@ -477,7 +483,7 @@ class FakeStore:
             )
             for m in mine
         ]
-        return [e for e in exported if after is None or _export_key(e) > _export_key(after)][:limit]
+        return [e for e in exported if after is None or _export_key(e) > (after.timestamp, after.key)][:limit]
 
     def stats(self, namespace: str) -> Stats:
         mine = [m for n, m, _ in self.memories.values() if n == namespace]

@@ -13,6 +13,7 @@ from mnemosyne.domain.memory import (
     ExportedMemory,
     IngestRequest,
     IngestStatus,
+    KeysetCursor,
     Memory,
     MemoryChange,
     MemorySummary,
@@ -24,6 +25,7 @@ from mnemosyne.domain.memory import (
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
+from mnemosyne.overview_ports import MemoryOverview
 
 if TYPE_CHECKING:  # 60 ms of a cold start, and only the embedders compute
     import numpy as np
@@ -119,7 +121,7 @@ class Claim(Protocol):
         """
 
 
-class MemoryStore(Protocol):
+class MemoryStore(MemoryOverview, Protocol):
     """Memories and the state of ingest requests. Every method is confined to one namespace."""
 
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> AbstractContextManager[Claim]:
@@ -206,8 +208,8 @@ class MemoryStore(Protocol):
     def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
         """Record a rating of -1, 0 or 1, or None where there is no such memory."""
 
-    def export(self, namespace: str, limit: int, *, after: ExportedMemory | None = None) -> Sequence[ExportedMemory]:
-        """Memories by time and then content hash, whatever their ids, after one of them."""
+    def export(self, namespace: str, limit: int, *, after: KeysetCursor | None = None) -> Sequence[ExportedMemory]:
+        """Memories by time and then content hash, whatever their ids, after a cursor."""
 
     def stats(self, namespace: str) -> Stats:
         """Return the namespace in figures."""

@@ -6,10 +6,10 @@ from pathlib import Path
 
 import click
 
-from mnemosyne.domain.memory import ExportedMemory
+from mnemosyne.domain.memory import ExportedMemory, KeysetCursor
 from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats.writing import to_jsonl, to_markdown
 from mnemosyne.ports import MemoryStore
-from mnemosyne_cli.export_formats import to_jsonl, to_markdown
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
 from mnemosyne_cli.private import private
 
@@ -55,7 +55,7 @@ def _export(format_: str, output: Path | None, namespace: str, data_dir: str | N
 
 def memories(store: MemoryStore, namespace: str) -> Iterator[ExportedMemory]:
     """Every memory, a page at a time: none is held for longer."""
-    after: ExportedMemory | None = None
+    after: KeysetCursor | None = None
     while page := store.export(namespace, PAGE, after=after):
         yield from page
-        after = page[-1]
+        after = page[-1].cursor

@@ -7,7 +7,6 @@ from dataclasses import dataclass, field
 from typing import Protocol
 from uuid import UUID
 
-from mnemosyne.domain.chronicle import tags_of
 from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, MemoryChange, content_hash
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import parse
@@ -80,9 +79,7 @@ class _Batch:
 
 
 def _later(item: Item, memory: MemoryInput) -> PostImportUpdate | None:
-    tags = item.exact_tags
-    if tags is not None and not set(tags_of(memory.content)) - set(tags):
-        tags = None
+    tags = item.tags_to_set(memory.content)
     if not item.superseded_by_hash and tags is None:
         return None
     return PostImportUpdate(content_hash(memory.content, memory.session), item.source, item.superseded_by_hash, tags)

@@ -21,9 +21,9 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.formats.writing import to_jsonl
 from mnemosyne.ids import issue_request_id
 from mnemosyne.service import search
-from mnemosyne_cli.export_formats import to_jsonl
 from mnemosyne_cli.local import postgres
 from tests.compatibility.release import THIS, Release, System, previous, run_in
 from tests.fakes import NOW, request

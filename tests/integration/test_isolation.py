@@ -21,10 +21,12 @@ from mnemosyne.service.api_keys import new_key
 from mnemosyne_cli.local import postgres
 from tests.fakes import NOW, FakeServices, request
 
-SCOPES = frozenset({Scope.READ, Scope.WRITE})
+SCOPES = frozenset({Scope.READ, Scope.WRITE, Scope.OPERATE})
 ADA = Principal(id="ada", namespace="ada", scopes=SCOPES)
 BOB = Principal(id="bob", namespace="bob", scopes=SCOPES)
 SECRET = "the zeppelin leaves at dawn"
+LETTER = "7001"
+"""Ada's dead letter's message id."""
 TABLES = ["memories", "memory_chunks", "memory_ratings", "ingest_requests", "dead_letters"]
 
 
@@ -39,7 +41,7 @@ class Two:
         self.request_id = asked.request_id
         (self.bob,) = self._store("bob", request("green tea"))
         store.rate("ada", self.ada, 1, "useful")
-        dead_letter = DeadLetter(message_id="1", data=b"x", attributes={}, cause="c", dead_lettered_at=NOW)
+        dead_letter = DeadLetter(message_id=LETTER, data=b"x", attributes={}, cause="c", dead_lettered_at=NOW)
         store.give_up("ada", dead_letter, [Unstored(request_id=new_id(), error="c")], contents={})
 
     def _store(self, namespace: str, *requests: Any) -> list[UUID]:
@@ -69,13 +71,15 @@ def _said(result: Any) -> str:
         ("update_memory", {"id": "MEMORY", "title": "mine now"}),
         ("update_memory", {"id": "OWN", "superseded_by": "MEMORY"}),
         ("rate_memory", {"id": "MEMORY", "rating": -1}),
+        ("memory_history", {"id": "MEMORY"}),
+        ("redrive", {"message_id": "LETTER"}),
         ("ingest_status", {"request_id": "REQUEST"}),
         ("ingest_status", {"request_ids": ["REQUEST", "MEMORY"]}),
     ],
 )
 def test_another_s_id_is_answered_as_one_that_names_nothing(two: Two, tool: str, arguments: dict[str, Any]) -> None:
-    unknown = {"MEMORY": str(new_id()), "REQUEST": str(new_id()), "OWN": str(two.bob)}
-    other = {"MEMORY": str(two.ada), "REQUEST": str(two.request_id), "OWN": str(two.bob)}
+    unknown = {"MEMORY": str(new_id()), "REQUEST": str(new_id()), "OWN": str(two.bob), "LETTER": "never"}
+    other = {"MEMORY": str(two.ada), "REQUEST": str(two.request_id), "OWN": str(two.bob), "LETTER": LETTER}
 
     def answer(ids: dict[str, str]) -> str:
         filled = {
@@ -114,11 +118,18 @@ def test_no_search_finds_another_s(two: Two, tool: str, query: str) -> None:
         ("memory_stats", {}),
         ("search", {"query": SECRET}),
         ("recall_for_hook", {"prompt": SECRET}),
+        ("memory_timeline", {}),
+        ("memory_facets", {}),
+        ("list_requests", {}),
+        ("list_dead_letters", {}),
+        ("export_memories", {}),
     ],
 )
 def test_nothing_of_another_s_is_in_any_answer(two: Two, tool: str, arguments: dict[str, Any]) -> None:
     said = _said(two.call(BOB, tool, **arguments))
-    assert not any(one in said for one in (str(two.ada), "Lakehurst", "and so on"))
+    assert not any(
+        one in said for one in (str(two.ada), str(two.request_id), LETTER, "Lakehurst", "airship", "and so on")
+    )
 
 
 def test_another_s_cursor_leads_nowhere_but_through_one_s_own(two: Two) -> None:
@@ -205,9 +216,8 @@ def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
     )
     assert [row[0] for row in definers] == [
         "collect_metadata_keys", "collect_words", "collect_words_anew", "count_chunks", "count_deleted", "count_stored",
-        "count_updated",
-        "find_api_key", "grant_stands", "list_memories", "rerank_memories", "search_memories", "similar_memories",
-        "usage_and_quota",
+        "count_updated", "find_api_key", "grant_stands", "list_memories", "memory_facets", "memory_timeline",
+        "rerank_memories", "search_memories", "similar_memories", "usage_and_quota",
     ]  # fmt: skip
     assert all("search_path=public, pg_temp" in row[1] for row in definers)
     assert not any(row[2] for row in definers)
@@ -237,4 +247,4 @@ def test_every_tool_was_tried(request: pytest.FixtureRequest) -> None:
 
 def _publishes(name: str) -> bool:
     """Tools that only publish name no id: the namespace they publish for is tested at the door."""
-    return name in ("ingest_memory", "ingest_memories")
+    return name in ("ingest_memory", "ingest_memories", "import_memories")

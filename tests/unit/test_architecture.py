@@ -11,7 +11,8 @@ LEAVES = {"errors", "observability", "ids"}
 ALLOWED = {
     "domain": {"domain"},
     "formats": {"formats", "domain"},
-    "ports": {"domain"},
+    "ports": {"overview_ports", "domain"},
+    "overview_ports": {"domain"},
     "import_ports": {"ports", "domain"},
     "oauth_ports": {"domain"},
     "oauth": {"oauth", "oauth_ports", "domain"},

@@ -234,6 +234,14 @@ class Cursor:
 
 
 @dataclass(frozen=True, kw_only=True)
+class KeysetCursor:
+    """Where a list goes on that is ordered by time and then a text: after that of these."""
+
+    timestamp: datetime
+    key: str
+
+
+@dataclass(frozen=True, kw_only=True)
 class ExportedMemory(MemoryFields):
     """A memory as it leaves one store for another: what replaces it is named by its content hash, not by an id."""
 
@@ -241,6 +249,11 @@ class ExportedMemory(MemoryFields):
     content_hash: str
     created_at: datetime
     superseded_by_hash: str | None = None
+
+    @property
+    def cursor(self) -> KeysetCursor:
+        """Where an export goes on after it."""
+        return KeysetCursor(timestamp=self.timestamp, key=self.content_hash)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -23,8 +23,10 @@ UNUSED_CLIENT_SECONDS = 24 * 3600
 REDIRECT_URIS = 10
 URI_LENGTH = 2_000
 NAME_LENGTH = 100
-OFFERED = (Scope.READ, Scope.WRITE)
+OFFERED = (Scope.READ, Scope.WRITE, Scope.OPERATE)
 """What a client may ask for."""
+UNASKED = (Scope.READ, Scope.WRITE)
+"""What a client is offered that asks for nothing we know, and a person may have whose rule does not say."""
 
 # Schemes that a browser acts upon itself, or that are anybody's: https://www.rfc-editor.org/rfc/rfc8252#section-7.1.
 _REFUSED_SCHEMES = {"about", "blob", "chrome", "data", "file", "filesystem", "ftp", "javascript", "mailto", "vbscript",
@@ -132,7 +134,7 @@ class PeopleRule:
 
     who: str
     namespace: str = ""
-    scopes: frozenset[Scope] = frozenset(OFFERED)
+    scopes: frozenset[Scope] = frozenset(UNASKED)
 
     def fits(self, claims: Mapping[str, Any]) -> bool:
         """Whether these claims of an ID token are of one of them; an address counts once it is verified."""
@@ -154,7 +156,7 @@ class PeopleRule:
             raise ValueError(f"who must be an address, @domain, claim:value or *, got {given!r}")
         if unknown := set(given) - {"who", "namespace", "scopes"}:
             raise ValueError(f"a rule has who, namespace and scopes, got {', '.join(sorted(unknown))}")
-        names = given.get("scopes", [*OFFERED])
+        names = given.get("scopes", [*UNASKED])
         scopes = scopes_of(names) if isinstance(names, list) else frozenset()
         if not scopes or len(scopes) != len(names) or not scopes <= set(OFFERED):
             raise ValueError(f"scopes must be some of {', '.join(OFFERED)}, got {names!r}")

@@ -11,6 +11,8 @@ class Scope(StrEnum):
 
     READ = "read"
     WRITE = "write"
+    OPERATE = "operate"
+    """Put back on the queue what was given up."""
     ADMIN = "admin"
 
 
@@ -27,7 +29,7 @@ class Principal:
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
-LOCAL = Principal(id="local", namespace="default", scopes=frozenset({Scope.READ, Scope.WRITE}))
+LOCAL = Principal(id="local", namespace="default", scopes=frozenset({Scope.READ, Scope.WRITE, Scope.OPERATE}))
 """Whoever is on this machine, where no credential is asked for."""
 
 

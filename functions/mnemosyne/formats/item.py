@@ -5,6 +5,8 @@ from dataclasses import dataclass
 from datetime import UTC, date, datetime, time
 from typing import Any
 
+from mnemosyne.domain import chronicle
+
 OURS = ("id", "content_hash", "created_at", "superseded_by_hash")
 """What an export of ours says beside the fields: made anew where it is imported, or restored in another way."""
 ITEM_BYTES = 2_000_000
@@ -26,6 +28,11 @@ class Item:
     """Which of those it is that begin on its line."""
     left_out: tuple[str, ...] = ()
     """Fields that it had and no memory has."""
+
+    def tags_to_set(self, content: str) -> tuple[str, ...] | None:
+        """Return its tags where they must be set once it is stored, for its text names others; else None."""
+        exact = self.exact_tags
+        return exact if exact is not None and set(chronicle.tags_of(content)) - {*exact} else None
 
 
 def item_of(

@@ -57,7 +57,7 @@ def _called(
         reply = _run(tool, _arguments(tool, arguments), principal, services)
     except Uncertain as exc:
         log.warning("tool_uncertain", **about, error=str(exc))
-        if tool.scope is Scope.WRITE:
+        if tool.scope is not Scope.READ:
             log.info(
                 "audit", action=tool.name, principal=principal.id, namespace=principal.namespace, outcome="uncertain"
             )
@@ -79,7 +79,7 @@ def _called(
             "internal error; it has been logged, and calling again with the same arguments will likely fail the "
             f"same way. Trace id: {_trace_id()}"
         )
-    if tool.scope is Scope.WRITE:
+    if tool.scope is not Scope.READ:
         _audit(tool, reply, principal)
     return "done", success(reply, stored=tool.gives_stored)
 
@@ -87,7 +87,7 @@ def _called(
 def _audit(tool: Tool[Any], reply: Reply, principal: Principal) -> None:
     """Who changed which memory: ids alone, never a content."""
     told = reply.result.model_dump(mode="json")
-    ids = {name: told[name] for name in ("id", "request_id", "request_ids") if name in told}
+    ids = {name: told[name] for name in ("id", "message_id", "request_id", "request_ids") if name in told}
     log.info("audit", action=tool.name, principal=principal.id, namespace=principal.namespace, outcome="done", **ids)
 
 

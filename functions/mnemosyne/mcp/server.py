@@ -20,7 +20,7 @@ from mnemosyne.mcp.icon import icons
 from mnemosyne.mcp.identity import IdentifiedServer
 from mnemosyne.mcp.record import uri_of
 from mnemosyne.mcp.tool import current_principal
-from mnemosyne.mcp.tools import BY_NAME, TOOLS
+from mnemosyne.mcp.tools import BY_NAME, CONSOLE_TOOLS, TOOLS
 from mnemosyne.mcp.tools.read import LIST_MEMORIES
 from mnemosyne.mcp.turns import Turns
 from mnemosyne.mcp.wait import outcome_within, wait_of
@@ -34,6 +34,8 @@ WEBSITE = "https://github.com/mnemosyne-serverless/mnemosyne"
 LISTS_FRESH_MS = 3_600_000
 """They change with a release alone."""
 UNCHANGING: tuple[CacheableMethod, ...] = ("tools/list", "prompts/list", "resources/templates/list")
+CONSOLE_META = "mnemosyne/console"
+"""In the `_meta` of `tools/list`, true: list the console's tools too."""
 INSTRUCTIONS = (
     "A long-term memory. Before answering about earlier work, people, decisions or preferences, look with "
     "memory_search. When something worth keeping is said, store it with ingest_memory: one self-contained memory "
@@ -70,8 +72,7 @@ def build_server(services: Services, *, database: Turns, principal: Principal | 
 
 def _tools(services: Services, database: Turns, principal: Principal | None) -> dict[str, Any]:
     """Return the handlers of tools."""
-    listings = {tool.name: tool.listing for tool in TOOLS}
-    names = ", ".join(listings)
+    names = ", ".join(tool.name for tool in TOOLS)
     publishing = Turns(PUBLISHING_THREADS)
 
     async def list_tools(
@@ -79,7 +80,8 @@ def _tools(services: Services, database: Turns, principal: Principal | None) -> 
     ) -> mcp_types.ListToolsResult:
         here = _principal(principal)
         _one_page(params, "tools")
-        return mcp_types.ListToolsResult(tools=[listings[tool.name] for tool in TOOLS if here.may(tool.scope)])
+        beside = CONSOLE_TOOLS if params and (params.meta or {}).get(CONSOLE_META) is True else ()
+        return mcp_types.ListToolsResult(tools=[tool.listing for tool in (*TOOLS, *beside) if here.may(tool.scope)])
 
     async def call_tool(
         context: Context, params: mcp_types.CallToolRequestParams

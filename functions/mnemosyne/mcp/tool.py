@@ -77,6 +77,8 @@ class Tool(Generic[ArgumentsT]):
     read_only: bool = False
     destructive: bool = False
     idempotent: bool = False
+    operates: bool = False
+    """Whether it is for who operates the namespace, not for who remembers there."""
     needs_database: bool = True
     """Tools that only publish must not wait behind those that wait for a database connection."""
     gives_stored: bool = False
@@ -95,6 +97,8 @@ class Tool(Generic[ArgumentsT]):
     @property
     def scope(self) -> Scope:
         """What a caller must hold."""
+        if self.operates:
+            return Scope.OPERATE
         return Scope.READ if self.read_only else Scope.WRITE
 
     @cached_property

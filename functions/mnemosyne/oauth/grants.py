@@ -13,7 +13,7 @@ from authlib.oauth2.rfc6749.grants import AuthorizationCodeGrant, RefreshTokenGr
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
 
-from mnemosyne.domain.oauth import OFFERED, Client, Code, Grant, Person, RefreshToken
+from mnemosyne.domain.oauth import OFFERED, UNASKED, Client, Code, Grant, Person, RefreshToken
 from mnemosyne.domain.principal import scopes_of
 from mnemosyne.observability import EventLog
 
@@ -47,9 +47,9 @@ class OAuthClient(ClientMixin):  # type: ignore[misc]
         return None
 
     def get_allowed_scope(self, scope: str | None) -> str | None:
-        """Return those of the scopes that there are: all that are offered where it names none that we know."""
+        """Return those of the scopes that there are: reading and writing where it names none that we know."""
         named = scopes_of((scope or "").split()) & {*OFFERED}
-        return " ".join(sorted(named or OFFERED))
+        return " ".join(sorted(named or UNASKED))
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
         """Whether it may be answered there."""

@@ -29,7 +29,7 @@ variable "oauth_client_secret_version" {
 }
 
 variable "oauth_people" {
-  description = "Who may log in with auth_mode oauth: the first rule that fits holds. `who` is an address, @domain, claim:value or *; without a namespace each person has one of their own; scopes are some of read and write: without them both."
+  description = "Who may log in with auth_mode oauth: the first rule that fits holds. `who` is an address, @domain, claim:value or *; without a namespace each person has one of their own; scopes are some of read, write and operate (redrive): without them the first two."
   type = list(object({
     who       = string
     namespace = optional(string)
@@ -46,8 +46,8 @@ variable "oauth_people" {
     error_message = "who must be an address, @domain, claim:value or *."
   }
   validation {
-    condition     = alltrue([for one in var.oauth_people : one.scopes == null || length(setsubtract(coalesce(one.scopes, []), ["read", "write"])) == 0])
-    error_message = "scopes must be some of read and write."
+    condition     = alltrue([for one in var.oauth_people : one.scopes == null || length(setsubtract(coalesce(one.scopes, []), ["read", "write", "operate"])) == 0])
+    error_message = "scopes must be some of read, write and operate."
   }
 }
 

@@ -19,9 +19,9 @@ from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
 from mnemosyne.formats.item import Item
+from mnemosyne.formats.writing import to_jsonl, to_markdown
 from mnemosyne.ids import new_id
 from mnemosyne_cli import formats
-from mnemosyne_cli.export_formats import to_jsonl, to_markdown
 from mnemosyne_cli.formats import guess, read
 
 CHRONICLE = "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nTITLE: Example\nTAGS: a, b\nBODY: …\n[[[CHRONICLE_END]]]"

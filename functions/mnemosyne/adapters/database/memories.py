@@ -12,6 +12,7 @@ from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.ingest_requests import PostgresRequests
 from mnemosyne.adapters.database.known_contents import KnownContents
 from mnemosyne.adapters.database.known_quotas import KnownQuotas
+from mnemosyne.adapters.database.overview import PostgresOverview
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.chronicle import one_line, tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -19,6 +20,7 @@ from mnemosyne.domain.memory import (
     Cursor,
     ExportedMemory,
     IngestRequest,
+    KeysetCursor,
     Memory,
     MemoryChange,
     MemorySummary,
@@ -34,7 +36,7 @@ BYTES_OF_COORDINATE = 2
 """Of a halfvec: https://github.com/pgvector/pgvector#halfvec-type."""
 
 
-class PostgresMemories(PostgresRequests):
+class PostgresMemories(PostgresRequests, PostgresOverview):
     """The MemoryStore on PostgreSQL.
 
     Every transaction first names its namespace; row-level security then confines whatever it runs.
@@ -198,15 +200,15 @@ class PostgresMemories(PostgresRequests):
             rated = connection.run(memories_sql.RATE, namespace=namespace, id=memory_id, rating=rating, reason=reason)
         return Rating(**rated[0].named) if rated else None
 
-    def export(self, namespace: str, limit: int, *, after: ExportedMemory | None = None) -> Sequence[ExportedMemory]:
-        """List memories by time and then content hash, whatever their ids, after one of them."""
+    def export(self, namespace: str, limit: int, *, after: KeysetCursor | None = None) -> Sequence[ExportedMemory]:
+        """List memories by time and then content hash, whatever their ids, after a cursor."""
         with self._transaction(namespace) as connection:
             found = connection.run(
                 memories_sql.EXPORT,
                 namespace=namespace,
                 limit=limit,
                 cursor_timestamp=after.timestamp if after else None,
-                cursor_hash=after.content_hash if after else None,
+                cursor_hash=after.key if after else None,
             )
         return [rows.read_exported(row["record"], row["superseded_by_hash"]) for row in found]
 

@@ -185,8 +185,8 @@ def read_ranking(found: Mapping[str, Any]) -> Ranking:
 
 
 def read_summary(row: Row) -> MemorySummary:
-    """One line of a listing."""
-    return MemorySummary(**_shown(row.named))
+    """One line of a listing, whatever stands beside it."""
+    return MemorySummary(**_shown({one.name: row[one.name] for one in fields(MemorySummary)}))
 
 
 def read_quota(row: Row) -> Quota:

@@ -9,7 +9,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from mnemosyne.domain.oauth import OFFERED
+from mnemosyne.domain.oauth import UNASKED
 from mnemosyne.errors import InvalidRequest, Unauthorized
 from mnemosyne.http.auth import pages
 from mnemosyne.http.auth.call import Call, Edge, new_secret, redirect
@@ -49,7 +49,7 @@ class AuthEndpoints:
             "revocation_endpoint": f"{issuer}/revoke",
             "registration_endpoint": f"{issuer}/register",
             "jwks_uri": f"{issuer}/jwks.json",
-            "scopes_supported": [*OFFERED],
+            "scopes_supported": [*UNASKED],
             "response_types_supported": ["code"],
             "response_modes_supported": ["query"],
             "grant_types_supported": ["authorization_code", "refresh_token"],

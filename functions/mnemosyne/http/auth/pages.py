@@ -18,6 +18,7 @@ STYLE = (_TEMPLATES / "style.css").read_text()
 MAY: Mapping[Scope, str] = {
     Scope.READ: "read, search and rate what is remembered",
     Scope.WRITE: "remember, change and delete",
+    Scope.OPERATE: "put back on the queue what was given up",
     Scope.ADMIN: "all that there is",
 }
 

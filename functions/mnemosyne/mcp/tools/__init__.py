@@ -1,4 +1,4 @@
-"""Every tool: those agents see, in their order, and those that only hooks, and old clients, call."""
+"""Every tool: those agents see, in their order, and those that only the console, hooks and old clients call."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,9 +11,12 @@ from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS
 from mnemosyne.mcp.tools.hook import RECALL_FOR_HOOK
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY, INGEST_STATUS
 from mnemosyne.mcp.tools.manage import DELETE_MEMORY, MEMORY_STATS, RATE_MEMORY, UPDATE_MEMORY
+from mnemosyne.mcp.tools.operate import LIST_DEAD_LETTERS, LIST_REQUESTS, REDRIVE
+from mnemosyne.mcp.tools.overview import MEMORY_FACETS, MEMORY_HISTORY, MEMORY_TIMELINE
 from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
 from mnemosyne.mcp.tools.retrieve import RETRIEVE_MEMORIES
 from mnemosyne.mcp.tools.search import MEMORY_SEARCH
+from mnemosyne.mcp.tools.transfer import EXPORT_MEMORIES, IMPORT_MEMORIES
 
 TOOLS: tuple[Tool[Any], ...] = (
     INGEST_MEMORY,
@@ -31,7 +34,21 @@ TOOLS: tuple[Tool[Any], ...] = (
     FETCH,
 )
 
-BY_NAME: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, RECALL_FOR_HOOK, *DEPRECATED_TOOLS)}
+CONSOLE_TOOLS: tuple[Tool[Any], ...] = (
+    MEMORY_TIMELINE,
+    MEMORY_FACETS,
+    MEMORY_HISTORY,
+    LIST_REQUESTS,
+    LIST_DEAD_LETTERS,
+    REDRIVE,
+    IMPORT_MEMORIES,
+    EXPORT_MEMORIES,
+)
+"""Listed for who asks for them alone: they would cost an agent tokens, and are for people."""
+
+BY_NAME: Mapping[str, Tool[Any]] = {
+    tool.name: tool for tool in (*TOOLS, *CONSOLE_TOOLS, RECALL_FOR_HOOK, *DEPRECATED_TOOLS)
+}
 
 
 def required_scope(name: str) -> Scope | None:
@@ -52,4 +69,4 @@ def needs_database(name: str) -> bool:
     return bool(tool and tool.needs_database)
 
 
-__all__ = ["BY_NAME", "DEPRECATED_TOOLS", "TOOLS", "needs_database", "required_scope", "units_of"]
+__all__ = ["BY_NAME", "CONSOLE_TOOLS", "DEPRECATED_TOOLS", "TOOLS", "needs_database", "required_scope", "units_of"]

@@ -1,18 +1,15 @@
 """`get_memory` and `list_memories`: read one memory, or look around."""
 
-import base64
-import binascii
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
-from mnemosyne.domain.memory import Cursor, Memory, MemorySummary
+from mnemosyne.domain.memory import Memory, MemorySummary
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.errors import InvalidRequest
-from mnemosyne.mcp import hits
+from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
@@ -84,13 +81,13 @@ def _list_memories(arguments: ListArguments, principal: Principal, services: Ser
         principal.namespace,
         filters,
         arguments.limit,
-        after=_position(arguments.cursor) if arguments.cursor else None,
+        after=cursors.read_id(arguments.cursor or None),
         memories=services.memories,
     )
     memories = [_listed(summary) for summary in summaries]
     listing = Listing(
         memories=memories,
-        next_cursor=_cursor(after) if after else None,
+        next_cursor=cursors.written(after),
         window=WindowShown.of(span, "UTC") if span else None,
     )
     lines = "".join(f"[{one.id}] [{one.date}] {one.title}\n" for one in memories)
@@ -103,28 +100,6 @@ def _listed(summary: MemorySummary) -> ListedMemory:
     cut = (title, tags) != (summary.title, tuple(summary.tags))
     date = summary.timestamp.date().isoformat()
     return ListedMemory(date=date, **{**vars(summary), "title": title, "tags": tags}, truncated=cut or None)
-
-
-_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-_TICK = timedelta(microseconds=1)
-CURSOR_BYTES = 24
-"""Eight of microseconds since 1970, and sixteen of the id."""
-
-
-def _cursor(position: Cursor) -> str:
-    ticks = (position.timestamp - _EPOCH) // _TICK
-    return base64.urlsafe_b64encode(ticks.to_bytes(8, "big", signed=True) + position.id.bytes).decode()
-
-
-def _position(cursor: str) -> Cursor:
-    try:
-        raw = base64.b64decode(cursor, altchars=b"-_", validate=True)
-        if len(raw) < CURSOR_BYTES:  # what follows is of a later release
-            raise ValueError("length")
-        ticks = int.from_bytes(raw[:8], "big", signed=True)
-        return Cursor(timestamp=_EPOCH + ticks * _TICK, id=UUID(bytes=raw[8:CURSOR_BYTES]))
-    except (binascii.Error, ValueError, OverflowError) as exc:
-        raise InvalidRequest(f"cursor must be the next_cursor of an earlier page, got {cursor[:60]!r}") from exc
 
 
 LIST_MEMORIES = Tool(

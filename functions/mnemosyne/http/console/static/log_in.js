@@ -15,7 +15,7 @@ export async function authorizationServer() {
   if (!answer.ok) return null;
   const { authorization_servers: servers, resource, scopes_supported: scopes } = await answer.json();
   const metadata = await json(await fetch(`${servers[0]}/.well-known/oauth-authorization-server`, { credentials: "omit" }));
-  return { ...metadata, resource, scope: scopes.join(" ") };
+  return { ...metadata, resource, scope: [...scopes, "operate"].join(" ") };
 }
 
 // Log in: an access token and when it expires, and how to have the next one. Call it while a button is pressed.

@@ -1,11 +1,9 @@
-"""The formats that memories are written in, for `import` to take elsewhere."""
+"""The formats that memories are written in, for `import` to take elsewhere. Pure."""
 
 import json
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Any
-
-import yaml
 
 from mnemosyne.domain.memory import ExportedMemory
 from mnemosyne.domain.rfc3339 import rfc3339
@@ -20,6 +18,8 @@ def to_jsonl(memory: ExportedMemory) -> str:
 
 def to_markdown(memory: ExportedMemory) -> tuple[str, str]:
     """Return a file's name, and its text: front matter, then the content as it is."""
+    import yaml  # only where a note is written
+
     front = {name: value for name, value in _fields(memory).items() if name != "content"}
     name = f"{memory.timestamp:%Y-%m-%d}-{memory.content_hash[:12]}.md"
     # Line breaks that YAML knows and JSON does not would be folded into spaces, were they not escaped.

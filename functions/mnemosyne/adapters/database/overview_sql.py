@@ -1,0 +1,73 @@
+"""Every statement of the pages for people, whole and constant; `:name` binds a parameter."""
+
+from typing import Final
+
+# Enters the namespace on the way in, like a search.
+TIMELINE: Final = """
+SELECT per, start, memories
+FROM memory_timeline(
+    set_config('mnemosyne.namespace', :namespace, true), CAST(:filters AS jsonb), CAST(:per AS text),
+    CAST(:timezone AS text)
+)
+"""
+
+# Enters the namespace on the way in, like a search.
+FACETS: Final = """
+SELECT tag, memories
+FROM memory_facets(
+    set_config('mnemosyne.namespace', :namespace, true), CAST(:filters AS jsonb), CAST(:limit AS integer)
+)
+"""
+
+# A memory, at step 0, with what it replaces, before, and what replaces it, after.
+HISTORY: Final = """
+WITH RECURSIVE older (id, step) AS (
+    SELECT id, 0 FROM memories WHERE namespace = :namespace AND id = :id
+    UNION
+    SELECT m.id, older.step - 1 FROM memories m JOIN older ON m.superseded_by = older.id
+    WHERE m.namespace = :namespace AND older.step > -CAST(:limit AS integer)
+), newer (next, step) AS (
+    SELECT superseded_by, 1 FROM memories WHERE namespace = :namespace AND id = :id
+    UNION
+    SELECT m.superseded_by, newer.step + 1 FROM memories m JOIN newer ON m.id = newer.next
+    WHERE m.namespace = :namespace AND newer.step < CAST(:limit AS integer)
+), around (id, step) AS (
+    (SELECT id, step FROM older ORDER BY step DESC, id LIMIT CAST(:limit AS integer) + 1)
+    UNION ALL SELECT next, step FROM newer WHERE next IS NOT NULL
+)
+SELECT around.step, m.id, m."timestamp", m.title, m.tags, m.superseded_by
+FROM around JOIN memories m ON m.id = around.id
+WHERE m.namespace = :namespace
+ORDER BY abs(around.step), m."timestamp" DESC, m.id
+"""
+
+RATINGS: Final = """
+SELECT rating, reason, rated_at FROM memory_ratings
+WHERE namespace = :namespace AND memory_id = :id
+ORDER BY rated_at DESC
+LIMIT CAST(:limit AS integer)
+"""
+
+REQUESTS: Final = """
+SELECT request_id, state, memory_id, attempts, error, updated_at, source, key
+FROM ingest_requests
+WHERE namespace = :namespace AND (CAST(:state AS text) IS NULL OR state = CAST(:state AS text))
+    AND (CAST(:cursor_id AS uuid) IS NULL
+        OR (updated_at, request_id) < (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS uuid)))
+ORDER BY updated_at DESC, request_id DESC
+LIMIT CAST(:limit AS integer)
+"""
+
+DEAD_LETTER_SUMMARIES: Final = """
+SELECT message_id, dead_lettered_at, cause, attributes, octet_length(data) AS bytes
+FROM dead_letters
+WHERE namespace = :namespace AND (CAST(:cursor_id AS text) IS NULL
+    OR (dead_lettered_at, message_id) < (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS text)))
+ORDER BY dead_lettered_at DESC, message_id DESC
+LIMIT CAST(:limit AS integer)
+"""
+
+DEAD_LETTER: Final = """
+SELECT message_id, data, attributes, cause, dead_lettered_at, lost FROM dead_letters
+WHERE namespace = :namespace AND message_id = :message_id
+"""

@@ -1,0 +1,61 @@
+"""Cursors as clients carry them: a time and a text or an id, in URL-safe base64. Pure."""
+
+import base64
+import binascii
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+from mnemosyne.domain.memory import Cursor, KeysetCursor
+from mnemosyne.errors import InvalidRequest
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_TICK = timedelta(microseconds=1)
+_TIME_BYTES = 8
+"""Microseconds since 1970."""
+_ID_BYTES = 16
+
+
+def written(cursor: Cursor | KeysetCursor | None) -> str | None:
+    """Return the cursor as `next_cursor`; None where there is none."""
+    if cursor is None:
+        return None
+    rest = cursor.id.bytes if isinstance(cursor, Cursor) else cursor.key.encode()
+    ticks = (cursor.timestamp - _EPOCH) // _TICK
+    return base64.urlsafe_b64encode(ticks.to_bytes(_TIME_BYTES, "big", signed=True) + rest).decode()
+
+
+def read_id(cursor: str | None) -> Cursor | None:
+    """Return the time and id that a cursor names; raises InvalidRequest."""
+    if cursor is None:
+        return None
+    try:
+        at, rest = _read(cursor)
+        return Cursor(timestamp=at, id=UUID(bytes=rest[:_ID_BYTES]))  # what follows is of a later release
+    except (binascii.Error, ValueError, OverflowError) as exc:
+        raise _refused(cursor) from exc
+
+
+def read_key(cursor: str | None) -> KeysetCursor | None:
+    """Return the time and text that a cursor names; raises InvalidRequest."""
+    if cursor is None:
+        return None
+    try:
+        at, rest = _read(cursor)
+        key = rest.decode()
+        if "\x00" in key:
+            raise ValueError("NUL")
+        return KeysetCursor(timestamp=at, key=key)
+    except (binascii.Error, ValueError, OverflowError) as exc:
+        raise _refused(cursor) from exc
+
+
+def _read(cursor: str) -> tuple[datetime, bytes]:
+    raw = base64.b64decode(cursor, altchars=b"-_", validate=True)
+    if len(raw) < _TIME_BYTES:
+        raise ValueError("length")
+    ticks = int.from_bytes(raw[:_TIME_BYTES], "big", signed=True)
+    return _EPOCH + ticks * _TICK, raw[_TIME_BYTES:]
+
+
+def _refused(cursor: str) -> InvalidRequest:
+    return InvalidRequest(f"cursor must be the next_cursor of an earlier page, got {cursor[:60]!r}")

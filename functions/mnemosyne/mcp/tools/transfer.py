@@ -1,0 +1,119 @@
+"""Files in and out, in parts: what the console imports and exports."""
+
+from collections.abc import Mapping
+from typing import Annotated, Any
+from uuid import UUID
+
+from pydantic import ConfigDict, Field
+
+from mnemosyne.domain import rate_limit
+from mnemosyne.domain.memory import BATCH_LIMIT
+from mnemosyne.domain.parsing import Input, Instant, Text
+from mnemosyne.domain.principal import Principal
+from mnemosyne.mcp import cursors
+from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.ports import Services
+from mnemosyne.service import transfer
+
+PART_CHARACTERS = 2_500_000
+"""Of a file, in one request: with what JSON escapes it stays within a request's bytes."""
+
+
+class ImportArguments(Input):
+    """A part of a file, that begins with a line or chronicle and ends with one."""
+
+    name: Annotated[Text, Field(min_length=1, max_length=1_000, description="Its ending says the format.")]
+    text: Annotated[str, Field(max_length=PART_CHARACTERS, description="At most 100 memories.")]
+    first_line: Annotated[int, Field(ge=1, le=2**31, description="Of the part, within the file.")] = 1
+    modified: Annotated[Instant | None, Field(description="When a note was written that does not say it.")] = None
+
+
+class Imported(Result):
+    """One memory of the file: the request that it became, or why it is none."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+    line: int
+    request_id: UUID | None = None
+    error: str | None = None
+    content_hash: str | None = None
+    superseded_by_hash: str | None = None
+    tags: list[str] | None = None
+    left_out: list[str] = []  # noqa: RUF012 - pydantic makes each its own
+
+
+class ImportedPart(Result):
+    """Every memory of the part, in order; those with a `request_id` are durably queued."""
+
+    items: list[Imported]
+    request_ids: list[UUID]
+
+
+def _import_memories(arguments: ImportArguments, principal: Principal, services: Services) -> Reply:
+    taken = transfer.take_file(
+        principal.namespace,
+        arguments.name,
+        arguments.text,
+        services,
+        first_line=arguments.first_line,
+        modified=arguments.modified,
+    )
+    items = [Imported.model_validate(one) for one in taken]
+    return Reply(ImportedPart(items=items, request_ids=[one.request_id for one in items if one.request_id]))
+
+
+def _units_of_part(arguments: Mapping[str, Any]) -> float:
+    text = arguments.get("text")
+    if not isinstance(text, str):
+        return rate_limit.MEMORY
+    lines = min(text.count("\n") + 1, BATCH_LIMIT)
+    return lines * (rate_limit.MEMORY + rate_limit.TEXT) + rate_limit.TEXT * (len(text) // rate_limit.TEXT_CHARACTERS)
+
+
+IMPORT_MEMORIES = Tool(
+    name="import_memories",
+    title="Import a part of a file",
+    description="Store the memories in a part of a file of JSON lines, chronicles or Markdown, up to 100 at a time.",
+    arguments=ImportArguments,
+    result=ImportedPart,
+    gives_stored=True,
+    units=_units_of_part,
+    run=_import_memories,
+    needs_database=False,
+)
+
+
+class ExportArguments(Input):
+    """From where to go on."""
+
+    cursor: Annotated[Text | None, Field(description="`next_cursor` of the page before.")] = None
+
+
+class ExportedPage(Result):
+    """Lines as `mnemosyne export` writes them, oldest memory first; `next_cursor` where there are more."""
+
+    lines: str
+    memories: int
+    next_cursor: str | None
+
+
+def _export_memories(arguments: ExportArguments, principal: Principal, services: Services) -> Reply:
+    lines, count, after = transfer.export_page(
+        principal.namespace, after=cursors.read_key(arguments.cursor), memories=services.memories
+    )
+    return Reply(
+        ExportedPage(lines=lines, memories=count, next_cursor=cursors.written(after)), text=f"{count} memories"
+    )
+
+
+EXPORT_MEMORIES = Tool(
+    name="export_memories",
+    title="Export",
+    description="All memories as JSON lines, page by page: one after another they are what `mnemosyne export` writes.",
+    arguments=ExportArguments,
+    result=ExportedPage,
+    gives_stored=True,
+    run=_export_memories,
+    read_only=True,
+    idempotent=True,
+)

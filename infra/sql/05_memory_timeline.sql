@@ -1,0 +1,37 @@
+-- How many memories of a namespace within filters fall into each day, week, month or year of a time zone, newest first and
+-- a thousand at most; by the finest of them that needs no more than 400, where none is asked for.
+CREATE OR REPLACE FUNCTION memory_timeline(p_namespace text, p_filters jsonb, p_per text, p_timezone text)
+RETURNS TABLE (per text, start date, memories bigint)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
+DECLARE
+    filters memory_filters := filters_of(p_filters);
+    counted constant integer := 1000;
+    first timestamptz;
+    last timestamptz;
+BEGIN
+    PERFORM require_own(p_namespace);
+    SELECT min(m."timestamp"), max(m."timestamp") INTO first, last
+    FROM memories m WHERE m.namespace = p_namespace
+        AND m."timestamp" >= coalesce(filters.after, '-infinity') AND m."timestamp" < coalesce(filters.before, 'infinity');
+    per := coalesce(p_per, (
+        SELECT finest.name FROM (VALUES ('day', 400), ('week', 2800), ('month', 12000)) AS finest (name, days)
+        WHERE last - first < make_interval(days => finest.days) ORDER BY finest.days LIMIT 1), 'year');
+    -- Filters by time alone are met by the index on time: no memory is read.
+    IF jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}' AND filters.include_superseded THEN
+        RETURN QUERY
+        SELECT per, CAST(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone) AS date) AS bucket, count(*)
+        FROM memories m WHERE m.namespace = p_namespace
+            AND m."timestamp" >= coalesce(filters.after, '-infinity')
+            AND m."timestamp" < coalesce(filters.before, 'infinity')
+        GROUP BY bucket ORDER BY bucket DESC LIMIT counted;
+    ELSE
+        RETURN QUERY
+        SELECT per, CAST(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone) AS date) AS bucket, count(*)
+        FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters)
+        GROUP BY bucket ORDER BY bucket DESC LIMIT counted;
+    END IF;
+END
+$$;
+
+REVOKE ALL ON FUNCTION memory_timeline FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION memory_timeline TO mnemosyne_runtime, mnemosyne_mcp;

@@ -1,0 +1,96 @@
+"""The part of the MemoryStore in dictionaries that pages for people ask."""
+
+from abc import abstractmethod
+from collections import Counter
+from collections.abc import Sequence
+from datetime import date, timedelta
+from uuid import UUID
+from zoneinfo import ZoneInfo
+
+from mnemosyne.domain.memory import Cursor, DeadLetter, IngestState, IngestStatus, KeysetCursor, MemorySummary
+from mnemosyne.domain.overview import DeadLetterSummary, Facets, GivenRating, History, Per, Timeline
+from mnemosyne.domain.search import Filters
+
+
+class FakeOverview:
+    """Counts over time, tags, histories, requests and dead letters."""
+
+    requests: dict[tuple[str, UUID], IngestStatus]
+    stored_dead_letters: dict[tuple[str, str], DeadLetter]
+    ratings: list[tuple[UUID, GivenRating]]
+
+    @abstractmethod
+    def list(
+        self, namespace: str, filters: Filters, limit: int, *, after: Cursor | None = None
+    ) -> Sequence[MemorySummary]: ...
+
+    def timeline(self, namespace: str, filters: Filters, per: Per | None, timezone: str) -> Timeline:
+        days = [one.timestamp.astimezone(ZoneInfo(timezone)).date() for one in self.list(namespace, filters, 1_000_000)]
+        chosen = per or Per.DAY
+        return Timeline(per=chosen, buckets=sorted(Counter(_start(day, chosen) for day in days).items())[-1000:])
+
+    def facets(self, namespace: str, filters: Filters, limit: int) -> Facets:
+        return Counter(tag for one in self.list(namespace, filters, 5_000) for tag in one.tags).most_common(limit)
+
+    def history(self, namespace: str, memory_id: UUID) -> History | None:
+        mine = {one.id: one for one in self.list(namespace, Filters(include_superseded=True), 1_000_000)}
+        if memory_id not in mine:
+            return None
+        newer, older = [], []
+        here = mine[memory_id]
+        while here.superseded_by:
+            here = mine[here.superseded_by]
+            newer.append(here)
+        last = [memory_id]
+        while last:
+            step = [one for one in mine.values() if one.superseded_by in last]
+            older += step
+            last = [one.id for one in step]
+        given = [rating for one, rating in reversed(self.ratings) if one == memory_id]
+        return History(supersedes=older, superseded_by=newer, ratings=given)
+
+    def ingest_requests(
+        self, namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None = None
+    ) -> Sequence[IngestStatus]:
+        mine = ((one.updated_at, i, one) for (n, i), one in self.requests.items() if n == namespace and one.updated_at)
+        found = sorted((one for one in mine if state in (None, one[2].state)), key=lambda one: one[:2], reverse=True)
+        return [one for at, id_, one in found if after is None or (at, id_) < (after.timestamp, after.id)][:limit]
+
+    def dead_letter_summaries(
+        self, namespace: str, limit: int, *, after: KeysetCursor | None = None
+    ) -> Sequence[DeadLetterSummary]:
+        found = sorted(
+            (one for (n, _), one in self.stored_dead_letters.items() if n == namespace),
+            key=lambda one: (one.dead_lettered_at, one.message_id),
+            reverse=True,
+        )
+        rest = [
+            one
+            for one in found
+            if after is None or (one.dead_lettered_at, one.message_id) < (after.timestamp, after.key)
+        ]
+        return [
+            DeadLetterSummary(
+                message_id=one.message_id,
+                dead_lettered_at=one.dead_lettered_at,
+                cause=one.cause,
+                attributes=dict(one.attributes),
+                bytes=len(one.data),
+            )
+            for one in rest[:limit]
+        ]
+
+    def dead_letter(self, namespace: str, message_id: str) -> DeadLetter | None:
+        return self.stored_dead_letters.get((namespace, message_id))
+
+
+def _start(day: date, per: Per) -> date:
+    match per:
+        case Per.DAY:
+            return day
+        case Per.WEEK:
+            return day - timedelta(days=day.weekday())
+        case Per.MONTH:
+            return day.replace(day=1)
+        case Per.YEAR:
+            return day.replace(month=1, day=1)

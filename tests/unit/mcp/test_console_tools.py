@@ -1,0 +1,164 @@
+"""The tools that are for the console: who is shown them, who may call them, and what they answer."""
+
+import json
+from typing import Any
+
+import pytest
+
+from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState
+from mnemosyne.domain.message import IngestMessage, encode
+from mnemosyne.domain.principal import LOCAL, Principal, Scope
+from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.tools import BY_NAME, CONSOLE_TOOLS, TOOLS, required_scope
+from mnemosyne.service import ingest
+from tests.fakes import NOW, FakeServices, request
+
+
+@pytest.fixture
+def services() -> FakeServices:
+    return FakeServices()
+
+
+def _call(services: FakeServices, tool: str, caller: Principal = LOCAL, **arguments: Any) -> Any:
+    result = call(BY_NAME[tool], arguments, caller, services)
+    assert not result.is_error, result.content
+    return result.structured_content
+
+
+def _refused(services: FakeServices, tool: str, **arguments: Any) -> str:
+    result = call(BY_NAME[tool], arguments, LOCAL, services)
+    assert result.is_error
+    return str(result.content[0].text)  # type: ignore[union-attr]
+
+
+def _store(services: FakeServices, *requests: IngestRequest) -> None:
+    message = IngestMessage(LOCAL.namespace, requests)
+    ingest.store(message, memories=services.memories, embedder=services.embedder)
+
+
+def _given_up(services: FakeServices, one: IngestRequest) -> None:
+    data, attributes = encode(LOCAL.namespace, [one], "")
+    letter = DeadLetter(message_id="7", data=data, attributes=attributes, cause="away", dead_lettered_at=NOW)
+    ingest.give_up(LOCAL.namespace, letter, IngestMessage(LOCAL.namespace, (one,)), memories=services.memories)
+
+
+def test_agents_are_shown_none_of_them() -> None:
+    assert not {tool.name for tool in CONSOLE_TOOLS} & {tool.name for tool in TOOLS}
+
+
+def test_only_who_operates_puts_back_what_was_given_up() -> None:
+    assert required_scope("redrive") is Scope.OPERATE
+    writer = Principal(id="a", namespace="default", scopes=frozenset({Scope.READ, Scope.WRITE}))
+    assert not writer.may(Scope.OPERATE)
+    assert all(tool.scope is not Scope.OPERATE for tool in BY_NAME.values() if tool.name != "redrive")
+
+
+def test_a_dead_letter_that_is_put_back_is_published_as_it_was(services: FakeServices) -> None:
+    one = request("tea")
+    _given_up(services, one)
+    (shown,) = _call(services, "list_dead_letters")["dead_letters"]
+    assert (shown["message_id"], shown["cause"]) == ("7", "away")
+    assert _call(services, "redrive", message_id="7")["request_ids"] == [str(one.request_id)]
+    assert services.queue.published[0][1][0].content == "tea"
+    assert _call(services, "list_dead_letters")["dead_letters"] == []
+    assert services.memories.requests[LOCAL.namespace, one.request_id].state is IngestState.QUEUED
+
+
+def test_what_is_no_dead_letter_any_more_cannot_be_put_back_again(services: FakeServices) -> None:
+    assert "no dead letter has the message id '7'" in _refused(services, "redrive", message_id="7")
+
+
+def test_who_puts_back_what_stands_in_the_audit_log(
+    services: FakeServices, capsys: pytest.CaptureFixture[str], caplog: pytest.LogCaptureFixture
+) -> None:
+    _given_up(services, request("tea"))
+    with caplog.at_level("INFO"):
+        _call(services, "redrive", message_id="7")
+    audited = [vars(one) for one in caplog.records if one.getMessage() == "audit"]
+    assert "redrive" in str(audited) and "7" in str(audited)
+
+
+def test_requests_are_listed_page_by_page(services: FakeServices) -> None:
+    for n in range(3):
+        _store(services, request(f"memory {n}"))
+    seen, cursor = [], None
+    for _ in range(3):
+        page = _call(services, "list_requests", limit=1, cursor=cursor)
+        seen += [one["request_id"] for one in page["requests"]]
+        cursor = page["next_cursor"]
+    assert len(set(seen)) == 3 and cursor is None
+
+
+@pytest.mark.parametrize("tool", ["list_requests", "list_dead_letters", "export_memories"])
+@pytest.mark.parametrize("cursor", ["x", "AAAA", "!", "é", "f" * 32])
+def test_a_cursor_that_was_never_given_out_is_refused(services: FakeServices, tool: str, cursor: str) -> None:
+    assert "cursor must be the next_cursor of an earlier page" in _refused(services, tool, cursor=cursor)
+
+
+def test_an_export_s_pages_are_its_lines_one_after_another(services: FakeServices) -> None:
+    _store(services, *(request(f"memory {n} 😀") for n in range(450)))
+    lines, cursor, pages = "", None, 0
+    while pages == 0 or cursor:
+        page = _call(services, "export_memories", cursor=cursor)
+        lines, cursor, pages = lines + page["lines"], page["next_cursor"], pages + 1
+    assert pages == 3
+    assert {json.loads(line)["content"] for line in lines.splitlines()} == {f"memory {n} 😀" for n in range(450)}
+
+
+def test_a_part_of_a_file_says_what_became_of_each_line(services: FakeServices) -> None:
+    good = {"content": "Ada prefers tea.", "timestamp": "2026-05-01T00:00:00Z", "colour": "red"}
+    text = f"{json.dumps(good)}\nnot json\n{json.dumps(good | {'timestamp': 'never'})}\n"
+    answer = _call(services, "import_memories", name="a.jsonl", text=text, first_line=101)
+    first, second, third = answer["items"]
+    assert (first["line"], first["left_out"]) == (101, ["colour"])
+    assert answer["request_ids"] == [first["request_id"]]
+    assert (second["line"], "not JSON" in second["error"]) == (102, True)
+    assert "timestamp" in third["error"]
+    assert [one.content for one in services.queue.published[0][1]] == ["Ada prefers tea."]
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.chronicle", "[[[CHRONICLE_START]]]\nTS: 2026-05-01T00:00:00Z\nTITLE: Tea\n[[[CHRONICLE_END]]]\n"),
+        ("a.md", "---\ntimestamp: 2026-05-01\n---\nTea."),
+    ],
+)
+def test_chronicles_and_notes_are_taken_too(services: FakeServices, name: str, text: str) -> None:
+    assert len(_call(services, "import_memories", name=name, text=text)["request_ids"]) == 1
+
+
+@pytest.mark.parametrize("name", ["a.pdf", "a", "a.jsonl.gz", ".."])
+def test_a_file_whose_name_says_no_format_is_refused(services: FakeServices, name: str) -> None:
+    assert "name must end in .jsonl" in _refused(services, "import_memories", name=name, text="{}")
+    assert services.queue.messages == []
+
+
+def test_more_than_a_hundred_memories_in_one_part_are_refused(services: FakeServices) -> None:
+    line = json.dumps({"content": "tea", "timestamp": "2026-05-01T00:00:00Z"})
+    assert "at most 100" in _refused(services, "import_memories", name="a.jsonl", text=f"{line}\n" * 101)
+    assert services.queue.messages == []
+
+
+def test_an_imported_export_says_what_is_to_be_said_once_all_is_stored(services: FakeServices) -> None:
+    told = {
+        "content": "TAGS: seen\nTea.", "timestamp": "2026-05-01T00:00:00Z", "tags": ["tea"], "content_hash": "0" * 64,
+        "superseded_by_hash": "1" * 64,
+    }  # fmt: skip
+    (item,) = _call(services, "import_memories", name="a.jsonl", text=json.dumps(told))["items"]
+    assert (item["superseded_by_hash"], item["tags"]) == ("1" * 64, ["tea"])
+
+
+def test_a_timeline_answers_the_window_that_it_counted(services: FakeServices) -> None:
+    _store(services, request("tea", timestamp=NOW))
+    answer = _call(services, "memory_timeline", time_expr="May 2026", per="day")
+    assert answer["buckets"] == [{"start": "2026-05-20", "memories": 1}]
+    assert answer["window"]["after"].startswith("2026-05-01")
+
+
+def test_a_history_names_what_nearly_says_the_same(services: FakeServices) -> None:
+    _store(services, request("Ada likes tea"), request("tea likes Ada"))
+    first, second = services.memories.memories
+    answer = _call(services, "memory_history", id=str(first))
+    assert [one["id"] for one in answer["similar"]] == [str(second)]
+    assert _refused(services, "memory_history", id="019a2b3c-0000-7000-8000-000000000000").startswith("no memory has")
