@@ -60,8 +60,10 @@ class Chromium:
 
 
 @contextmanager
-def chromium(*, javascript: bool = True, dark: bool = False, insecure: bool = False) -> Iterator[Chromium]:
-    """Start one; skips loudly where there is none."""
+def chromium(
+    *, javascript: bool = True, dark: bool = False, insecure: bool = False, downloads: str = ""
+) -> Iterator[Chromium]:
+    """Start one, whose downloads go to a directory; skips loudly where there is none."""
     driver = shutil.which("chromedriver")
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if driver is None or browser is None:
@@ -73,8 +75,8 @@ def chromium(*, javascript: bool = True, dark: bool = False, insecure: bool = Fa
             options.add_argument(argument)
         if dark:
             options.add_argument("--force-dark-mode")
-        if not javascript:
-            options.add_experimental_option("prefs", {"profile.managed_default_content_settings.javascript": 2})
+        off = {} if javascript else {"profile.managed_default_content_settings.javascript": 2}
+        options.add_experimental_option("prefs", {"download.default_directory": downloads or home} | off)
         options.accept_insecure_certs = insecure
         options.set_capability("goog:loggingPrefs", {"browser": "ALL"})
         opened = Chrome(options=options, service=Service(driver, env={**os.environ, "HOME": home}))

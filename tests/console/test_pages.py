@@ -9,95 +9,84 @@ from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support.select import Select
 
 from tests.chromium import Chromium, chromium
+from tests.console.person import headings, press, shows, type_into
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
 Keep = Callable[[Chromium, str], None]
 
 
-def _shows(browser: Chromium, text: str) -> None:
-    wait_until(lambda: text in browser.text, f"the page says {text!r}", seconds=60)
-
-
-def _type(browser: Chromium, id_: str, text: str) -> None:
-    field = browser.driver.find_element(By.ID, id_)
-    field.send_keys(Keys.CONTROL, "a")
-    field.send_keys(text)
-
-
-def _press(browser: Chromium, label: str) -> None:
-    browser.driver.find_element(By.XPATH, f"//button[normalize-space()='{label}']").click()
-
-
-def _headings(browser: Chromium) -> list[str]:
-    return [one.text for one in browser.driver.find_elements(By.CSS_SELECTOR, ".entry h2")]
-
-
 def test_a_search_finds_by_meaning_and_says_why(site: str, browser: Chromium, picture: Keep) -> None:
     browser.open(f"{site}/")
-    _shows(browser, "What are you looking for?")
-    _type(browser, "query", "what does Ada like to drink?")
+    shows(browser, "What are you looking for?")
+    type_into(browser, "query", "what does Ada like to drink?")
     browser.driver.find_element(By.ID, "query").send_keys(Keys.ENTER)
-    _shows(browser, "Ada prefers oolong to coffee.")
-    assert _headings(browser)[0] == "Note 1"
+    shows(browser, "Ada prefers oolong to coffee.")
+    assert headings(browser)[0] == "Note 1"
     browser.driver.find_element(By.TAG_NAME, "summary").click()
-    _shows(browser, "meaning")
+    shows(browser, "meaning")
     picture(browser, "search")
     assert "q=what+does+Ada" in browser.url
 
 
 def test_a_search_goes_by_words_of_time_and_by_tags(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?time=on+2+May+2026")
-    _shows(browser, "from 2026-05-02")
-    assert _headings(browser) == ["Note 2"]
+    shows(browser, "from 2026-05-02")
+    assert headings(browser) == ["Note 2"]
     browser.open(f"{site}/newest")
-    _shows(browser, "Note 1")
+    shows(browser, "Note 1")
     browser.driver.find_element(By.LINK_TEXT, "tea").click()
-    _shows(browser, "2 memories")
-    assert sorted(_headings(browser)) == ["Note 1", "Note 2"]
+    shows(browser, "2 memories")
+    assert sorted(headings(browser)) == ["Note 1", "Note 2"]
 
 
 def test_a_mode_is_chosen(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
-    _shows(browser, "What are you looking for?")
+    shows(browser, "What are you looking for?")
     Select(browser.driver.find_element(By.ID, "mode")).select_by_visible_text("this very text")
-    _type(browser, "query", "on shelf")
-    _press(browser, "Search")
-    _shows(browser, "1 memory")
-    assert _headings(browser) == ["Note 2"]
+    type_into(browser, "query", "on shelf")
+    press(browser, "Search")
+    shows(browser, "1 memory")
+    assert headings(browser) == ["Note 2"]
 
 
 def test_a_memory_is_stored_labelled_rated_and_deleted(
     system: DevServer, site: str, browser: Chromium, picture: Keep
 ) -> None:
     browser.open(f"{site}/store")
-    _shows(browser, "What should be remembered?")
+    shows(browser, "What should be remembered?")
     picture(browser, "store")
-    _type(browser, "content", "Cy keeps bees.")
-    _press(browser, "Store")
-    _shows(browser, "Stored: it can be found now.")
+    type_into(browser, "content", "Cy keeps bees.")
+    press(browser, "Store")
+    shows(browser, "Stored: it can be found now.")
     browser.driver.find_element(By.LINK_TEXT, "Read it").click()
-    _shows(browser, "Cy keeps bees.")
+    shows(browser, "Cy keeps bees.")
     id_ = browser.url.rsplit("/", 1)[1]
-    _type(browser, "title", "Bees")
-    _type(browser, "new-tags", "cy, bees")
-    _press(browser, "Change")
+    type_into(browser, "title", "Bees")
+    type_into(browser, "new-tags", "cy, bees")
+    press(browser, "Change")
     wait_until(lambda: browser.driver.find_element(By.TAG_NAME, "h1").text == "Bees", "the title is another")
     assert system.call("get_memory", {"id": id_})["tags"] == ["cy", "bees"]
-    _press(browser, "It helped")
-    _shows(browser, " → 0.")
+    press(browser, "It helped")
+    shows(browser, " → 0.")
     picture(browser, "memory")
-    _press(browser, "Delete …")
-    _press(browser, "Keep it")
-    _press(browser, "Delete …")
-    _press(browser, "Delete for good")
-    _shows(browser, "The memory is no more.")
+    press(browser, "Delete …")
+    press(browser, "Keep it")
+    press(browser, "Delete …")
+    press(browser, "Delete for good")
+    shows(browser, "It is still there, and will be deleted in 10 seconds.")
+    press(browser, "Undo")
+    assert system.call("get_memory", {"id": id_})["title"] == "Bees"
+    press(browser, "Delete …")
+    press(browser, "Delete for good")
+    press(browser, "Delete now")
+    shows(browser, "The memory is no more.")
     assert "no memory has the id" in system.error("get_memory", {"id": id_})
 
 
 def test_figures_and_tags_are_shown(site: str, browser: Chromium, picture: Keep) -> None:
     browser.open(f"{site}/figures")
-    _shows(browser, "Embedded by")
+    shows(browser, "Embedded by")
     picture(browser, "figures")
     assert browser.driver.find_element(By.LINK_TEXT, "tea")
 
@@ -128,34 +117,37 @@ def test_what_is_stored_is_shown_as_it_is_and_does_nothing(
 
 def test_what_is_not_there_and_what_is_another_s_look_the_same(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/memories/01a1fd98-820d-74ac-bf32-ad3eec4e3d5f")
-    _shows(browser, "no memory has the id")
+    shows(browser, "no memory has the id")
 
 
 def test_everything_can_be_reached_by_keyboard(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/newest")
-    _shows(browser, "Note 1")
+    shows(browser, "Note 1")
     reached: list[str] = []
-    for _ in range(30):
+    for _ in range(60):
         browser.driver.switch_to.active_element.send_keys(Keys.TAB)
         reached.append(browser.driver.switch_to.active_element.text)
-    assert reached[:5] == ["To the page", "Search", "Newest", "Store", "Figures"]
+    assert reached[:5] == ["To the page", "Search", "Newest", "Store", "Files"]
     assert {"Note 2", "tea"} <= {*reached}
     browser.driver.find_element(By.LINK_TEXT, "Figures").send_keys(Keys.ENTER)
-    _shows(browser, "Embedded by")
+    shows(browser, "Embedded by")
     assert browser.driver.switch_to.active_element.tag_name == "h1", "reading goes on from the new page's heading"
 
 
-@pytest.mark.parametrize("path", ["/", "/?q=oolong", "/newest", "/store", "/figures"])
+@pytest.mark.parametrize(
+    "path", ["/", "/?q=oolong", "/newest", "/store", "/files", "/outcomes", "/figures", "/memories/FIRST"]
+)
 @pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing(site: str, axe: str, path: str, dark: bool, picture: Keep) -> None:
+def test_axe_finds_nothing(system: DevServer, site: str, axe: str, path: str, dark: bool, picture: Keep) -> None:
     with chromium(dark=dark) as opened:
         opened.driver.set_window_size(360, 800)
-        opened.open(f"{site}{path}")
+        first = system.call("list_memories", {})["memories"][-1]["id"]
+        opened.open(f"{site}{path.replace('FIRST', first)}")
         wait_until(lambda: bool(opened.driver.find_elements(By.CSS_SELECTOR, "main h1")), "the page is there")
         wait_until(lambda: "Working …" not in opened.text, "all is shown")
         wide = opened.driver.execute_script("return document.documentElement.scrollWidth")
         assert wide <= opened.driver.execute_script("return innerWidth"), "nothing is beyond the edge"
-        name = path.strip("/?").replace("=", "-") or "search-empty"
+        name = path.strip("/?").replace("=", "-").replace("/FIRST", "") or "search-empty"
         picture(opened, f"narrow-{'dark' if dark else 'light'}-{name}")
         assert _violations(opened, axe) == []
 

@@ -1,10 +1,12 @@
 // The console: which page stands for which address, who is logged in, and what a page is given.
 import { html, render, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { leave, LogIn } from "./account.js";
+import { Files } from "./files.js";
 import { Figures } from "./figures.js";
 import { hasCredential, tools } from "./mcp.js";
 import { Memory } from "./memory.js";
 import { Newest } from "./newest.js";
+import { Outcomes } from "./outcomes.js";
 import { Search } from "./search.js";
 import { Store } from "./store.js";
 
@@ -12,6 +14,8 @@ const PAGES = [
   { path: "/", name: "Search", page: Search, tool: "memory_search" },
   { path: "/newest", name: "Newest", page: Newest, tool: "list_memories" },
   { path: "/store", name: "Store", page: Store, tool: "ingest_memory" },
+  { path: "/files", name: "Files", page: Files, tool: "export_memories" },
+  { path: "/outcomes", name: "Outcomes", page: Outcomes, tool: "list_requests" },
   { path: "/figures", name: "Figures", page: Figures, tool: "memory_stats" },
 ];
 

@@ -9,13 +9,13 @@ const QUOTA = { memories: "memories", bytes: "bytes", texts_today: "texts embedd
 export function Figures() {
   const stats = useAction(() => call("memory_stats"));
   useEffect(() => void stats.run(), []);
-  return html`<h1 tabindex="-1">Figures</h1><${Problem} error=${stats.error} />
-    ${stats.busy && html`<${Waiting} />`}${stats.done && html`<${Shown} stats=${stats.done} />`}`;
+  return html`<div><h1 tabindex="-1">Figures</h1><${Problem} error=${stats.error} />
+    ${stats.busy && html`<${Waiting} />`}${stats.done && html`<${Shown} stats=${stats.done} />`}</div>`;
 }
 
 function Shown({ stats }) {
   const most = Math.max(...Object.values(stats.tags), 1);
-  return html`
+  return html`<div>
     <dl class="figures">
       <dt>Memories</dt><dd>${NUMBER.format(stats.memories)}</dd>
       <dt>Waiting</dt><dd>${NUMBER.format(stats.pending)}</dd>
@@ -32,5 +32,5 @@ function Shown({ stats }) {
     <dl class="bars">${Object.entries(stats.tags).map(([tag, count]) => html`
       <dt><a href=${`/?tags=${encodeURIComponent(tag)}`}>${tag}</a></dt>
       <dd><meter min="0" max=${most} value=${count} aria-label=${tag}></meter> ${NUMBER.format(count)}</dd>`)}</dl>
-  `;
+  </div>`;
 }

@@ -8,9 +8,37 @@ export const hasCredential = () => credential !== "";
 
 // What the server said no to, in its own words; `status` is HTTP's, 200 where the tool itself refused.
 export class Refused extends Error {
-  constructor(message, status) {
+  constructor(message, status, seconds = 0) {
     super(message);
     this.status = status;
+    this.seconds = seconds;
+  }
+}
+
+const MOST_WAITS = 60;
+const sleep = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
+
+// Call a tool as often as the rate limit makes it wait: for work of many calls.
+export async function callPatiently(name, args) {
+  for (let waited = 0; ; waited += 1) {
+    try {
+      return await call(name, args);
+    } catch (error) {
+      if (error.status !== 429 || waited === MOST_WAITS) throw error;
+      await sleep(error.seconds || 1);
+    }
+  }
+}
+
+const PAUSE_SECONDS = 0.5;
+
+// What became of requests, in their order, once each has its outcome; `told` is called with what is known so far.
+export async function outcomes(requestIds, told = () => {}) {
+  for (;;) {
+    const { requests } = await callPatiently("ingest_status", { request_ids: requestIds });
+    told(requests);
+    if (!requests.some(({ state }) => state === "queued" || state === "unknown")) return requests;
+    await sleep(PAUSE_SECONDS);
   }
 }
 
@@ -22,9 +50,9 @@ export async function call(name, args = {}) {
   return result.structuredContent;
 }
 
-// The names of the tools that this credential may call.
+// The names of the tools that this credential may call, those for a console among them.
 export async function tools() {
-  const listed = await post({ jsonrpc: "2.0", id: ++number, method: "tools/list" });
+  const listed = await post({ jsonrpc: "2.0", id: ++number, method: "tools/list", params: { _meta: { "mnemosyne/console": true } } });
   return new Set(listed.tools.map((tool) => tool.name));
 }
 
@@ -38,7 +66,7 @@ async function post(body) {
     throw new Refused("The server cannot be reached.", 0);
   }
   const said = await answer.json().catch(() => null);
-  if (said?.error) throw new Refused(said.error.message, answer.status);
+  if (said?.error) throw new Refused(said.error.message, answer.status, Number(answer.headers.get("Retry-After")));
   if (!answer.ok || !said) throw new Refused(`The server answered ${answer.status}.`, answer.status);
   return said.result;
 }

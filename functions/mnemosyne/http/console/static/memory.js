@@ -1,17 +1,19 @@
 // One memory whole: read, label, rate, supersede, delete.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Problem, Tags, useAction, Waiting, When } from "./parts.js";
+import { Delete } from "./delete.js";
+import { History } from "./history.js";
+import { listed, Problem, Tags, useAction, Waiting, When } from "./parts.js";
 
 export function Memory({ id, may }) {
   const [deleted, setDeleted] = useState(false);
   const read = useAction(() => call("get_memory", { id }));
   useEffect(() => void read.run(), []);
-  if (deleted) return html`<h1 tabindex="-1">Deleted</h1><p role="status">The memory is no more.</p>`;
+  if (deleted) return html`<div><h1 tabindex="-1">Deleted</h1><p role="status">The memory is no more.</p></div>`;
   const memory = read.done;
   if (!memory)
-    return html`<h1 tabindex="-1">Memory</h1><${Problem} error=${read.error} />${read.busy && html`<${Waiting} />`}`;
-  return html`
+    return html`<div><h1 tabindex="-1">Memory</h1><${Problem} error=${read.error} />${read.busy && html`<${Waiting} />`}</div>`;
+  return html`<div>
     <article>
       <h1 tabindex="-1">${memory.title || "Untitled"}</h1>
       <p class="note"><${When} at=${memory.timestamp} /></p>
@@ -20,10 +22,11 @@ export function Memory({ id, may }) {
       ${memory.tags.length ? html`<${Tags} tags=${memory.tags} />` : null}
       <${Record} memory=${memory} />
     </article>
+    ${may.has("memory_history") && html`<${History} key=${memory.quality + memory.superseded_by} id=${id} />`}
     ${may.has("rate_memory") && html`<${Rate} memory=${memory} onRated=${read.run} />`}
     ${may.has("update_memory") && html`<${Labels} key=${memory.title + memory.tags} memory=${memory} onChanged=${read.run} />`}
     ${may.has("delete_memory") && html`<${Delete} memory=${memory} onDeleted=${() => setDeleted(true)} />`}
-  `;
+  </div>`;
 }
 
 function Record({ memory }) {
@@ -56,7 +59,7 @@ function Labels({ memory, onChanged }) {
   const [tags, setTags] = useState(memory.tags.join(", "));
   const [successor, setSuccessor] = useState(memory.superseded_by ?? "");
   const change = useAction(async () => {
-    const wanted = tags.split(",").map((tag) => tag.trim()).filter(Boolean);
+    const wanted = listed(tags);
     const args = { id: memory.id };
     if (title !== memory.title) args.title = title;
     if (wanted.join() !== memory.tags.join()) args.tags = wanted.length ? wanted : ["none"];
@@ -73,19 +76,4 @@ function Labels({ memory, onChanged }) {
     <input id="successor" value=${successor} onInput=${(event) => setSuccessor(event.target.value)} />
     <button disabled=${change.busy}>Change</button>
     ${change.done && html`<p role="status">Changed.</p>`}<${Problem} error=${change.error} /></form></section>`;
-}
-
-function Delete({ memory, onDeleted }) {
-  const [sure, setSure] = useState(false);
-  const deleting = useAction(async () => {
-    await call("delete_memory", { id: memory.id });
-    onDeleted();
-  });
-  return html`<section aria-labelledby="delete"><h2 id="delete">Forget it</h2>
-    ${sure
-      ? html`<p>It is gone for good then: nothing brings it back.</p><div class="row">
-          <button class="bad" disabled=${deleting.busy} onClick=${deleting.run}>Delete for good</button>
-          <button class="other" onClick=${() => setSure(false)}>Keep it</button></div>`
-      : html`<button class="other" onClick=${() => setSure(true)}>Delete …</button>`}
-    <${Problem} error=${deleting.error} /></section>`;
 }

@@ -1,24 +1,53 @@
-// The newest memories, page by page.
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+// The newest memories, page by page, within a stretch of time and tags that the address names.
+import { html, useEffect } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Entry, Problem, useAction, Waiting } from "./parts.js";
+import { Entry, listed, More, Problem, useAction, usePages } from "./parts.js";
+import { Timeline } from "./timeline.js";
 
 const LIMIT = 50;
 
-export function Newest() {
-  const [memories, setMemories] = useState([]);
-  const page = useAction(async (cursor) => {
-    const listed = await call("list_memories", { limit: LIMIT, ...(cursor ? { cursor } : {}) });
-    setMemories((before) => (cursor ? [...before, ...listed.memories] : listed.memories));
-    return listed;
+function filtersOf(address) {
+  const filters = {};
+  for (const name of ["after", "before"]) if (address.searchParams.get(name)) filters[name] = address.searchParams.get(name);
+  const tags = listed(address.searchParams.get("tags") ?? "");
+  return tags.length ? { ...filters, tags } : filters;
+}
+
+const addressOf = (filters) => `/newest?${new URLSearchParams({ ...filters, ...(filters.tags && { tags: filters.tags.join(",") }) })}`;
+
+function go(filters) {
+  history.pushState(null, "", addressOf(filters));
+  dispatchEvent(new PopStateEvent("popstate"));
+}
+
+export function Newest({ address, may }) {
+  const filters = filtersOf(address);
+  const pages = usePages(async (cursor) => {
+    const page = await call("list_memories", { ...filters, limit: LIMIT, ...(cursor ? { cursor } : {}) });
+    return { found: page.memories, next: page.next_cursor };
   });
-  useEffect(() => void page.run(), []);
-  return html`
+  useEffect(() => void pages.more(), [address.search]);
+  const { after, before, tags, ...rest } = filters;
+  return html`<div>
     <h1 tabindex="-1">Newest</h1>
-    <ol class="entries">${memories.map((memory) => html`<${Entry} key=${memory.id} memory=${memory} />`)}</ol>
-    ${page.done && !memories.length && html`<p>Nothing is remembered yet.</p>`}
-    <${Problem} error=${page.error} />
-    ${page.busy && html`<${Waiting} />`}
-    ${page.done?.next_cursor && html`<button onClick=${() => page.run(page.done.next_cursor)} disabled=${page.busy}>Older ones</button>`}
-  `;
+    ${may.has("memory_timeline") && html`<${Timeline} filters=${tags ? { tags } : {}} onMarked=${(span) => go({ ...filters, ...span })} />`}
+    ${may.has("memory_facets") && html`<${Facets} filters=${filters} />`}
+    ${Object.keys(filters).length > 0 && html`<p role="status" class="note">
+      ${after && `From ${new Date(after).toLocaleString()} to ${new Date(before).toLocaleString()}. `}
+      ${tags && `Tagged ${tags.join(" or ")}. `}<a href="/newest">Show all</a></p>`}
+    <h2 class="hidden">Memories</h2>
+    <ol class="entries">${pages.items.map((memory) => html`<${Entry} key=${memory.id} memory=${memory} />`)}</ol>
+    ${pages.done === "" && !pages.items.length && html`<p>${Object.keys(filters).length ? "Nothing is remembered of that." : "Nothing is remembered yet."}</p>`}
+    <${More} pages=${pages}>Older ones</>
+  </div>`;
+}
+
+function Facets({ filters }) {
+  const counting = useAction(() => call("memory_facets", filters));
+  useEffect(() => void counting.run(), [JSON.stringify(filters)]);
+  return html`<div><${Problem} error=${counting.error} />
+    ${counting.done && counting.done.tags.length > 0 && html`<ul class="tags" aria-label="Tags to filter by">${counting.done.tags.map(
+      ({ tag, memories }) => html`<li><a href=${addressOf({ ...filters, tags: [tag] })} aria-current=${filters.tags?.includes(tag) ? "true" : null}>
+        ${tag} <span class="note">${memories}</span></a></li>`,
+    )}</ul>`}</div>`;
 }

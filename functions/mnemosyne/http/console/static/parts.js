@@ -41,3 +41,31 @@ export function useAction(work) {
   };
   return { ...state, run };
 }
+
+// Words between commas, as tags are typed.
+export const listed = (text) => text.split(",").map((one) => one.trim()).filter(Boolean);
+
+// A list that goes on page by page: `page` returns an item list and a cursor, and `more` asks for the next.
+export function usePages(page) {
+  const [items, setItems] = useState([]);
+  const action = useAction(async (cursor) => {
+    const { found, next } = await page(cursor);
+    setItems((before) => (cursor ? [...before, ...found] : found));
+    return next ?? "";
+  });
+  return { items, error: action.error, busy: action.busy, done: action.done, more: action.run };
+}
+
+export const More = ({ pages, children }) => html`<div>
+  <${Problem} error=${pages.error} />
+  ${pages.busy && html`<${Waiting} />`}
+  ${pages.done && html`<button onClick=${() => pages.more(pages.done)} disabled=${pages.busy}>${children}</button>`}</div>`;
+
+// Offer what was made here as a file, without it ever leaving the browser.
+export function save(name, pieces, type = "application/x-ndjson") {
+  const link = document.createElement("a");
+  link.href = URL.createObjectURL(new Blob(pieces, { type }));
+  link.download = name;
+  link.click();
+  setTimeout(() => URL.revokeObjectURL(link.href), 60_000);
+}

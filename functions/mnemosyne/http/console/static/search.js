@@ -1,24 +1,27 @@
 // Find memories, and see why each was found.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Entry, Problem, useAction, Waiting } from "./parts.js";
+import { Entry, listed, Problem, useAction, Waiting } from "./parts.js";
 
 const MODES = { hybrid: "meaning and words", semantic: "meaning alone", exact: "this very text" };
 const PARTS = { vector_score: "meaning", lexical_score: "words", neighbours: "beside it", time: "time", speaker: "speaker" };
+const QUALITY = { "": "as usual", 0: "not at all", 0.5: "as much as relevance", 1: "alone" };
 const LIMIT = 20;
 
 // The address says what is searched for, so that a search can be kept and sent on; no part of it is a credential.
 const asked = (address) => {
   const given = address.searchParams;
-  return { query: given.get("q") ?? "", mode: given.get("mode") ?? "hybrid", time: given.get("time") ?? "", tags: given.get("tags") ?? "" };
+  return { query: given.get("q") ?? "", mode: given.get("mode") ?? "hybrid", time: given.get("time") ?? "", tags: given.get("tags") ?? "", quality: given.get("quality") ?? "", old: given.get("old") ?? "" };
 };
 
-function search({ query, mode, time, tags }) {
-  const labels = tags.split(",").map((tag) => tag.trim()).filter(Boolean);
+function search({ query, mode, time, tags, quality, old }) {
+  const labels = listed(tags);
   const args = { limit: LIMIT, include_debug: true };
   if (query) Object.assign(args, { query, mode });
   if (time) args.time_expr = time;
   if (labels.length) args.tags = labels;
+  if (quality) args.quality_boost = Number(quality);
+  if (old) args.include_superseded = true;
   return call("memory_search", args);
 }
 
@@ -33,7 +36,7 @@ export function Search({ address }) {
   const change = (name) => (event) => setForm({ ...form, [name]: event.target.value });
   const submit = (event) => {
     event.preventDefault();
-    const kept = new URLSearchParams({ q: form.query, mode: form.mode, time: form.time, tags: form.tags });
+    const kept = new URLSearchParams({ q: form.query, mode: form.mode, time: form.time, tags: form.tags, quality: form.quality, old: form.old });
     for (const [name, value] of [...kept]) if (!value || (name === "mode" && value === "hybrid")) kept.delete(name);
     const next = `/?${kept}`;
     if (next === location.pathname + location.search) found.run(form);
@@ -42,7 +45,7 @@ export function Search({ address }) {
       dispatchEvent(new PopStateEvent("popstate"));
     }
   };
-  return html`
+  return html`<div>
     <h1 tabindex="-1">Search</h1>
     <form onSubmit=${submit} role="search">
       <label for="query">What are you looking for?</label>
@@ -52,17 +55,21 @@ export function Search({ address }) {
           ${Object.entries(MODES).map(([mode, said]) => html`<option value=${mode}>${said}</option>`)}</select></div>
         <div><label for="time">When, in words</label><input id="time" value=${form.time} placeholder="last month" onInput=${change("time")} /></div>
         <div><label for="tags">Tags</label><input id="tags" value=${form.tags} placeholder="ada, tea" onInput=${change("tags")} /></div>
+        <div><label for="quality">Quality counts</label><select id="quality" value=${form.quality} onChange=${change("quality")}>
+          ${Object.entries(QUALITY).map(([weight, said]) => html`<option value=${weight}>${said}</option>`)}</select></div>
       </div>
+      <label class="check"><input type="checkbox" checked=${form.old === "yes"}
+        onChange=${(event) => setForm({ ...form, old: event.target.checked ? "yes" : "" })} /> Superseded ones too</label>
       <button disabled=${found.busy}>Search</button>
     </form>
     <${Problem} error=${found.error} />
     ${found.busy ? html`<${Waiting} />` : found.done && html`<${Found} found=${found.done} />`}
-  `;
+  </div>`;
 }
 
 function Found({ found }) {
   const { window: span, memories, degraded, debug } = found;
-  return html`
+  return html`<div>
     <p role="status" class="note">
       ${memories.length === 1 ? "1 memory" : `${memories.length} memories`}
       ${span && ` from ${span.after ?? "…"} to ${span.before ?? "…"}`}${degraded && `. ${degraded}`}
@@ -70,7 +77,7 @@ function Found({ found }) {
     <ol class="entries">${memories.map(
       (memory) => html`<${Entry} memory=${memory} text=${memory.snippet ?? memory.content.slice(0, 400)}>
         <${Why} memory=${memory} why=${debug?.why[memory.id]} /></>`,
-    )}</ol>`;
+    )}</ol></div>`;
 }
 
 // The parts of the score, each as long as it is large.

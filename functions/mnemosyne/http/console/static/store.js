@@ -1,9 +1,8 @@
 // Store a memory, and see what becomes of it.
 import { html, useState } from "./vendor/htm-preact.js";
-import { call } from "./mcp.js";
-import { Problem, useAction } from "./parts.js";
+import { call, outcomes } from "./mcp.js";
+import { listed, Problem, useAction } from "./parts.js";
 
-const PAUSE_MS = 500;
 const SAID = {
   queued: "Queued: it is being embedded.",
   stored: "Stored: it can be found now.",
@@ -20,21 +19,15 @@ export function Store({ may }) {
   const storing = useAction(async () => {
     const args = { content: form.content };
     if (form.title) args.title = form.title;
-    if (form.tags.trim()) args.tags = form.tags.split(",").map((tag) => tag.trim()).filter(Boolean);
+    if (form.tags.trim()) args.tags = listed(form.tags);
     if (form.timestamp) args.timestamp = new Date(form.timestamp).toISOString();
     const { request_id } = await call("ingest_memory", args);
     setOutcome({ state: "queued" });
     setForm(EMPTY);
-    if (!may.has("ingest_status")) return;
-    for (;;) {
-      const [told] = (await call("ingest_status", { request_ids: [request_id] })).requests;
-      setOutcome(told);
-      if (told.state !== "queued" && told.state !== "unknown") return;
-      await new Promise((done) => setTimeout(done, PAUSE_MS));
-    }
+    if (may.has("ingest_status")) await outcomes([request_id], ([told]) => setOutcome(told));
   });
   const submit = (event) => (event.preventDefault(), storing.run());
-  return html`
+  return html`<div>
     <h1 tabindex="-1">Store</h1>
     <form onSubmit=${submit}>
       <label for="content">What should be remembered?</label>
@@ -50,5 +43,5 @@ export function Store({ may }) {
     ${outcome && html`<p role="status" class=${`outcome ${outcome.state}`}>${SAID[outcome.state] ?? outcome.state}
       ${outcome.error && ` ${outcome.error}`}
       ${outcome.memory_id && may.has("get_memory") && html` <a href=${`/memories/${outcome.memory_id}`}>Read it</a>`}</p>`}
-  `;
+  </div>`;
 }

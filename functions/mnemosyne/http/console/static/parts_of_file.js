@@ -1,0 +1,57 @@
+// A file in parts that one request takes: whole lines or chronicles, up to a hundred, each with where it begins.
+const START = "[[[CHRONICLE_START]]]";
+const END = "[[[CHRONICLE_END]]]";
+const MEMORIES = 100;
+const CHARACTERS = 1_000_000;
+const LINE_CHARACTERS = 2_000_000;
+
+const KNOWN = /\.(jsonl|ndjson|txt|chronicle|md|markdown)$/i;
+const isNote = (name) => /\.(md|markdown)$/i.test(name);
+export const plainName = (name) => name.replace(/\.gz$/, "");
+
+// The file's text as it comes; throws where it is no UTF-8, or no whole gzip file.
+async function* texts(file) {
+  const bytes = file.name.endsWith(".gz") ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
+  const reader = bytes.pipeThrough(new TextDecoderStream("utf-8", { fatal: true })).getReader();
+  for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
+}
+
+async function* lines(file) {
+  let rest = "";
+  for await (const text of texts(file)) {
+    const ended = (rest + text).split("\n");
+    rest = ended.pop();
+    if (rest.length > LINE_CHARACTERS) throw new Error(`a line must have at most ${LINE_CHARACTERS.toLocaleString()} characters`);
+    for (const line of ended) yield `${line}\n`;
+  }
+  if (rest) yield rest;
+}
+
+// Yield { text, firstLine, memories }.
+export async function* parts(file) {
+  const name = plainName(file.name);
+  if (!KNOWN.test(name)) throw new Error("its name must end in .jsonl, .ndjson, .txt, .chronicle or .md, or .gz after that");
+  if (isNote(name)) {
+    let text = "";
+    for await (const piece of texts(file)) text += piece;
+    yield { text, firstLine: 1, memories: 1 };
+    return;
+  }
+  const isChronicle = !/\.(jsonl|ndjson)$/i.test(name);
+  let part = { text: "", firstLine: 1, memories: 0 };
+  let number = 0;
+  let isOpen = false;
+  for await (const line of lines(file)) {
+    number += 1;
+    part.text += line;
+    if (isChronicle) {
+      part.memories += line.split(START).length - 1;
+      if (line.includes(START) || line.includes(END)) isOpen = line.lastIndexOf(START) > line.lastIndexOf(END);
+    } else part.memories += line.trim() ? 1 : 0;
+    if (!isOpen && (part.memories >= (isChronicle ? MEMORIES / 2 : MEMORIES) || part.text.length >= CHARACTERS)) {
+      yield part;
+      part = { text: "", firstLine: number + 1, memories: 0 };
+    }
+  }
+  if (part.memories || (part.text.trim() && part.firstLine === 1)) yield part;
+}

@@ -1,0 +1,228 @@
+"""What is looked at and done beside single memories: time, tags, histories, files, outcomes and dead letters."""
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from selenium.webdriver import ActionChains
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+
+from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.message import IngestMessage, encode
+from mnemosyne_cli.open_services import open_services
+from tests.chromium import Chromium, chromium
+from tests.console.person import headings, press, shows, type_into
+from tests.dev import COMMAND, DevServer
+from tests.fakes import request
+from tests.waiting import wait_until
+
+Keep = Callable[[Chromium, str], None]
+# Drops a file as the file manager does: https://github.com/SeleniumHQ/selenium/issues/1421 has no way of its own.
+DROP = """
+const [place, name, text] = arguments;
+const held = new DataTransfer();
+held.items.add(new File([text], name));
+place.dispatchEvent(new DragEvent("drop", { dataTransfer: held, bubbles: true, cancelable: true }));
+"""
+
+
+@pytest.fixture(scope="module")
+def downloads() -> Iterator[Path]:
+    with tempfile.TemporaryDirectory(prefix="downloads-") as directory:
+        yield Path(directory)
+
+
+@pytest.fixture(scope="module")
+def browser(downloads: Path) -> Iterator[Chromium]:
+    with chromium(downloads=str(downloads)) as opened:
+        yield opened
+
+
+def _downloaded(downloads: Path, name: str) -> bytes:
+    wait_until(lambda: (downloads / name).exists() and not list(downloads.glob("*.crdownload")), f"{name} is saved")
+    return (downloads / name).read_bytes()
+
+
+def _drop(browser: Chromium, name: str, text: str) -> None:
+    browser.driver.execute_script(DROP, browser.driver.find_element(By.CSS_SELECTOR, ".drop"), name, text)
+
+
+def test_a_stretch_that_is_marked_on_the_timeline_filters_the_list(site: str, browser: Chromium, picture: Keep) -> None:
+    browser.open(f"{site}/newest")
+    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, ".u-over")), "the plot is drawn")
+    over = browser.driver.find_element(By.CSS_SELECTOR, ".u-over")
+    # The notes are of three days: the middle third of the plot is the second.
+    actions = ActionChains(browser.driver).move_to_element_with_offset(over, -over.size["width"] // 10, 0)
+    actions.click_and_hold().move_by_offset(over.size["width"] // 5, 0).release().perform()
+    wait_until(lambda: headings(browser) == ["Note 2"], "one day's memories are left")
+    assert "after=2026-05-02" in browser.url
+    picture(browser, "timeline")
+    browser.driver.find_element(By.LINK_TEXT, "Show all").click()
+    wait_until(lambda: len(headings(browser)) >= 3, "all are shown")
+
+
+def test_a_day_of_the_timeline_is_chosen_by_keyboard(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/newest")
+    shows(browser, "By the day, as a list")
+    browser.driver.find_element(By.TAG_NAME, "summary").send_keys(Keys.ENTER)
+    browser.driver.find_element(By.XPATH, "//button[.='2026-05-03']").send_keys(Keys.ENTER)
+    wait_until(lambda: headings(browser) == ["Note 3"], "one day's memories are left")
+
+
+def test_tags_are_facets_of_what_is_shown(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/newest?after=2026-05-01T00:00:00Z&before=2026-05-03T23:59:59Z")
+    wait_until(lambda: len(headings(browser)) == 3, "the three are shown")
+    facet = browser.driver.find_element(By.CSS_SELECTOR, "[aria-label='Tags to filter by'] a")
+    assert facet.text == "tea 2"
+    facet.click()
+    wait_until(lambda: sorted(headings(browser)) == ["Note 1", "Note 2"], "those with the tag are left")
+
+
+def test_a_memory_shows_what_it_replaces_what_replaces_it_and_how_it_was_rated(
+    system: DevServer, site: str, browser: Chromium, picture: Keep
+) -> None:
+    ids = [
+        system.outcome(system.ingest(f"TITLE: {title}\n{content}", timestamp=f"2026-04-0{day}T12:00:00Z"))["memory_id"]
+        for day, (title, content) in enumerate(
+            [("First", "The standup is at nine."), ("Second", "The standup is at ten."), ("Third", "At eleven now.")], 1
+        )
+    ]
+    system.call("update_memory", {"id": ids[0], "superseded_by": ids[1]})
+    browser.open(f"{site}/memories/{ids[1]}")
+    shows(browser, "It replaces")
+    type_into(browser, "successor", ids[2])
+    press(browser, "Change")
+    shows(browser, "Replaced by")
+    press(browser, "It misled")
+    shows(browser, "Ratings")
+    said = browser.text
+    assert said.index("Replaced by") < said.index("Third") < said.index("It replaces") < said.index("First")
+    picture(browser, "history")
+    for one in ids:
+        system.call("delete_memory", {"id": one})
+
+
+def test_a_file_that_is_dropped_is_imported_line_by_line(
+    site: str, browser: Chromium, downloads: Path, picture: Keep
+) -> None:
+    good = [{"content": f"Fact {n}.", "timestamp": f"2026-03-0{n}T00:00:00Z", "mood": "x"} for n in range(1, 4)]
+    lines = [*map(json.dumps, good), "not json", json.dumps(good[0])]
+    browser.open(f"{site}/files")
+    shows(browser, "drop them here")
+    _drop(browser, "facts.jsonl", "\n".join(lines))
+    shows(browser, "Done. 5 of 5")
+    assert "1 failed" in browser.text and "Left out, because memories have no such fields: mood" in browser.text
+    browser.driver.find_element(By.TAG_NAME, "summary").click()
+    shows(browser, "4: failed – not JSON")
+    picture(browser, "files")
+    press(browser, "Save the failures")
+    (failure,) = map(json.loads, _downloaded(downloads, "facts.jsonl.failures.jsonl").splitlines())
+    assert failure["source"] == "facts.jsonl:4"
+    press(browser, "Save the outcomes")
+    outcomes = [json.loads(one) for one in _downloaded(downloads, "facts.jsonl.outcomes.jsonl").splitlines()]
+    assert sorted(one["line"] for one in outcomes) == [1, 2, 3, 4, 5]
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "said"),
+    [
+        ("note.md", "---\ntitle: Rowing\n---\nBob rows at dawn.", "1 stored"),
+        (
+            "talk.chronicle",
+            "".join(
+                f"[[[CHRONICLE_START]]]\nTS: 2026-02-01T00:00:{n % 60:02}Z\nBODY: said {n}\n[[[CHRONICLE_END]]]\n\n"
+                for n in range(120)
+            ),
+            "120 stored",
+        ),
+        ("many.jsonl", "".join(f'{{"content": "{n}", "timestamp": "2026-01-01"}}\n' for n in range(250)), "250 stored"),
+        ("empty.jsonl", "", "it holds no memory"),
+        ("wrong.pdf", "x", "its name must end in .jsonl"),
+    ],
+)
+def test_files_are_imported_by_their_endings(site: str, browser: Chromium, name: str, text: str, said: str) -> None:
+    browser.open(f"{site}/files")
+    shows(browser, "drop them here")
+    _drop(browser, name, text)
+    wait_until(lambda: said in browser.text, f"{said} of {browser.text}", seconds=60)
+
+
+def test_an_import_of_an_export_restores_what_supersedes_what(system: DevServer, site: str, browser: Chromium) -> None:
+    old, new = (
+        {
+            "content": f"The tea is {kind}.",
+            "timestamp": "2026-01-05T00:00:00Z",
+            "content_hash": digest * 64,
+            "tags": ["t"],
+        }
+        for kind, digest in (("green", "0"), ("black", "1"))
+    )
+    browser.open(f"{site}/files")
+    shows(browser, "drop them here")
+    told = {"superseded_by_hash": "cb" * 32}
+    _drop(browser, "exported.jsonl", "\n".join(map(json.dumps, (old | told, new))))
+    shows(browser, "Done. 2 of 2: 2 stored")
+    browser.driver.find_element(By.TAG_NAME, "summary").click()
+    shows(browser, "1: incomplete – stored, but what supersedes it is not in this file")
+    whole = system.call("list_memories", {"after": "2026-01-05", "before": "2026-01-05"})["memories"]
+    assert sorted(one["tags"] for one in whole) == [["t"], ["t"]]
+
+
+def test_the_export_is_the_command_s_byte_for_byte(
+    system: DevServer, site: str, browser: Chromium, downloads: Path
+) -> None:
+    hostile = 'a "quote", a \u2028, \u202e, 😀 and <b>'
+    system.outcome(system.ingest(hostile, timestamp="2026-01-09T00:00:00.123456Z"))
+    browser.open(f"{site}/files")
+    shows(browser, "byte for byte")
+    press(browser, "Export")
+    shows(browser, "the file is saved")
+    written = subprocess.run(
+        [COMMAND, "export", "--data-dir", str(system.directory / "data")], capture_output=True, check=True
+    ).stdout
+    assert hostile.split()[-1].encode() in written
+    assert _downloaded(downloads, "memories.jsonl") == written
+
+
+def test_what_was_given_up_is_seen_with_its_reason_and_put_back(
+    system: DevServer, site: str, browser: Chromium, picture: Keep
+) -> None:
+    asked = request("Dana sings in a choir.")
+    data, attributes = encode("default", [asked], "")
+    with open_services(str(system.directory / "data")) as services:
+        services.memories.give_up(
+            "default",
+            DeadLetter(
+                message_id="4711", data=data, attributes=attributes, cause="the embedder was away for a day",
+                dead_lettered_at=datetime.now(UTC),
+            ),
+            IngestMessage("default", (asked,)).waiting("the embedder was away for a day"),
+            contents={asked.request_id: asked.content_hash},
+        )  # fmt: skip
+    browser.open(f"{site}/outcomes?state=dead_lettered")
+    shows(browser, str(asked.request_id))
+    shows(browser, "Message 4711")
+    assert browser.text.count("the embedder was away for a day") == 2
+    picture(browser, "outcomes")
+    press(browser, "Redrive")
+    shows(browser, "It is on the queue again: 1 request waits.")
+    shows(browser, "None: nothing was given up.")
+    assert system.outcome(str(asked.request_id))["state"] == "stored"
+    browser.driver.find_element(By.LINK_TEXT, "Stored").click()
+    shows(browser, str(asked.request_id))
+
+
+def test_outcomes_of_a_state_are_shown_page_by_page(system: DevServer, site: str, browser: Chromium) -> None:
+    memories = [{"content": f"One of many: {n}.", "timestamp": "2026-01-02T00:00:00Z"} for n in range(60)]
+    for one in system.call("ingest_memories", {"memories": memories})["request_ids"]:
+        system.outcome(one)
+    browser.open(f"{site}/outcomes?state=stored")
+    shows(browser, "Earlier ones")
+    assert len(browser.driver.find_elements(By.CSS_SELECTOR, ".outcome.stored")) == 50
+    press(browser, "Earlier ones")
+    wait_until(lambda: len(browser.driver.find_elements(By.CSS_SELECTOR, ".outcome.stored")) > 50, "there are more")
