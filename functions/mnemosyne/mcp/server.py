@@ -13,7 +13,7 @@ from mcp.shared.exceptions import MCPError
 
 import mnemosyne
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.mcp import prompts, resources
+from mnemosyne.mcp import app, prompts, resources
 from mnemosyne.mcp.calls import call, call_with_outcome, failure, success
 from mnemosyne.mcp.confirmation import agreed, answer_of, can_answer, question
 from mnemosyne.mcp.icon import icons
@@ -137,6 +137,8 @@ def _resources(services: Services, database: Turns, principal: Principal | None)
         here, uri = _principal(principal), str(params.uri)
         if not here.may(Scope.READ):
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {Scope.READ}")
+        if uri == app.URI:
+            return app.contents()
         if (behind := resources.tool_behind(uri)) is None:
             wanted = f"uri must be {resources.RECENT} or {uri_of('<id of a memory>')}, got {uri[:100]!r}"
             raise resources.not_found(uri, wanted, context.protocol_version)

@@ -12,6 +12,7 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 
 from mnemosyne.domain.parsing import Input
 from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.mcp.app import TOOL_META
 from mnemosyne.ports import Services
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Input)
@@ -87,6 +88,8 @@ class Tool(Generic[ArgumentsT]):
     """What a call costs beside what every request does; of arguments as they came, whatever they are."""
     unlisted: tuple[str, ...] = ()
     """Arguments that are taken and documented, but not shown to agents: an operator's dials, and rare filters."""
+    has_view: bool = False
+    """Whether the MCP App shows its results, in hosts that show one."""
     asks_first: "Tool[ArgumentsT] | None" = None
     """What finds the question, as its result's `question`, that is asked before it runs, where a client can answer."""
     outcome: Look | None = None
@@ -115,6 +118,7 @@ class Tool(Generic[ArgumentsT]):
             title=self.title,
             description=self.description,
             input_schema=_shown(self.schema, self.unlisted),
+            meta=TOOL_META if self.has_view else None,
             output_schema={"type": "object"},  # of what, the contract says: it would double the listing
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,

@@ -41,6 +41,7 @@ GET_MEMORY = Tool(
     arguments=GetArguments,
     result=MemoryRecord,
     gives_stored=True,
+    has_view=True,
     run=_get_memory,
     read_only=True,
     idempotent=True,

@@ -245,6 +245,7 @@ MEMORY_SEARCH = Tool(
     arguments=SearchArguments,
     result=SearchResponse,
     gives_stored=True,
+    has_view=True,
     units=rate_limit.cost_of_search,
     unlisted=("tag_match", "quality_boost", "max_response_chars", "include_superseded", "include_debug"),
     run=_memory_search,

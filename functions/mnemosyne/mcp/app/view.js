@@ -1,0 +1,116 @@
+// Memories in a conversation: an MCP App, which speaks with its host alone and shows what was stored as text.
+// https://github.com/modelcontextprotocol/ext-apps, revision 2026-01-26.
+const PROTOCOL = "2026-01-26";
+const MOST_HEIGHT = 500;
+const MOST_SHOWN = 300;
+const STAMP = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+
+const view = document.getElementById("view");
+const waiting = new Map();
+let number = 0;
+let mayCall = false;
+let found = null;
+
+const send = (message) => parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
+const notify = (method, params = {}) => send({ method, params });
+const ask = (method, params) => new Promise((done, failed) => {
+  waiting.set(++number, { done, failed });
+  send({ id: number, method, params });
+});
+
+// An element with its children; texts become texts, whatever stands in them.
+function element(name, properties = {}, ...children) {
+  const made = Object.assign(document.createElement(name), properties);
+  made.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  return made;
+}
+
+function show(title, ...body) {
+  const heading = element("h1", { textContent: title, tabIndex: -1 });
+  const icon = document.getElementById("icon").content.cloneNode(true);
+  view.replaceChildren(element("header", {}, icon, heading), ...body);
+  tellSize();
+  return heading;
+}
+
+const note = (memory) => element("p", { className: "note" }, [
+  STAMP.format(new Date(memory.timestamp)), memory.tags?.join(", "), memory.superseded_by && "superseded",
+].filter(Boolean).join(" · "));
+
+const shortened = (text) => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
+
+function list(result) {
+  found = result;
+  const span = result.window ? `, ${result.window.after ?? "…"} to ${result.window.before ?? "…"}` : "";
+  const count = result.memories.length;
+  return show(`${count === 1 ? "1 memory" : `${count} memories`}${span}`, element("ol", {}, ...result.memories.map((memory) => {
+    const title = memory.title || "Untitled";
+    const heading = mayCall ? element("button", { textContent: title, onclick: () => read(memory.id) }) : title;
+    const text = memory.snippet ?? memory.content ?? "";
+    return element("li", { className: "hit" }, element("h2", { dir: "auto" }, heading), text && element("p", { dir: "auto" }, shortened(text)), note(memory));
+  })));
+}
+
+function detail(memory) {
+  const back = found && element("button", { textContent: "Back to what was found", onclick: () => list(found).focus() });
+  const content = element("pre", { textContent: memory.content, tabIndex: 0, dir: "auto" });
+  content.setAttribute("aria-label", "Content");
+  return show(memory.title || "Untitled", note(memory), content,
+    memory.superseded_by && element("p", { className: "note" }, "A newer memory replaces this one."), back);
+}
+
+const problem = (text) => show("That did not work", element("p", { className: "problem", textContent: text }));
+const textOf = (result) => (result.content ?? []).map((block) => block.text ?? "").join("\n");
+
+function shown(result) {
+  if (result.isError) return problem(textOf(result));
+  const structured = result.structuredContent;
+  if (structured?.memories) return list(structured);
+  if (structured?.content !== undefined) return detail(structured);
+  return show("Memory", element("pre", { textContent: textOf(result) }));
+}
+
+async function read(id) {
+  try {
+    shown(await ask("tools/call", { name: "get_memory", arguments: { id } })).focus();
+  } catch (error) {
+    problem(error.message);
+  }
+}
+
+function tellSize() {
+  const { width } = document.documentElement.getBoundingClientRect();
+  notify("ui/notifications/size-changed", { width: Math.ceil(width), height: Math.min(Math.ceil(view.scrollHeight), MOST_HEIGHT) });
+}
+
+function inContext(context) {
+  if (context?.theme) document.documentElement.className = context.theme;
+}
+
+const NOTIFIED = {
+  "ui/notifications/tool-result": shown,
+  "ui/notifications/tool-cancelled": () => show("It was not looked for."),
+  "ui/notifications/host-context-changed": inContext,
+};
+const ASKED = { "ui/resource-teardown": () => ({}), ping: () => ({}) };
+
+addEventListener("message", ({ source, data }) => {
+  if (source !== parent || data?.jsonrpc !== "2.0") return;
+  if (data.method && data.id === undefined) return void NOTIFIED[data.method]?.(data.params);
+  if (data.method) {
+    const answer = ASKED[data.method];
+    return void send({ id: data.id, ...(answer ? { result: answer() } : { error: { code: -32601, message: "Method not found" } }) });
+  }
+  const asked = waiting.get(data.id);
+  waiting.delete(data.id);
+  if (data.error) asked?.failed(new Error(data.error.message));
+  else asked?.done(data.result);
+});
+
+const hello = { protocolVersion: PROTOCOL, appInfo: { name: "mnemosyne", version: "1" }, appCapabilities: { availableDisplayModes: ["inline"] } };
+ask("ui/initialize", hello).then((host) => {
+  mayCall = Boolean(host.hostCapabilities?.serverTools);
+  inContext(host.hostContext);
+  notify("ui/notifications/initialized");
+}, (error) => problem(error.message));
+addEventListener("resize", tellSize);

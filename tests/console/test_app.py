@@ -1,0 +1,155 @@
+"""The MCP App inside a host: the official AppBridge of @modelcontextprotocol/ext-apps, in a real browser.
+
+The frame is sandboxed without an origin, and under the policy that the specification has hosts put before a view.
+"""
+
+import json
+import subprocess
+import urllib.parse
+from collections.abc import Callable, Iterator
+from functools import partial
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from pathlib import Path
+from threading import Thread
+from typing import Any
+
+import httpx
+import pytest
+from selenium.webdriver.common.by import By
+
+from tests.chromium import Chromium
+from tests.conformance.conftest import JS, install_javascript
+from tests.dev import DevServer
+from tests.waiting import wait_until
+
+Keep = Callable[[Chromium, str], None]
+PAGE = b"""<!doctype html><title>host</title><body style="margin:0">
+<iframe sandbox="allow-scripts" style="width:100%;border:0;height:100px"></iframe>
+<script type="module" src="/host.js"></script>"""
+HTML = "<script>document.title='owned'</script><img src=x onerror=\"parent.document.title='owned'\">"
+
+
+class _Host(BaseHTTPRequestHandler):
+    """Serves the host's page, and passes its calls on to the server as a desktop host does: from no web page."""
+
+    def __init__(self, mcp: str, script: bytes, *given: Any) -> None:
+        self._mcp, self._script = mcp, script
+        super().__init__(*given)
+
+    def do_GET(self) -> None:
+        if self.path.startswith("/?"):
+            self._answer(200, "text/html", PAGE)
+        elif self.path == "/host.js":
+            self._answer(200, "text/javascript", self._script)
+        else:
+            self._answer(405, "text/plain", b"")
+
+    def do_POST(self) -> None:
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        kept = ("content-type", "accept", "mcp-protocol-version", "mcp-method", "mcp-name")
+        headers = {name: self.headers[name] for name in kept if name in self.headers}
+        answer = httpx.post(self._mcp, content=body, headers=headers, timeout=30)
+        self._answer(answer.status_code, answer.headers.get("content-type", ""), answer.content)
+
+    def _answer(self, status: int, type_: str, body: bytes) -> None:
+        self.send_response(status)
+        self.send_header("Content-Type", type_)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+    def log_message(self, *args: Any) -> None:
+        """Say nothing."""
+
+
+@pytest.fixture(scope="module")
+def host(system: DevServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
+    install_javascript()
+    script = tmp_path_factory.mktemp("host") / "host.js"
+    esbuild = [JS / "node_modules/.bin/esbuild", "apps_host.mjs", "--bundle", "--format=esm", f"--outfile={script}"]
+    subprocess.run(esbuild, cwd=JS, check=True, capture_output=True)
+    serve = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Host, system.url, Path(script).read_bytes()))
+    Thread(target=serve.serve_forever, daemon=True).start()
+    yield f"http://127.0.0.1:{serve.server_port}"
+    serve.shutdown()
+
+
+def _open(browser: Chromium, host: str, tool: str, theme: str = "light", **arguments: Any) -> dict[str, Any]:
+    """Open the host at a call of that tool; what it has seen, with its focus in the view."""
+    browser.driver.switch_to.default_content()
+    asked = urllib.parse.urlencode({"tool": tool, "arguments": json.dumps(arguments), "theme": theme})
+    browser.open(f"{host}/?{asked}")
+    ready = "return Boolean(window.seen?.ready) || document.title.startsWith('failed')"
+    wait_until(lambda: browser.driver.execute_script(ready), "the view has its result", seconds=60)
+    seen: dict[str, Any] | None = browser.driver.execute_script("return window.seen")
+    assert seen and not browser.driver.title.startswith("failed"), browser.driver.title
+    browser.driver.switch_to.frame(browser.driver.find_element(By.TAG_NAME, "iframe"))
+    return seen
+
+
+def _says(browser: Chromium, text: str) -> None:
+    wait_until(lambda: text in browser.text, f"the view says {text!r}", seconds=60)
+
+
+def _sizes(browser: Chromium) -> list[int]:
+    browser.driver.switch_to.default_content()
+    sizes: list[int] = browser.driver.execute_script("return window.seen.sizes")
+    return sizes
+
+
+def test_what_a_search_found_is_shown_and_read_whole(host: str, browser: Chromium, picture: Keep) -> None:
+    seen = _open(browser, host, "memory_search", query="oolong")
+    assert seen["uri"].startswith("ui://") and seen["mimeType"] == "text/html;profile=mcp-app"
+    assert seen["meta"]["ui"]["prefersBorder"] is True
+    assert "oolong" in seen["model"][0]["text"], "a model, and a host without views, is given the text as before"
+    _says(browser, "Ada prefers oolong to coffee.")
+    browser.driver.find_element(By.XPATH, "//button[.='Note 1']").click()
+    _says(browser, "Back to what was found")
+    assert browser.driver.find_element(By.TAG_NAME, "pre").text.endswith("Ada prefers oolong to coffee.")
+    assert browser.driver.switch_to.active_element.tag_name == "h1", "reading goes on at the heading"
+    browser.driver.find_element(By.XPATH, "//button[.='Back to what was found']").click()
+    _says(browser, "The oolong is on shelf 7.")
+    browser.driver.switch_to.default_content()
+    picture(browser, "app-search")
+
+
+def test_one_memory_is_shown_whole(system: DevServer, host: str, browser: Chromium, picture: Keep) -> None:
+    memory_id = system.call("list_memories", {"tags": ["tea"]})["memories"][0]["id"]
+    _open(browser, host, "get_memory", theme="dark", id=memory_id)
+    _says(browser, "The oolong is on shelf 7.")
+    assert browser.driver.execute_script("return document.documentElement.className") == "dark"
+    browser.driver.switch_to.default_content()
+    picture(browser, "app-memory-dark")
+
+
+def test_an_error_is_told_as_the_tool_said_it(host: str, browser: Chromium) -> None:
+    _open(browser, host, "get_memory", id="01a1fd98-820d-74ac-bf32-ad3eec4e3d5f")
+    _says(browser, "no memory has the id")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [HTML, "\u202eright to left\u202c", "\x1b[31mred", "long " * 20_000],
+    ids=["html", "bidi", "ansi", "long"],
+)
+def test_what_is_stored_is_shown_as_it_is_within_500_pixels(
+    system: DevServer, host: str, browser: Chromium, content: str
+) -> None:
+    memory_id = system.outcome(system.ingest(content, timestamp="2026-05-04T12:00:00Z"))["memory_id"]
+    _open(browser, host, "get_memory", id=memory_id)
+    wait_until(lambda: bool(browser.driver.find_elements(By.TAG_NAME, "pre")), "the content is there")
+    assert browser.driver.find_element(By.TAG_NAME, "pre").get_property("textContent") == content
+    assert browser.driver.find_elements(By.CSS_SELECTOR, "main script, main img") == []
+    assert max(_sizes(browser)) <= 500
+    assert browser.driver.title == "host"
+    system.call("delete_memory", {"id": memory_id})
+
+
+def test_axe_finds_nothing_in_the_view(host: str, browser: Chromium, axe: str) -> None:
+    _open(browser, host, "memory_search", query="oolong")
+    _says(browser, "Ada prefers oolong to coffee.")
+    browser.driver.execute_script(axe)
+    found = browser.driver.execute_async_script(
+        "const told = arguments[0]; axe.run(document).then((all) => told(all.violations.map((one) => one.id)))"
+    )
+    assert found == []

@@ -1,0 +1,24 @@
+"""The MCP App's view: whole in one piece, and named by the tools whose results it shows."""
+
+import re
+
+from mnemosyne.mcp import app
+from mnemosyne.mcp.tools import TOOLS
+
+
+def test_the_view_is_in_one_piece_and_loads_nothing() -> None:
+    html = app.html()
+    assert "/*STYLE*/" not in html and "/*SCRIPT*/" not in html
+    assert not re.search(r"\b(src|href)=", html.replace("xmlns=", ""))
+    assert "import " not in html and "fetch(" not in html
+    assert html.count("<script") == html.count("</script>") == 1
+
+
+def test_the_view_puts_no_text_into_markup() -> None:
+    assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b", app.html())
+
+
+def test_the_tools_name_the_view_where_hosts_look_for_it() -> None:
+    named = {tool.name: tool.listing.model_dump(by_alias=True, exclude_none=True).get("_meta") for tool in TOOLS}
+    assert {name for name, meta in named.items() if meta} == {"memory_search", "get_memory"}
+    assert named["memory_search"] == {"ui": {"resourceUri": app.URI}}
