@@ -66,8 +66,9 @@ class _Host(BaseHTTPRequestHandler):
 def host(system: DevServer, tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
     install_javascript()
     script = tmp_path_factory.mktemp("host") / "host.js"
-    esbuild = [JS / "node_modules/.bin/esbuild", "apps_host.mjs", "--bundle", "--format=esm", f"--outfile={script}"]
-    subprocess.run(esbuild, cwd=JS, check=True, capture_output=True)
+    esbuild = str(JS / "node_modules/.bin/esbuild")
+    arguments = [esbuild, "apps_host.mjs", "--bundle", "--format=esm", f"--outfile={script}"]
+    subprocess.run(arguments, cwd=JS, check=True, capture_output=True)
     serve = ThreadingHTTPServer(("127.0.0.1", 0), partial(_Host, system.url, Path(script).read_bytes()))
     Thread(target=serve.serve_forever, daemon=True).start()
     yield f"http://127.0.0.1:{serve.server_port}"
@@ -117,6 +118,7 @@ def test_one_memory_is_shown_whole(system: DevServer, host: str, browser: Chromi
     memory_id = system.call("list_memories", {"tags": ["tea"]})["memories"][0]["id"]
     _open(browser, host, "get_memory", theme="dark", id=memory_id)
     _says(browser, "The oolong is on shelf 7.")
+    assert browser.text.splitlines()[-1] == "The oolong is on shelf 7.", "nothing stands behind it"
     assert browser.driver.execute_script("return document.documentElement.className") == "dark"
     browser.driver.switch_to.default_content()
     picture(browser, "app-memory-dark")

@@ -21,14 +21,17 @@ const ask = (method, params) => new Promise((done, failed) => {
 // An element with its children; texts become texts, whatever stands in them.
 function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
-  made.append(...children.filter((child) => child !== null && child !== undefined && child !== ""));
+  made.append(...there(children));
   return made;
 }
+
+// A condition that does not hold leaves nothing behind.
+const there = (children) => children.filter((child) => child !== null && child !== undefined && child !== "" && child !== false);
 
 function show(title, ...body) {
   const heading = element("h1", { textContent: title, tabIndex: -1 });
   const icon = document.getElementById("icon").content.cloneNode(true);
-  view.replaceChildren(element("header", {}, icon, heading), ...body);
+  view.replaceChildren(element("header", {}, icon, heading), ...there(body));
   tellSize();
   return heading;
 }
