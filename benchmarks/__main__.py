@@ -13,7 +13,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 sys.path[:0] = [str(ROOT / "functions"), str(ROOT / "infra"), str(ROOT)]
 
-from benchmarks import bulk_import, calls, cold_start, ingest, isolation, retrieval, search, throughput  # noqa: E402
+from benchmarks import bulk_import, calls, cold_start, console, ingest, isolation, retrieval, search, throughput  # noqa: E402
 from benchmarks.figures import Figure, regressions, table  # noqa: E402
 
 KEPT = ROOT / "benchmarks" / "kept.json"
@@ -28,6 +28,7 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
     "ingest": lambda full: ingest.figures(4_000 if full else 800, 5 if full else 3),
     "import": lambda full: bulk_import.figures(6_000 if full else 1_500, 5 if full else 3),
     "throughput": lambda full: throughput.figures(100_000 if full else 10_000, 5 if full else 3, 8.0 if full else 4.0),
+    "console": lambda full: console.figures(100_000 if full else 10_000, 40, 5),
     "cold start": lambda full: cold_start.figures(9 if full else 3),
     "retrieval": lambda full: retrieval.figures(),
 }

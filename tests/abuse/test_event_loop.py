@@ -14,7 +14,7 @@ from typing import Any
 import httpx
 import psutil
 
-from mnemosyne.mcp.tools import BY_NAME
+from mnemosyne.mcp.tools import by_name
 from tests.abuse.conftest import headers
 from tests.fakes import FakeServices
 
@@ -38,7 +38,7 @@ class Shapes:
         return kind(size)
 
     def _call(self, arguments: str) -> bytes:
-        name = self._random.choice([*BY_NAME])
+        name = self._random.choice([*by_name()])
         call = '{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"%s","arguments":%s}}'
         text = call % (name, arguments)
         if self._random.random() < 0.1:

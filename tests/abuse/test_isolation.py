@@ -23,7 +23,7 @@ from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.mcp.calls import call
-from mnemosyne.mcp.tools import BY_NAME
+from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres
 from tests.abuse.conftest import CALLERS
@@ -98,7 +98,7 @@ def _plain(result: Any) -> str:
 
 def _answers(services: FakeServices, scenario: Scenario, requests: dict[Any, IngestRequest]) -> Iterator[str]:
     def ask(name: str, **arguments: Any) -> Any:
-        result = call(BY_NAME[name], arguments, CALLERS["ada"], services)
+        result = call(by_name()[name], arguments, CALLERS["ada"], services)
         answers.append(f"{name} {_plain(result)}")
         return result.structured_content
 

@@ -17,7 +17,7 @@ from mnemosyne.errors import Unavailable
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.server import build_server
 from mnemosyne.mcp.tool import principal_context
-from mnemosyne.mcp.tools import BY_NAME
+from mnemosyne.mcp.tools import by_name
 from mnemosyne.mcp.turns import Turns
 from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres
@@ -39,7 +39,7 @@ from tests.fakes import FAKE_SPACE, FakeServices, request
 def test_what_is_searched_for_is_bounded_by_what_comparing_it_takes(
     services: FakeServices, name: str, arguments: dict[str, Any]
 ) -> None:
-    result = call(BY_NAME[name], arguments, CALLERS["ada"], services)
+    result = call(by_name()[name], arguments, CALLERS["ada"], services)
     assert result.is_error
     assert "must be at most" in str(result.content[0]) or "must have at most" in str(result.content[0])
 
@@ -63,9 +63,9 @@ def test_the_worst_substring_over_long_memories_is_given_up_and_others_are_serve
     pool = Pool(connection_factory(cluster.url("mcp", database), statement_seconds=1), 8)
     services.memories = PostgresMemories(pool, FAKE_SPACE)  # type: ignore[assignment]
     worst = {"query": "a" * 499 + "b", "mode": "exact"}
-    result = call(BY_NAME["memory_search"], worst, CALLERS["bob"], services)
+    result = call(by_name()["memory_search"], worst, CALLERS["bob"], services)
     assert not result.is_error or "narrow it by time or tags" in str(result.content[0])
-    assert not call(BY_NAME["memory_search"], {"query": "tea"}, CALLERS["ada"], services).is_error
+    assert not call(by_name()["memory_search"], {"query": "tea"}, CALLERS["ada"], services).is_error
     pool.close()
 
 

@@ -14,7 +14,7 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.memory import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.mcp.calls import call
-from mnemosyne.mcp.tools import BY_NAME
+from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
 from mnemosyne_cli.local import postgres
@@ -42,10 +42,10 @@ def _stored(services: Any, *contents: str, **fields: Any) -> list[Any]:
 
 
 def _call(services: Any, name: str, **arguments: Any) -> Any:
-    return call(BY_NAME[name], arguments, CALLERS["ada"], services)
+    return call(by_name()[name], arguments, CALLERS["ada"], services)
 
 
-@pytest.mark.parametrize("tool", sorted(BY_NAME))
+@pytest.mark.parametrize("tool", sorted(by_name()))
 def test_every_answer_with_stored_text_is_in_the_same_frame(services: FakeServices, tool: str) -> None:
     (memory_id, other) = _stored(services, FORGED, "more tea", title="a title")
     known: dict[str, dict[str, Any]] = {

@@ -15,7 +15,7 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.calls import call
-from mnemosyne.mcp.tools import BY_NAME
+from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
 from mnemosyne_cli.local import postgres
@@ -50,7 +50,7 @@ class Two:
         return [id_ for one in requests if (id_ := stored.outcomes[one.request_id].memory_id)]
 
     def call(self, caller: Principal, tool: str, **arguments: Any) -> Any:
-        return call(BY_NAME[tool], arguments, caller, self.services)
+        return call(by_name()[tool], arguments, caller, self.services)
 
 
 @pytest.fixture
@@ -242,7 +242,7 @@ def test_the_functions_can_look_a_key_up_and_do_nothing_else_with_keys(
 
 def test_every_tool_was_tried(request: pytest.FixtureRequest) -> None:
     source = request.path.read_text()
-    assert all(f'"{name}"' in source for name in BY_NAME if not _publishes(name))
+    assert all(f'"{name}"' in source for name in by_name() if not _publishes(name))
 
 
 def _publishes(name: str) -> bool:

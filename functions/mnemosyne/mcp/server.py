@@ -20,7 +20,7 @@ from mnemosyne.mcp.icon import icons
 from mnemosyne.mcp.identity import IdentifiedServer
 from mnemosyne.mcp.record import uri_of
 from mnemosyne.mcp.tool import current_principal
-from mnemosyne.mcp.tools import BY_NAME, CONSOLE_TOOLS, TOOLS
+from mnemosyne.mcp.tools import AGENT_TOOLS, TOOLS, console_tools, find
 from mnemosyne.mcp.tools.read import LIST_MEMORIES
 from mnemosyne.mcp.turns import Turns
 from mnemosyne.mcp.wait import outcome_within, wait_of
@@ -51,7 +51,7 @@ def build_server(services: Services, *, database: Turns, principal: Principal | 
     # What the SDK compares with Mcp-Param headers, at every call; a schema without any is not walked for them.
     with_headers = {
         name: tool.listing.input_schema
-        for name, tool in BY_NAME.items()
+        for name, tool in AGENT_TOOLS.items()
         if "x-mcp-header" in json.dumps(tool.listing.input_schema)
     }
     return IdentifiedServer(
@@ -80,13 +80,13 @@ def _tools(services: Services, database: Turns, principal: Principal | None) -> 
     ) -> mcp_types.ListToolsResult:
         here = _principal(principal)
         _one_page(params, "tools")
-        beside = CONSOLE_TOOLS if params and (params.meta or {}).get(CONSOLE_META) is True else ()
+        beside = console_tools() if params and (params.meta or {}).get(CONSOLE_META) is True else ()
         return mcp_types.ListToolsResult(tools=[tool.listing for tool in (*TOOLS, *beside) if here.may(tool.scope)])
 
     async def call_tool(
         context: Context, params: mcp_types.CallToolRequestParams
     ) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
-        tool = BY_NAME.get(params.name)
+        tool = find(params.name)
         if tool is None:
             raise MCPError(mcp_types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; the tools are {names}")
         here = _principal(principal)

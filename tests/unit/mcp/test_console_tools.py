@@ -9,7 +9,7 @@ from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.mcp.calls import call
-from mnemosyne.mcp.tools import BY_NAME, CONSOLE_TOOLS, TOOLS, required_scope
+from mnemosyne.mcp.tools import CONSOLE_NAMES, TOOLS, by_name, console_tools, required_scope
 from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeServices, request
 
@@ -20,13 +20,13 @@ def services() -> FakeServices:
 
 
 def _call(services: FakeServices, tool: str, caller: Principal = LOCAL, **arguments: Any) -> Any:
-    result = call(BY_NAME[tool], arguments, caller, services)
+    result = call(by_name()[tool], arguments, caller, services)
     assert not result.is_error, result.content
     return result.structured_content
 
 
 def _refused(services: FakeServices, tool: str, **arguments: Any) -> str:
-    result = call(BY_NAME[tool], arguments, LOCAL, services)
+    result = call(by_name()[tool], arguments, LOCAL, services)
     assert result.is_error
     return str(result.content[0].text)  # type: ignore[union-attr]
 
@@ -43,14 +43,18 @@ def _given_up(services: FakeServices, one: IngestRequest) -> None:
 
 
 def test_agents_are_shown_none_of_them() -> None:
-    assert not {tool.name for tool in CONSOLE_TOOLS} & {tool.name for tool in TOOLS}
+    assert not {tool.name for tool in console_tools()} & {tool.name for tool in TOOLS}
+
+
+def test_they_are_known_by_name_before_they_are_imported() -> None:
+    assert {tool.name for tool in console_tools()} == CONSOLE_NAMES
 
 
 def test_only_who_operates_puts_back_what_was_given_up() -> None:
     assert required_scope("redrive") is Scope.OPERATE
     writer = Principal(id="a", namespace="default", scopes=frozenset({Scope.READ, Scope.WRITE}))
     assert not writer.may(Scope.OPERATE)
-    assert all(tool.scope is not Scope.OPERATE for tool in BY_NAME.values() if tool.name != "redrive")
+    assert all(tool.scope is not Scope.OPERATE for tool in by_name().values() if tool.name != "redrive")
 
 
 def test_a_dead_letter_that_is_put_back_is_published_as_it_was(services: FakeServices) -> None:

@@ -1,6 +1,7 @@
 """Every tool: those agents see, in their order, and those that only the console, hooks and old clients call."""
 
 from collections.abc import Mapping
+from functools import cache
 from typing import Any
 
 from mnemosyne.domain.principal import Scope
@@ -11,12 +12,9 @@ from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS
 from mnemosyne.mcp.tools.hook import RECALL_FOR_HOOK
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY, INGEST_STATUS
 from mnemosyne.mcp.tools.manage import DELETE_MEMORY, MEMORY_STATS, RATE_MEMORY, UPDATE_MEMORY
-from mnemosyne.mcp.tools.operate import LIST_DEAD_LETTERS, LIST_REQUESTS, REDRIVE
-from mnemosyne.mcp.tools.overview import MEMORY_FACETS, MEMORY_HISTORY, MEMORY_TIMELINE
 from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
 from mnemosyne.mcp.tools.retrieve import RETRIEVE_MEMORIES
 from mnemosyne.mcp.tools.search import MEMORY_SEARCH
-from mnemosyne.mcp.tools.transfer import EXPORT_MEMORIES, IMPORT_MEMORIES
 
 TOOLS: tuple[Tool[Any], ...] = (
     INGEST_MEMORY,
@@ -34,39 +32,61 @@ TOOLS: tuple[Tool[Any], ...] = (
     FETCH,
 )
 
-CONSOLE_TOOLS: tuple[Tool[Any], ...] = (
-    MEMORY_TIMELINE,
-    MEMORY_FACETS,
-    MEMORY_HISTORY,
-    LIST_REQUESTS,
-    LIST_DEAD_LETTERS,
-    REDRIVE,
-    IMPORT_MEMORIES,
-    EXPORT_MEMORIES,
-)
-"""Listed for who asks for them alone: they would cost an agent tokens, and are for people."""
+CONSOLE_NAMES = frozenset({
+    "memory_timeline", "memory_facets", "memory_history", "list_requests", "list_dead_letters", "redrive",
+    "import_memories", "export_memories",
+})  # fmt: skip
+AGENT_TOOLS: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, RECALL_FOR_HOOK, *DEPRECATED_TOOLS)}
+"""What agents, hooks and old clients call."""
 
-BY_NAME: Mapping[str, Tool[Any]] = {
-    tool.name: tool for tool in (*TOOLS, *CONSOLE_TOOLS, RECALL_FOR_HOOK, *DEPRECATED_TOOLS)
-}
+
+def console_tools() -> tuple[Tool[Any], ...]:
+    """Return the tools that are for the console; a cold start need not wait for them."""
+    from mnemosyne.mcp.tools.console import CONSOLE_TOOLS
+
+    return CONSOLE_TOOLS
+
+
+def find(name: str) -> Tool[Any] | None:
+    """Return the tool of that name, listed or not."""
+    if name in CONSOLE_NAMES:
+        return next(tool for tool in console_tools() if tool.name == name)
+    return AGENT_TOOLS.get(name)
+
+
+@cache
+def by_name() -> Mapping[str, Tool[Any]]:
+    """Return every tool."""
+    return {**AGENT_TOOLS, **{tool.name: tool for tool in console_tools()}}
 
 
 def required_scope(name: str) -> Scope | None:
     """Return what a caller of that tool must hold; None where there is no such tool."""
-    tool = BY_NAME.get(name)
+    tool = find(name)
     return tool.scope if tool else None
 
 
 def units_of(name: str, arguments: Mapping[str, Any]) -> float:
     """Return what a call of that tool costs beside what every request does; see `domain.rate_limit`."""
-    tool = BY_NAME.get(name)
+    tool = find(name)
     return tool.units(plain(arguments, tool.schema)) if tool else 0.0
 
 
 def needs_database(name: str) -> bool:
     """Whether a call of that tool waits for a connection to the database."""
-    tool = BY_NAME.get(name)
+    tool = find(name)
     return bool(tool and tool.needs_database)
 
 
-__all__ = ["BY_NAME", "CONSOLE_TOOLS", "DEPRECATED_TOOLS", "TOOLS", "needs_database", "required_scope", "units_of"]
+__all__ = [
+    "AGENT_TOOLS",
+    "CONSOLE_NAMES",
+    "DEPRECATED_TOOLS",
+    "TOOLS",
+    "by_name",
+    "console_tools",
+    "find",
+    "needs_database",
+    "required_scope",
+    "units_of",
+]
