@@ -17,20 +17,21 @@ install: .venv/installed
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Mnemosyne needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Try: make install PYTHON=python3.12" >&2; exit 1; }
 	@echo "Installing into .venv: a minute or two, once."
 	@$(PYTHON) -m venv .venv
-	@$(BIN)/pip install --disable-pip-version-check --require-hashes --requirement requirements.lock
+	@# The lock is whole: pip 23, as Python 3.11 brings it, would look for `google-auth[requests]` anew, and refuse a later release.
+	@$(BIN)/pip install --disable-pip-version-check --no-deps --require-hashes --requirement requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
 # By itself, for its own pinned dependencies are at odds with ours.
 .venv-checkov/installed: terraform/checkov.lock
 	$(PYTHON) -m venv .venv-checkov
-	.venv-checkov/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement terraform/checkov.lock
+	.venv-checkov/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement terraform/checkov.lock
 	@touch $@
 
 # By themselves, for what they bring is no business of ours: pip-audit and CycloneDX.
 .venv-supply-chain/installed: infra/supply_chain/tools.lock
 	$(PYTHON) -m venv .venv-supply-chain
-	.venv-supply-chain/bin/pip install --quiet --disable-pip-version-check --require-hashes --requirement infra/supply_chain/tools.lock
+	.venv-supply-chain/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement infra/supply_chain/tools.lock
 	@touch $@
 
 dev: install
