@@ -400,6 +400,15 @@ BEGIN
         || CAST(CASE WHEN of_metadata IS NULL THEN '{"metadata": null}' ELSE '{}' END AS jsonb);
 END
 $$;
+CREATE FUNCTION public.delete_dead_letter(p_namespace text, p_message_id text) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM require_own(p_namespace);
+    DELETE FROM dead_letters WHERE namespace = p_namespace AND message_id = p_message_id;
+END
+$$;
 CREATE FUNCTION public.describe_candidates(p_ids uuid[], p_vector_scores double precision[], p_relevances double precision[]) RETURNS public.candidate[]
     LANGUAGE plpgsql STABLE
     AS $$
@@ -607,6 +616,17 @@ BEGIN
         AND (p_cursor_id IS NULL OR (m."timestamp", m.id) < (p_cursor_timestamp, p_cursor_id))
     ORDER BY m."timestamp" DESC, m.id DESC
     LIMIT p_limit;
+END
+$$;
+CREATE FUNCTION public.mark_queued(p_namespace text, p_request_ids uuid[]) RETURNS void
+    LANGUAGE plpgsql SECURITY DEFINER
+    SET search_path TO 'public', 'pg_temp'
+    AS $$
+BEGIN
+    PERFORM require_own(p_namespace);
+    UPDATE ingest_requests
+    SET state = 'queued', updated_at = clock_timestamp(), announced_at = NULL
+    WHERE namespace = p_namespace AND request_id = ANY (p_request_ids) AND state = 'dead_lettered';
 END
 $$;
 CREATE FUNCTION public.match_keys(p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_rows integer) RETURNS TABLE(memory_id uuid, lexical_score double precision)
@@ -1598,6 +1618,9 @@ REVOKE ALL ON FUNCTION public.count_passing(p_namespace text, filters public.mem
 REVOKE ALL ON FUNCTION public.count_stored() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.count_updated() FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.cut_record(m public.memories, p_query text, p_share integer) FROM PUBLIC;
+REVOKE ALL ON FUNCTION public.delete_dead_letter(p_namespace text, p_message_id text) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.delete_dead_letter(p_namespace text, p_message_id text) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.delete_dead_letter(p_namespace text, p_message_id text) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.describe_candidates(p_ids uuid[], p_vector_scores double precision[], p_relevances double precision[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.diversify(candidates public.candidate[]) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.filters_of(p_filters jsonb) FROM PUBLIC;
@@ -1617,6 +1640,9 @@ REVOKE ALL ON FUNCTION public.limit_of(own bigint, everybody bigint) FROM PUBLIC
 REVOKE ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_cursor_timestamp timestamp with time zone, p_cursor_id uuid, p_limit integer) FROM PUBLIC;
 GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_cursor_timestamp timestamp with time zone, p_cursor_id uuid, p_limit integer) TO mnemosyne_runtime;
 GRANT ALL ON FUNCTION public.list_memories(p_namespace text, p_filters jsonb, p_cursor_timestamp timestamp with time zone, p_cursor_id uuid, p_limit integer) TO mnemosyne_mcp;
+REVOKE ALL ON FUNCTION public.mark_queued(p_namespace text, p_request_ids uuid[]) FROM PUBLIC;
+GRANT ALL ON FUNCTION public.mark_queued(p_namespace text, p_request_ids uuid[]) TO mnemosyne_runtime;
+GRANT ALL ON FUNCTION public.mark_queued(p_namespace text, p_request_ids uuid[]) TO mnemosyne_mcp;
 REVOKE ALL ON FUNCTION public.match_keys(p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_rows integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.match_memories(p_namespace text, filters public.memory_filters, p_keys integer[], p_terms public.sparsevec, p_mean_length double precision, p_limit integer, p_rows integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.match_newest(p_namespace text, filters public.memory_filters, p_terms public.sparsevec, p_mean_length double precision, p_limit integer, p_rows integer) FROM PUBLIC;
@@ -1680,7 +1706,7 @@ GRANT ALL ON FUNCTION public.usage_and_quota() TO mnemosyne_ingest;
 REVOKE ALL ON FUNCTION public.walk_chunks(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer, p_memories integer) FROM PUBLIC;
 REVOKE ALL ON FUNCTION public.walk_memories(p_namespace text, filters public.memory_filters, p_vector public.halfvec, p_limit integer) FROM PUBLIC;
 GRANT SELECT,INSERT,DELETE ON TABLE public.dead_letters TO mnemosyne_runtime;
-GRANT SELECT,DELETE ON TABLE public.dead_letters TO mnemosyne_mcp;
+GRANT SELECT ON TABLE public.dead_letters TO mnemosyne_mcp;
 GRANT SELECT,INSERT ON TABLE public.dead_letters TO mnemosyne_ingest;
 GRANT SELECT,INSERT ON TABLE public.dead_letters TO mnemosyne_dead_letter;
 GRANT SELECT,INSERT ON TABLE public.dead_letters TO mnemosyne_import_object;
@@ -1698,9 +1724,6 @@ GRANT SELECT ON TABLE public.ingest_requests TO mnemosyne_mcp;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_ingest;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_dead_letter;
 GRANT SELECT,INSERT,UPDATE ON TABLE public.ingest_requests TO mnemosyne_import_object;
-GRANT UPDATE(state) ON TABLE public.ingest_requests TO mnemosyne_mcp;
-GRANT UPDATE(updated_at) ON TABLE public.ingest_requests TO mnemosyne_mcp;
-GRANT UPDATE(announced_at) ON TABLE public.ingest_requests TO mnemosyne_mcp;
 GRANT SELECT,INSERT ON TABLE public.memory_chunks TO mnemosyne_runtime;
 GRANT INSERT ON TABLE public.memory_chunks TO mnemosyne_ingest;
 GRANT SELECT,INSERT ON TABLE public.memory_ratings TO mnemosyne_runtime;

@@ -11,7 +11,7 @@ from click.testing import CliRunner
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.domain.memory import MemoryChange
+from mnemosyne.domain.memory import DeadLetter, MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import by_name
@@ -55,12 +55,23 @@ def test_every_answer_with_stored_text_is_in_the_same_frame(services: FakeServic
         "recall_by_timeframe": {"start_date": "2000-01-01"}, "exact_match_retrieve": {"content": "tea"},
         "ingest_memory": {"content": "a", "timestamp": "2026-05-20T12:00:00Z"},
         "ingest_memories": {"memories": [{"content": "a", "timestamp": "2026-05-20T12:00:00Z"}]},
+        "memory_timeline": {}, "memory_facets": {}, "memory_history": {"id": str(memory_id)}, "list_requests": {},
+        "list_dead_letters": {}, "export_memories": {}, "redrive": {"message_id": "7"},
+        "import_memories": {"name": "a.md", "text": FORGED},
         "fetch": {"id": str(memory_id)}, "recall_for_hook": {"prompt": "more tea"},
     }  # fmt: skip
-    result = _call(services, tool, **known.get(tool, {"query": "tea"}))
+    letter = DeadLetter(message_id="7", data=b"x", attributes={}, cause=FORGED, dead_lettered_at=NOW)
+    services.memories.store_dead_letter("ada", letter)
+    result = call(by_name()[tool], known.get(tool, {"query": "tea"}), CALLERS["ada"], services)
     assert not result.is_error
     blocks = [block.text for block in result.content]
-    if tool in ("ingest_memory", "ingest_memories", "rate_memory"):  # ids and figures, nothing that was stored
+    if tool in (
+        "ingest_memory",
+        "ingest_memories",
+        "rate_memory",
+        "memory_timeline",
+        "redrive",
+    ):  # ids and figures, nothing that was stored
         assert len(blocks) == 1
         return
     if tool in ("search", "fetch"):  # connectors take one text of JSON, which no string within it ends

@@ -95,7 +95,13 @@ async def google_adk(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
 
 
 class _NoContext:
-    """A call outside of any agent."""
+    """A call outside of any agent; where a tool names a view, ADK has it shown beside the call of that id."""
+
+    function_call_id = "call"
+
+    def render_ui_widget(self, widget: object) -> None:
+        """Take the view that the tool names."""
+        assert "ui://" in str(widget)
 
     def __getattr__(self, name: str) -> None:
         return None

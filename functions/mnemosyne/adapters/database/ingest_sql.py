@@ -142,13 +142,10 @@ WHERE namespace = :namespace AND lost AND dead_lettered_at >= CAST(:since AS tim
 ORDER BY dead_lettered_at, message_id
 """
 
-MARK_QUEUED: Final = """
-UPDATE ingest_requests
-SET state = 'queued', updated_at = clock_timestamp(), announced_at = NULL
-WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state = 'dead_lettered'
-"""
+# By functions, for `mcp` may do this and nothing else with either table.
+MARK_QUEUED: Final = "SELECT mark_queued(:namespace, CAST(:request_ids AS uuid[]))"
 
-DELETE_DEAD_LETTER: Final = "DELETE FROM dead_letters WHERE namespace = :namespace AND message_id = :message_id"
+DELETE_DEAD_LETTER: Final = "SELECT delete_dead_letter(:namespace, :message_id)"
 
 # Both kinds of id look alike: one who asks with a memory's is told so, instead of "queued" for days.
 STATUSES: Final = """
