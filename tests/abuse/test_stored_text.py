@@ -62,7 +62,7 @@ def test_every_answer_with_stored_text_is_in_the_same_frame(services: FakeServic
     }  # fmt: skip
     letter = DeadLetter(message_id="7", data=b"x", attributes={}, cause=FORGED, dead_lettered_at=NOW)
     services.memories.store_dead_letter("ada", letter)
-    result = call(by_name()[tool], known.get(tool, {"query": "tea"}), CALLERS["ada"], services)
+    result: Any = call(by_name()[tool], known.get(tool, {"query": "tea"}), CALLERS["ada"], services)
     assert not result.is_error
     blocks = [block.text for block in result.content]
     if tool in (
