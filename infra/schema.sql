@@ -405,7 +405,9 @@ CREATE FUNCTION public.delete_dead_letter(p_namespace text, p_message_id text) R
     SET search_path TO 'public', 'pg_temp'
     AS $$
 BEGIN
-    PERFORM require_own(p_namespace);
+    IF p_namespace IS DISTINCT FROM current_setting('mnemosyne.namespace', true) THEN
+        RAISE insufficient_privilege USING MESSAGE = 'this session is not for that namespace';
+    END IF;
     DELETE FROM dead_letters WHERE namespace = p_namespace AND message_id = p_message_id;
 END
 $$;

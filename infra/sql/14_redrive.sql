@@ -9,11 +9,14 @@ BEGIN
 END
 $$;
 
--- Delete one dead letter of a namespace, which has been put back on the queue or is wanted no more.
+-- Delete one dead letter of the session's namespace, which has been put back on the queue or is wanted no more. The
+-- namespace of no characters is that of messages that name none.
 CREATE OR REPLACE FUNCTION delete_dead_letter(p_namespace text, p_message_id text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
-    PERFORM require_own(p_namespace);
+    IF p_namespace IS DISTINCT FROM current_setting('mnemosyne.namespace', true) THEN
+        RAISE insufficient_privilege USING MESSAGE = 'this session is not for that namespace';
+    END IF;
     DELETE FROM dead_letters WHERE namespace = p_namespace AND message_id = p_message_id;
 END
 $$;
