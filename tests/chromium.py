@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 import pytest
+from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
-from selenium.webdriver.support.expected_conditions import staleness_of
+from selenium.webdriver.remote.webelement import WebElement
 from selenium.webdriver.support.wait import WebDriverWait
 
 SECONDS = 60
@@ -20,6 +21,20 @@ _ARGUMENTS = (
     "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-proxy-server",
     "--host-resolver-rules=MAP *.example ~NOTFOUND",
 )  # fmt: skip
+
+
+def _is_gone(element: WebElement) -> bool:
+    """Whether the page the element was on has been left."""
+    try:
+        element.is_enabled()
+    except StaleElementReferenceException:
+        return True
+    except WebDriverException as error:
+        # What chromedriver now and then answers instead, in the midst of leaving the page (SeleniumHQ/selenium#15401).
+        if "Node with given id does not belong to the document" in str(error.msg):
+            return True
+        raise
+    return False
 
 
 class Chromium:
@@ -46,13 +61,13 @@ class Chromium:
         """Press the button that says so, and wait until another page is there."""
         before = self.driver.find_element(By.TAG_NAME, "html")
         self.driver.find_element(By.XPATH, f"//button[normalize-space()='{label}']").click()
-        WebDriverWait(self.driver, SECONDS).until(staleness_of(before))
+        WebDriverWait(self.driver, SECONDS).until(lambda _: _is_gone(before))
 
     def follow(self, text: str) -> None:
         """Follow the link that says so, and wait until another page is there."""
         before = self.driver.find_element(By.TAG_NAME, "html")
         self.driver.find_element(By.LINK_TEXT, text).click()
-        WebDriverWait(self.driver, SECONDS).until(staleness_of(before))
+        WebDriverWait(self.driver, SECONDS).until(lambda _: _is_gone(before))
 
     def console(self) -> list[str]:
         """What the browser complained of, as violations of the Content-Security-Policy."""
