@@ -1,5 +1,6 @@
 """The console of a `mnemosyne dev`, in a real browser."""
 
+import base64
 import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -38,12 +39,15 @@ def browser() -> Iterator[Chromium]:
 
 @pytest.fixture
 def picture() -> Callable[[Chromium, str], None]:
-    """Keeps a picture of the page, to be looked at."""
+    """Keeps a picture of the whole page, to be looked at."""
 
     def keep(browser: Chromium, name: str) -> None:
         if ARTEFACTS:
             Path(ARTEFACTS).mkdir(parents=True, exist_ok=True)
-            browser.driver.save_screenshot(str(Path(ARTEFACTS) / f"{name}.png"))
+            browser.driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
+            taken = browser.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
+            browser.driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": False})
+            (Path(ARTEFACTS) / f"{name}.png").write_bytes(base64.b64decode(taken["data"]))
 
     return keep
 

@@ -23,10 +23,20 @@ def test_a_search_finds_by_meaning_and_says_why(site: str, browser: Chromium, pi
     browser.driver.find_element(By.ID, "query").send_keys(Keys.ENTER)
     shows(browser, "Ada prefers oolong to coffee.")
     assert headings(browser)[0] == "Note 1"
-    browser.driver.find_element(By.TAG_NAME, "summary").click()
-    shows(browser, "meaning")
+    browser.driver.find_element(By.CSS_SELECTOR, ".entry summary").click()
+    shows(browser, "meaning\n")
     picture(browser, "search")
     assert "q=what+does+Ada" in browser.url
+
+
+@pytest.mark.parametrize(("path", "shown"), [("/?q=oolong", False), ("/?q=oolong&tags=tea", True)])
+def test_on_a_phone_memories_come_before_the_filters_that_are_not_set(site: str, path: str, shown: bool) -> None:
+    with chromium() as opened:
+        opened.driver.set_window_size(360, 800)
+        opened.open(f"{site}{path}")
+        shows(opened, "Note 1")
+        assert opened.driver.find_element(By.ID, "tags").is_displayed() is shown
+        assert ("Tags" in opened.text.split("Note 1")[0]) is shown
 
 
 def test_a_search_goes_by_words_of_time_and_by_tags(site: str, browser: Chromium) -> None:
@@ -154,6 +164,7 @@ def test_axe_finds_nothing(system: DevServer, site: str, axe: str, path: str, da
 
 def _violations(opened: Chromium, axe: str) -> list[Any]:
     opened.driver.set_script_timeout(60)
+    opened.driver.execute_script("for (const one of document.querySelectorAll('details')) one.open = true")
     opened.driver.execute_script(axe)
     found: list[Any] = opened.driver.execute_async_script(
         "const told = arguments[0];"

@@ -22,7 +22,7 @@ function Shown({ stats }) {
       <dt>Given up</dt><dd>${NUMBER.format(stats.dead_lettered)}</dd>
       ${stats.oldest && html`<dt>Oldest</dt><dd><${When} at=${stats.oldest} /></dd><dt>Newest</dt><dd><${When} at=${stats.newest} /></dd>`}
       <dt>On disk</dt><dd>${NUMBER.format(Math.ceil(stats.storage_bytes / 1024))} KiB</dd>
-      <dt>Embedded by</dt><dd>${stats.embedding_model}, ${stats.embedding_dimension}</dd>
+      <dt>Embedded by</dt><dd>${stats.embedding_model}, ${stats.embedding_dimension} dimensions</dd>
       ${Object.entries(QUOTA).filter(([name]) => stats.quota[`${name.replace("texts_today", "texts")}_limit`] != null).map(
         ([name, said]) => html`<dt>Quota of ${said}</dt><dd>${NUMBER.format(stats.quota[name] ?? 0)} of ${NUMBER.format(stats.quota[`${name.replace("texts_today", "texts")}_limit`])}</dd>`,
       )}

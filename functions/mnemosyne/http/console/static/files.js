@@ -62,8 +62,8 @@ function Imported({ one }) {
     <${Problem} error=${one.error} />
     ${leftOut.length > 0 && html`<p class="note">Left out, because memories have no such fields: ${leftOut.join(", ")}</p>`}
     ${one.lines.length > 0 && html`<details><summary>Each line</summary>
-      <ol class="lines">${one.lines.slice(0, SHOWN).map((line) => html`<li>${line.line}: ${line.memory_id
-        ? html`<a href=${`/memories/${line.memory_id}`}>${line.state}</a>` : line.state}${line.error && ` – ${line.error}`}</li>`)}</ol>
+      <ul class="lines">${one.lines.slice(0, SHOWN).map((line) => html`<li>Line ${line.line}: ${line.memory_id
+        ? html`<a href=${`/memories/${line.memory_id}`}>${line.state}</a>` : line.state}${line.error && ` – ${line.error}`}</li>`)}</ul>
       ${one.lines.length > SHOWN && html`<p class="note">and ${NUMBER.format(one.lines.length - SHOWN)} more, in the file</p>`}
       <button class="other" onClick=${() => save(`${one.name}.outcomes.jsonl`, json(one.lines))}>Save the outcomes</button></details>`}
     ${failures.length > 0 && html`<p><button class="other" onClick=${() => save(`${one.name}.failures.jsonl`,

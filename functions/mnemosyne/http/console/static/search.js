@@ -14,6 +14,8 @@ const asked = (address) => {
   return { query: given.get("q") ?? "", mode: given.get("mode") ?? "hybrid", time: given.get("time") ?? "", tags: given.get("tags") ?? "", quality: given.get("quality") ?? "", old: given.get("old") ?? "" };
 };
 
+const filtered = ({ mode, time, tags, quality, old }) => Boolean(mode !== "hybrid" || time || tags || quality || old);
+
 function search({ query, mode, time, tags, quality, old }) {
   const labels = listed(tags);
   const args = { limit: LIMIT, include_debug: true };
@@ -29,6 +31,8 @@ export function Search({ address }) {
   const from = asked(address);
   const [form, setForm] = useState(from);
   const found = useAction(search);
+  // Where there is little room the memories found come first, unless a filter is set, which must be seen.
+  const [filtersShown] = useState(() => matchMedia("(min-width: 40rem)").matches || filtered(from));
   useEffect(() => {
     setForm(from);
     if (from.query || from.time || from.tags) found.run(from);
@@ -49,18 +53,21 @@ export function Search({ address }) {
     <h1 tabindex="-1">Search</h1>
     <form onSubmit=${submit} role="search">
       <label for="query">What are you looking for?</label>
-      <input id="query" type="search" value=${form.query} onInput=${change("query")} />
-      <div class="row">
-        <div><label for="mode">By</label><select id="mode" value=${form.mode} onChange=${change("mode")}>
-          ${Object.entries(MODES).map(([mode, said]) => html`<option value=${mode}>${said}</option>`)}</select></div>
-        <div><label for="time">When, in words</label><input id="time" value=${form.time} placeholder="last month" onInput=${change("time")} /></div>
-        <div><label for="tags">Tags</label><input id="tags" value=${form.tags} placeholder="ada, tea" onInput=${change("tags")} /></div>
-        <div><label for="quality">Quality counts</label><select id="quality" value=${form.quality} onChange=${change("quality")}>
-          ${Object.entries(QUALITY).map(([weight, said]) => html`<option value=${weight}>${said}</option>`)}</select></div>
-      </div>
-      <label class="check"><input type="checkbox" checked=${form.old === "yes"}
-        onChange=${(event) => setForm({ ...form, old: event.target.checked ? "yes" : "" })} /> Superseded ones too</label>
-      <button disabled=${found.busy}>Search</button>
+      <div class="ask"><input id="query" type="search" value=${form.query} onInput=${change("query")} />
+        <button disabled=${found.busy}>Search</button></div>
+      <details open=${filtersShown}>
+        <summary>Filters</summary>
+        <div class="row">
+          <div><label for="mode">By</label><select id="mode" value=${form.mode} onChange=${change("mode")}>
+            ${Object.entries(MODES).map(([mode, said]) => html`<option value=${mode}>${said}</option>`)}</select></div>
+          <div><label for="time">When, in words</label><input id="time" value=${form.time} placeholder="last month" onInput=${change("time")} /></div>
+          <div><label for="tags">Tags</label><input id="tags" value=${form.tags} placeholder="ada, tea" onInput=${change("tags")} /></div>
+          <div><label for="quality">Quality counts</label><select id="quality" value=${form.quality} onChange=${change("quality")}>
+            ${Object.entries(QUALITY).map(([weight, said]) => html`<option value=${weight}>${said}</option>`)}</select></div>
+        </div>
+        <label class="check"><input type="checkbox" checked=${form.old === "yes"}
+          onChange=${(event) => setForm({ ...form, old: event.target.checked ? "yes" : "" })} /> Superseded ones too</label>
+      </details>
     </form>
     <${Problem} error=${found.error} />
     ${found.busy ? html`<${Waiting} />` : found.done && html`<${Found} found=${found.done} />`}

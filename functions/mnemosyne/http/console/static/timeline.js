@@ -4,6 +4,7 @@ import { call } from "./mcp.js";
 import { Problem, useAction } from "./parts.js";
 
 const HEIGHT = 150;
+const DAY = 86400;
 const MOST_SHOWN = 2000;
 const NUMBER = new Intl.NumberFormat();
 const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
@@ -49,11 +50,11 @@ export function Timeline({ filters, onMarked }) {
     <${Problem} error=${counting.error} />
     ${found && found.buckets.length > 0 && html`
       <${Plot} found=${found} onMarked=${onMarked} />
-      <details><summary>By the ${found.per}, as a list</summary><ol class="lines">${found.buckets.map((one) => {
+      <details><summary>By the ${found.per}, as a list</summary><ul class="lines">${found.buckets.map((one) => {
         const from = midnight(one.start);
         return html`<li><button class="plain" onClick=${() => onMarked(stretch(from, after(from, found.per)))}>${one.start}</button>
           ${NUMBER.format(one.memories)}</li>`;
-      })}</ol></details>`}</section>`;
+      })}</ul></details>`}</section>`;
 }
 
 function Plot({ found, onMarked }) {
@@ -84,6 +85,8 @@ async function draw(place, { per, buckets }, onMarked) {
   const data = filled({ per, buckets });
   const end = after(new Date(data[0].at(-1) * 1000), per).getTime() / 1000;
   const axis = { stroke: colour("--soft"), grid: { stroke: colour("--line") }, ticks: { show: false } };
+  // No mark stands for less than a day, as no bar does.
+  const space = (_, __, from, until, length) => Math.max(60, (length * DAY) / (until - from));
   const marked = (plot) => {
     if (plot.select.width < 1) return;
     const at = (left) => plot.posToVal(left, "x");
@@ -95,8 +98,8 @@ async function draw(place, { per, buckets }, onMarked) {
     width: place.current.clientWidth, height: HEIGHT, legend: { show: false }, hooks: { setSelect: [marked] },
     cursor: { drag: { x: true, y: false, setScale: false }, y: false, points: { show: false } },
     scales: { x: { time: true, range: () => [data[0][0], end] }, y: { range: (_, __, most) => [0, Math.max(most, 1)] } },
-    axes: [axis, { ...axis, size: 48, values: (_, marks) => marks.map((one) => (Number.isInteger(one) ? NUMBER.format(one) : "")) }],
-    series: [{}, { fill: colour("--act"), stroke: colour("--act"), paths: UPlot.paths.bars({ size: [0.9, 60], align: 1 }), points: { show: false } }],
+    axes: [{ ...axis, space }, { ...axis, size: 48, values: (_, marks) => marks.map((one) => (Number.isInteger(one) ? NUMBER.format(one) : "")) }],
+    series: [{}, { fill: colour("--act"), stroke: colour("--act"), paths: UPlot.paths.bars({ size: [0.9, Infinity], align: 1 }), points: { show: false } }],
   };
   return new UPlot(options, data, place.current);
 }
