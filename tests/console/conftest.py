@@ -44,9 +44,10 @@ def picture() -> Callable[[Chromium, str], None]:
     def keep(browser: Chromium, name: str) -> None:
         if ARTEFACTS:
             Path(ARTEFACTS).mkdir(parents=True, exist_ok=True)
-            browser.driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": True})
-            taken = browser.driver.execute_cdp_cmd("Page.captureScreenshot", {"captureBeyondViewport": True})
-            browser.driver.execute_cdp_cmd("Emulation.setScrollbarsHidden", {"hidden": False})
+            size = browser.driver.execute_script("return [innerWidth, document.documentElement.scrollHeight]")
+            clip = {"x": 0, "y": 0, "width": size[0], "height": size[1], "scale": 1}
+            asked = {"captureBeyondViewport": True, "clip": clip}
+            taken = browser.driver.execute_cdp_cmd("Page.captureScreenshot", asked)
             (Path(ARTEFACTS) / f"{name}.png").write_bytes(base64.b64decode(taken["data"]))
 
     return keep
