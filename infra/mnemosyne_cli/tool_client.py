@@ -36,9 +36,10 @@ class ToolClient:
             while response.status_code == httpx.codes.TOO_MANY_REQUESTS:
                 time.sleep(min(float(response.headers.get("retry-after", 1)), PATIENCE_SECONDS))
                 response = self._client.post(self._url, json=body)
-            answer = response.json()
         except (httpx.HTTPError, ValueError) as exc:
-            raise Unavailable(f"{self._url} cannot be reached: {exc}") from exc
+            fix = "give the address of one that runs with --url, or start one with `mnemosyne dev`"
+            raise Unavailable(f"{self._url} cannot be reached: {exc}; {fix}") from exc
+        answer = _json_object(response)
         result = answer.get("result")
         if result and not result.get("isError"):
             structured: dict[str, Any] = result["structuredContent"]
@@ -50,3 +51,16 @@ class ToolClient:
         if response.is_server_error or said.startswith("temporarily unavailable"):
             raise Unavailable(f"{tool}: {said}")
         raise InvalidRequest(f"{tool}: {said}")
+
+
+def _json_object(response: httpx.Response) -> dict[str, Any]:
+    """Return what a server answered, if it can have been an MCP server."""
+    try:
+        answer = response.json()
+    except ValueError:
+        answer = None
+    if isinstance(answer, dict):
+        return answer
+    said = f"{response.request.url} answered {response.status_code} {response.reason_phrase} and no JSON"
+    fix = "try again" if response.is_server_error else "it is not an MCP endpoint, whose path is /mcp: change --url"
+    raise Unavailable(f"{said}; {fix}")

@@ -21,10 +21,19 @@ def test_a_memory_is_remembered_from_standard_input_and_found_by_label_and_time(
     assert "#kiln\n    The kiln\n    is <U+001B>[31mhot.\n" in found
     assert run("search", "kiln", "--tag", "kiln", "--when", "last year").stdout == "No memories found.\n"
     assert "not white space" in run("remember", " ").stderr
-    nowhere = subprocess.run(
-        [COMMAND, "search", "x", "--url", "http://127.0.0.1:9/mcp"], capture_output=True, text=True
-    )
-    assert nowhere.returncode == 1 and "http://127.0.0.1:9/mcp cannot be reached" in nowhere.stderr
+
+
+def test_an_address_where_no_server_speaks_mcp_is_told_with_what_to_do(dev: DevServer) -> None:
+    def search(url: str) -> subprocess.CompletedProcess[str]:
+        command: list[str | Path] = [COMMAND, "search", "x", "--url", url]
+        return subprocess.run(command, capture_output=True, text=True, check=False)
+
+    nowhere = search(NOWHERE)
+    assert nowhere.returncode == 1
+    assert f"{NOWHERE} cannot be reached" in nowhere.stderr and "start one with `mnemosyne dev`" in nowhere.stderr
+    page = search(dev.url.removesuffix("mcp"))
+    assert page.returncode == 1
+    assert "answered 405 Method Not Allowed and no JSON; it is not an MCP endpoint, whose path is /mcp" in page.stderr
 
 
 READING = ["export", "doctor", "outcomes", "keys list", "dead-letters list", "grants list", "quota list", "redrive"]
