@@ -41,7 +41,7 @@ def test_on_a_phone_memories_come_before_the_filters_that_are_not_set(site: str,
 
 def test_a_search_goes_by_words_of_time_and_by_tags(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/?time=on+2+May+2026")
-    shows(browser, "from 2026-05-02")
+    shows(browser, "from May 2, 2026")
     assert headings(browser) == ["Note 2"]
     browser.open(f"{site}/newest")
     shows(browser, "Note 1")

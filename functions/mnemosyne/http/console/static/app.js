@@ -54,6 +54,15 @@ function useTitle(address, ready) {
   }, [address.href, ready]);
 }
 
+// A part of the address as text, or as it stands if it encodes none.
+function decoded(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return part;
+  }
+}
+
 function App() {
   const address = useAddress();
   const [may, setMay] = useState(null);
@@ -70,7 +79,7 @@ function App() {
   const body = !may
     ? refused && html`<${LogIn} refused=${refused} onCredential=${look} />`
     : memory
-      ? html`<${Memory} key=${memory[1]} id=${decodeURIComponent(memory[1])} may=${may} />`
+      ? html`<${Memory} key=${memory[1]} id=${decoded(memory[1])} may=${may} />`
       : Page && html`<${Page} address=${address} may=${may} />`;
   return html`
     <header>

@@ -3,7 +3,7 @@ import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
 import { Delete } from "./delete.js";
 import { History } from "./history.js";
-import { listed, Problem, Tags, useAction, Waiting, When } from "./parts.js";
+import { joined, listed, Problem, Tags, useAction, Waiting, When } from "./parts.js";
 
 export function Memory({ id, may }) {
   const [deleted, setDeleted] = useState(false);
@@ -24,7 +24,7 @@ export function Memory({ id, may }) {
     </article>
     ${may.has("memory_history") && html`<${History} key=${memory.quality + memory.superseded_by} id=${id} />`}
     ${may.has("rate_memory") && html`<${Rate} memory=${memory} onRated=${read.run} />`}
-    ${may.has("update_memory") && html`<${Labels} key=${memory.title + memory.tags} memory=${memory} onChanged=${read.run} />`}
+    ${may.has("update_memory") && html`<${Labels} key=${memory.title + joined(memory.tags)} memory=${memory} onChanged=${read.run} />`}
     ${may.has("delete_memory") && html`<${Delete} memory=${memory} onDeleted=${() => setDeleted(true)} />`}
   </div>`;
 }
@@ -56,13 +56,13 @@ function Rate({ memory, onRated }) {
 
 function Labels({ memory, onChanged }) {
   const [title, setTitle] = useState(memory.title);
-  const [tags, setTags] = useState(memory.tags.join(", "));
+  const [tags, setTags] = useState(joined(memory.tags));
   const [successor, setSuccessor] = useState(memory.superseded_by ?? "");
   const change = useAction(async () => {
     const wanted = listed(tags);
     const args = { id: memory.id };
     if (title !== memory.title) args.title = title;
-    if (wanted.join() !== memory.tags.join()) args.tags = wanted.length ? wanted : ["none"];
+    if (joined(wanted) !== joined(memory.tags)) args.tags = wanted.length ? wanted : ["none"];
     if (successor.trim() !== (memory.superseded_by ?? "")) args.superseded_by = successor.trim() || "none";
     await call("update_memory", args);
     await onChanged();

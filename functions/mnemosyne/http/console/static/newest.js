@@ -1,7 +1,7 @@
 // The newest memories, page by page, within a stretch of time and tags that the address names.
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Entry, listed, More, Problem, useAction, usePages } from "./parts.js";
+import { Entry, joined, listed, More, Problem, stamp, useAction, usePages } from "./parts.js";
 import { Timeline } from "./timeline.js";
 
 const LIMIT = 50;
@@ -13,7 +13,7 @@ function filtersOf(address) {
   return tags.length ? { ...filters, tags } : filters;
 }
 
-const addressOf = (filters) => `/newest?${new URLSearchParams({ ...filters, ...(filters.tags && { tags: filters.tags.join(",") }) })}`;
+const addressOf = (filters) => `/newest?${new URLSearchParams({ ...filters, ...(filters.tags && { tags: joined(filters.tags) }) })}`;
 
 function go(filters) {
   history.pushState(null, "", addressOf(filters));
@@ -33,11 +33,11 @@ export function Newest({ address, may }) {
     ${may.has("memory_timeline") && html`<${Timeline} filters=${tags ? { tags } : {}} onMarked=${(span) => go({ ...filters, ...span })} />`}
     ${may.has("memory_facets") && html`<${Facets} filters=${filters} />`}
     ${Object.keys(filters).length > 0 && html`<p role="status" class="note">
-      ${after && `From ${new Date(after).toLocaleString()} to ${new Date(before).toLocaleString()}. `}
+      ${(after || before) && `From ${after ? stamp(after) : "…"} to ${before ? stamp(before) : "…"}. `}
       ${tags && `Tagged ${tags.join(" or ")}. `}<a href="/newest">Show all</a></p>`}
     <h2 class="hidden">Memories</h2>
     <ol class="entries">${pages.items.map((memory) => html`<${Entry} key=${memory.id} memory=${memory} />`)}</ol>
-    ${pages.done === "" && !pages.items.length && html`<p>${Object.keys(filters).length ? "Nothing is remembered of that." : "Nothing is remembered yet."}</p>`}
+    ${pages.next === "" && !pages.items.length && html`<p>${Object.keys(filters).length ? "Nothing is remembered of that." : "Nothing is remembered yet."}</p>`}
     <${More} pages=${pages}>Older ones</>
   </div>`;
 }

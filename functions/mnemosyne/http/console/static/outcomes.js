@@ -20,7 +20,7 @@ export function Outcomes({ address, may }) {
       ([name, said]) => html`<li><a href=${name ? `/outcomes?state=${name}` : "/outcomes"} aria-current=${name === state ? "true" : null}>${said}</a></li>`,
     )}</ul>
     <ol class="entries">${pages.items.map((one) => html`<${Request} key=${one.request_id} request=${one} />`)}</ol>
-    ${pages.done === "" && !pages.items.length && html`<p>There is none.</p>`}
+    ${pages.next === "" && !pages.items.length && html`<p>There is none.</p>`}
     <${More} pages=${pages}>Earlier ones</>
     ${may.has("list_dead_letters") && html`<${DeadLetters} may=${may} onRedriven=${() => pages.more()} />`}
   </div>`;
@@ -44,7 +44,7 @@ function DeadLetters({ may, onRedriven }) {
   });
   useEffect(() => void pages.more(), []);
   return html`<section aria-labelledby="dead"><h2 id="dead">Dead letters</h2>
-    ${pages.done === "" && !pages.items.length && html`<p>None: nothing was given up.</p>`}
+    ${pages.next === "" && !pages.items.length && html`<p>None: nothing was given up.</p>`}
     ${redriving.done !== null && html`<p role="status">It is on the queue again: ${redriving.done === 1 ? "1 request waits" : `${redriving.done} requests wait`}.</p>`}
     <${Problem} error=${redriving.error} />
     <ol class="entries">${pages.items.map((one) => html`<li key=${one.message_id} class="entry">

@@ -1,13 +1,17 @@
 // What several pages show: a memory in a list, its tags and time, an error, a wait.
-import { html, useState } from "./vendor/htm-preact.js";
+import { html, useRef, useState } from "./vendor/htm-preact.js";
 
 const STAMP = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+export const ZONE = STAMP.resolvedOptions().timeZone;
 
-export const When = ({ at }) => html`<time datetime=${at}>${STAMP.format(new Date(at))}</time>`;
+// A moment where the person is; what no moment is stays as it was written.
+export const stamp = (at) => (Number.isNaN(Date.parse(at)) ? at : STAMP.format(new Date(at)));
+
+export const When = ({ at }) => html`<time datetime=${at}>${stamp(at)}</time>`;
 
 export const Tags = ({ tags }) =>
   html`<ul class="tags" aria-label="Tags">${tags.map(
-    (tag) => html`<li><a href=${`/?tags=${encodeURIComponent(tag)}`}>${tag}</a></li>`,
+    (tag) => html`<li><a href=${`/?tags=${encodeURIComponent(joined([tag]))}`}>${tag}</a></li>`,
   )}</ul>`;
 
 export const Problem = ({ error }) => (error ? html`<p class="problem" role="alert">${error.message}</p>` : null);
@@ -25,41 +29,53 @@ export function Entry({ memory, text, children }) {
   </li>`;
 }
 
-// Something that is done when it is asked for: whether it is under way, what came of it, and how to ask.
+// Something that is done when it is asked for: whether it is under way, what came of it, and how to ask. What came of an
+// earlier asking, late, is nothing any more.
 export function useAction(work) {
   const [state, setState] = useState({ busy: false, error: null, done: null });
+  const latest = useRef(0);
   const run = async (...given) => {
-    setState({ busy: true, error: null, done: state.done });
+    const asked = ++latest.current;
+    setState((before) => ({ busy: true, error: null, done: before.done }));
+    let ended;
     try {
-      const done = await work(...given);
-      setState({ busy: false, error: null, done });
-      return done;
+      ended = { busy: false, error: null, done: await work(...given) };
     } catch (error) {
-      setState({ busy: false, error, done: null });
-      return undefined;
+      ended = { busy: false, error, done: null };
     }
+    if (asked !== latest.current) return undefined;
+    setState(ended);
+    return ended.done;
   };
   return { ...state, run };
 }
 
-// Words between commas, as tags are typed.
-export const listed = (text) => text.split(",").map((one) => one.trim()).filter(Boolean);
+// Tags as they are typed: between commas, and in quotes, where `""` is a quote, if a comma or a quote is in one.
+export const listed = (text) =>
+  [...text.matchAll(/\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|$)/g)]
+    .map(([, quoted, plain]) => (quoted?.replaceAll('""', '"') ?? plain).trim())
+    .filter(Boolean);
+export const joined = (tags) => tags.map((tag) => (/[",]/.test(tag) ? `"${tag.replaceAll('"', '""')}"` : tag)).join(", ");
 
 // A list that goes on page by page: `page` returns an item list and a cursor, and `more` asks for the next.
 export function usePages(page) {
   const [items, setItems] = useState([]);
-  const action = useAction(async (cursor) => {
-    const { found, next } = await page(cursor);
-    setItems((before) => (cursor ? [...before, ...found] : found));
-    return next ?? "";
-  });
-  return { items, error: action.error, busy: action.busy, done: action.done, more: action.run };
+  const [next, setNext] = useState(undefined); // "" once there is none
+  const action = useAction(page);
+  const more = async (cursor) => {
+    if (!cursor) setNext(undefined);
+    const got = await action.run(cursor);
+    if (!got) return;
+    setItems((before) => (cursor ? [...before, ...got.found] : got.found));
+    setNext(got.next ?? "");
+  };
+  return { items, next, error: action.error, busy: action.busy, more };
 }
 
 export const More = ({ pages, children }) => html`<div>
   <${Problem} error=${pages.error} />
   ${pages.busy && html`<${Waiting} />`}
-  ${pages.done && html`<button onClick=${() => pages.more(pages.done)} disabled=${pages.busy}>${children}</button>`}</div>`;
+  ${pages.next && html`<button onClick=${() => pages.more(pages.next)} disabled=${pages.busy}>${children}</button>`}</div>`;
 
 // Offer what was made here as a file, without it ever leaving the browser.
 export function save(name, pieces, type = "application/x-ndjson") {

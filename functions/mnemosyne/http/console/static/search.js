@@ -1,11 +1,11 @@
 // Find memories, and see why each was found.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Entry, listed, Problem, useAction, Waiting } from "./parts.js";
+import { Entry, listed, Problem, stamp, useAction, Waiting, ZONE } from "./parts.js";
 
 const MODES = { hybrid: "meaning and words", semantic: "meaning alone", exact: "this very text" };
 const PARTS = { vector_score: "meaning", lexical_score: "words", neighbours: "beside it", time: "time", speaker: "speaker" };
-const QUALITY = { "": "as usual", 0: "not at all", 0.5: "as much as relevance", 1: "alone" };
+const QUALITY = [["", "as usual"], ["0", "not at all"], ["0.5", "as much as relevance"], ["1", "alone"]];
 const LIMIT = 20;
 
 // The address says what is searched for, so that a search can be kept and sent on; no part of it is a credential.
@@ -20,9 +20,9 @@ function search({ query, mode, time, tags, quality, old }) {
   const labels = listed(tags);
   const args = { limit: LIMIT, include_debug: true };
   if (query) Object.assign(args, { query, mode });
-  if (time) args.time_expr = time;
+  if (time) Object.assign(args, { time_expr: time, timezone: ZONE });
   if (labels.length) args.tags = labels;
-  if (quality) args.quality_boost = Number(quality);
+  if (quality) args.quality_boost = Number.isNaN(Number(quality)) ? quality : Number(quality);
   if (old) args.include_superseded = true;
   return call("memory_search", args);
 }
@@ -30,18 +30,20 @@ function search({ query, mode, time, tags, quality, old }) {
 export function Search({ address }) {
   const from = asked(address);
   const [form, setForm] = useState(from);
+  const isAsked = Boolean(address.search);
   const found = useAction(search);
   // Where there is little room the memories found come first, unless a filter is set, which must be seen.
   const [filtersShown] = useState(() => matchMedia("(min-width: 40rem)").matches || filtered(from));
   useEffect(() => {
     setForm(from);
-    if (from.query || from.time || from.tags) found.run(from);
+    if (isAsked) found.run(from);
   }, [address.search]);
   const change = (name) => (event) => setForm({ ...form, [name]: event.target.value });
   const submit = (event) => {
     event.preventDefault();
     const kept = new URLSearchParams({ q: form.query, mode: form.mode, time: form.time, tags: form.tags, quality: form.quality, old: form.old });
     for (const [name, value] of [...kept]) if (!value || (name === "mode" && value === "hybrid")) kept.delete(name);
+    if (!kept.size) return document.getElementById("query").focus();
     const next = `/?${kept}`;
     if (next === location.pathname + location.search) found.run(form);
     else {
@@ -63,14 +65,14 @@ export function Search({ address }) {
           <div><label for="time">When, in words</label><input id="time" value=${form.time} placeholder="last month" onInput=${change("time")} /></div>
           <div><label for="tags">Tags</label><input id="tags" value=${form.tags} placeholder="ada, tea" onInput=${change("tags")} /></div>
           <div><label for="quality">Quality counts</label><select id="quality" value=${form.quality} onChange=${change("quality")}>
-            ${Object.entries(QUALITY).map(([weight, said]) => html`<option value=${weight}>${said}</option>`)}</select></div>
+            ${QUALITY.map(([weight, said]) => html`<option value=${weight}>${said}</option>`)}</select></div>
         </div>
         <label class="check"><input type="checkbox" checked=${form.old === "yes"}
           onChange=${(event) => setForm({ ...form, old: event.target.checked ? "yes" : "" })} /> Superseded ones too</label>
       </details>
     </form>
-    <${Problem} error=${found.error} />
-    ${found.busy ? html`<${Waiting} />` : found.done && html`<${Found} found=${found.done} />`}
+    <${Problem} error=${isAsked ? found.error : null} />
+    ${found.busy ? html`<${Waiting} />` : isAsked && found.done && html`<${Found} found=${found.done} />`}
   </div>`;
 }
 
@@ -79,7 +81,7 @@ function Found({ found }) {
   return html`<div>
     <p role="status" class="note">
       ${memories.length === 1 ? "1 memory" : `${memories.length} memories`}
-      ${span && ` from ${span.after ?? "…"} to ${span.before ?? "…"}`}${degraded && `. ${degraded}`}
+      ${span && ` from ${span.after ? stamp(span.after) : "…"} to ${span.before ? stamp(span.before) : "…"} (${ZONE})`}${degraded && `. ${degraded}`}
     </p>
     <ol class="entries">${memories.map(
       (memory) => html`<${Entry} memory=${memory} text=${memory.snippet ?? memory.content.slice(0, 400)}>
@@ -91,6 +93,7 @@ function Found({ found }) {
 function Why({ memory, why }) {
   if (!why) return null;
   const parts = Object.entries(PARTS).filter(([name]) => why[name]);
+  if (!parts.length) return null;
   const largest = Math.max(...parts.map(([name]) => Math.abs(why[name])), Number.MIN_VALUE);
   return html`<details>
     <summary>Why: score ${memory.score.toFixed(2)}</summary>

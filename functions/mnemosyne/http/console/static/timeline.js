@@ -1,13 +1,12 @@
 // How many memories there are of each day, week, month or year: a stretch that is marked filters the list below.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Problem, useAction } from "./parts.js";
+import { Problem, useAction, ZONE } from "./parts.js";
 
 const HEIGHT = 150;
 const DAY = 86400;
 const MOST_SHOWN = 2000;
 const NUMBER = new Intl.NumberFormat();
-const ZONE = Intl.DateTimeFormat().resolvedOptions().timeZone;
 const STEPS = {
   day: (at) => at.setDate(at.getDate() + 1),
   week: (at) => at.setDate(at.getDate() + 7),
