@@ -9,6 +9,7 @@ import urllib.parse
 from collections.abc import Callable, Iterator
 from functools import partial
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import pairwise
 from pathlib import Path
 from threading import Thread
 from typing import Any
@@ -145,6 +146,20 @@ def test_what_is_stored_is_shown_as_it_is_within_500_pixels(
     assert max(_sizes(browser)) <= 500
     assert browser.driver.title == "host"
     system.call("delete_memory", {"id": memory_id})
+
+
+def test_a_host_is_told_a_height_once_however_it_gets_there(host: str, browser: Chromium) -> None:
+    _open(browser, host, "memory_search", query="oolong")
+    _says(browser, "Ada prefers oolong to coffee.")
+    browser.driver.find_element(By.XPATH, "//button[.='Note 1']").click()
+    _says(browser, "Back to what was found")
+    browser.driver.switch_to.default_content()
+    settled = "const told = arguments[0]; Promise.all(document.getAnimations().map((one) => one.finished)).then(() => told())"
+    browser.driver.execute_async_script(settled)
+    sizes = _sizes(browser)
+    assert len(sizes) > 1
+    assert [two for one, two in pairwise(sizes) if one == two] == [], "a host that animates is resized for ever by it"
+    assert browser.driver.execute_script("return window.seen.width") is None, "how wide it is is the host's to say"
 
 
 def test_axe_finds_nothing_in_the_view(host: str, browser: Chromium, axe: str) -> None:

@@ -21,9 +21,13 @@ async function main() {
   const frame = document.querySelector("iframe");
   const bridge = new AppBridge(client, { name: "host", version: "1" }, { serverTools: {}, openLinks: {}, logging: {} },
     { hostContext: { theme: asked.get("theme") ?? "light" } });
-  bridge.onsizechange = ({ height }) => {
+  // As the official basic-host does it: towards the new height in 300 ms, so that the view is resized in every frame of them.
+  bridge.onsizechange = ({ width, height }) => {
     window.seen.sizes.push(height);
-    if (height) frame.style.height = `${height}px`;
+    window.seen.width = width;
+    const from = { height: `${frame.offsetHeight}px` };
+    frame.style.height = `${height}px`;
+    frame.animate([from, { height: `${height}px` }], { duration: 300, easing: "ease-out" });
   };
   const initialized = new Promise((done) => (bridge.oninitialized = done));
   await bridge.connect(new PostMessageTransport(frame.contentWindow, frame.contentWindow));

@@ -10,6 +10,7 @@ const waiting = new Map();
 let number = 0;
 let mayCall = false;
 let found = null;
+let toldHeight = 0;
 
 const send = (message) => parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
 const notify = (method, params = {}) => send({ method, params });
@@ -81,9 +82,12 @@ async function read(id) {
   }
 }
 
+// How high it is; how wide is the host's to say. Once each, for a host that animates its frame resizes us at every step.
 function tellSize() {
-  const { width } = document.documentElement.getBoundingClientRect();
-  notify("ui/notifications/size-changed", { width: Math.ceil(width), height: Math.min(Math.ceil(view.scrollHeight), MOST_HEIGHT) });
+  const height = Math.min(Math.ceil(view.scrollHeight), MOST_HEIGHT);
+  if (height === toldHeight) return;
+  toldHeight = height;
+  notify("ui/notifications/size-changed", { height });
 }
 
 function inContext(context) {
@@ -115,5 +119,5 @@ ask("ui/initialize", hello).then((host) => {
   mayCall = Boolean(host.hostCapabilities?.serverTools);
   inContext(host.hostContext);
   notify("ui/notifications/initialized");
+  addEventListener("resize", tellSize);
 }, (error) => problem(error.message));
-addEventListener("resize", tellSize);
