@@ -5,6 +5,8 @@ import shutil
 import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from threading import Thread
 
 import pytest
 from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
@@ -72,6 +74,29 @@ class Chromium:
     def console(self) -> list[str]:
         """What the browser complained of, as violations of the Content-Security-Policy."""
         return [str(entry["message"]) for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
+
+
+@contextmanager
+def page_elsewhere(html: str) -> Iterator[str]:
+    """Serve a page by a name that is none of this machine's own, as any page of the web; its address.
+
+    By threads: Chromium opens connections ahead that it may never use, and one of them would keep the others waiting.
+    """
+
+    class Page(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(200)
+            self.send_header("Content-Type", "text/html")
+            self.end_headers()
+            self.wfile.write(html.encode())
+
+        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
+            """Quiet."""
+
+    with ThreadingHTTPServer(("127.0.0.1", 0), Page) as server:
+        Thread(target=server.serve_forever, args=(0.05,), daemon=True).start()
+        yield f"http://evil.localhost:{server.server_port}/"
+        server.shutdown()
 
 
 @contextmanager

@@ -154,7 +154,9 @@ def test_a_host_is_told_a_height_once_however_it_gets_there(host: str, browser: 
     browser.driver.find_element(By.XPATH, "//button[.='Note 1']").click()
     _says(browser, "Back to what was found")
     browser.driver.switch_to.default_content()
-    settled = "const told = arguments[0]; Promise.all(document.getAnimations().map((one) => one.finished)).then(() => told())"
+    settled = (
+        "const told = arguments[0]; Promise.all(document.getAnimations().map((one) => one.finished)).then(() => told())"
+    )
     browser.driver.execute_async_script(settled)
     sizes = _sizes(browser)
     assert len(sizes) > 1

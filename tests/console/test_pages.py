@@ -125,11 +125,6 @@ def test_what_is_stored_is_shown_as_it_is_and_does_nothing(
     assert [said for said in browser.console() if "favicon" not in said] == []
 
 
-def test_what_is_not_there_and_what_is_another_s_look_the_same(site: str, browser: Chromium) -> None:
-    browser.open(f"{site}/memories/01a1fd98-820d-74ac-bf32-ad3eec4e3d5f")
-    shows(browser, "no memory has the id")
-
-
 def test_everything_can_be_reached_by_keyboard(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/newest")
     shows(browser, "Note 1")

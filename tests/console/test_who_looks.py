@@ -2,16 +2,14 @@
 
 import json
 import subprocess
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from pathlib import Path
 
 import pytest
 from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
-from tests.chromium import Chromium, chromium
+from tests.chromium import Chromium, chromium, page_elsewhere
 from tests.dev import COMMAND, DevServer, serving
 from tests.oauth_person import Terminal
 from tests.waiting import wait_until
@@ -30,9 +28,9 @@ def fresh() -> Iterator[Chromium]:
         yield opened
 
 
-def _key(system: DevServer, *scopes: str) -> str:
+def _key(system: DevServer, *scopes: str, namespace: str = "default") -> str:
     asked = [argument for scope in scopes for argument in ("--scope", scope)]
-    command = [str(COMMAND), "keys", "create", "--name", "console", "--json", *asked]
+    command = [str(COMMAND), "keys", "create", "--name", "console", "--namespace", namespace, "--json", *asked]
     command += ["--data-dir", str(system.directory / "data")]
     done = subprocess.run(command, capture_output=True, text=True, check=True)
     return str(json.loads(done.stdout)["token"])
@@ -106,28 +104,30 @@ def test_people_log_in_in_a_window_of_its_own_and_no_token_is_kept(guarded: DevS
     )
 
 
+def test_another_namespace_s_address_gives_the_page_of_one_that_never_was(guarded: DevServer, fresh: Chromium) -> None:
+    theirs, own = (_key(guarded, "read", "write", namespace=name) for name in ("theirs", "own"))
+    guarded.client.headers["Authorization"] = f"Bearer {theirs}"
+    stored = guarded.outcome(guarded.ingest("The vault is behind the oak."))
+    never = "01a1fd98-820d-74ac-bf32-ad3eec4e3d5f"
+    shown = []
+    for id_ in (stored["memory_id"], never):
+        fresh.open(f"http://127.0.0.1:{guarded.port}/memories/{id_}")
+        _use(fresh, own)
+        _shows(fresh, "no memory has the id")
+        markup = "return document.documentElement.outerHTML"
+        shown.append(str(fresh.driver.execute_script(markup)).replace(id_, "ID"))
+    assert shown[0] == shown[1]
+    assert "ID" in shown[0] and "oak" not in shown[0]
+
+
 def test_another_page_can_neither_frame_it_nor_call(system: DevServer, site: str, fresh: Chromium) -> None:
     call = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
     page = f"""<iframe src="{site}/"></iframe><p id="said">waiting</p><script>
       fetch("{system.url}", {{method: "POST", headers: {{"Content-Type": "application/json"}}, body: '{call}'}})
         .then(() => "called", () => "refused").then((said) => document.getElementById("said").textContent = said);
     </script>"""
-
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.send_header("Content-Type", "text/html")
-            self.end_headers()
-            self.wfile.write(page.encode())
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Quiet."""
-
-    with HTTPServer(("127.0.0.1", 0), Page) as http:
-        threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()
-        # By a name that is none of this machine's own, as any page of the web.
-        fresh.open(f"http://evil.localhost:{http.server_port}/")
+    with page_elsewhere(page) as elsewhere:
+        fresh.open(elsewhere)
         _shows(fresh, "refused")
         fresh.driver.switch_to.frame(0)
         assert "What are you looking for?" not in fresh.text
-        http.shutdown()

@@ -2,16 +2,14 @@
 
 import base64
 import hashlib
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, HTTPServer
 from urllib.parse import parse_qs, urlencode, urlsplit
 
 import httpx
 import pytest
 from selenium.webdriver.common.by import By
 
-from tests.chromium import Chromium, chromium
+from tests.chromium import Chromium, chromium, page_elsewhere
 from tests.dev import DevServer
 from tests.oauth_person import Person, Terminal, callback
 
@@ -83,24 +81,12 @@ def test_the_pages_are_light_or_dark_as_the_browser_is(issuer: str, light: Chrom
 def test_no_other_page_can_frame_them(system: DevServer, issuer: str, light: Chromium) -> None:
     """A frame around the button that says Allow would have it pressed unseen."""
     asked = address(system, issuer, "https://client.example/callback")
-
-    class Page(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            self.send_response(200)
-            self.end_headers()
-            self.wfile.write(f'<iframe src="{asked.replace("&", "&amp;")}"></iframe>'.encode())
-
-        def log_message(self, format: str, *args: object) -> None:  # noqa: A002
-            """Quiet."""
-
-    with HTTPServer(("127.0.0.1", 0), Page) as http:
-        threading.Thread(target=http.serve_forever, args=(0.05,), daemon=True).start()
+    with page_elsewhere(f'<iframe src="{asked.replace("&", "&amp;")}"></iframe>') as elsewhere:
         light.console()
-        light.open(f"http://127.0.0.1:{http.server_port}/")
+        light.open(elsewhere)
         light.driver.switch_to.frame(0)
         shown = light.text
         light.driver.switch_to.default_content()
-        http.shutdown()
     assert "code" not in shown
     assert any("frame-ancestors" in said or "X-Frame-Options" in said for said in light.console())
 
