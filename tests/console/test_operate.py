@@ -81,6 +81,8 @@ def test_tags_are_facets_of_what_is_shown(site: str, browser: Chromium) -> None:
     assert facet.text == "tea 2"
     facet.click()
     wait_until(lambda: sorted(headings(browser)) == ["Note 1", "Note 2"], "those with the tag are left")
+    browser.driver.find_element(By.CSS_SELECTOR, "[aria-label='Tags to filter by'] a").click()
+    wait_until(lambda: len(headings(browser)) == 3, "the tag is no filter any more")
 
 
 def test_a_memory_shows_what_it_replaces_what_replaces_it_and_how_it_was_rated(
@@ -126,6 +128,29 @@ def test_a_file_that_is_dropped_is_imported_line_by_line(
     press(browser, "Save the outcomes")
     outcomes = [json.loads(one) for one in _downloaded(downloads, "facts.jsonl.outcomes.jsonl").splitlines()]
     assert sorted(one["line"] for one in outcomes) == [1, 2, 3, 4, 5]
+
+
+def test_an_import_goes_on_beside_other_pages_and_is_stopped_in_the_midst(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    lines = "".join(f'{{"content": "Row {n} of a long file.", "timestamp": "2025-01-01"}}\n' for n in range(20_000))
+    browser.open(f"{site}/files")
+    shows(browser, "drop them here")
+    _drop(browser, "long.jsonl", lines)
+    shows(browser, "Storing …")
+    browser.driver.find_element(By.LINK_TEXT, "Figures").click()
+    shows(browser, "Embedded by")
+    browser.driver.find_element(By.LINK_TEXT, "Files").click()
+    shows(browser, "long.jsonl")
+    press(browser, "Stop")
+    shows(browser, "Stopped: what comes after was not handed over.")
+    browser.driver.find_element(By.TAG_NAME, "summary").click()
+    told = browser.driver.find_element(By.CSS_SELECTOR, "article [role=status]").text
+    done = int(told.split("handed over. ")[1].split(" of ")[0].replace(",", ""))
+    assert 0 < done < 20_000
+    assert told.endswith(f"{done:,} stored")
+    there = system.call("list_memories", {"after": "2025-01-01", "before": "2025-01-01", "limit": 100})
+    assert there["memories"], "what was handed over is stored"
 
 
 @pytest.mark.parametrize(
@@ -226,3 +251,12 @@ def test_outcomes_of_a_state_are_shown_page_by_page(system: DevServer, site: str
     assert len(browser.driver.find_elements(By.CSS_SELECTOR, ".outcome.stored")) == 50
     press(browser, "Earlier ones")
     wait_until(lambda: len(browser.driver.find_elements(By.CSS_SELECTOR, ".outcome.stored")) > 50, "there are more")
+
+
+def test_more_is_shown_where_more_was_found(system: DevServer, site: str, browser: Chromium) -> None:
+    numbered = [{"content": f"Parcel {n} is blue.", "timestamp": "2025-02-01"} for n in range(30)]
+    system.outcomes(system.call("ingest_memories", {"memories": numbered})["request_ids"])
+    browser.open(f"{site}/?q=is+blue.&mode=exact")
+    shows(browser, "20 memories")
+    press(browser, "Show up to 100")
+    shows(browser, "30 memories")

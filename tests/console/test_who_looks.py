@@ -10,9 +10,31 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, chromium, page_elsewhere
+from tests.console.person import press
 from tests.dev import COMMAND, DevServer, serving
+from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
 from tests.waiting import wait_until
+
+# The token that is in use is no longer taken, as one that has expired; every other is.
+REFUSE_ONE_TOKEN = """
+const real = window.fetch;
+let expired;
+Object.assign(window, { refused: 0, refreshed: 0, others: new Set() });
+window.fetch = (address, asked) => {
+  if (asked?.body instanceof URLSearchParams && asked.body.get("grant_type") === "refresh_token") window.refreshed += 1;
+  const token = asked?.headers?.Authorization;
+  if (!token) return real(address, asked);
+  expired ??= token;
+  if (token !== expired) {
+    window.others.add(token);
+    return real(address, asked);
+  }
+  window.refused += 1;
+  const error = { jsonrpc: "2.0", id: null, error: { code: -32001, message: "the token has expired" } };
+  return Promise.resolve(new Response(JSON.stringify(error), { status: 401 }));
+};
+"""
 
 
 @pytest.fixture(scope="module")
@@ -74,9 +96,9 @@ def test_a_wrong_key_is_asked_for_again(guarded: DevServer, fresh: Chromium) -> 
     _shows(fresh, "What are you looking for?")
 
 
-def test_people_log_in_in_a_window_of_its_own_and_no_token_is_kept(guarded: DevServer, fresh: Chromium) -> None:
+def _log_in(guarded: DevServer, fresh: Chromium) -> None:
+    """Log in from the page that is open, in the window that it opens, and come back."""
     terminal = Terminal(guarded.printed)
-    fresh.open(f"http://127.0.0.1:{guarded.port}/store")
     _shows(fresh, "Log in, and allow this page")
     console = fresh.driver.current_window_handle
     fresh.driver.find_element(By.XPATH, "//button[.='Log in']").click()
@@ -89,6 +111,11 @@ def test_people_log_in_in_a_window_of_its_own_and_no_token_is_kept(guarded: DevS
     assert "Allow Mnemosyne's console to use your memory?" in fresh.text
     fresh.driver.find_element(By.XPATH, "//button[normalize-space()='Allow']").click()
     fresh.driver.switch_to.window(console)
+
+
+def test_people_log_in_in_a_window_of_its_own_and_no_token_is_kept(guarded: DevServer, fresh: Chromium) -> None:
+    fresh.open(f"http://127.0.0.1:{guarded.port}/store")
+    _log_in(guarded, fresh)
     _shows(fresh, "What should be remembered?")
     fresh.driver.find_element(By.ID, "content").send_keys("Dee logged in.")
     fresh.driver.find_element(By.XPATH, "//button[.='Store']").click()
@@ -102,6 +129,41 @@ def test_people_log_in_in_a_window_of_its_own_and_no_token_is_kept(guarded: DevS
         lambda: json.loads(subprocess.run(command, capture_output=True, text=True, check=True).stdout) == [],
         "what was granted has ended",
     )
+
+
+def test_who_is_logged_out_logs_in_again_and_their_page_goes_on(guarded: DevServer, fresh: Chromium) -> None:
+    key = _key(guarded, "read", "write")
+    fresh.open(f"http://127.0.0.1:{guarded.port}/store")
+    _use(fresh, key)
+    _shows(fresh, "What should be remembered?")
+    fresh.driver.find_element(By.ID, "content").send_keys("Eve typed for an hour.")
+    revoke: list[str | Path] = [COMMAND, "keys", "revoke", key.split("_")[1], "--data-dir", guarded.directory / "data"]
+    subprocess.run(revoke, check=True, capture_output=True)
+
+    def is_refused() -> bool:
+        call = guarded.post(tool_call("memory_stats", {}), Authorization=f"Bearer {key}")
+        return call.status_code == 401
+
+    wait_until(is_refused, "the key is no longer taken")
+    press(fresh, "Store")
+    _shows(fresh, "You have been logged out.")
+    assert "What should be remembered?" not in fresh.text
+    _use(fresh, "mnk_wrong")
+    _shows(fresh, "the key is not known, expired or revoked")
+    _use(fresh, _key(guarded, "read", "write"))
+    _shows(fresh, "Stored: it can be found now.")
+
+
+def test_a_token_that_is_no_longer_taken_is_renewed_unseen(guarded: DevServer, fresh: Chromium) -> None:
+    fresh.open(f"http://127.0.0.1:{guarded.port}/")
+    _log_in(guarded, fresh)
+    _shows(fresh, "What are you looking for?")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    fresh.driver.find_element(By.LINK_TEXT, "Newest").click()
+    _shows(fresh, "Memories over time")
+    wait_until(lambda: bool(fresh.driver.execute_script("return window.others.size")), "another token is used")
+    assert "Who are you?" not in fresh.text
+    assert fresh.driver.execute_script("return [window.refused, window.refreshed]") == [3, 1]
 
 
 def test_another_namespace_s_address_gives_the_page_of_one_that_never_was(guarded: DevServer, fresh: Chromium) -> None:

@@ -1,9 +1,9 @@
 // The console: which page stands for which address, who is logged in, and what a page is given.
 import { html, render, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { leave, LogIn } from "./account.js";
+import { leave, LogIn, renew } from "./account.js";
 import { Files } from "./files.js";
 import { Figures } from "./figures.js";
-import { hasCredential, tools } from "./mcp.js";
+import { hasCredential, onUnauthorized, tools } from "./mcp.js";
 import { Memory } from "./memory.js";
 import { Newest } from "./newest.js";
 import { Outcomes } from "./outcomes.js";
@@ -67,20 +67,23 @@ function App() {
   const address = useAddress();
   const [may, setMay] = useState(null);
   const [refused, setRefused] = useState(null);
+  const waiting = useRef([]); // calls that go on once there is a credential again
   const look = () =>
     tools().then(
-      (names) => (setRefused(null), setMay(names)),
-      (error) => (setMay(null), setRefused(error)),
+      (names) => (setRefused(null), setMay(names), waiting.current.splice(0).forEach((goOn) => goOn())),
+      setRefused,
     );
-  useEffect(look, []);
+  useEffect(() => {
+    const ask = (error) => new Promise((goOn) => (waiting.current.push(goOn), setRefused(error)));
+    onUnauthorized(async (error, times) => (times === 0 && (await renew())) || ask(error));
+    look();
+  }, []);
   useTitle(address, may);
   const memory = address.pathname.match(/^\/memories\/(.+)$/);
   const Page = PAGES.find((one) => one.path === address.pathname)?.page;
-  const body = !may
-    ? refused && html`<${LogIn} refused=${refused} onCredential=${look} />`
-    : memory
-      ? html`<${Memory} key=${memory[1]} id=${decoded(memory[1])} may=${may} />`
-      : Page && html`<${Page} address=${address} may=${may} />`;
+  const page = memory
+    ? html`<${Memory} key=${memory[1]} id=${decoded(memory[1])} may=${may} />`
+    : Page && html`<${Page} address=${address} may=${may} />`;
   return html`
     <header>
       <a class="skip" href="#main">To the page</a>
@@ -88,9 +91,12 @@ function App() {
       ${may && html`<nav aria-label="Pages">${PAGES.filter((one) => may.has(one.tool)).map(
         (one) => html`<a href=${one.path} aria-current=${one.path === address.pathname ? "page" : null}>${one.name}</a>`,
       )}</nav>`}
-      ${may && hasCredential() && html`<button class="other end" onClick=${() => leave().then(look)}>Log out</button>`}
+      ${may && hasCredential() && html`<button class="other end" onClick=${() => leave().then(() => location.reload())}>Log out</button>`}
     </header>
-    <main id="main">${body}</main>
+    <main id="main">
+      ${refused && html`<${LogIn} refused=${refused} again=${Boolean(may)} onCredential=${look} />`}
+      ${may && html`<div hidden=${Boolean(refused)}>${page}</div>`}
+    </main>
   `;
 }
 

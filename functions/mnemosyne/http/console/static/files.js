@@ -1,5 +1,5 @@
 // Files in and out: import by dropping them, with an outcome per line; export everything.
-import { html, useRef, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { count, importFile } from "./import_file.js";
 import { callPatiently } from "./mcp.js";
 import { Problem, save, useAction } from "./parts.js";
@@ -14,28 +14,39 @@ export function Files({ may }) {
     ${may.has("import_memories") && may.has("ingest_status") && html`<${Import} />`}<${Export} /></div>`;
 }
 
-function Import() {
-  const [imports, setImports] = useState([]);
-  const [over, setOver] = useState(false);
-  const show = () => setImports((all) => [...all]);
-  const take = async (files) => {
-    for (const file of files) {
-      const one = { name: file.name, total: 0, done: 0, lines: [], state: "Reading …", error: null };
-      setImports((all) => [one, ...all]);
-      const shown = setInterval(show, SHOWN_EVERY_MS); // a line may end every millisecond
-      try {
-        one.total = await count(file);
-        if (!one.total) throw new Error("it holds no memory");
-        one.state = "Storing …";
-        await importFile(file, (line) => ((one.done += line.memories ?? 1), one.lines.push(line)));
-        one.state = "Done.";
-      } catch (error) {
-        Object.assign(one, { state: "Stopped.", error: new Error(`${file.name} cannot be read: ${error.message}`) });
-      }
-      clearInterval(shown);
-      show();
+// What is imported goes on whichever page is shown, and is told of by the page that shows it.
+const imports = [];
+let show = () => {};
+
+const isUnderWay = ({ state }) => state === "Reading …" || state === "Storing …";
+addEventListener("beforeunload", (event) => imports.some(isUnderWay) && event.preventDefault());
+
+async function take(files) {
+  for (const file of files) {
+    const one = { name: file.name, total: 0, done: 0, lines: [], state: "Reading …", error: null, stop: new AbortController() };
+    imports.unshift(one);
+    const shown = setInterval(() => show(), SHOWN_EVERY_MS); // a line may end every millisecond
+    try {
+      one.total = await count(file);
+      if (!one.total) throw new Error("it holds no memory");
+      one.state = "Storing …";
+      await importFile(file, (line) => ((one.done += line.memories ?? 1), one.lines.push(line)), one.stop.signal);
+      one.state = one.stop.signal.aborted ? "Stopped: what comes after was not handed over." : "Done.";
+    } catch (error) {
+      Object.assign(one, { state: "Stopped.", error: new Error(`${file.name} cannot be read: ${error.message}`) });
     }
-  };
+    clearInterval(shown);
+    show();
+  }
+}
+
+function Import() {
+  const [, setTimes] = useState(0);
+  const [over, setOver] = useState(false);
+  useEffect(() => {
+    show = () => setTimes((before) => before + 1);
+    return () => (show = () => {});
+  }, []);
   const drop = (event) => (event.preventDefault(), setOver(false), take([...event.dataTransfer.files]));
   const hover = (event) => (event.preventDefault(), setOver(true));
   return html`<section aria-labelledby="import"><h2 id="import">Import</h2>
@@ -59,6 +70,7 @@ function Imported({ one }) {
   return html`<article class="entry"><h3>${one.name}</h3>
     <progress max=${one.total || 1} value=${one.done} aria-label=${`Progress of ${one.name}`}></progress>
     <p role="status">${one.state} ${NUMBER.format(one.done)} of ${NUMBER.format(one.total)}${one.lines.length > 0 && `: ${counted(one.lines)}`}</p>
+    ${isUnderWay(one) && html`<button class="other" onClick=${() => one.stop.abort()} aria-label=${`Stop importing ${one.name}`}>Stop</button>`}
     <${Problem} error=${one.error} />
     ${leftOut.length > 0 && html`<p class="note">Left out, because memories have no such fields: ${leftOut.join(", ")}</p>`}
     ${one.lines.length > 0 && html`<details><summary>Each line</summary>

@@ -11,12 +11,14 @@ export async function count(file) {
   return memories;
 }
 
-// Import it; `told` is called with each { line, state, memory_id, error } as it is known.
-export async function importFile(file, told) {
+// Import it; `told` is called with each { line, state, memory_id, error } as it is known. Once `signal` says stop nothing
+// more is handed over, and what was is followed to its outcome.
+export async function importFile(file, told, signal) {
   const stored = new Map();
   const later = [];
   const underWay = new Set();
   for await (const part of parts(file)) {
+    if (signal.aborted) break;
     const one = importPart(file, part, told, stored, later).finally(() => underWay.delete(one));
     underWay.add(one);
     if (underWay.size >= UNDER_WAY) await Promise.race(underWay);

@@ -6,6 +6,11 @@ let number = 0;
 export const setCredential = (given) => (credential = given);
 export const hasCredential = () => credential !== "";
 
+// Gets another credential where one is not taken any more, for calls that are under way: a function that ends once there
+// is one. Without it they fail.
+let askAgain = null;
+export const onUnauthorized = (ask) => (askAgain = ask);
+
 // What the server said no to, in its own words; `status` is HTTP's, 200 where the tool itself refused.
 export class Refused extends Error {
   constructor(message, status, seconds = 0) {
@@ -45,7 +50,7 @@ export async function outcomes(requestIds, told = () => {}) {
 // Call a tool: its structured result; throws Refused.
 export async function call(name, args = {}) {
   const body = { jsonrpc: "2.0", id: ++number, method: "tools/call", params: { name, arguments: args } };
-  const result = await post(body);
+  const result = await authorized(body);
   if (result.isError) throw new Refused(result.content.map((one) => one.text ?? "").join("\n"), 200);
   return result.structuredContent;
 }
@@ -54,6 +59,18 @@ export async function call(name, args = {}) {
 export async function tools() {
   const listed = await post({ jsonrpc: "2.0", id: ++number, method: "tools/list", params: { _meta: { "mnemosyne/console": true } } });
   return new Set(listed.tools.map((tool) => tool.name));
+}
+
+async function authorized(body) {
+  for (let times = 0; ; times += 1) {
+    const used = credential;
+    try {
+      return await post(body);
+    } catch (error) {
+      if (error.status !== 401 || !askAgain) throw error;
+      if (credential === used) await askAgain(error, times); // else another call has asked meanwhile
+    }
+  }
 }
 
 async function post(body) {

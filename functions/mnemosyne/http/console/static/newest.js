@@ -15,6 +15,9 @@ function filtersOf(address) {
 
 const addressOf = (filters) => `/newest?${new URLSearchParams({ ...filters, ...(filters.tags && { tags: joined(filters.tags) }) })}`;
 
+// By that tag, or no longer by it.
+const toggled = ({ tags, ...rest }, tag) => (tags?.includes(tag) ? rest : { ...rest, tags: [tag] });
+
 function go(filters) {
   history.pushState(null, "", addressOf(filters));
   dispatchEvent(new PopStateEvent("popstate"));
@@ -27,7 +30,7 @@ export function Newest({ address, may }) {
     return { found: page.memories, next: page.next_cursor };
   });
   useEffect(() => void pages.more(), [address.search]);
-  const { after, before, tags, ...rest } = filters;
+  const { after, before, tags } = filters;
   return html`<div>
     <h1 tabindex="-1">Newest</h1>
     ${may.has("memory_timeline") && html`<${Timeline} filters=${tags ? { tags } : {}} onMarked=${(span) => go({ ...filters, ...span })} />`}
@@ -47,7 +50,7 @@ function Facets({ filters }) {
   useEffect(() => void counting.run(), [JSON.stringify(filters)]);
   return html`<div><${Problem} error=${counting.error} />
     ${counting.done && counting.done.tags.length > 0 && html`<ul class="tags" aria-label="Tags to filter by">${counting.done.tags.map(
-      ({ tag, memories }) => html`<li><a href=${addressOf({ ...filters, tags: [tag] })} aria-current=${filters.tags?.includes(tag) ? "true" : null}>
+      ({ tag, memories }) => html`<li><a href=${addressOf(toggled(filters, tag))} aria-current=${filters.tags?.includes(tag) ? "true" : null}>
         ${tag} <span class="note">${memories}</span></a></li>`,
     )}</ul>`}</div>`;
 }

@@ -7,6 +7,7 @@ const MODES = { hybrid: "meaning and words", semantic: "meaning alone", exact: "
 const PARTS = { vector_score: "meaning", lexical_score: "words", neighbours: "beside it", time: "time", speaker: "speaker" };
 const QUALITY = [["", "as usual"], ["0", "not at all"], ["0.5", "as much as relevance"], ["1", "alone"]];
 const LIMIT = 20;
+const MOST = 100; // that the server answers
 
 // The address says what is searched for, so that a search can be kept and sent on; no part of it is a credential.
 const asked = (address) => {
@@ -16,9 +17,9 @@ const asked = (address) => {
 
 const filtered = ({ mode, time, tags, quality, old }) => Boolean(mode !== "hybrid" || time || tags || quality || old);
 
-function search({ query, mode, time, tags, quality, old }) {
+function search({ query, mode, time, tags, quality, old }, limit = LIMIT) {
   const labels = listed(tags);
-  const args = { limit: LIMIT, include_debug: true };
+  const args = { limit, include_debug: true };
   if (query) Object.assign(args, { query, mode });
   if (time) Object.assign(args, { time_expr: time, timezone: ZONE });
   if (labels.length) args.tags = labels;
@@ -72,11 +73,11 @@ export function Search({ address }) {
       </details>
     </form>
     <${Problem} error=${isAsked ? found.error : null} />
-    ${found.busy ? html`<${Waiting} />` : isAsked && found.done && html`<${Found} found=${found.done} />`}
+    ${found.busy ? html`<${Waiting} />` : isAsked && found.done && html`<${Found} found=${found.done} onMore=${() => found.run(from, MOST)} />`}
   </div>`;
 }
 
-function Found({ found }) {
+function Found({ found, onMore }) {
   const { window: span, memories, degraded, debug } = found;
   return html`<div>
     <p role="status" class="note">
@@ -86,7 +87,8 @@ function Found({ found }) {
     <ol class="entries">${memories.map(
       (memory) => html`<${Entry} memory=${memory} text=${memory.snippet ?? memory.content.slice(0, 400)}>
         <${Why} memory=${memory} why=${debug?.why[memory.id]} /></>`,
-    )}</ol></div>`;
+    )}</ol>
+    ${memories.length === LIMIT && html`<button onClick=${onMore}>Show up to ${MOST}</button>`}</div>`;
 }
 
 // The parts of the score, each as long as it is large.
