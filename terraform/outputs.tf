@@ -3,6 +3,11 @@ output "mcp_url" {
   value       = module.mnemosyne.mcp_url
 }
 
+output "console_url" {
+  description = "Where people see what is remembered, in a browser; null with auth_mode iam and behind iap, which a page cannot pass."
+  value       = module.mnemosyne.console_url
+}
+
 output "oauth_callback" {
   description = "The redirect URI to register where people log in, with auth_mode oauth; known before it is on."
   value       = module.mnemosyne.oauth_callback

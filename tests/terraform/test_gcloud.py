@@ -86,7 +86,9 @@ def test_a_deployment_is_made_given_a_key_and_destroyed(operator: Operator) -> N
     assert (bucket.location, bucket.versioned) == ("EUROPE-WEST1", True)
     assert apis.identities == {"pubsub.googleapis.com", "workflows.googleapis.com"}
     assert len(apis.executions) == 1  # the migration
-    assert operator.state_of()["resources"]
+    state = operator.state_of()
+    assert state["resources"]
+    assert state["outputs"]["console_url"]["value"] + "mcp" == state["outputs"]["mcp_url"]["value"]
 
     again = operator.deploy()
     assert "No changes" in again.stdout, again.stdout[-2000:]

@@ -1,6 +1,15 @@
+locals {
+  mcp_origin = var.domain == "" ? local.urls["mcp"] : "https://${var.domain}"
+}
+
 output "mcp_url" {
   description = "Where MCP clients connect."
-  value       = "${var.domain == "" ? local.urls["mcp"] : "https://${var.domain}"}/mcp"
+  value       = "${local.mcp_origin}/mcp"
+}
+
+output "console_url" {
+  description = "Where people see what is remembered, in a browser; null with auth_mode iam and behind iap, which a page cannot pass."
+  value       = var.auth_mode == "iam" || var.iap ? null : "${local.mcp_origin}/"
 }
 
 output "oauth_callback" {
