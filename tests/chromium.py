@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from threading import Thread
 
 import pytest
-from selenium.common.exceptions import StaleElementReferenceException, WebDriverException
+from selenium.common.exceptions import NoSuchElementException, StaleElementReferenceException, WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.by import By
@@ -51,7 +51,11 @@ class Chromium:
 
     @property
     def text(self) -> str:
-        return self.driver.find_element(By.TAG_NAME, "body").text
+        """What the page says; nothing in the midst of leaving it for another."""
+        try:
+            return self.driver.find_element(By.TAG_NAME, "body").text
+        except (NoSuchElementException, StaleElementReferenceException):
+            return ""
 
     def open(self, url: str) -> None:
         self.driver.get(url)

@@ -16,19 +16,12 @@ from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne_cli.open_services import open_services
 from tests.chromium import Chromium, chromium
-from tests.console.person import headings, press, shows, type_into
+from tests.console.person import drop, headings, press, shows, type_into
 from tests.dev import COMMAND, DevServer
 from tests.fakes import request
 from tests.waiting import wait_until
 
 Keep = Callable[[Chromium, str], None]
-# Drops a file as the file manager does: https://github.com/SeleniumHQ/selenium/issues/1421 has no way of its own.
-DROP = """
-const [place, name, text] = arguments;
-const held = new DataTransfer();
-held.items.add(new File([text], name));
-place.dispatchEvent(new DragEvent("drop", { dataTransfer: held, bubbles: true, cancelable: true }));
-"""
 
 
 @pytest.fixture(scope="module")
@@ -46,10 +39,6 @@ def browser(downloads: Path) -> Iterator[Chromium]:
 def _downloaded(downloads: Path, name: str) -> bytes:
     wait_until(lambda: (downloads / name).exists() and not list(downloads.glob("*.crdownload")), f"{name} is saved")
     return (downloads / name).read_bytes()
-
-
-def _drop(browser: Chromium, name: str, text: str) -> None:
-    browser.driver.execute_script(DROP, browser.driver.find_element(By.CSS_SELECTOR, ".drop"), name, text)
 
 
 def test_a_stretch_that_is_marked_on_the_timeline_filters_the_list(site: str, browser: Chromium, picture: Keep) -> None:
@@ -116,7 +105,7 @@ def test_a_file_that_is_dropped_is_imported_line_by_line(
     lines = [*map(json.dumps, good), "not json", json.dumps(good[0])]
     browser.open(f"{site}/files")
     shows(browser, "drop them here")
-    _drop(browser, "facts.jsonl", "\n".join(lines))
+    drop(browser, "facts.jsonl", "\n".join(lines))
     shows(browser, "Done. 5 of 5")
     assert "1 failed" in browser.text and "Left out, because memories have no such fields: mood" in browser.text
     browser.driver.find_element(By.TAG_NAME, "summary").click()
@@ -136,21 +125,45 @@ def test_an_import_goes_on_beside_other_pages_and_is_stopped_in_the_midst(
     lines = "".join(f'{{"content": "Row {n} of a long file.", "timestamp": "2025-01-01"}}\n' for n in range(20_000))
     browser.open(f"{site}/files")
     shows(browser, "drop them here")
-    _drop(browser, "long.jsonl", lines)
+    drop(browser, "long.jsonl", lines)
     shows(browser, "Storing …")
     browser.driver.find_element(By.LINK_TEXT, "Figures").click()
     shows(browser, "Embedded by")
     browser.driver.find_element(By.LINK_TEXT, "Files").click()
     shows(browser, "long.jsonl")
     press(browser, "Stop")
-    shows(browser, "Stopped: what comes after was not handed over.")
+    shows(browser, "Stopped.")
     browser.driver.find_element(By.TAG_NAME, "summary").click()
     told = browser.driver.find_element(By.CSS_SELECTOR, "article [role=status]").text
-    done = int(told.split("handed over. ")[1].split(" of ")[0].replace(",", ""))
+    done = int(told.removeprefix("Stopped. ").split(" of ")[0].replace(",", ""))
     assert 0 < done < 20_000
     assert told.endswith(f"{done:,} stored")
     there = system.call("list_memories", {"after": "2025-01-01", "before": "2025-01-01", "limit": 100})
     assert there["memories"], "what was handed over is stored"
+
+
+def test_an_import_waits_for_a_server_that_is_away(system: DevServer, site: str, browser: Chromium) -> None:
+    lines = "".join(f'{{"content": "Kept through an outage: {n}.", "timestamp": "2025-03-01"}}\n' for n in range(3_000))
+    browser.open(f"{site}/files")
+    shows(browser, "drop them here")
+    drop(browser, "outage.jsonl", lines)
+    shows(browser, "Storing …")
+    system.stop()
+    shows(browser, "Waiting: The server cannot be reached.")
+    system.start()
+    wait_until(lambda: "Done. 3,000 of 3,000" in browser.text, "all of it is imported", seconds=240)
+    assert "failed" not in browser.text and "unknown" not in browser.text
+
+
+def test_a_file_that_was_mended_is_chosen_again(site: str, browser: Chromium, tmp_path: Path) -> None:
+    file = tmp_path / "mended.jsonl"
+    browser.open(f"{site}/files")
+    shows(browser, "drop them here")
+    for text, said in (("not json", "1 failed"), ('{"content": "Mended.", "timestamp": "2025-03-02"}', "1 stored")):
+        file.write_text(text)
+        browser.driver.find_element(By.ID, "files").send_keys(str(file))
+        shows(browser, said)
+    assert browser.text.count("mended.jsonl") == 2
 
 
 @pytest.mark.parametrize(
@@ -167,13 +180,14 @@ def test_an_import_goes_on_beside_other_pages_and_is_stopped_in_the_midst(
         ),
         ("many.jsonl", "".join(f'{{"content": "{n}", "timestamp": "2026-01-01"}}\n' for n in range(250)), "250 stored"),
         ("empty.jsonl", "", "it holds no memory"),
+        ("empty.txt", "said", "it holds no chronicle: each begins with [[[CHRONICLE_START]]]"),
         ("wrong.pdf", "x", "its name must end in .jsonl"),
     ],
 )
 def test_files_are_imported_by_their_endings(site: str, browser: Chromium, name: str, text: str, said: str) -> None:
     browser.open(f"{site}/files")
     shows(browser, "drop them here")
-    _drop(browser, name, text)
+    drop(browser, name, text)
     wait_until(lambda: said in browser.text, f"{said} of {browser.text}", seconds=60)
 
 
@@ -190,7 +204,7 @@ def test_an_import_of_an_export_restores_what_supersedes_what(system: DevServer,
     browser.open(f"{site}/files")
     shows(browser, "drop them here")
     told = {"superseded_by_hash": "cb" * 32}
-    _drop(browser, "exported.jsonl", "\n".join(map(json.dumps, (old | told, new))))
+    drop(browser, "exported.jsonl", "\n".join(map(json.dumps, (old | told, new))))
     shows(browser, "Done. 2 of 2: 2 stored")
     browser.driver.find_element(By.TAG_NAME, "summary").click()
     shows(browser, "1: incomplete – stored, but what supersedes it is not in this file")

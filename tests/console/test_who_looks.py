@@ -10,7 +10,7 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.support.wait import WebDriverWait
 
 from tests.chromium import Chromium, chromium, page_elsewhere
-from tests.console.person import press
+from tests.console.person import drop, press
 from tests.dev import COMMAND, DevServer, serving
 from tests.mcp_client import tool_call
 from tests.oauth_person import Terminal
@@ -88,14 +88,6 @@ def test_a_key_opens_the_pages_of_what_it_may_and_is_kept_nowhere(guarded: DevSe
     assert key.rsplit("_", 1)[1] not in logs
 
 
-def test_a_wrong_key_is_asked_for_again(guarded: DevServer, fresh: Chromium) -> None:
-    fresh.open(f"http://127.0.0.1:{guarded.port}/")
-    _use(fresh, "mnk_wrong")
-    _shows(fresh, "Who are you?")
-    _use(fresh, _key(guarded, "read"))
-    _shows(fresh, "What are you looking for?")
-
-
 def _log_in(guarded: DevServer, fresh: Chromium) -> None:
     """Log in from the page that is open, in the window that it opens, and come back."""
     terminal = Terminal(guarded.printed)
@@ -151,7 +143,47 @@ def test_who_is_logged_out_logs_in_again_and_their_page_goes_on(guarded: DevServ
     _use(fresh, "mnk_wrong")
     _shows(fresh, "the key is not known, expired or revoked")
     _use(fresh, _key(guarded, "read", "write"))
+    _shows(fresh, "What should be remembered?")
+    assert fresh.driver.find_element(By.ID, "content").get_property("value") == "Eve typed for an hour."
+    assert "Stored" not in fresh.text, "who has logged in may be somebody else"
+    press(fresh, "Store")
     _shows(fresh, "Stored: it can be found now.")
+
+
+def test_nobody_s_import_goes_on_as_somebody_else(guarded: DevServer, fresh: Chromium) -> None:
+    eve, dan = (_key(guarded, "read", "write", namespace=name) for name in ("eve", "dan"))
+    fresh.open(f"http://127.0.0.1:{guarded.port}/files")
+    _use(fresh, eve)
+    _shows(fresh, "drop them here")
+    lines = "".join(f'{{"content": "Of Eve, {n}.", "timestamp": "2026-01-01"}}\n' for n in range(20_000))
+    drop(fresh, "eve.jsonl", lines)
+    _shows(fresh, "Storing …")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    _shows(fresh, "You have been logged out.")
+    _use(fresh, dan)
+    _shows(fresh, "Stopped.")
+    _shows(fresh, "You have logged in again: do it once more.")
+    guarded.client.headers["Authorization"] = f"Bearer {dan}"
+    assert guarded.call("list_memories", {})["memories"] == []
+
+
+@pytest.mark.parametrize(
+    ("key", "said"), [("mnk_wrong", "the key is not known"), ("mnk_MwKq…", "No key has the character “…”")]
+)
+def test_a_key_that_is_none_is_said_to_be_none(guarded: DevServer, fresh: Chromium, key: str, said: str) -> None:
+    fresh.open(f"http://127.0.0.1:{guarded.port}/")
+    _use(fresh, key)
+    _shows(fresh, said)
+    _use(fresh, _key(guarded, "read"))
+    _shows(fresh, "What are you looking for?")
+
+
+def test_who_may_only_store_begins_there(guarded: DevServer, fresh: Chromium) -> None:
+    fresh.open(f"http://127.0.0.1:{guarded.port}/")
+    _use(fresh, _key(guarded, "write"))
+    _shows(fresh, "What should be remembered?")
+    fresh.driver.execute_script("history.pushState(null, '', '/newest'); dispatchEvent(new PopStateEvent('popstate'))")
+    _shows(fresh, "Your key does not let you see this page.")
 
 
 def test_a_token_that_is_no_longer_taken_is_renewed_unseen(guarded: DevServer, fresh: Chromium) -> None:

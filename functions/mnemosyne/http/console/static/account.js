@@ -1,8 +1,8 @@
 // Who calls: a key for this tab, or a log-in where there is an authorization server.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { authorizationServer, logIn, logOut, refresh } from "./log_in.js";
-import { setCredential } from "./mcp.js";
-import { Problem, useAction } from "./parts.js";
+import { logInWith, renewWith } from "./mcp.js";
+import { Button, Heading, Problem, useAction } from "./parts.js";
 
 const EARLY_SECONDS = 60;
 const RETRY_SECONDS = 10;
@@ -11,7 +11,6 @@ let session = null; // of who has logged in: the server, the tokens, and when th
 
 function keep(server, held) {
   clearTimeout(session?.due);
-  setCredential(held.access_token);
   const seconds = Math.max(1, held.expires_in - EARLY_SECONDS);
   session = { server, held, due: setTimeout(renew, seconds * 1000) };
 }
@@ -29,7 +28,11 @@ async function renewed() {
   const { server, held } = session;
   try {
     const given = await refresh(server, held);
-    if (session?.held !== held) return false; // logged out meanwhile
+    if (session?.held !== held) {
+      await logOut(server, given); // logged out meanwhile
+      return false;
+    }
+    renewWith(given.access_token);
     keep(server, given);
     return true;
   } catch (error) {
@@ -43,13 +46,13 @@ async function renewed() {
 function forget() {
   clearTimeout(session?.due);
   session = null;
-  setCredential("");
 }
 
 // Forget the credential, and end what a log-in was given.
 export async function leave() {
   const left = session;
   forget();
+  logInWith("");
   if (left) await logOut(left.server, left.held).catch(() => null);
 }
 
@@ -60,31 +63,39 @@ export function LogIn({ refused, again, onCredential }) {
   const [server, setServer] = useState(null);
   useEffect(() => void authorizationServer().then(setServer, () => setServer(null)), []);
   const opening = useAction(async () => {
-    keep(server, await logIn(server));
+    const held = await logIn(server);
+    forget();
+    logInWith(held.access_token);
+    keep(server, held);
     await onCredential();
   });
-  const submit = (event) => {
-    event.preventDefault();
-    setCredential(key.trim());
+  const using = useAction(async () => {
+    const wrong = key.match(/[^\x21-\x7e]/);
     setKey("");
-    onCredential().then(() => setTried(true));
-  };
+    if (wrong) throw new Error(`No key has the character “${wrong[0]}”: copy it whole.`);
+    forget();
+    logInWith(key);
+    await onCredential();
+    setTried(true);
+  });
+  const submit = (event) => (event.preventDefault(), using.run());
   if (refused.status !== 401 && refused.status !== 403)
-    return html`<h1 tabindex="-1">Not now</h1><${Problem} error=${refused} /><button onClick=${onCredential}>Try again</button>`;
+    return html`<${Heading}>Not now</><${Problem} error=${refused} /><button onClick=${onCredential}>Try again</button>`;
   return html`
-    <h1 tabindex="-1">Who are you?</h1>
-    ${again && html`<p role="alert">You have been logged out. Your page waits, and goes on once you are back.</p>`}
+    <${Heading}>Who are you?</>
+    ${again && html`<p role="alert">You have been logged out. Log in, and go on where you were.</p>`}
     ${server && html`
       <p>Log in, and allow this page to use your memory.</p>
-      <button onClick=${opening.run} disabled=${opening.busy}>Log in</button>
+      <button onClick=${opening.run}>Log in</button>
+      ${opening.busy && html`<p role="status" class="note">Go on in the window that has opened; or press again for another.</p>`}
       <${Problem} error=${opening.error} />
       <h2>Or with a key</h2>`}
     <form onSubmit=${submit}>
       <label for="key">API key</label>
-      <input id="key" type="password" autocomplete="off" value=${key} onInput=${(event) => setKey(event.target.value)} required />
+      <input id="key" type="password" autocomplete="off" value=${key} onInput=${(event) => setKey(event.target.value.trim())} required />
       <p class="note">It is kept in this tab's memory, and forgotten with it.</p>
-      <button>Use it</button>
+      <${Button} busy=${using.busy}>Use it</>
     </form>
-    <${Problem} error=${tried || refused.status === 403 ? refused : null} />
+    <${Problem} error=${using.error ?? (tried || refused.status === 403 ? refused : null)} />
   `;
 }

@@ -1,12 +1,14 @@
 // The console: which page stands for which address, who is logged in, and what a page is given.
 import { html, render, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { leave, LogIn, renew } from "./account.js";
+import { useAddress } from "./address.js";
 import { Files } from "./files.js";
 import { Figures } from "./figures.js";
-import { hasCredential, onUnauthorized, tools } from "./mcp.js";
+import { hasCredential, onUnauthorized, Refused, tools } from "./mcp.js";
 import { Memory } from "./memory.js";
 import { Newest } from "./newest.js";
 import { Outcomes } from "./outcomes.js";
+import { Heading } from "./parts.js";
 import { Search } from "./search.js";
 import { Store } from "./store.js";
 
@@ -18,40 +20,15 @@ const PAGES = [
   { path: "/outcomes", name: "Outcomes", page: Outcomes, tool: "list_requests" },
   { path: "/figures", name: "Figures", page: Figures, tool: "memory_stats" },
 ];
+const MEMORY = { page: Memory, tool: "get_memory" };
 
-// A link within the page is followed without another page being loaded.
-function useAddress() {
-  const [address, setAddress] = useState(location.pathname + location.search);
+// After a link the keyboard goes on from the heading of the page that it led to.
+function useFocus(path) {
+  const before = useRef(path);
   useEffect(() => {
-    const changed = () => setAddress(location.pathname + location.search);
-    const follow = (event) => {
-      const link = event.target.closest?.("a[href^='/']");
-      if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
-      history.pushState(null, "", link.getAttribute("href"));
-      changed();
-      scrollTo(0, 0);
-    };
-    addEventListener("popstate", changed);
-    document.addEventListener("click", follow);
-    return () => {
-      removeEventListener("popstate", changed);
-      document.removeEventListener("click", follow);
-    };
-  }, []);
-  return new URL(address, location.origin);
-}
-
-// What the heading says is what the page is called, and where the keyboard goes on from after a link.
-function useTitle(address, ready) {
-  const before = useRef(address.pathname);
-  useEffect(() => {
-    const heading = document.querySelector("h1");
-    if (!heading) return;
-    document.title = `${heading.textContent} · Mnemosyne`;
-    if (before.current !== address.pathname) heading.focus();
-    before.current = address.pathname;
-  }, [address.href, ready]);
+    if (before.current !== path) document.querySelector("h1")?.focus();
+    before.current = path;
+  }, [path]);
 }
 
 // A part of the address as text, or as it stands if it encodes none.
@@ -63,27 +40,49 @@ function decoded(part) {
   }
 }
 
-function App() {
-  const address = useAddress();
+const NotAllowed = ({ may }) => html`<div><${Heading}>Not allowed</>
+  <p>${may.size ? "Your key does not let you see this page. Those that it does stand above." : "Your key lets you do nothing here: it needs the scope read or write."}</p></div>`;
+
+function Page({ address, may }) {
+  const [, id] = address.pathname.match(/^\/memories\/(.+)$/) ?? [];
+  const found = id ? MEMORY : PAGES.find((one) => one.path === address.pathname);
+  if (!found) return null;
+  // Who may only store begins there, not at a search.
+  const first = address.pathname === "/" && !address.search && PAGES.find((one) => may.has(one.tool));
+  const shown = may.has(found.tool) ? found : first;
+  if (!shown) return html`<${NotAllowed} may=${may} />`;
+  return html`<${shown.page} key=${id ?? shown.path} id=${id && decoded(id)} address=${address} may=${may} />`;
+}
+
+// Who may do what: the tools that may be called, the refusal where somebody has to log in, and how often they did.
+function useAccount() {
   const [may, setMay] = useState(null);
   const [refused, setRefused] = useState(null);
-  const waiting = useRef([]); // calls that go on once there is a credential again
-  const look = () =>
-    tools().then(
-      (names) => (setRefused(null), setMay(names), waiting.current.splice(0).forEach((goOn) => goOn())),
-      setRefused,
-    );
+  const [logIns, setLogIns] = useState(0);
+  const waiting = useRef([]); // calls that were refused: they end once somebody, perhaps another, has logged in
+  const look = async () => {
+    try {
+      setMay(await tools());
+      setRefused(null);
+      if (!waiting.current.length) return;
+      setLogIns((before) => before + 1);
+      for (const fail of waiting.current.splice(0)) fail(new Refused("You have logged in again: do it once more.", 401));
+    } catch (error) {
+      setRefused(error);
+    }
+  };
   useEffect(() => {
-    const ask = (error) => new Promise((goOn) => (waiting.current.push(goOn), setRefused(error)));
+    const ask = (error) => new Promise((_, fail) => (waiting.current.push(fail), setRefused(error)));
     onUnauthorized(async (error, times) => (times === 0 && (await renew())) || ask(error));
     look();
   }, []);
-  useTitle(address, may);
-  const memory = address.pathname.match(/^\/memories\/(.+)$/);
-  const Page = PAGES.find((one) => one.path === address.pathname)?.page;
-  const page = memory
-    ? html`<${Memory} key=${memory[1]} id=${decoded(memory[1])} may=${may} />`
-    : Page && html`<${Page} address=${address} may=${may} />`;
+  return { may, refused, logIns, look };
+}
+
+function App() {
+  const { address, times } = useAddress();
+  const { may, refused, logIns, look } = useAccount();
+  useFocus(address.pathname);
   return html`
     <header>
       <a class="skip" href="#main">To the page</a>
@@ -95,7 +94,7 @@ function App() {
     </header>
     <main id="main">
       ${refused && html`<${LogIn} refused=${refused} again=${Boolean(may)} onCredential=${look} />`}
-      ${may && html`<div hidden=${Boolean(refused)}>${page}</div>`}
+      ${may && html`<div hidden=${Boolean(refused)}><${Page} key=${`${times} ${logIns}`} address=${address} may=${may} /></div>`}
     </main>
   `;
 }

@@ -1,7 +1,8 @@
 // Forget a memory: asked twice, and only done once nobody has changed their mind.
-import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Problem, useAction } from "./parts.js";
+import { forgetLists } from "./address.js";
+import { Button, Problem, useAction } from "./parts.js";
 
 // The server has no undo, so nothing is deleted until these are over.
 const UNDO_SECONDS = 10;
@@ -11,8 +12,16 @@ export function Delete({ memory, onDeleted }) {
   const [left, setLeft] = useState(UNDO_SECONDS);
   const deleting = useAction(async () => {
     await call("delete_memory", { id: memory.id });
+    forgetLists();
     onDeleted();
   });
+  // The keyboard goes on at the button that stands where the pressed one stood.
+  const place = useRef(null);
+  const before = useRef(step);
+  useEffect(() => {
+    if (before.current !== step) place.current.querySelector("button")?.focus();
+    before.current = step;
+  }, [step]);
   useEffect(() => {
     if (step !== "waiting") return;
     if (left === 0) return void deleting.run().then(() => setStep("none"));
@@ -25,9 +34,9 @@ export function Delete({ memory, onDeleted }) {
     <button class="other" onClick=${() => setStep("none")}>Keep it</button></div>`;
   const waiting = html`<p role="status">It is still there, and will be deleted in ${UNDO_SECONDS} seconds. Who leaves this page keeps it.</p>
     <progress max=${UNDO_SECONDS} value=${UNDO_SECONDS - left} aria-label="Until it is deleted"></progress>
-    <div class="row"><button onClick=${() => setStep("none")}>Undo</button>
-    <button class="bad" disabled=${deleting.busy} onClick=${() => setLeft(0)}>Delete now</button></div>`;
-  return html`<section aria-labelledby="delete"><h2 id="delete">Forget it</h2>
+    <div class="row"><${Button} busy=${deleting.busy} onClick=${() => setStep("none")}>Undo</>
+    <${Button} class="bad" busy=${deleting.busy} onClick=${() => setLeft(0)}>Delete now</></div>`;
+  return html`<section aria-labelledby="delete" ref=${place}><h2 id="delete">Forget it</h2>
     ${{ none: html`<button class="other" onClick=${() => setStep("asking")}>Delete …</button>`, asking, waiting }[step]}
     <${Problem} error=${deleting.error} /></section>`;
 }

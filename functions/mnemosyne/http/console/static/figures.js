@@ -1,7 +1,7 @@
 // The memory in figures, and its commonest tags.
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Problem, useAction, Waiting, When } from "./parts.js";
+import { Heading, Problem, taggedAddress, useAction, Waiting, When } from "./parts.js";
 
 const NUMBER = new Intl.NumberFormat();
 const QUOTA = { memories: "memories", bytes: "bytes", texts_today: "texts embedded today" };
@@ -9,7 +9,7 @@ const QUOTA = { memories: "memories", bytes: "bytes", texts_today: "texts embedd
 export function Figures() {
   const stats = useAction(() => call("memory_stats"));
   useEffect(() => void stats.run(), []);
-  return html`<div><h1 tabindex="-1">Figures</h1><${Problem} error=${stats.error} />
+  return html`<div><${Heading}>Figures</><${Problem} error=${stats.error} />
     ${stats.busy && html`<${Waiting} />`}${stats.done && html`<${Shown} stats=${stats.done} />`}</div>`;
 }
 
@@ -30,7 +30,7 @@ function Shown({ stats }) {
     <h2>Tags</h2>
     ${Object.keys(stats.tags).length === 0 && html`<p>No memory has one yet.</p>`}
     <dl class="bars">${Object.entries(stats.tags).map(([tag, count]) => html`
-      <dt><a href=${`/?tags=${encodeURIComponent(tag)}`}>${tag}</a></dt>
+      <dt><a href=${taggedAddress(tag)}>${tag}</a></dt>
       <dd><meter min="0" max=${most} value=${count} aria-label=${tag}></meter> ${NUMBER.format(count)}</dd>`)}</dl>
   </div>`;
 }

@@ -1,8 +1,10 @@
 // Files in and out: import by dropping them, with an outcome per line; export everything.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { count, importFile } from "./import_file.js";
-import { callPatiently } from "./mcp.js";
-import { Problem, save, useAction } from "./parts.js";
+import { forgetLists } from "./address.js";
+import { count, Import } from "./import_file.js";
+import { patiently } from "./mcp.js";
+import { emptiness } from "./parts_of_file.js";
+import { Button, Heading, Problem, save, useAction } from "./parts.js";
 
 const SHOWN = 200;
 const SHOWN_EVERY_MS = 250;
@@ -10,49 +12,74 @@ const NUMBER = new Intl.NumberFormat();
 const ENDINGS = ".jsonl,.ndjson,.txt,.chronicle,.md,.markdown,.gz";
 
 export function Files({ may }) {
-  return html`<div><h1 tabindex="-1">Files</h1>
-    ${may.has("import_memories") && may.has("ingest_status") && html`<${Import} />`}<${Export} /></div>`;
+  return html`<div><${Heading}>Files</>
+    ${may.has("import_memories") && may.has("ingest_status") && html`<${Imports} />`}<${Export} /></div>`;
 }
 
 // What is imported goes on whichever page is shown, and is told of by the page that shows it.
 const imports = [];
 let show = () => {};
 
-const isUnderWay = ({ state }) => state === "Reading …" || state === "Storing …";
-addEventListener("beforeunload", (event) => imports.some(isUnderWay) && event.preventDefault());
+addEventListener("beforeunload", (event) => imports.some(({ isUnderWay }) => isUnderWay) && event.preventDefault());
 
 async function take(files) {
   for (const file of files) {
-    const one = { name: file.name, total: 0, done: 0, lines: [], state: "Reading …", error: null, stop: new AbortController() };
+    const one = { name: file.name, total: 0, done: 0, lines: [], error: null };
+    const told = (line) => ((one.done += line.memories ?? 1), one.lines.push(line));
+    const waits = (why) => (one.state = why ? `Waiting: ${why}` : "Storing …");
+    Object.assign(one, { file, work: new Import(file, told, waits) });
     imports.unshift(one);
-    const shown = setInterval(() => show(), SHOWN_EVERY_MS); // a line may end every millisecond
-    try {
-      one.total = await count(file);
-      if (!one.total) throw new Error("it holds no memory");
-      one.state = "Storing …";
-      await importFile(file, (line) => ((one.done += line.memories ?? 1), one.lines.push(line)), one.stop.signal);
-      one.state = one.stop.signal.aborted ? "Stopped: what comes after was not handed over." : "Done.";
-    } catch (error) {
-      Object.assign(one, { state: "Stopped.", error: new Error(`${file.name} cannot be read: ${error.message}`) });
-    }
-    clearInterval(shown);
-    show();
+    await run(one);
   }
 }
 
-function Import() {
+// Import it, or what is left of it.
+async function run(one) {
+  Object.assign(one, { isUnderWay: true, state: "Storing …", error: null });
+  const shown = setInterval(() => show(), SHOWN_EVERY_MS); // a line may end every millisecond
+  try {
+    if (!one.total) one.total = await readable(one.file);
+    await one.work.run();
+    one.state = one.done < one.total ? "Stopped." : "Done.";
+  } catch (error) {
+    Object.assign(one, { state: "Stopped.", error });
+  }
+  clearInterval(shown);
+  one.isUnderWay = false;
+  forgetLists();
+  show();
+}
+
+// How many memories the file has; throws where there are none to be read.
+async function readable(file) {
+  try {
+    const total = await count(file);
+    if (!total) throw new Error(emptiness(file.name));
+    return total;
+  } catch (error) {
+    throw new Error(`${file.name} cannot be read: ${error.message}`);
+  }
+}
+
+function Imports() {
   const [, setTimes] = useState(0);
   const [over, setOver] = useState(false);
   useEffect(() => {
-    show = () => setTimes((before) => before + 1);
-    return () => (show = () => {});
+    // A file that misses the place by a little would be opened instead of this page.
+    const leave = new AbortController();
+    addEventListener("dragover", (event) => event.preventDefault(), { signal: leave.signal });
+    addEventListener("drop", (event) => (event.preventDefault(), setOver(false), take([...event.dataTransfer.files])), { signal: leave.signal });
+    const mine = () => setTimes((before) => before + 1);
+    show = mine;
+    show(); // for what has changed since this was drawn
+    return () => (leave.abort(), show === mine && (show = () => {}));
   }, []);
-  const drop = (event) => (event.preventDefault(), setOver(false), take([...event.dataTransfer.files]));
-  const hover = (event) => (event.preventDefault(), setOver(true));
+  // Emptied, so that the same file, mended, can be chosen once more.
+  const choose = ({ target }) => (take([...target.files]), (target.value = ""));
   return html`<section aria-labelledby="import"><h2 id="import">Import</h2>
-    <div class=${over ? "drop over" : "drop"} onDragOver=${hover} onDragLeave=${() => setOver(false)} onDrop=${drop}>
+    <div class=${over ? "drop over" : "drop"} onDragOver=${() => setOver(true)} onDragLeave=${() => setOver(false)}>
       <label for="files">JSON lines, chronicles or Markdown notes: drop them here, or choose</label>
-      <input id="files" type="file" multiple accept=${ENDINGS} onChange=${(event) => take([...event.target.files])} />
+      <input id="files" type="file" multiple accept=${ENDINGS} onChange=${choose} />
     </div>
     ${imports.map((one) => html`<${Imported} one=${one} />`)}</section>`;
 }
@@ -63,18 +90,22 @@ const counted = (lines) => {
   return Object.entries(counts).filter(([, number]) => number).map(([state, number]) => `${NUMBER.format(number)} ${state}`).join(", ");
 };
 const json = (objects) => objects.map((one) => `${JSON.stringify(one)}\n`);
+const isFailure = ({ error, state }) => error && state !== "duplicate";
 
 function Imported({ one }) {
-  const failures = one.lines.filter(({ error, state }) => error && state !== "duplicate");
+  const failures = one.lines.filter(isFailure);
+  const first = [...failures, ...one.lines.filter((line) => !isFailure(line))].slice(0, SHOWN);
   const leftOut = [...new Set(one.lines.flatMap((line) => line.left_out ?? []))];
+  const isLeft = !one.isUnderWay && one.total > one.done;
   return html`<article class="entry"><h3>${one.name}</h3>
     <progress max=${one.total || 1} value=${one.done} aria-label=${`Progress of ${one.name}`}></progress>
     <p role="status">${one.state} ${NUMBER.format(one.done)} of ${NUMBER.format(one.total)}${one.lines.length > 0 && `: ${counted(one.lines)}`}</p>
-    ${isUnderWay(one) && html`<button class="other" onClick=${() => one.stop.abort()} aria-label=${`Stop importing ${one.name}`}>Stop</button>`}
+    ${one.isUnderWay && html`<button class="other" onClick=${() => one.work.stop()} aria-label=${`Stop importing ${one.name}`}>Stop</button>`}
     <${Problem} error=${one.error} />
+    ${isLeft && html`<button class="other" onClick=${() => run(one)} aria-label=${`Go on importing ${one.name}`}>Go on</button>`}
     ${leftOut.length > 0 && html`<p class="note">Left out, because memories have no such fields: ${leftOut.join(", ")}</p>`}
     ${one.lines.length > 0 && html`<details><summary>Each line</summary>
-      <ul class="lines">${one.lines.slice(0, SHOWN).map((line) => html`<li>Line ${line.line}: ${line.memory_id
+      <ul class="lines">${first.map((line) => html`<li>Line ${line.line}: ${line.memory_id
         ? html`<a href=${`/memories/${line.memory_id}`}>${line.state}</a>` : line.state}${line.error && ` – ${line.error}`}</li>`)}</ul>
       ${one.lines.length > SHOWN && html`<p class="note">and ${NUMBER.format(one.lines.length - SHOWN)} more, in the file</p>`}
       <button class="other" onClick=${() => save(`${one.name}.outcomes.jsonl`, json(one.lines))}>Save the outcomes</button></details>`}
@@ -88,11 +119,12 @@ function Export() {
   const stop = useRef(false);
   const exporting = useAction(async () => {
     const pieces = [];
+    const callTool = patiently();
     let cursor;
     stop.current = false;
     setWritten(0);
     do {
-      const page = await callPatiently("export_memories", cursor ? { cursor } : {});
+      const page = await callTool("export_memories", cursor ? { cursor } : {});
       pieces.push(page.lines);
       setWritten((before) => before + page.memories);
       cursor = page.next_cursor;
@@ -103,7 +135,7 @@ function Export() {
   });
   return html`<section aria-labelledby="export"><h2 id="export">Export</h2>
     <p>Everything, as JSON lines: what <code>mnemosyne export</code> writes, byte for byte.</p>
-    <div class="row"><button disabled=${exporting.busy} onClick=${exporting.run}>Export</button>
+    <div class="row"><${Button} busy=${exporting.busy} onClick=${exporting.run}>Export</>
       ${exporting.busy && html`<button class="other" onClick=${() => (stop.current = true)}>Stop</button>`}</div>
     ${(exporting.busy || exporting.done) && html`<p role="status">${NUMBER.format(written)} memories${exporting.done && ": the file is saved"}</p>`}
     <${Problem} error=${exporting.error} /></section>`;

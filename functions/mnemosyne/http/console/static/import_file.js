@@ -1,5 +1,5 @@
 // Import a file: every memory in it handed over, followed to its outcome, and told of; what fails with its reason.
-import { callPatiently, outcomes } from "./mcp.js";
+import { isPassing, outcomes, patiently } from "./mcp.js";
 import { parts, plainName } from "./parts_of_file.js";
 
 const UNDER_WAY = 4;
@@ -11,64 +11,81 @@ export async function count(file) {
   return memories;
 }
 
-// Import it; `told` is called with each { line, state, memory_id, error } as it is known. Once `signal` says stop nothing
-// more is handed over, and what was is followed to its outcome.
-export async function importFile(file, told, signal) {
-  const stored = new Map();
-  const later = [];
-  const underWay = new Set();
-  for await (const part of parts(file)) {
-    if (signal.aborted) break;
-    const one = importPart(file, part, told, stored, later).finally(() => underWay.delete(one));
-    underWay.add(one);
-    if (underWay.size >= UNDER_WAY) await Promise.race(underWay);
+// An import that can be run again after it stopped: it goes on with the parts that are not done. `told` is called with each
+// { line, state, memory_id, error } as it is known, `waits` as by `patiently`.
+export class Import {
+  constructor(file, told, waits) {
+    Object.assign(this, { file, told, waits, isStopped: false, handedOver: new Map(), done: new Set(), stored: new Map(), later: [] });
   }
-  await Promise.all(underWay);
-  for (const item of later) await sayLater(item, stored, told);
-}
 
-async function importPart(file, part, told, stored, later) {
-  const args = { name: plainName(file.name), text: part.text, first_line: part.firstLine, modified: new Date(file.lastModified).toISOString() };
-  let items;
-  try {
-    ({ items } = await callPatiently("import_memories", args));
-  } catch (error) {
-    const last = part.firstLine + part.text.split("\n").length - 2;
-    told({ line: part.firstLine, memories: part.memories, state: "failed", error: `lines ${part.firstLine} to ${Math.max(last, part.firstLine)}: ${error.message}` });
-    return;
+  // Nothing more is handed over; what was is followed to its outcome.
+  stop() {
+    this.isStopped = true;
   }
-  for (const { line, error } of items) if (error) told({ line, state: "failed", error });
-  const sent = items.filter((item) => item.request_id);
-  if (!sent.length) return;
-  try {
-    await follow(sent, told, stored, later);
-  } catch (error) {
-    const why = `it was handed over, and what became of it cannot be asked: ${error.message}`;
-    for (const item of sent) if (!item.told) told({ line: item.line, state: "unknown", error: why });
+
+  // Run it to its end, or until it is stopped; throws where the server cannot be asked for some minutes, or somebody else
+  // has logged in.
+  async run() {
+    this.isStopped = false;
+    this.callTool = patiently(this.waits);
+    let problem = null;
+    const underWay = new Set();
+    for await (const part of parts(this.file)) {
+      if (this.isStopped || problem) break;
+      if (this.done.has(part.firstLine)) continue;
+      const one = this.importPart(part).catch((error) => (problem ??= error)).finally(() => underWay.delete(one));
+      underWay.add(one);
+      if (underWay.size >= UNDER_WAY) await Promise.race(underWay);
+    }
+    await Promise.all(underWay);
+    while (!problem && this.later.length) await this.sayLater(this.later.shift());
+    if (problem) throw problem;
   }
-}
 
-async function follow(sent, told, stored, later) {
-  await outcomes(sent.map((item) => item.request_id), (requests) => requests.forEach(({ state, memory_id, error }, place) => {
-    const item = sent[place];
-    if (item.told || state === "queued" || state === "unknown") return;
-    item.told = true;
-    told({ line: item.line, state, memory_id, error, left_out: item.left_out });
-    if (!memory_id) return;
-    stored.set(item.content_hash, { id: memory_id, isNew: state === "stored" });
-    if (item.superseded_by_hash || item.tags) later.push(item);
-  }));
-}
+  async importPart(part) {
+    const { name, lastModified } = this.file;
+    const args = { name: plainName(name), text: part.text, first_line: part.firstLine, modified: new Date(lastModified).toISOString() };
+    let items = this.handedOver.get(part.firstLine); // before it stopped
+    try {
+      items ??= (await this.callTool("import_memories", args)).items;
+    } catch (error) {
+      if (isPassing(error) || error.status === 401) throw error;
+      const last = Math.max(part.firstLine + part.text.split("\n").length - 2, part.firstLine);
+      this.told({ line: part.firstLine, memories: part.memories, state: "failed", error: `lines ${part.firstLine} to ${last}: ${error.message}` });
+      this.done.add(part.firstLine);
+      return;
+    }
+    this.handedOver.set(part.firstLine, items);
+    const known = new Map();
+    const sent = items.filter((item) => item.request_id);
+    if (sent.length) {
+      await outcomes(sent.map((item) => item.request_id), (requests) => requests.forEach((one) => known.set(one.request_id, one)), this.callTool);
+    }
+    for (const item of items) this.tell(item, known.get(item.request_id));
+    this.handedOver.delete(part.firstLine);
+    this.done.add(part.firstLine);
+  }
 
-// What an export says of a memory and an ingest cannot: all its tags, and what replaces it.
-async function sayLater(item, stored, told) {
-  const { id, isNew } = stored.get(item.content_hash);
-  const successor = stored.get(item.superseded_by_hash);
-  const changes = item.tags && isNew ? [{ tags: item.tags.length ? item.tags : ["none"] }] : [];
-  if (successor) changes.push({ superseded_by: successor.id });
-  const problem = (error) => told({ line: item.line, memories: 0, state: "incomplete", error });
-  if (item.superseded_by_hash && !successor) problem("stored, but what supersedes it is not in this file: update_memory says so");
-  for (const change of changes) {
-    await callPatiently("update_memory", { id, ...change }).catch((error) => problem(`stored, but not all of it: ${error.message}`));
+  tell({ line, error, left_out, ...item }, outcome) {
+    if (!outcome) return this.told({ line, state: "failed", error });
+    const { state, memory_id } = outcome;
+    this.told({ line, state, memory_id, error: outcome.error, left_out });
+    if (!memory_id) return undefined;
+    this.stored.set(item.content_hash, { id: memory_id, isNew: state === "stored" });
+    if (item.superseded_by_hash || item.tags) this.later.push({ line, ...item });
+    return undefined;
+  }
+
+  // What an export says of a memory and an ingest cannot: all its tags, and what replaces it.
+  async sayLater(item) {
+    const { id, isNew } = this.stored.get(item.content_hash);
+    const successor = this.stored.get(item.superseded_by_hash);
+    const changes = item.tags && isNew ? [{ tags: item.tags.length ? item.tags : ["none"] }] : [];
+    if (successor) changes.push({ superseded_by: successor.id });
+    const problem = (error) => this.told({ line: item.line, memories: 0, state: "incomplete", error });
+    if (item.superseded_by_hash && !successor) problem("stored, but what supersedes it is not in this file: update_memory says so");
+    for (const change of changes) {
+      await this.callTool("update_memory", { id, ...change }).catch((error) => problem(`stored, but not all of it: ${error.message}`));
+    }
   }
 }

@@ -1,13 +1,22 @@
 // The client: one stateless POST per call, with a credential that is kept in this tab's memory and nowhere else.
 
 let credential = "";
+let whose = 0; // who has logged in, by number: a log-in may be another person's
 let number = 0;
 
-export const setCredential = (given) => (credential = given);
 export const hasCredential = () => credential !== "";
 
-// Gets another credential where one is not taken any more, for calls that are under way: a function that ends once there
-// is one. Without it they fail.
+// Take the credential of who has logged in.
+export function logInWith(given) {
+  credential = given;
+  whose += 1;
+}
+
+// Take the next credential of who is logged in still.
+export const renewWith = (given) => (credential = given);
+
+// What is done where a credential is not taken any more: a function that returns true once there is the next of the same
+// person, and throws once there is one of who has logged in.
 let askAgain = null;
 export const onUnauthorized = (ask) => (askAgain = ask);
 
@@ -21,28 +30,42 @@ export class Refused extends Error {
 }
 
 const MOST_WAITS = 60;
+const LONGEST_PAUSE_SECONDS = 5;
 const sleep = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
 
-// Call a tool as often as the rate limit makes it wait: for work of many calls.
-export async function callPatiently(name, args) {
-  for (let waited = 0; ; waited += 1) {
-    try {
-      return await call(name, args);
-    } catch (error) {
-      if (error.status !== 429 || waited === MOST_WAITS) throw error;
-      await sleep(error.seconds || 1);
+// Whether the same call may go through later: the rate limit, or a server that is away for a while.
+export const isPassing = ({ status }) => status === 0 || status === 429 || (status >= 500 && status !== 501);
+
+// How to call for work of many calls: each is tried again while it may go through later, for some minutes. The work is of
+// who began it: once somebody logs in anew it fails. `waits` is told why it waits, and "" once it does no more.
+export function patiently(waits = () => {}) {
+  const mine = whose;
+  return async (name, args) => {
+    for (let waited = 0; ; waited += 1) {
+      if (mine !== whose) throw new Refused("You have logged in anew, and it was not begun by you.", 401);
+      try {
+        const done = await call(name, args);
+        waits("");
+        return done;
+      } catch (error) {
+        if (!isPassing(error) || waited === MOST_WAITS) throw error;
+        waits(error.message);
+        await sleep(error.seconds || Math.min(waited + 1, LONGEST_PAUSE_SECONDS));
+      }
     }
-  }
+  };
 }
 
 const PAUSE_SECONDS = 0.5;
 
-// What became of requests, in their order, once each has its outcome; `told` is called with what is known so far.
-export async function outcomes(requestIds, told = () => {}) {
-  for (;;) {
-    const { requests } = await callPatiently("ingest_status", { request_ids: requestIds });
+// What became of requests, in their order, once each has its outcome; `told` is called with what is known so far. It ends
+// without where `signal` says stop.
+export async function outcomes(requestIds, told, callTool = patiently(), signal = null) {
+  while (!signal?.aborted) {
+    const { requests } = await callTool("ingest_status", { request_ids: requestIds });
+    if (signal?.aborted) return;
     told(requests);
-    if (!requests.some(({ state }) => state === "queued" || state === "unknown")) return requests;
+    if (!requests.some(({ state }) => state === "queued" || state === "unknown")) return;
     await sleep(PAUSE_SECONDS);
   }
 }
@@ -62,13 +85,15 @@ export async function tools() {
 }
 
 async function authorized(body) {
+  const mine = whose;
   for (let times = 0; ; times += 1) {
     const used = credential;
+    if (mine !== whose) throw new Refused("You have logged in again: do it once more.", 401);
     try {
       return await post(body);
     } catch (error) {
       if (error.status !== 401 || !askAgain) throw error;
-      if (credential === used) await askAgain(error, times); // else another call has asked meanwhile
+      if (credential === used) await askAgain(error, times); // else another call has got the next one meanwhile
     }
   }
 }

@@ -1,21 +1,27 @@
 // One memory whole: read, label, rate, supersede, delete.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { forgetLists } from "./address.js";
 import { call } from "./mcp.js";
 import { Delete } from "./delete.js";
 import { History } from "./history.js";
-import { joined, listed, Problem, Tags, useAction, Waiting, When } from "./parts.js";
+import { Button, Heading, joined, listed, Problem, Tags, useAction, Waiting, When } from "./parts.js";
 
 export function Memory({ id, may }) {
   const [deleted, setDeleted] = useState(false);
   const read = useAction(() => call("get_memory", { id }));
   useEffect(() => void read.run(), []);
-  if (deleted) return html`<div><h1 tabindex="-1">Deleted</h1><p role="status">The memory is no more.</p></div>`;
   const memory = read.done;
-  if (!memory)
-    return html`<div><h1 tabindex="-1">Memory</h1><${Problem} error=${read.error} />${read.busy && html`<${Waiting} />`}</div>`;
+  // The heading stays the same element, so that the keyboard stays at it.
+  return html`<div>
+    <${Heading}>${deleted ? "Deleted" : memory ? memory.title || "Untitled" : "Memory"}</>
+    ${deleted ? html`<p role="status">The memory is no more.</p>` : memory
+      ? html`<${Whole} id=${id} may=${may} memory=${memory} read=${read} onDeleted=${() => setDeleted(true)} />`
+      : html`<${Problem} error=${read.error} />${read.busy && html`<${Waiting} />`}`}</div>`;
+}
+
+function Whole({ id, may, memory, read, onDeleted }) {
   return html`<div>
     <article>
-      <h1 tabindex="-1">${memory.title || "Untitled"}</h1>
       <p class="note"><${When} at=${memory.timestamp} /></p>
       ${memory.superseded_by && html`<p>A newer one replaces it: <a href=${`/memories/${memory.superseded_by}`}>read that</a>.</p>`}
       <pre class="content" tabindex="0" aria-label="Content" dir="auto">${memory.content}</pre>
@@ -24,8 +30,8 @@ export function Memory({ id, may }) {
     </article>
     ${may.has("memory_history") && html`<${History} key=${memory.quality + memory.superseded_by} id=${id} />`}
     ${may.has("rate_memory") && html`<${Rate} memory=${memory} onRated=${read.run} />`}
-    ${may.has("update_memory") && html`<${Labels} key=${memory.title + joined(memory.tags)} memory=${memory} onChanged=${read.run} />`}
-    ${may.has("delete_memory") && html`<${Delete} memory=${memory} onDeleted=${() => setDeleted(true)} />`}
+    ${may.has("update_memory") && html`<${Labels} memory=${memory} onChanged=${read.run} />`}
+    ${may.has("delete_memory") && html`<${Delete} memory=${memory} onDeleted=${onDeleted} />`}
   </div>`;
 }
 
@@ -49,7 +55,7 @@ function Rate({ memory, onRated }) {
     return rated;
   });
   return html`<section aria-labelledby="rate"><h2 id="rate">Did it help?</h2>
-    <div class="row">${RATINGS.map(([value, said]) => html`<button class="other" disabled=${rating.busy} onClick=${() => rating.run(value)}>${said}</button>`)}</div>
+    <div class="row">${RATINGS.map(([value, said]) => html`<${Button} class="other" busy=${rating.busy} onClick=${() => rating.run(value)}>${said}</>`)}</div>
     ${rating.done && html`<p role="status">Quality ${rating.done.quality_before.toFixed(2)} → ${rating.done.quality_after.toFixed(2)}</p>`}
     <${Problem} error=${rating.error} /></section>`;
 }
@@ -64,16 +70,23 @@ function Labels({ memory, onChanged }) {
     if (title !== memory.title) args.title = title;
     if (joined(wanted) !== joined(memory.tags)) args.tags = wanted.length ? wanted : ["none"];
     if (successor.trim() !== (memory.superseded_by ?? "")) args.superseded_by = successor.trim() || "none";
+    if (Object.keys(args).length === 1) throw new Error("Nothing here differs from what is stored.");
     await call("update_memory", args);
-    await onChanged();
+    forgetLists();
+    const changed = await onChanged();
+    if (changed) {
+      setTitle(changed.title);
+      setTags(joined(changed.tags));
+      setSuccessor(changed.superseded_by ?? "");
+    }
     return true;
   });
-  const submit = (event) => (event.preventDefault(), change.run());
+  const submit = (event) => (event.preventDefault(), change.busy || change.run());
   return html`<section aria-labelledby="labels"><h2 id="labels">Labels</h2><form onSubmit=${submit}>
-    <label for="title">Title</label><input id="title" value=${title} onInput=${(event) => setTitle(event.target.value)} />
+    <label for="title">Title</label><input id="title" required value=${title} onInput=${(event) => setTitle(event.target.value)} />
     <label for="new-tags">Tags</label><input id="new-tags" value=${tags} onInput=${(event) => setTags(event.target.value)} />
     <label for="successor">Id of the memory that replaces it</label>
     <input id="successor" value=${successor} onInput=${(event) => setSuccessor(event.target.value)} />
-    <button disabled=${change.busy}>Change</button>
+    <${Button} busy=${change.busy}>Change</>
     ${change.done && html`<p role="status">Changed.</p>`}<${Problem} error=${change.error} /></form></section>`;
 }

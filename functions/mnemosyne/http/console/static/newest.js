@@ -1,7 +1,8 @@
 // The newest memories, page by page, within a stretch of time and tags that the address names.
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Entry, joined, listed, More, Problem, stamp, useAction, usePages } from "./parts.js";
+import { go } from "./address.js";
+import { Entry, Heading, joined, listed, More, Problem, stamp, useAction, usePages } from "./parts.js";
 import { Timeline } from "./timeline.js";
 
 const LIMIT = 50;
@@ -18,22 +19,17 @@ const addressOf = (filters) => `/newest?${new URLSearchParams({ ...filters, ...(
 // By that tag, or no longer by it.
 const toggled = ({ tags, ...rest }, tag) => (tags?.includes(tag) ? rest : { ...rest, tags: [tag] });
 
-function go(filters) {
-  history.pushState(null, "", addressOf(filters));
-  dispatchEvent(new PopStateEvent("popstate"));
-}
-
 export function Newest({ address, may }) {
   const filters = filtersOf(address);
-  const pages = usePages(async (cursor) => {
+  const pages = usePages("memories", async (cursor) => {
     const page = await call("list_memories", { ...filters, limit: LIMIT, ...(cursor ? { cursor } : {}) });
     return { found: page.memories, next: page.next_cursor };
   });
-  useEffect(() => void pages.more(), [address.search]);
+  useEffect(() => void pages.start(), [address.search]);
   const { after, before, tags } = filters;
   return html`<div>
-    <h1 tabindex="-1">Newest</h1>
-    ${may.has("memory_timeline") && html`<${Timeline} filters=${tags ? { tags } : {}} onMarked=${(span) => go({ ...filters, ...span })} />`}
+    <${Heading}>Newest</>
+    ${may.has("memory_timeline") && html`<${Timeline} filters=${tags ? { tags } : {}} span=${filters} onMarked=${(span) => go(addressOf({ ...filters, ...span }))} />`}
     ${may.has("memory_facets") && html`<${Facets} filters=${filters} />`}
     ${Object.keys(filters).length > 0 && html`<p role="status" class="note">
       ${(after || before) && `From ${after ? stamp(after) : "…"} to ${before ? stamp(before) : "…"}. `}

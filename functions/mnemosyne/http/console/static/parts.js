@@ -1,5 +1,6 @@
-// What several pages show: a memory in a list, its tags and time, an error, a wait.
-import { html, useRef, useState } from "./vendor/htm-preact.js";
+// What several pages show: a heading, a button, a memory in a list, its tags and time, an error, a wait.
+import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
+import { keepList, keptList } from "./address.js";
 
 const STAMP = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
 export const ZONE = STAMP.resolvedOptions().timeZone;
@@ -9,10 +10,24 @@ export const stamp = (at) => (Number.isNaN(Date.parse(at)) ? at : STAMP.format(n
 
 export const When = ({ at }) => html`<time datetime=${at}>${stamp(at)}</time>`;
 
+// What a page is called: by its window too, and by who reads on from there after a link.
+export function Heading({ children }) {
+  const place = useRef(null);
+  useEffect(() => void (document.title = `${place.current.textContent} · Mnemosyne`));
+  return html`<h1 tabindex="-1" ref=${place}>${children}</h1>`;
+}
+
+// A button that keeps the keyboard's place while what it does is under way; pressed meanwhile it does nothing.
+export function Button({ busy = false, onClick, children, ...rest }) {
+  const pressed = (event) => (busy ? event.preventDefault() : onClick?.(event));
+  return html`<button ...${rest} aria-disabled=${busy ? "true" : null} onClick=${pressed}>${children}</button>`;
+}
+
+// Where the memories with a tag are found.
+export const taggedAddress = (tag) => `/?tags=${encodeURIComponent(joined([tag]))}`;
+
 export const Tags = ({ tags }) =>
-  html`<ul class="tags" aria-label="Tags">${tags.map(
-    (tag) => html`<li><a href=${`/?tags=${encodeURIComponent(joined([tag]))}`}>${tag}</a></li>`,
-  )}</ul>`;
+  html`<ul class="tags" aria-label="Tags">${tags.map((tag) => html`<li><a href=${taggedAddress(tag)}>${tag}</a></li>`)}</ul>`;
 
 export const Problem = ({ error }) => (error ? html`<p class="problem" role="alert">${error.message}</p>` : null);
 
@@ -57,25 +72,31 @@ export const listed = (text) =>
     .filter(Boolean);
 export const joined = (tags) => tags.map((tag) => (/[",]/.test(tag) ? `"${tag.replaceAll('"', '""')}"` : tag)).join(", ");
 
-// A list that goes on page by page: `page` returns an item list and a cursor, and `more` asks for the next.
-export function usePages(page) {
-  const [items, setItems] = useState([]);
-  const [next, setNext] = useState(undefined); // "" once there is none
+// A list, by a name that no other on its page has, that goes on page by page: `page` returns an item list and a cursor, `start` asks for the first, unless the person
+// has come back to it, and `more` for the next.
+export function usePages(name, page) {
+  const [list, setList] = useState({ items: [], next: undefined }); // next is "" once there is none
   const action = useAction(page);
-  const more = async (cursor) => {
-    if (!cursor) setNext(undefined);
+  const more = async (cursor, before = []) => {
+    const address = `${location.href} ${name}`;
+    if (!cursor) setList(({ items }) => ({ items, next: undefined }));
     const got = await action.run(cursor);
     if (!got) return;
-    setItems((before) => (cursor ? [...before, ...got.found] : got.found));
-    setNext(got.next ?? "");
+    const now = { items: [...before, ...got.found], next: got.next ?? "" };
+    keepList(address, now);
+    setList(now);
   };
-  return { items, next, error: action.error, busy: action.busy, more };
+  const start = () => {
+    const before = keptList(`${location.href} ${name}`);
+    return before ? setList(before) : more();
+  };
+  return { ...list, error: action.error, busy: action.busy, start, more: (cursor) => more(cursor, cursor ? list.items : []) };
 }
 
 export const More = ({ pages, children }) => html`<div>
   <${Problem} error=${pages.error} />
   ${pages.busy && html`<${Waiting} />`}
-  ${pages.next && html`<button onClick=${() => pages.more(pages.next)} disabled=${pages.busy}>${children}</button>`}</div>`;
+  ${pages.next && html`<${Button} onClick=${() => pages.more(pages.next)} busy=${pages.busy}>${children}</>`}</div>`;
 
 // Offer what was made here as a file, without it ever leaving the browser.
 export function save(name, pieces, type = "application/x-ndjson") {

@@ -3,17 +3,29 @@ const START = "[[[CHRONICLE_START]]]";
 const END = "[[[CHRONICLE_END]]]";
 const MEMORIES = 100;
 const CHARACTERS = 1_000_000;
-const LINE_CHARACTERS = 2_000_000;
+const LINE_CHARACTERS = 2_000_000; // what a request takes is a little more
 
 const KNOWN = /\.(jsonl|ndjson|txt|chronicle|md|markdown)$/i;
 const isNote = (name) => /\.(md|markdown)$/i.test(name);
-export const plainName = (name) => name.replace(/\.gz$/, "");
+const isPacked = (name) => /\.gz$/i.test(name);
+const isChronicles = (name) => /\.(txt|chronicle)$/i.test(name);
+export const plainName = (name) => name.replace(/\.gz$/i, "");
+
+// Why a file that can be read has no memory.
+export const emptiness = (name) => (isChronicles(plainName(name)) ? `it holds no chronicle: each begins with ${START}` : "it holds no memory");
 
 // The file's text as it comes; throws where it is no UTF-8, or no whole gzip file.
 async function* texts(file) {
-  const bytes = file.name.endsWith(".gz") ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
+  const bytes = isPacked(file.name) ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
   const reader = bytes.pipeThrough(new TextDecoderStream("utf-8", { fatal: true })).getReader();
-  for (let read = await reader.read(); !read.done; read = await reader.read()) yield read.value;
+  for (;;) {
+    const read = await reader.read().catch((error) => {
+      if (!(error instanceof TypeError)) throw error;
+      throw new Error(isPacked(file.name) ? "it is no whole gzip file of UTF-8 text" : "it is not UTF-8: save it as UTF-8");
+    });
+    if (read.done) return;
+    yield read.value;
+  }
 }
 
 async function* lines(file) {
@@ -37,11 +49,15 @@ export async function* parts(file) {
     yield { text, firstLine: 1, memories: 1 };
     return;
   }
-  const isChronicle = !/\.(jsonl|ndjson)$/i.test(name);
+  const isChronicle = isChronicles(name);
   let part = { text: "", firstLine: 1, memories: 0 };
   let number = 0;
   let isOpen = false;
   for await (const line of lines(file)) {
+    if (!isOpen && part.text && part.text.length + line.length > LINE_CHARACTERS) {
+      yield part;
+      part = { text: "", firstLine: number + 1, memories: 0 };
+    }
     number += 1;
     part.text += line;
     if (isChronicle) {

@@ -1,7 +1,8 @@
 // Find memories, and see why each was found.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
+import { go } from "./address.js";
 import { call } from "./mcp.js";
-import { Entry, listed, Problem, stamp, useAction, Waiting, ZONE } from "./parts.js";
+import { Button, Entry, Heading, listed, Problem, stamp, useAction, Waiting, ZONE } from "./parts.js";
 
 const MODES = { hybrid: "meaning and words", semantic: "meaning alone", exact: "this very text" };
 const PARTS = { vector_score: "meaning", lexical_score: "words", neighbours: "beside it", time: "time", speaker: "speaker" };
@@ -45,19 +46,14 @@ export function Search({ address }) {
     const kept = new URLSearchParams({ q: form.query, mode: form.mode, time: form.time, tags: form.tags, quality: form.quality, old: form.old });
     for (const [name, value] of [...kept]) if (!value || (name === "mode" && value === "hybrid")) kept.delete(name);
     if (!kept.size) return document.getElementById("query").focus();
-    const next = `/?${kept}`;
-    if (next === location.pathname + location.search) found.run(form);
-    else {
-      history.pushState(null, "", next);
-      dispatchEvent(new PopStateEvent("popstate"));
-    }
+    go(`/?${kept}`);
   };
   return html`<div>
-    <h1 tabindex="-1">Search</h1>
+    <${Heading}>Search</>
     <form onSubmit=${submit} role="search">
       <label for="query">What are you looking for?</label>
       <div class="ask"><input id="query" type="search" value=${form.query} onInput=${change("query")} />
-        <button disabled=${found.busy}>Search</button></div>
+        <button>Search</button></div>
       <details open=${filtersShown}>
         <summary>Filters</summary>
         <div class="row">
@@ -77,11 +73,13 @@ export function Search({ address }) {
   </div>`;
 }
 
+const counted = (count) => (count === 1 ? "1 memory" : count === LIMIT || count === MOST ? `The best ${count} memories` : `${count} memories`);
+
 function Found({ found, onMore }) {
   const { window: span, memories, degraded, debug } = found;
   return html`<div>
     <p role="status" class="note">
-      ${memories.length === 1 ? "1 memory" : `${memories.length} memories`}
+      ${counted(memories.length)}
       ${span && ` from ${span.after ? stamp(span.after) : "…"} to ${span.before ? stamp(span.before) : "…"} (${ZONE})`}${degraded && `. ${degraded}`}
     </p>
     <ol class="entries">${memories.map(

@@ -27,8 +27,14 @@ const after = (at, per) => {
   return next;
 };
 
-// The filters of a stretch; the server takes both ends as within, to the microsecond.
-const stretch = (from, until) => ({ after: from.toISOString(), before: new Date(until - 1).toISOString().replace("Z", "999Z") });
+// The filters of a stretch, within the years that there can be memories of; the server takes both ends as within, to the
+// microsecond.
+const EARLIEST = Date.parse("0001-01-01T00:00:00Z");
+const LATEST = Date.parse("9999-12-31T23:59:59.999Z");
+const stretch = (from, until) => ({
+  after: new Date(Math.max(from, EARLIEST)).toISOString(),
+  before: new Date(Math.min(until - 1, LATEST)).toISOString().replace("Z", "999Z"),
+});
 
 // Every bucket from the first on, those without memories too, so that time is as long as it was.
 function filled({ per, buckets }) {
@@ -41,34 +47,51 @@ function filled({ per, buckets }) {
   return [shown.map((time) => time / 1000), shown.map((time) => counts.get(time) ?? 0)];
 }
 
-export function Timeline({ filters, onMarked }) {
+// `span` is the stretch that is marked now, if one is.
+export function Timeline({ filters, span, onMarked }) {
   const counting = useAction(() => call("memory_timeline", { ...filters, timezone: ZONE }));
   useEffect(() => void counting.run(), [JSON.stringify(filters)]);
   const found = counting.done;
   return html`<section aria-labelledby="timeline"><h2 id="timeline">Memories over time</h2>
     <${Problem} error=${counting.error} />
     ${found && found.buckets.length > 0 && html`
-      <${Plot} found=${found} onMarked=${onMarked} />
+      <${Plot} found=${found} span=${span} onMarked=${onMarked} />
       <details><summary>By the ${found.per}, as a list</summary><ul class="lines">${found.buckets.map((one) => {
         const from = midnight(one.start);
-        return html`<li><button class="plain" onClick=${() => onMarked(stretch(from, after(from, found.per)))}>${one.start}</button>
+        return html`<li><button class="plain" onClick=${() => onMarked(stretch(from, after(from, found.per)))}>${named(one.start, found.per)}</button>${" "}
           ${NUMBER.format(one.memories)}</li>`;
       })}</ul></details>`}</section>`;
 }
 
-function Plot({ found, onMarked }) {
+// A bucket as it is called.
+const named = (start, per) => ({ month: start.slice(0, -3), year: start.slice(0, -6) })[per] ?? start;
+
+function Plot({ found, span, onMarked }) {
   const place = useRef(null);
+  const marked = useRef(onMarked);
+  const [plot, setPlot] = useState(null);
   const [error, setError] = useState(null);
+  marked.current = onMarked;
   useEffect(() => {
-    let plot;
+    let drawn;
     let gone = false;
-    const resized = () => plot?.setSize({ width: place.current.clientWidth, height: HEIGHT });
-    draw(place, found, onMarked).then((drawn) => (gone ? drawn?.destroy() : (plot = drawn)), setError);
+    const resized = () => drawn?.setSize({ width: place.current.clientWidth, height: HEIGHT });
+    const told = (made) => (gone ? made?.destroy() : setPlot((drawn = made)));
+    draw(place, found, (span) => marked.current(span)).then(told, () => setError(new Error("The plot could not be loaded: reload the page.")));
     addEventListener("resize", resized);
-    return () => ((gone = true), removeEventListener("resize", resized), plot?.destroy());
+    return () => ((gone = true), removeEventListener("resize", resized), setPlot(null), drawn?.destroy());
   }, [found]);
+  useEffect(() => void (plot && select(plot, span)), [plot, span.after, span.before]);
   return html`<div><div ref=${place} class="plot" role="img" aria-label=${`Memories by the ${found.per}; the list below says the same`}></div>
-    <p class="note">Drag over a stretch of time to see its memories.</p><${Problem} error=${error} /></div>`;
+    <p class="note drag">Drag over a stretch of time to see its memories.</p><${Problem} error=${error} /></div>`;
+}
+
+// Show the stretch that is marked, however it came to be.
+function select(plot, { after: from, before: until }) {
+  const { min, max } = plot.scales.x;
+  const at = (moment, otherwise) => plot.valToPos(Math.min(Math.max(moment ? Date.parse(moment) / 1000 : otherwise, min), max), "x");
+  const [left, right] = from || until ? [at(from, min), at(until, max)] : [0, 0];
+  plot.setSelect({ left, width: Math.max(0, right - left), top: 0, height: plot.over.clientHeight }, false);
 }
 
 // The library is loaded where it is needed, and draws in the page's own colours.
