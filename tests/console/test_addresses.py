@@ -43,6 +43,10 @@ def test_a_tag_with_a_comma_or_a_quote_stays_one_tag(system: DevServer, site: st
     assert set(system.call("get_memory", {"id": memory_id})["tags"]) == {*tags, "amber"}
     browser.driver.find_element(By.LINK_TEXT, "red, green").click()
     shows(browser, "1 memory")
+    browser.open(f"{site}/figures")
+    shows(browser, "red, green")
+    browser.driver.find_element(By.LINK_TEXT, "red, green").click()
+    shows(browser, "1 memory")
     browser.open(f"{site}/newest")
     shows(browser, "red, green 1")
     browser.driver.find_element(By.PARTIAL_LINK_TEXT, 'say "hi"').click()
@@ -88,3 +92,76 @@ def test_what_is_chosen_from_is_in_the_order_it_grows(site: str, browser: Chromi
     shows(browser, "Quality counts")
     options = [one.text for one in browser.driver.find_elements(By.CSS_SELECTOR, "#quality option")]
     assert options == ["as usual", "not at all", "as much as relevance", "alone"]
+
+
+def test_who_comes_back_to_a_long_list_is_where_they_were(site: str, system: DevServer, browser: Chromium) -> None:
+    many = [{"content": f"Leaf {n} of the long list.", "timestamp": "2024-05-01"} for n in range(120)]
+    for start in (0, 60):
+        system.outcomes(system.call("ingest_memories", {"memories": many[start : start + 60]})["request_ids"])
+    browser.open(f"{site}/newest?after=2024-05-01&before=2024-05-01")
+    wait_until(lambda: len(headings(browser)) == 50, "the first page is there")
+    press(browser, "Older ones")
+    wait_until(lambda: len(headings(browser)) == 100, "the second page is there")
+    entry = browser.driver.find_elements(By.CSS_SELECTOR, ".entry h2 a")[80]
+    browser.driver.execute_script("arguments[0].scrollIntoView({block: 'center'})", entry)
+    before = browser.driver.execute_script("return scrollY")
+    entry.click()
+    shows(browser, "The record")
+    browser.driver.back()
+    wait_until(lambda: len(headings(browser)) == 100, "both pages are there again")
+    wait_until(lambda: abs(browser.driver.execute_script("return scrollY") - before) < 5, "it is scrolled back")
+
+
+def test_a_list_that_is_come_back_to_does_not_show_what_was_deleted(
+    system: DevServer, site: str, browser: Chromium
+) -> None:
+    system.outcome(system.ingest("TITLE: Soon gone\nDeleted at once.", timestamp="2024-04-01T00:00:00Z"))
+    browser.open(f"{site}/newest?after=2024-04-01&before=2024-04-01")
+    wait_until(lambda: headings(browser) == ["Soon gone"], "it is listed")
+    browser.driver.find_element(By.LINK_TEXT, "Soon gone").click()
+    shows(browser, "Forget it")
+    press(browser, "Delete …")
+    focused = "return document.activeElement.textContent"
+    wait_until(lambda: browser.driver.execute_script(focused) == "Delete for good", "the keyboard is at the next button")
+    press(browser, "Delete for good")
+    press(browser, "Delete now")
+    shows(browser, "The memory is no more.")
+    browser.driver.back()
+    shows(browser, "Nothing is remembered of that.")
+
+
+def test_the_link_of_the_page_that_is_shown_asks_for_it_anew(system: DevServer, site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/newest")
+    shows(browser, "Note 1")
+    system.outcome(system.ingest("TITLE: Just now\nStored elsewhere.", timestamp="2026-11-01T00:00:00Z"))
+    browser.driver.find_element(By.LINK_TEXT, "Newest").click()
+    shows(browser, "Just now")
+
+
+def test_a_window_is_called_as_the_memory_that_it_shows(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/newest")
+    shows(browser, "Note 2")
+    browser.driver.find_element(By.LINK_TEXT, "Note 2").click()
+    wait_until(lambda: browser.driver.title == "Note 2 · Mnemosyne", "the window is called so")
+    assert browser.driver.switch_to.active_element.tag_name == "h1", "the keyboard is at the heading"
+    browser.driver.find_element(By.LINK_TEXT, "Figures").click()
+    wait_until(lambda: browser.driver.title == "Figures · Mnemosyne", "the window is called so")
+
+
+def test_what_is_typed_to_be_stored_stays_while_another_page_is_looked_at(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/store")
+    shows(browser, "What should be remembered?")
+    type_into(browser, "content", "Half a thought")
+    browser.driver.find_element(By.LINK_TEXT, "Newest").click()
+    shows(browser, "Note 1")
+    browser.driver.back()
+    shows(browser, "What should be remembered?")
+    assert browser.driver.find_element(By.ID, "content").get_property("value") == "Half a thought"
+
+
+def test_a_stretch_that_the_address_names_is_marked_on_the_timeline(site: str, browser: Chromium) -> None:
+    width = "return document.querySelector('.u-select')?.offsetWidth ?? -1"
+    browser.open(f"{site}/newest?after=2026-05-02T00:00:00Z&before=2026-05-02T23:59:59Z")
+    wait_until(lambda: browser.driver.execute_script(width) > 0, "the stretch is marked")
+    browser.driver.find_element(By.LINK_TEXT, "Show all").click()
+    wait_until(lambda: browser.driver.execute_script(width) == 0, "the mark is gone")

@@ -50,6 +50,19 @@ def test_a_search_goes_by_words_of_time_and_by_tags(site: str, browser: Chromium
     assert sorted(headings(browser)) == ["Note 1", "Note 2"]
 
 
+def test_an_error_stands_alone(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/store")
+    shows(browser, "What should be remembered?")
+    type_into(browser, "content", "Fay fishes.")
+    press(browser, "Store")
+    shows(browser, "Stored: it can be found now.")
+    type_into(browser, "content", "Fay sails.")
+    type_into(browser, "store-title", "t" * 501)
+    press(browser, "Store")
+    shows(browser, "title must have at most 500 characters")
+    assert "Stored" not in browser.text
+
+
 def test_a_mode_is_chosen(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     shows(browser, "What are you looking for?")
@@ -76,7 +89,10 @@ def test_a_memory_is_stored_labelled_rated_and_deleted(
     type_into(browser, "new-tags", "cy, bees")
     press(browser, "Change")
     wait_until(lambda: browser.driver.find_element(By.TAG_NAME, "h1").text == "Bees", "the title is another")
+    shows(browser, "Changed.")
     assert system.call("get_memory", {"id": id_})["tags"] == ["cy", "bees"]
+    press(browser, "Change")
+    shows(browser, "Nothing here differs from what is stored.")
     press(browser, "It helped")
     shows(browser, " → 0.")
     picture(browser, "memory")

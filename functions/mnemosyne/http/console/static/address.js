@@ -13,7 +13,7 @@ history.scrollRestoration = "manual"; // a page that is still asking for what it
 // Go to an address of this page; to the one that is shown already, to have it anew.
 export function go(address) {
   isBack = false;
-  history.replaceState({ y: scrollY }, "");
+  history.replaceState({ y: scrollY, height: height() }, "");
   const isSame = new URL(address, location.href).href === location.href;
   if (!isSame) history.pushState(null, "", address);
   changed(isSame);
@@ -31,15 +31,17 @@ export function keepList(which, list) {
 // Something was changed: lists are asked for anew.
 export const forgetLists = () => kept.clear();
 
-// Scroll to where the person was, once the page is as long again; not against one who scrolls meanwhile.
-function scrollBack(y) {
+const height = () => document.documentElement.scrollHeight;
+
+// Scroll to where the person was until the page is as high again; not against one who scrolls meanwhile.
+function scrollBack({ y, height: before }) {
   const until = performance.now() + WAIT_MS;
   const stop = new AbortController();
   for (const name of ["wheel", "keydown", "pointerdown"]) addEventListener(name, () => stop.abort(), { signal: stop.signal });
   const look = () => {
     if (stop.signal.aborted) return;
     scrollTo(0, y);
-    if (scrollY + 1 >= y || performance.now() > until) stop.abort();
+    if (height() >= before || performance.now() > until) stop.abort();
     else requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
@@ -53,7 +55,7 @@ export function useAddress() {
     const moved = ({ isTrusted, state }) => {
       isBack = isTrusted;
       changed();
-      scrollBack(state?.y ?? 0);
+      scrollBack(state ?? { y: 0, height: 0 });
     };
     const follow = (event) => {
       const link = event.target.closest?.("a[href^='/']");

@@ -26,7 +26,7 @@ const MEMORY = { page: Memory, tool: "get_memory" };
 function useFocus(path) {
   const before = useRef(path);
   useEffect(() => {
-    if (before.current !== path) document.querySelector("h1")?.focus();
+    if (before.current !== path) document.querySelector("h1")?.focus({ preventScroll: true });
     before.current = path;
   }, [path]);
 }
