@@ -753,6 +753,8 @@ CREATE FUNCTION public.memory_timeline(p_namespace text, p_filters jsonb, p_per 
 DECLARE
     filters memory_filters := filters_of(p_filters);
     counted constant integer := 1000;
+    earliest constant timestamp := '0001-01-01';
+    latest constant timestamp := '9999-12-31';
     first timestamptz;
     last timestamptz;
 BEGIN
@@ -766,14 +768,14 @@ BEGIN
     -- Filters by time alone are met by the index on time: no memory is read.
     IF jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}' AND filters.include_superseded THEN
         RETURN QUERY
-        SELECT per, CAST(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone) AS date) AS bucket, count(*)
+        SELECT per, CAST(greatest(least(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone), latest), earliest) AS date) AS bucket, count(*)
         FROM memories m WHERE m.namespace = p_namespace
             AND m."timestamp" >= coalesce(filters.after, '-infinity')
             AND m."timestamp" < coalesce(filters.before, 'infinity')
         GROUP BY bucket ORDER BY bucket DESC LIMIT counted;
     ELSE
         RETURN QUERY
-        SELECT per, CAST(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone) AS date) AS bucket, count(*)
+        SELECT per, CAST(greatest(least(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone), latest), earliest) AS date) AS bucket, count(*)
         FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters)
         GROUP BY bucket ORDER BY bucket DESC LIMIT counted;
     END IF;

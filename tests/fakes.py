@@ -9,6 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import UTC, datetime
+from itertools import accumulate
 from typing import Any
 from uuid import UUID
 
@@ -17,6 +18,7 @@ import numpy as np
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
+    EXPORT_BYTES,
     Cursor,
     DeadLetter,
     ExportedMemory,
@@ -483,7 +485,9 @@ class FakeStore(FakeOverview):
             )
             for m in mine
         ]
-        return [e for e in exported if after is None or _export_key(e) > (after.timestamp, after.key)][:limit]
+        page = [e for e in exported if after is None or _export_key(e) > (after.timestamp, after.key)][:limit]
+        ends = accumulate((len(e.content.encode()) for e in page), initial=0)
+        return [e for e, before in zip(page, ends, strict=False) if before < EXPORT_BYTES]
 
     def stats(self, namespace: str) -> Stats:
         mine = [m for n, m, _ in self.memories.values() if n == namespace]

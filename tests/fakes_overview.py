@@ -3,12 +3,12 @@
 from abc import abstractmethod
 from collections import Counter
 from collections.abc import Sequence
-from datetime import date, timedelta
+from datetime import date, datetime, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
 from mnemosyne.domain.memory import Cursor, DeadLetter, IngestState, IngestStatus, KeysetCursor, MemorySummary
-from mnemosyne.domain.overview import DeadLetterSummary, Facets, GivenRating, History, Per, Timeline
+from mnemosyne.domain.overview import HISTORY_LIMIT, DeadLetterSummary, Facets, GivenRating, History, Per, Timeline
 from mnemosyne.domain.search import Filters
 
 
@@ -25,7 +25,7 @@ class FakeOverview:
     ) -> Sequence[MemorySummary]: ...
 
     def timeline(self, namespace: str, filters: Filters, per: Per | None, timezone: str) -> Timeline:
-        days = [one.timestamp.astimezone(ZoneInfo(timezone)).date() for one in self.list(namespace, filters, 1_000_000)]
+        days = [_day(one.timestamp, ZoneInfo(timezone)) for one in self.list(namespace, filters, 1_000_000)]
         chosen = per or Per.DAY
         return Timeline(per=chosen, buckets=sorted(Counter(_start(day, chosen) for day in days).items())[-1000:])
 
@@ -46,6 +46,7 @@ class FakeOverview:
             step = [one for one in mine.values() if one.superseded_by in last]
             older += step
             last = [one.id for one in step]
+        older = older[:HISTORY_LIMIT]
         given = [rating for one, rating in reversed(self.ratings) if one == memory_id]
         return History(supersedes=older, superseded_by=newer, ratings=given)
 
@@ -82,6 +83,14 @@ class FakeOverview:
 
     def dead_letter(self, namespace: str, message_id: str) -> DeadLetter | None:
         return self.stored_dead_letters.get((namespace, message_id))
+
+
+def _day(at: datetime, zone: ZoneInfo) -> date:
+    """The day of a moment in a zone, where there is one of the years 1 to 9999."""
+    try:
+        return at.astimezone(zone).date()
+    except OverflowError:
+        return at.date()
 
 
 def _start(day: date, per: Per) -> date:

@@ -209,7 +209,10 @@ class MemoryStore(MemoryOverview, Protocol):
         """Record a rating of -1, 0 or 1, or None where there is no such memory."""
 
     def export(self, namespace: str, limit: int, *, after: KeysetCursor | None = None) -> Sequence[ExportedMemory]:
-        """Memories by time and then content hash, whatever their ids, after a cursor."""
+        """List memories by time and then content hash, whatever their ids, after a cursor.
+
+        A page ends with the memory whose content reaches EXPORT_BYTES; one without a memory is the last.
+        """
 
     def stats(self, namespace: str) -> Stats:
         """Return the namespace in figures."""

@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -17,6 +18,7 @@ from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
+from mnemosyne_cli import formats
 from mnemosyne_cli.local import postgres
 from mnemosyne_cli.main import cli
 from mnemosyne_cli.terminal import plain
@@ -240,9 +242,28 @@ def test_exports_and_failures_are_for_their_owner_alone(
     assert (tmp_path / "notes").stat().st_mode & 0o777 == 0o700
 
 
-def test_an_alias_bomb_in_a_note_is_one_failure(tmp_path: Any) -> None:
-    from mnemosyne_cli import formats
+def test_a_number_to_the_base_of_sixty_in_a_note_is_text_as_it_is_written(tmp_path: Path) -> None:
+    """YAML 1.1 takes 12:30:45 as 45045, by a product for each colon: half a million of them are work for seconds."""
+    path = tmp_path / "times.md"
+    colons = ":1" * 10_000
+    path.write_text(
+        f"---\ntimestamp: 2026-05-20\ntitle: 12:30:45\nmetadata: {{a: 1:30.5, b: 1{colons}, c: 7, d: -1.5}}\n---\nx"
+    )
+    (item,) = formats.read(path, "markdown")
+    assert item.arguments is not None
+    assert item.arguments["title"] == "12:30:45"
+    assert item.arguments["metadata"] == {"a": "1:30.5", "b": f"1{colons}", "c": 7, "d": -1.5}
 
+
+def test_front_matter_is_bounded(tmp_path: Path) -> None:
+    path = tmp_path / "bomb.md"
+    path.write_text("---\na: [" + "a," * 60_000 + "]\n---\nx")
+    (item,) = formats.read(path, "markdown")
+    assert item.arguments is None
+    assert "front matter must have at most 100,000 characters" in item.problem
+
+
+def test_an_alias_bomb_in_a_note_is_one_failure(tmp_path: Path) -> None:
     bomb = "---\na: &a [x,x,x,x,x,x,x,x,x]\n" + "".join(
         f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]\n"
         for before, name in zip("abcdefgh", "bcdefghi", strict=True)

@@ -122,7 +122,9 @@ def test_a_list_that_is_come_back_to_does_not_show_what_was_deleted(
     shows(browser, "Forget it")
     press(browser, "Delete …")
     focused = "return document.activeElement.textContent"
-    wait_until(lambda: browser.driver.execute_script(focused) == "Delete for good", "the keyboard is at the next button")
+    wait_until(
+        lambda: browser.driver.execute_script(focused) == "Delete for good", "the keyboard is at the next button"
+    )
     press(browser, "Delete for good")
     press(browser, "Delete now")
     shows(browser, "The memory is no more.")

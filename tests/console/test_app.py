@@ -76,11 +76,14 @@ def host(system: DevServer, tmp_path_factory: pytest.TempPathFactory) -> Iterato
     serve.shutdown()
 
 
-def _open(browser: Chromium, host: str, tool: str, theme: str = "light", **arguments: Any) -> dict[str, Any]:
-    """Open the host at a call of that tool; what it has seen, with its focus in the view."""
+def _open(
+    browser: Chromium, host: str, tool: str, theme: str = "light", result: Any = None, **arguments: Any
+) -> dict[str, Any]:
+    """Open the host at a call of that tool, or at a result as if of one; what it has seen, its focus in the view."""
     browser.driver.switch_to.default_content()
-    asked = urllib.parse.urlencode({"tool": tool, "arguments": json.dumps(arguments), "theme": theme})
-    browser.open(f"{host}/?{asked}")
+    asked = {"tool": tool, "arguments": json.dumps(arguments), "theme": theme}
+    asked |= {"result": json.dumps(result)} if result else {}
+    browser.open(f"{host}/?{urllib.parse.urlencode(asked)}")
     ready = "return Boolean(window.seen?.ready) || document.title.startsWith('failed')"
     wait_until(lambda: browser.driver.execute_script(ready), "the view has its result", seconds=60)
     seen: dict[str, Any] | None = browser.driver.execute_script("return window.seen")
@@ -128,6 +131,23 @@ def test_one_memory_is_shown_whole(system: DevServer, host: str, browser: Chromi
 def test_an_error_is_told_as_the_tool_said_it(host: str, browser: Chromium) -> None:
     _open(browser, host, "get_memory", id="01a1fd98-820d-74ac-bf32-ad3eec4e3d5f")
     _says(browser, "no memory has the id")
+
+
+@pytest.mark.parametrize(
+    ("structured", "said"),
+    [
+        ({"memories": [{"id": "1", "title": "No time"}]}, "No time"),
+        ({"memories": [{"id": "1", "title": "Odd", "timestamp": "soon", "tags": "tea"}]}, "soon"),
+        ({"memories": "none"}, "as a text"),
+        ({"another": 1}, "as a text"),
+    ],
+)
+def test_a_result_of_another_version_is_shown_as_far_as_it_is_understood(
+    host: str, browser: Chromium, structured: Any, said: str
+) -> None:
+    result = {"content": [{"type": "text", "text": "as a text"}], "structuredContent": structured}
+    _open(browser, host, "memory_search", result=result)
+    _says(browser, said)
 
 
 @pytest.mark.parametrize(

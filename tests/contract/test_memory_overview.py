@@ -7,6 +7,7 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.domain.memory import (
+    EXPORT_BYTES,
     Cursor,
     DeadLetter,
     IngestState,
@@ -14,7 +15,7 @@ from mnemosyne.domain.memory import (
     MemoryChange,
     Unstored,
 )
-from mnemosyne.domain.overview import Per
+from mnemosyne.domain.overview import HISTORY_LIMIT, Per
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
 from mnemosyne.ports import MemoryStore
@@ -138,3 +139,37 @@ def test_dead_letters_are_listed_without_their_data_and_read_whole_one_by_one(me
     whole = memories.dead_letter("ns", "2")
     assert whole is not None and whole.data == b"xx"
     assert memories.dead_letter("other", "2") is None
+
+
+@pytest.mark.parametrize("timezone", ["UTC", "America/New_York", "Europe/Berlin", "Pacific/Kiritimati", "Etc/GMT+12"])
+@pytest.mark.parametrize("per", [*Per, None])
+def test_memories_of_the_first_and_the_last_moment_are_counted_wherever_one_is(
+    memories: MemoryStore, timezone: str, per: Per | None
+) -> None:
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    _stored(memories, ("first", first, []), ("last", last, []), ("between", _at(1), []))
+    for filters in (ALL, Filters()):
+        buckets = memories.timeline("ns", filters, per, timezone).buckets
+        assert [count for _, count in buckets] == [1, 1, 1]
+        assert buckets[0][0] == date.min
+        assert buckets[-1][0].year == 9999
+
+
+def test_a_page_of_an_export_ends_where_its_contents_are_many_bytes(memories: MemoryStore) -> None:
+    """A hundred clients that export at once must not fill the instance's memory."""
+    _stored(memories, *((f"{n:02}" + "\N{GRINNING FACE}" * 25_000, _at(1), []) for n in range(50)))
+    pages, after = [], None
+    while page := memories.export("ns", 200, after=after):
+        pages.append(len(page))
+        after = page[-1].cursor
+    assert sum(pages) == 50
+    assert max(pages) * 100_002 < EXPORT_BYTES + 100_002
+
+
+def test_many_that_one_memory_replaces_are_shown_in_part(memories: MemoryStore) -> None:
+    *many, one = _stored(memories, *((f"note {n}", _at(1), []) for n in range(HISTORY_LIMIT + 11)))
+    for old in many:
+        memories.update("ns", old, MemoryChange(superseded_by=one))
+    history = memories.history("ns", one)
+    assert history is not None and len(history.supersedes) == HISTORY_LIMIT
+    assert {found.superseded_by for found in history.supersedes} == {one}

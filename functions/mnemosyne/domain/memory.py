@@ -15,6 +15,8 @@ from mnemosyne.domain.quota import Quota
 
 CONTENT_LIMIT = 100_000
 """Characters of one memory's content, at most."""
+EXPORT_BYTES = 2_000_000
+"""Of the contents in one page of an export; a page ends with the memory that reaches it."""
 BATCH_LIMIT = 100
 """Memories of one message, at most."""
 

@@ -10,6 +10,15 @@ from mnemosyne.formats.item import ITEM_BYTES, Item, item_of, tags_of, timestamp
 
 _FRONT_MATTER = re.compile(r"---\r?\n(.*?)\r?\n---\r?\n", re.DOTALL)
 _TIMES = ("timestamp", "date", "created")
+FRONT_MATTER_CHARACTERS = 100_000
+"""At most: reading YAML takes a processor ten microseconds for each."""
+_TOO_LONG = f"front matter must have at most {FRONT_MATTER_CHARACTERS:,} characters, got {{:,}}"
+
+
+def front_matter_characters(text: str) -> int:
+    """Return how many characters of a note, or of any text, would be read as YAML."""
+    match = _FRONT_MATTER.match(text)
+    return min(len(match[1]), FRONT_MATTER_CHARACTERS) if match else 0
 
 
 def read(stream: BinaryIO, name: str, modified: datetime | None) -> Item:
@@ -22,6 +31,8 @@ def read(stream: BinaryIO, name: str, modified: datetime | None) -> Item:
     try:
         text = data.decode("utf-8-sig")
         match = _FRONT_MATTER.match(text)
+        if match and len(match[1]) > FRONT_MATTER_CHARACTERS:
+            return Item(name, None, _TOO_LONG.format(len(match[1])))
         front = _json(yaml.load(match[1], Loader=_loader())) if match else {}  # noqa: S506 - a safe one, see there
     # The reader's own constructors let these through where a value is not of the type that its tag says.
     except (ValueError, LookupError, AttributeError, TypeError, RecursionError, yaml.YAMLError) as exc:
@@ -43,8 +54,13 @@ def read(stream: BinaryIO, name: str, modified: datetime | None) -> Item:
 
 @cache
 def _loader() -> Any:
-    """YAML's safe loader without aliases: a few hundred bytes of them stand for a thousand million values."""
+    """YAML's safe loader without aliases, a few hundred bytes of which stand for a thousand million values, and without
+    the numbers to the base of sixty that only YAML 1.1 has (https://yaml.org/type/int.html): the work for them grows
+    with the square of their length, and 12:30 is meant as it is written.
+    """
     import yaml
+
+    numbers = {"tag:yaml.org,2002:int": _integer, "tag:yaml.org,2002:float": _float}
 
     class Loader(yaml.SafeLoader):
         def compose_node(self, parent: Any, index: Any) -> Any:
@@ -52,7 +68,29 @@ def _loader() -> Any:
                 raise yaml.YAMLError("aliases are not read")
             return super().compose_node(parent, index)  # type: ignore[no-untyped-call]
 
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, form) for tag, form in known if tag not in numbers]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    for tag, number in numbers.items():
+        Loader.add_implicit_resolver(tag, _FORMS[number], list("-+.0123456789"))  # type: ignore[no-untyped-call]
+        Loader.add_constructor(tag, number)  # type: ignore[no-untyped-call]
     return Loader
+
+
+def _integer(loader: Any, node: Any) -> int:
+    return int(loader.construct_scalar(node), 0)
+
+
+def _float(loader: Any, node: Any) -> float:
+    return float(loader.construct_scalar(node))
+
+
+_FORMS = {
+    _integer: re.compile(r"[-+]?(0|[1-9][0-9]{0,1000})$|0x[0-9a-fA-F]{1,16}$"),
+    _float: re.compile(r"([-+]?[0-9]+\.[0-9]*|\.[0-9]+)([eE][-+][0-9]+)?$"),
+}
+"""What is a number without being called one: no more than what an export writes in quotes where it is a text."""
 
 
 def _json(value: object) -> object:

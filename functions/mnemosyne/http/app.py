@@ -74,6 +74,7 @@ def build_app(
     streamable = Streamable(serve(services, database=database), security)
     routes = [Route(MCP_PATH, streamable), *health_routes(health), *_beside(access), *site.routes(access.issuer)]
     app = Starlette(routes=routes, lifespan=lambda app: streamable.run())
+    app.router.redirect_slashes = False  # it would send people to whatever Host was sent
     app.add_middleware(McpEdge, access=access, database=database, streams=streams)
     app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
     app.add_middleware(Cors, origins=origins)

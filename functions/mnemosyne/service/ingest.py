@@ -13,7 +13,7 @@ from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.published import Published
 from mnemosyne.domain.quota import Quota
-from mnemosyne.errors import InvalidRequest, OverQuota, Unavailable
+from mnemosyne.errors import InvalidRequest, OverQuota, Unavailable, Uncertain
 from mnemosyne.ids import issued_at
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Vector
@@ -250,8 +250,9 @@ def redrive(
 ) -> None:
     """Put a dead letter of the namespace back on the queue, for that namespace or for `into`.
 
-    Its requests wait again before it is published, and it is deleted after: a crash in between leaves it to be
-    redriven once more, which stores nothing twice.
+    It is published first, and deleted last: where it could not be published nothing was changed, and a crash in between
+    leaves it to be redriven once more, which stores nothing twice. Raises InvalidRequest, Unavailable, or Uncertain
+    where it is on the queue and the database was away after that.
     """
     if OBJECT_NOTIFICATION in dead_letter.attributes:
         raise InvalidRequest(
@@ -260,9 +261,15 @@ def redrive(
         )
     target = into or namespace
     request_ids = request_ids_in(target, dead_letter)
-    memories.mark_queued(target, request_ids)
     queue.republish(dead_letter.data, {**dead_letter.attributes, "namespace": target})
-    memories.delete_dead_letter(namespace, dead_letter.message_id)
+    try:
+        memories.mark_queued(target, request_ids)
+        memories.delete_dead_letter(namespace, dead_letter.message_id)
+    except Unavailable as exc:
+        raise Uncertain(
+            f"the message {dead_letter.message_id} is on the queue again, but its dead letter may still be there: "
+            f"redriven once more it stores nothing twice ({exc})"
+        ) from exc
     log.info("redriven", namespace=target, message_id=dead_letter.message_id, count=len(request_ids))
 
 

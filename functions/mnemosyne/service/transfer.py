@@ -7,12 +7,13 @@ from datetime import datetime
 from itertools import islice
 from uuid import UUID
 
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, KeysetCursor
+from mnemosyne.domain.memory import BATCH_LIMIT, EXPORT_BYTES, IngestRequest, KeysetCursor
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
 from mnemosyne.formats.item import Item
+from mnemosyne.formats.markdown import front_matter_characters
 from mnemosyne.formats.writing import to_jsonl
 from mnemosyne.ids import issue_request_id
 from mnemosyne.ports import MemoryStore, Services
@@ -61,6 +62,11 @@ def take_file(
     return [one for one, _ in read]
 
 
+def yaml_characters(text: str) -> int:
+    """Return how many characters of a part would be read as YAML, which is slow."""
+    return front_matter_characters(text)
+
+
 def _read(item: Item, line: int, namespace: str) -> tuple[ReadItem, IngestRequest | None]:
     """Return what is told of an item, and its request where it can be one."""
     try:
@@ -94,5 +100,6 @@ def export_page(
             break
         lines.append(line)
         size += len(line)
-    is_last = len(found) < EXPORT_PAGE and len(lines) == len(found)
-    return "".join(lines), len(lines), None if is_last else found[len(lines) - 1].cursor
+    is_cut = sum(len(memory.content.encode()) for memory in found) >= EXPORT_BYTES
+    is_last = len(found) < EXPORT_PAGE and len(lines) == len(found) and not is_cut
+    return "".join(lines), len(lines), None if is_last or not found else found[len(lines) - 1].cursor

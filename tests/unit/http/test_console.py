@@ -89,6 +89,12 @@ def test_no_other_file_is_served(client: TestClient, name: str) -> None:
     assert client.get("/console/0000000000000000/app.js").status_code == 404
 
 
+def test_nobody_is_sent_to_another_host_by_an_address_with_a_slash_behind(client: TestClient) -> None:
+    answer = client.get("/newest/", headers={"Host": "evil.example"}, follow_redirects=False)
+    assert answer.status_code in (404, 421)
+    assert "location" not in answer.headers
+
+
 def test_every_file_together_is_small_over_the_wire(client: TestClient) -> None:
     size = 0
     for name in site.files():

@@ -166,3 +166,9 @@ def test_a_history_names_what_nearly_says_the_same(services: FakeServices) -> No
     answer = _call(services, "memory_history", id=str(first))
     assert [one["id"] for one in answer["similar"]] == [str(second)]
     assert _refused(services, "memory_history", id="019a2b3c-0000-7000-8000-000000000000").startswith("no memory has")
+
+
+def test_front_matter_costs_what_reading_it_takes() -> None:
+    cost = by_name()["import_memories"].units
+    plain = cost({"name": "a.md", "text": "x" * 50_000})
+    assert cost({"name": "a.md", "text": f"---\n{'x' * 50_000}\n---\n"}) > plain + 49

@@ -17,6 +17,7 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.chronicle import one_line, tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
+    EXPORT_BYTES,
     Cursor,
     ExportedMemory,
     IngestRequest,
@@ -201,12 +202,13 @@ class PostgresMemories(PostgresRequests, PostgresOverview):
         return Rating(**rated[0].named) if rated else None
 
     def export(self, namespace: str, limit: int, *, after: KeysetCursor | None = None) -> Sequence[ExportedMemory]:
-        """List memories by time and then content hash, whatever their ids, after a cursor."""
+        """List memories by time and then content hash, whatever their ids, after a cursor, some EXPORT_BYTES."""
         with self._transaction(namespace) as connection:
             found = connection.run(
                 memories_sql.EXPORT,
                 namespace=namespace,
                 limit=limit,
+                bytes=EXPORT_BYTES,
                 cursor_timestamp=after.timestamp if after else None,
                 cursor_hash=after.key if after else None,
             )

@@ -82,15 +82,26 @@ RETURNING memory_record(m) AS record
 """
 
 # By time and then content hash, after those of a cursor.
+# How long a content is stands beside it: none is read beyond what a page may have.
 EXPORT: Final = """
+WITH page AS (
+    SELECT m.id, octet_length(m.content) AS bytes, row_number() OVER by_time AS place
+    FROM memories m
+    WHERE m.namespace = :namespace
+        AND (CAST(:cursor_hash AS text) IS NULL
+            OR (m."timestamp", m.content_hash) > (CAST(:cursor_timestamp AS timestamptz), CAST(:cursor_hash AS text)))
+    WINDOW by_time AS (ORDER BY m."timestamp", m.content_hash)
+    ORDER BY m."timestamp", m.content_hash
+    LIMIT CAST(:limit AS integer)
+), summed AS (
+    SELECT id, place, sum(bytes) OVER (ORDER BY place) - bytes AS bytes_before FROM page
+)
 SELECT memory_record(m) AS record, successor.content_hash AS superseded_by_hash
-FROM memories m
+FROM summed
+JOIN memories m USING (id)
 LEFT JOIN memories successor ON successor.id = m.superseded_by
-WHERE m.namespace = :namespace
-    AND (CAST(:cursor_hash AS text) IS NULL
-        OR (m."timestamp", m.content_hash) > (CAST(:cursor_timestamp AS timestamptz), CAST(:cursor_hash AS text)))
-ORDER BY m."timestamp", m.content_hash
-LIMIT CAST(:limit AS integer)
+WHERE summed.bytes_before < CAST(:bytes AS bigint)
+ORDER BY summed.place
 """
 
 # One change of supersession at a time: two at once could close a circle that neither sees.

@@ -19,13 +19,19 @@ FROM memory_facets(
 )
 """
 
-# A memory, at step 0, with what it replaces, before, and what replaces it, after.
+# A memory, at step 0, with what it replaces, before, and what replaces it, after. Of many that one replaces it reads no
+# more than are shown.
 HISTORY: Final = """
 WITH RECURSIVE older (id, step) AS (
     SELECT id, 0 FROM memories WHERE namespace = :namespace AND id = :id
     UNION
-    SELECT m.id, older.step - 1 FROM memories m JOIN older ON m.superseded_by = older.id
-    WHERE m.namespace = :namespace AND older.step > -CAST(:limit AS integer)
+    SELECT m.id, older.step - 1
+    FROM older
+    CROSS JOIN LATERAL (
+        SELECT one.id FROM memories one WHERE one.superseded_by = older.id AND one.namespace = :namespace
+        LIMIT CAST(:limit AS integer)
+    ) AS m
+    WHERE older.step > -CAST(:limit AS integer)
 ), newer (next, step) AS (
     SELECT superseded_by, 1 FROM memories WHERE namespace = :namespace AND id = :id
     UNION

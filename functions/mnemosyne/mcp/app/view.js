@@ -37,8 +37,9 @@ function show(title, ...body) {
   return heading;
 }
 
+const stamp = (at) => (Number.isNaN(Date.parse(at)) ? at : STAMP.format(new Date(at)));
 const note = (memory) => element("p", { className: "note" }, [
-  STAMP.format(new Date(memory.timestamp)), memory.tags?.join(", "), memory.superseded_by && "superseded",
+  stamp(memory.timestamp), Array.isArray(memory.tags) && memory.tags.join(", "), memory.superseded_by && "superseded",
 ].filter(Boolean).join(" · "));
 
 const shortened = (text) => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
@@ -66,10 +67,10 @@ function detail(memory) {
 const problem = (text) => show("That did not work", element("p", { className: "problem", textContent: text }));
 const textOf = (result) => (result.content ?? []).map((block) => block.text ?? "").join("\n");
 
-function shown(result) {
+function shown(result = {}) {
   if (result.isError) return problem(textOf(result));
   const structured = result.structuredContent;
-  if (structured?.memories) return list(structured);
+  if (Array.isArray(structured?.memories)) return list(structured);
   if (structured?.content !== undefined) return detail(structured);
   return show("Memory", element("pre", { textContent: textOf(result) }));
 }
@@ -103,9 +104,10 @@ const ASKED = { "ui/resource-teardown": () => ({}), ping: () => ({}) };
 
 addEventListener("message", ({ source, data }) => {
   if (source !== parent || data?.jsonrpc !== "2.0") return;
-  if (data.method && data.id === undefined) return void NOTIFIED[data.method]?.(data.params);
+  const own = (handlers) => (Object.hasOwn(handlers, data.method) ? handlers[data.method] : null);
+  if (data.method && data.id === undefined) return void own(NOTIFIED)?.(data.params);
   if (data.method) {
-    const answer = ASKED[data.method];
+    const answer = own(ASKED);
     return void send({ id: data.id, ...(answer ? { result: answer() } : { error: { code: -32601, message: "Method not found" } }) });
   }
   const asked = waiting.get(data.id);

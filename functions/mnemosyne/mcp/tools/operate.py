@@ -133,7 +133,7 @@ class RedriveArguments(Input):
 
 
 class Redriven(Result):
-    """The message is on the queue again; `request_ids` wait once more."""
+    """The message is on the queue again, with these requests; those that were stored meanwhile stay so."""
 
     message_id: str
     request_ids: list[UUID]

@@ -15,6 +15,8 @@ from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.ports import Services
 from mnemosyne.service import transfer
 
+YAML_CHARACTERS = 1_000
+"""Read for a unit: they take a processor about ten milliseconds."""
 PART_CHARACTERS = 2_500_000
 """Of a file, in one request: with what JSON escapes it stays within a request's bytes."""
 
@@ -67,7 +69,8 @@ def _units_of_part(arguments: Mapping[str, Any]) -> float:
     if not isinstance(text, str):
         return rate_limit.MEMORY
     lines = min(text.count("\n") + 1, BATCH_LIMIT)
-    return lines * (rate_limit.MEMORY + rate_limit.TEXT) + rate_limit.TEXT * (len(text) // rate_limit.TEXT_CHARACTERS)
+    units = lines * (rate_limit.MEMORY + rate_limit.TEXT) + rate_limit.TEXT * (len(text) // rate_limit.TEXT_CHARACTERS)
+    return units + transfer.yaml_characters(text) / YAML_CHARACTERS
 
 
 IMPORT_MEMORIES = Tool(
