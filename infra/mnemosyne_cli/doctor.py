@@ -40,4 +40,4 @@ def _checks(data_dir: str | None) -> Iterator[Check]:
             yield Check("settings", "complete and consistent")
             yield from checks_of_all.examine(services)
     except Misconfigured as exc:
-        yield Check("settings", str(exc), "set the variables named; docs/settings.md lists them all")
+        yield Check("settings", str(exc), "do what it says; of variables docs/settings.md lists all")

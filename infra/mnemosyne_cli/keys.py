@@ -136,7 +136,7 @@ def list_(as_json: bool, **place: Any) -> None:
         state = "revoked" if key["revoked_at"] else "expired" if expires and expires < now else "valid"
         until = f"until {expires[:10]}" if expires else "for ever"
         namespace, name = plain(key["namespace"]), plain(key["name"])
-        click.echo(f"{key['id']}  {state:8}{until:18}{','.join(key['scopes']):12}{namespace:20}{name}")
+        click.echo(f"{key['id']}  {state:8}{until:18}{','.join(key['scopes']):24} {namespace:20} {name}")
 
 
 @keys.command()

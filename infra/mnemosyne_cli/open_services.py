@@ -4,6 +4,8 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
+import click
+
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.services import ConfiguredServices, connection_factory_for
 from mnemosyne.settings import PREFIX, Settings, variable
@@ -53,4 +55,8 @@ def open_services(data_dir: str | None, *, make: bool = False) -> Iterator[Confi
 
 
 def _directory(data_dir: str | None, make: bool) -> DataDir:
-    return DataDir.at(data_dir) if make else DataDir.existing(data_dir)
+    if not make:
+        return DataDir.existing(data_dir)
+    if absence := DataDir.absence(data_dir):
+        click.echo(f"Note: {absence}; one is made now.", err=True)
+    return DataDir.at(data_dir)

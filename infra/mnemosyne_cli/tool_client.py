@@ -47,7 +47,8 @@ class ToolClient:
         error = answer.get("error", answer)
         said = result["content"][0]["text"] if result else error.get("message", error)
         if response.status_code in (401, 403):
-            raise Unauthorized(f"{tool}: {said}; the token in MNEMOSYNE_TOKEN must have the scopes read and write")
+            fix = "give a key with the scopes read and write in MNEMOSYNE_TOKEN: `mnemosyne keys create` makes one"
+            raise Unauthorized(f"{tool}: {said}; {fix}")
         if response.is_server_error or said.startswith("temporarily unavailable"):
             raise Unavailable(f"{tool}: {said}")
         raise InvalidRequest(f"{tool}: {said}")

@@ -52,6 +52,18 @@ def test_commands_that_read_make_no_system_and_name_those_there_are(
     assert not missing.exists()
 
 
+def test_an_import_into_a_directory_without_a_memory_says_that_it_makes_one_and_where_others_are(
+    dev: DevServer, tmp_path: Path
+) -> None:
+    new, file = tmp_path / "new", tmp_path / "one.jsonl"
+    file.write_text('{"content": "Somewhere else.", "timestamp": "2026-01-01"}')
+    done = subprocess.run([COMMAND, "import", file, "--data-dir", new], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+    assert f"no memory is kept in {new}, there is one in" in done.stderr
+    assert str(dev.directory / "data") in done.stderr
+    assert "one is made now" in done.stderr
+
+
 def test_modules_of_the_current_directory_take_no_place_of_ours(tmp_path: Path) -> None:
     for name in ("mcp", "http", "mnemosyne", "numpy"):
         (tmp_path / f"{name}.py").write_text("raise SystemExit('a neighbour')")

@@ -47,13 +47,19 @@ class DataDir:
 
         Raises Misconfigured where none is, naming those that are known.
         """
-        path = _path(chosen)
-        if not (path / "postgres" / "PG_VERSION").exists():
-            known = _known() - {path}
-            others = f", there is one in {' and in '.join(sorted(map(str, known)))}" if known else ""
-            raise Misconfigured(f"no memory is kept in {path}{others}: name its directory with --data-dir, or start "
-                                "one with `mnemosyne dev`")  # fmt: skip
+        if absence := cls.absence(chosen):
+            raise Misconfigured(f"{absence}: name its directory with --data-dir, or start one with `mnemosyne dev`")
         return cls.at(chosen)
+
+    @staticmethod
+    def absence(chosen: str | None) -> str:
+        """Return that no memory is kept in the chosen directory, and where there are some; empty where one is."""
+        path = _path(chosen)
+        if (path / "postgres" / "PG_VERSION").exists():
+            return ""
+        known = _known() - {path}
+        others = f", there is one in {' and in '.join(sorted(map(str, known)))}" if known else ""
+        return f"no memory is kept in {path}{others}"
 
     @property
     def postgres(self) -> Path:
