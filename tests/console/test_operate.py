@@ -24,6 +24,20 @@ from tests.waiting import wait_until
 Keep = Callable[[Chromium, str], None]
 
 
+# What a tool answers while the queue or the database is away.
+UNAVAILABLE_ONCE = """
+const real = window.fetch;
+window.refused = 0;
+window.fetch = (...asked) => {
+  if (window.refused || !asked[1].body.includes("import_memories")) return real(...asked);
+  window.refused = 1;
+  const said = "temporarily unavailable, nothing was changed, try again shortly: the queue is away";
+  const result = { isError: true, content: [{ type: "text", text: said }] };
+  return Promise.resolve(new Response(JSON.stringify({ jsonrpc: "2.0", id: 1, result })));
+};
+"""
+
+
 @pytest.fixture(scope="module")
 def downloads() -> Iterator[Path]:
     with tempfile.TemporaryDirectory(prefix="downloads-") as directory:
@@ -153,6 +167,15 @@ def test_an_import_waits_for_a_server_that_is_away(system: DevServer, site: str,
     system.start()
     wait_until(lambda: "Done. 3,000 of 3,000" in browser.text, "all of it is imported", seconds=240)
     assert "failed" not in browser.text and "unknown" not in browser.text
+
+
+def test_an_import_tries_again_what_is_temporarily_unavailable(site: str, browser: Chromium) -> None:
+    browser.open(f"{site}/files")
+    shows(browser, "drop them here")
+    browser.driver.execute_script(UNAVAILABLE_ONCE)
+    drop(browser, "late.jsonl", '{"content": "Later than the rest.", "timestamp": "2025-03-03"}')
+    shows(browser, "Done. 1 of 1: 1 stored")
+    assert browser.driver.execute_script("return window.refused") == 1
 
 
 def test_a_file_that_was_mended_is_chosen_again(site: str, browser: Chromium, tmp_path: Path) -> None:

@@ -20,7 +20,8 @@ export const renewWith = (given) => (credential = given);
 let askAgain = null;
 export const onUnauthorized = (ask) => (askAgain = ask);
 
-// What the server said no to, in its own words; `status` is HTTP's, 200 where the tool itself refused.
+// What the server said no to, in its own words; `status` is HTTP's, 200 where the tool itself refused, and as of a server
+// that is away where the tool says so.
 export class Refused extends Error {
   constructor(message, status, seconds = 0) {
     super(message);
@@ -74,7 +75,10 @@ export async function outcomes(requestIds, told, callTool = patiently(), signal 
 export async function call(name, args = {}) {
   const body = { jsonrpc: "2.0", id: ++number, method: "tools/call", params: { name, arguments: args } };
   const result = await authorized(body);
-  if (result.isError) throw new Refused(result.content.map((one) => one.text ?? "").join("\n"), 200);
+  if (result.isError) {
+    const said = result.content.map((one) => one.text ?? "").join("\n");
+    throw new Refused(said, said.startsWith("temporarily unavailable") ? 503 : 200);
+  }
   return result.structuredContent;
 }
 
