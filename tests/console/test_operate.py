@@ -24,6 +24,12 @@ from tests.waiting import wait_until
 Keep = Callable[[Chromium, str], None]
 
 
+# What a browser does before it closes a tab; whether the page would have the person asked.
+CLOSE = """
+const closes = new Event("beforeunload", { cancelable: true });
+dispatchEvent(closes);
+return closes.defaultPrevented;
+"""
 # What a tool answers while the queue or the database is away.
 UNAVAILABLE_ONCE = """
 const real = window.fetch;
@@ -145,8 +151,10 @@ def test_an_import_goes_on_beside_other_pages_and_is_stopped_in_the_midst(
     shows(browser, "Embedded by")
     browser.driver.find_element(By.LINK_TEXT, "Files").click()
     shows(browser, "long.jsonl")
+    assert browser.driver.execute_script(CLOSE) is True, "who closes the tab is asked first"
     press(browser, "Stop")
     shows(browser, "Stopped.")
+    assert browser.driver.execute_script(CLOSE) is False
     browser.driver.find_element(By.TAG_NAME, "summary").click()
     told = browser.driver.find_element(By.CSS_SELECTOR, "article [role=status]").text
     done = int(told.removeprefix("Stopped. ").split(" of ")[0].replace(",", ""))
