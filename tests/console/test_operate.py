@@ -210,6 +210,8 @@ def test_a_file_that_was_mended_is_chosen_again(site: str, browser: Chromium, tm
             "120 stored",
         ),
         ("many.jsonl", "".join(f'{{"content": "{n}", "timestamp": "2026-01-01"}}\n' for n in range(250)), "250 stored"),
+        ("long.md", "x" * 2_000_001, "a note must have at most 2,000,000 characters"),
+        ("long.chronicle", "[[[CHRONICLE_START]]]\n" + "x\n" * 1_000_000, "a chronicle must have at most 2,000,000"),
         ("empty.jsonl", "", "it holds no memory"),
         ("empty.txt", "said", "it holds no chronicle: each begins with [[[CHRONICLE_START]]]"),
         ("wrong.pdf", "x", "its name must end in .jsonl"),

@@ -93,6 +93,13 @@ def test_a_memory_is_stored_labelled_rated_and_deleted(
     assert system.call("get_memory", {"id": id_})["tags"] == ["cy", "bees"]
     press(browser, "Change")
     shows(browser, "Nothing here differs from what is stored.")
+    type_into(browser, "metadata", "[1]")
+    press(browser, "Change")
+    shows(browser, "The metadata must be a JSON object")
+    type_into(browser, "metadata", '{"hives": 3}')
+    press(browser, "Change")
+    shows(browser, "Changed.")
+    assert system.call("get_memory", {"id": id_})["metadata"] == {"hives": 3}
     press(browser, "It helped")
     shows(browser, " → 0.")
     picture(browser, "memory")

@@ -39,7 +39,7 @@ function Record({ memory }) {
   const rows = {
     Id: memory.id, Session: memory.session, Quality: memory.quality.toFixed(3), Stored: memory.created_at,
     "Last read": memory.last_seen_at, "SHA-256": memory.content_hash, "Embedded by": memory.embedding_model,
-    Metadata: Object.keys(memory.metadata).length ? JSON.stringify(memory.metadata, null, 1) : null,
+    Metadata: written(memory.metadata) || null,
   };
   return html`<details><summary>The record</summary><dl class="record">${Object.entries(rows)
     .filter(([, value]) => value !== null && value !== undefined)
@@ -60,15 +60,31 @@ function Rate({ memory, onRated }) {
     <${Problem} error=${rating.error} /></section>`;
 }
 
+const written = (metadata) => (Object.keys(metadata).length ? JSON.stringify(metadata, null, 1) : "");
+
+// The JSON object that was typed; nothing is an empty one.
+function object(text) {
+  let read;
+  try {
+    read = JSON.parse(text.trim() || "{}");
+  } catch (error) {
+    throw new Error(`The metadata cannot be read: ${error.message}`);
+  }
+  if (typeof read !== "object" || Array.isArray(read) || read === null) throw new Error('The metadata must be a JSON object, such as {"mood": "calm"}.');
+  return read;
+}
+
 function Labels({ memory, onChanged }) {
   const [title, setTitle] = useState(memory.title);
   const [tags, setTags] = useState(joined(memory.tags));
+  const [metadata, setMetadata] = useState(written(memory.metadata));
   const [successor, setSuccessor] = useState(memory.superseded_by ?? "");
   const change = useAction(async () => {
     const wanted = listed(tags);
     const args = { id: memory.id };
     if (title !== memory.title) args.title = title;
     if (joined(wanted) !== joined(memory.tags)) args.tags = wanted.length ? wanted : ["none"];
+    if (metadata !== written(memory.metadata)) args.metadata = object(metadata);
     if (successor.trim() !== (memory.superseded_by ?? "")) args.superseded_by = successor.trim() || "none";
     if (Object.keys(args).length === 1) throw new Error("Nothing here differs from what is stored.");
     await call("update_memory", args);
@@ -77,6 +93,7 @@ function Labels({ memory, onChanged }) {
     if (changed) {
       setTitle(changed.title);
       setTags(joined(changed.tags));
+      setMetadata(written(changed.metadata));
       setSuccessor(changed.superseded_by ?? "");
     }
     return true;
@@ -85,6 +102,8 @@ function Labels({ memory, onChanged }) {
   return html`<section aria-labelledby="labels"><h2 id="labels">Labels</h2><form onSubmit=${submit}>
     <label for="title">Title</label><input id="title" required value=${title} onInput=${(event) => setTitle(event.target.value)} />
     <label for="new-tags">Tags</label><input id="new-tags" value=${tags} onInput=${(event) => setTags(event.target.value)} />
+    <label for="metadata">Metadata, as a JSON object</label>
+    <textarea id="metadata" rows="2" class="code" value=${metadata} onInput=${(event) => setMetadata(event.target.value)}></textarea>
     <label for="successor">Id of the memory that replaces it</label>
     <input id="successor" value=${successor} onInput=${(event) => setSuccessor(event.target.value)} />
     <${Button} busy=${change.busy}>Change</>

@@ -28,12 +28,18 @@ async function* texts(file) {
   }
 }
 
+// A text that a request still takes: what is packed may be a thousand times as large as its file.
+function bounded(text, what) {
+  if (text.length > LINE_CHARACTERS) throw new Error(`${what} must have at most ${LINE_CHARACTERS.toLocaleString()} characters`);
+  return text;
+}
+
 async function* lines(file) {
   let rest = "";
   for await (const text of texts(file)) {
     const ended = (rest + text).split("\n");
     rest = ended.pop();
-    if (rest.length > LINE_CHARACTERS) throw new Error(`a line must have at most ${LINE_CHARACTERS.toLocaleString()} characters`);
+    bounded(rest, "a line");
     for (const line of ended) yield `${line}\n`;
   }
   if (rest) yield rest;
@@ -45,7 +51,7 @@ export async function* parts(file) {
   if (!KNOWN.test(name)) throw new Error("its name must end in .jsonl, .ndjson, .txt, .chronicle or .md, or .gz after that");
   if (isNote(name)) {
     let text = "";
-    for await (const piece of texts(file)) text += piece;
+    for await (const piece of texts(file)) text = bounded(text + piece, "a note");
     yield { text, firstLine: 1, memories: 1 };
     return;
   }
@@ -59,7 +65,7 @@ export async function* parts(file) {
       part = { text: "", firstLine: number + 1, memories: 0 };
     }
     number += 1;
-    part.text += line;
+    part.text = isOpen ? bounded(part.text + line, "a chronicle") : part.text + line;
     if (isChronicle) {
       part.memories += line.split(START).length - 1;
       if (line.includes(START) || line.includes(END)) isOpen = line.lastIndexOf(START) > line.lastIndexOf(END);
