@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { go } from "./address.js";
 import { call } from "./mcp.js";
-import { Button, Entry, Heading, listed, Problem, stamp, useAction, Waiting, ZONE } from "./parts.js";
+import { Entry, Heading, listed, Problem, stamp, useAction, Waiting, ZONE } from "./parts.js";
 
 const MODES = { hybrid: "meaning and words", semantic: "meaning alone", exact: "this very text" };
 const PARTS = { vector_score: "meaning", lexical_score: "words", neighbours: "beside it", time: "time", speaker: "speaker" };
