@@ -163,8 +163,27 @@ def test_nobody_s_import_goes_on_as_somebody_else(guarded: DevServer, fresh: Chr
     _use(fresh, dan)
     _shows(fresh, "Stopped.")
     _shows(fresh, "You have logged in again: do it once more.")
+    press(fresh, "Go on")
+    _shows(fresh, "You have logged in anew: begin it again.")
     guarded.client.headers["Authorization"] = f"Bearer {dan}"
     assert guarded.call("list_memories", {})["memories"] == []
+
+
+def test_who_logs_in_next_is_shown_no_list_of_the_one_before(guarded: DevServer, fresh: Chromium) -> None:
+    ann, ben = (_key(guarded, "read", "write", namespace=name) for name in ("ann", "ben"))
+    guarded.client.headers["Authorization"] = f"Bearer {ann}"
+    guarded.outcome(guarded.ingest("TITLE: Of Ann\nHers alone."))
+    fresh.open(f"http://127.0.0.1:{guarded.port}/newest")
+    _use(fresh, ann)
+    _shows(fresh, "Of Ann")
+    fresh.driver.find_element(By.LINK_TEXT, "Of Ann").click()
+    _shows(fresh, "The record")
+    fresh.driver.execute_script(REFUSE_ONE_TOKEN)
+    fresh.driver.back()
+    _shows(fresh, "You have been logged out.")
+    _use(fresh, ben)
+    _shows(fresh, "Nothing is remembered yet.")
+    assert "Of Ann" not in fresh.text
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ _TOO_LONG = f"front matter must have at most {FRONT_MATTER_CHARACTERS:,} charact
 
 def front_matter_characters(text: str) -> int:
     """Return how many characters of a note, or of any text, would be read as YAML."""
-    match = _FRONT_MATTER.match(text)
+    match = _FRONT_MATTER.match(text.removeprefix("\ufeff"))
     return min(len(match[1]), FRONT_MATTER_CHARACTERS) if match else 0
 
 

@@ -171,4 +171,5 @@ def test_a_history_names_what_nearly_says_the_same(services: FakeServices) -> No
 def test_front_matter_costs_what_reading_it_takes() -> None:
     cost = by_name()["import_memories"].units
     plain = cost({"name": "a.md", "text": "x" * 50_000})
-    assert cost({"name": "a.md", "text": f"---\n{'x' * 50_000}\n---\n"}) > plain + 49
+    for mark in ("", "\ufeff"):
+        assert cost({"name": "a.md", "text": f"{mark}---\n{'x' * 50_000}\n---\n"}) > plain + 49

@@ -1,7 +1,7 @@
 // The console: which page stands for which address, who is logged in, and what a page is given.
 import { html, render, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { leave, LogIn, renew } from "./account.js";
-import { useAddress } from "./address.js";
+import { forgetLists, useAddress } from "./address.js";
 import { Files } from "./files.js";
 import { Figures } from "./figures.js";
 import { hasCredential, onUnauthorized, Refused, tools } from "./mcp.js";
@@ -62,7 +62,9 @@ function useAccount() {
   const waiting = useRef([]); // calls that were refused: they end once somebody, perhaps another, has logged in
   const look = async () => {
     try {
-      setMay(await tools());
+      const names = await tools();
+      if (waiting.current.length) forgetLists(); // they may be another person's
+      setMay(names);
       setRefused(null);
       if (!waiting.current.length) return;
       setLogIns((before) => before + 1);

@@ -1,7 +1,7 @@
 // Forget a memory: asked twice, and only done once nobody has changed their mind.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { call } from "./mcp.js";
 import { forgetLists } from "./address.js";
+import { call } from "./mcp.js";
 import { Button, Problem, useAction } from "./parts.js";
 
 // The server has no undo, so nothing is deleted until these are over.

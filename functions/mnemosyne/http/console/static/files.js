@@ -35,14 +35,14 @@ async function take(files) {
 
 // Import it, or what is left of it.
 async function run(one) {
-  Object.assign(one, { isUnderWay: true, state: "Storing …", error: null });
+  Object.assign(one, { isUnderWay: true, isLeft: false, state: "Storing …", error: null });
   const shown = setInterval(() => show(), SHOWN_EVERY_MS); // a line may end every millisecond
   try {
     if (!one.total) one.total = await readable(one.file);
-    await one.work.run();
-    one.state = one.done < one.total ? "Stopped." : "Done.";
+    one.isLeft = !(await one.work.run());
+    one.state = one.isLeft ? "Stopped." : "Done.";
   } catch (error) {
-    Object.assign(one, { state: "Stopped.", error });
+    Object.assign(one, { state: "Stopped.", isLeft: one.total > 0, error });
   }
   clearInterval(shown);
   one.isUnderWay = false;
@@ -96,13 +96,12 @@ function Imported({ one }) {
   const failures = one.lines.filter(isFailure);
   const first = [...failures, ...one.lines.filter((line) => !isFailure(line))].slice(0, SHOWN);
   const leftOut = [...new Set(one.lines.flatMap((line) => line.left_out ?? []))];
-  const isLeft = !one.isUnderWay && one.total > one.done;
   return html`<article class="entry"><h3>${one.name}</h3>
     <progress max=${one.total || 1} value=${one.done} aria-label=${`Progress of ${one.name}`}></progress>
     <p role="status">${one.state} ${NUMBER.format(one.done)} of ${NUMBER.format(one.total)}${one.lines.length > 0 && `: ${counted(one.lines)}`}</p>
     ${one.isUnderWay && html`<button class="other" onClick=${() => one.work.stop()} aria-label=${`Stop importing ${one.name}`}>Stop</button>`}
     <${Problem} error=${one.error} />
-    ${isLeft && html`<button class="other" onClick=${() => run(one)} aria-label=${`Go on importing ${one.name}`}>Go on</button>`}
+    ${one.isLeft && html`<button class="other" onClick=${() => run(one)} aria-label=${`Go on importing ${one.name}`}>Go on</button>`}
     ${leftOut.length > 0 && html`<p class="note">Left out, because memories have no such fields: ${leftOut.join(", ")}</p>`}
     ${one.lines.length > 0 && html`<details><summary>Each line</summary>
       <ul class="lines">${first.map((line) => html`<li>Line ${line.line}: ${line.memory_id

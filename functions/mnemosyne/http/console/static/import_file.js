@@ -11,11 +11,11 @@ export async function count(file) {
   return memories;
 }
 
-// An import that can be run again after it stopped: it goes on with the parts that are not done. `told` is called with each
+// An import of who began it, that can be run again after it stopped: it goes on with the parts that are not done. `told` is called with each
 // { line, state, memory_id, error } as it is known, `waits` as by `patiently`.
 export class Import {
   constructor(file, told, waits) {
-    Object.assign(this, { file, told, waits, isStopped: false, handedOver: new Map(), done: new Set(), stored: new Map(), later: [] });
+    Object.assign(this, { file, told, callTool: patiently(waits), isStopped: false, handedOver: new Map(), done: new Set(), stored: new Map(), later: [] });
   }
 
   // Nothing more is handed over; what was is followed to its outcome.
@@ -23,23 +23,25 @@ export class Import {
     this.isStopped = true;
   }
 
-  // Run it to its end, or until it is stopped; throws where the server cannot be asked for some minutes, or somebody else
+  // Run it to its end, or until it is stopped; whether it came to its end. Throws where the server cannot be asked for some minutes, or somebody else
   // has logged in.
   async run() {
     this.isStopped = false;
-    this.callTool = patiently(this.waits);
+    let isWhole = true;
     let problem = null;
     const underWay = new Set();
     for await (const part of parts(this.file)) {
-      if (this.isStopped || problem) break;
+      isWhole = !this.isStopped && !problem;
+      if (!isWhole) break;
       if (this.done.has(part.firstLine)) continue;
       const one = this.importPart(part).catch((error) => (problem ??= error)).finally(() => underWay.delete(one));
       underWay.add(one);
       if (underWay.size >= UNDER_WAY) await Promise.race(underWay);
     }
     await Promise.all(underWay);
-    while (!problem && this.later.length) await this.sayLater(this.later.shift());
     if (problem) throw problem;
+    while (isWhole && this.later.length) await this.sayLater(this.later.shift());
+    return isWhole;
   }
 
   async importPart(part) {

@@ -43,7 +43,7 @@ export function patiently(waits = () => {}) {
   const mine = whose;
   return async (name, args) => {
     for (let waited = 0; ; waited += 1) {
-      if (mine !== whose) throw new Refused("You have logged in anew, and it was not begun by you.", 401);
+      if (mine !== whose) throw new Refused("You have logged in anew: begin it again.", 401);
       try {
         const done = await call(name, args);
         waits("");
