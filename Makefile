@@ -9,7 +9,7 @@ SBOM ?= sbom.json
 # A file is one worker's, and what takes longest comes first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
 
-.PHONY: install dev unit integration test coverage lint licences audit sbom format bench lock package schema docs clients clean deploy destroy key require-project
+.PHONY: install dev unit integration test coverage lint licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
 
 install: .venv/installed
 
@@ -44,12 +44,12 @@ unit integration test: export PYTHONDONTWRITEBYTECODE =
 unit: install
 	$(BIN)/pytest -q -n auto -m "not exhaustive" --hypothesis-profile=unit tests/unit $(PYTEST_ARGS)
 
-# Minutes: every adapter on real parts, and the release before; without what takes half a minute by itself.
+# Minutes: every adapter on real parts. Without the tests that take half a minute each.
 integration: install
-	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive" tests/compatibility tests/integration tests/contract $(PYTEST_ARGS)
+	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive" tests/integration tests/contract $(PYTEST_ARGS)
 
 test: install
-	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/compatibility tests/integration tests/contract tests/unit $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/integration tests/contract tests/unit $(PYTEST_ARGS)
 
 # All tests, with the branch coverage of what runs in this process; functions that tests start as processes are not
 # counted, nor is what the exhaustive tests reach: counting would make those take twice as long.
@@ -101,10 +101,6 @@ lock:
 # The wheel, in dist/.
 package: install
 	rm -rf dist && $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist .
-
-# The sum of the migrations and the repeatable files, for reading.
-schema: install
-	$(BIN)/python -m mnemosyne_cli.local.schema > infra/schema.sql.new && mv infra/schema.sql.new infra/schema.sql
 
 # The pages that are made from the source: the deployment's variables, the settings, the schema of the message.
 docs: install

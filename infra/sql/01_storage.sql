@@ -1,7 +1,7 @@
--- A repeated content, a read and a rating each update the row. Where a page has room for one version more, that is
--- HOT and touches no index; else the row goes into HNSW anew, which costs a hundred times as much. So two rows fill a
--- page but for a third, or one but for a second, and what makes a row larger than that goes to TOAST. The largest
--- embeddings leave no room for a second version, whatever is done.
+-- A repeated content, a read and a rating each update the row. If the page has room for another version of the row, the
+-- update is HOT and touches no index; otherwise the row is inserted into HNSW again, at a hundred times the cost. So a page
+-- holds two rows and a third of it stays free, or one row and half of it, and TOAST takes what makes a row larger than that.
+-- With the largest embeddings a page has no room for a second version in any case.
 CREATE OR REPLACE FUNCTION fit_rows_to_pages(p_dimension integer) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 BEGIN
@@ -16,3 +16,7 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION fit_rows_to_pages FROM PUBLIC;
+
+SELECT fit_rows_to_pages((
+    SELECT atttypmod FROM pg_attribute WHERE attrelid = CAST('memories' AS regclass) AND attname = 'embedding'
+));

@@ -1,4 +1,4 @@
--- The size of a memory that counts against a quota: in UTF-8.
+-- The size of a memory for quotas, in bytes of UTF-8.
 CREATE OR REPLACE FUNCTION memory_bytes(content text, title text, tags text[], metadata jsonb) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN octet_length(content) + octet_length(title) + octet_length(array_to_string(tags, ''))
@@ -16,9 +16,9 @@ BEGIN
 END
 $$;
 
--- Look at the namespace's words anew, once it has grown or shrunk by a tenth and something is stored: on average each
--- memory is looked at ten times, those of a namespace of more than 3,000 less, and at no time more than two megabytes of
--- words. Words that only deleted memories had are forgotten then.
+-- Sample the namespace's words again after it has grown or shrunk by a tenth, at the next insert. On average each memory is
+-- sampled ten times, less often in a namespace of more than 3,000; a sample reads at most two megabytes of words. Words
+-- that only deleted memories had disappear from the counts then.
 CREATE OR REPLACE FUNCTION refresh_words(p_namespace text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -39,7 +39,7 @@ BEGIN
         WHERE m.namespace = p_namespace
         ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
     ), sampled AS MATERIALIZED (
-        -- As they are stored, so that none is unpacked to be measured; of one long memory at least.
+        -- Measured as stored, so that nothing is decompressed; at least one memory, however long.
         SELECT measured.keys FROM (
             SELECT newest.keys, sum(pg_column_size(keys)) OVER (
                 ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -63,7 +63,7 @@ BEGIN
 END
 $$;
 
--- Under the owner's rights: whoever stores may not write its own count.
+-- SECURITY DEFINER: a role that stores memories may not write the count of them.
 CREATE OR REPLACE FUNCTION count_stored() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -100,19 +100,19 @@ BEGIN
 END
 $$;
 
--- The chunks of long memories beside their first: texts that were embedded too.
+-- Count the second and later chunks of long memories as embedded texts.
 CREATE OR REPLACE FUNCTION count_chunks(p_texts bigint) RETURNS void
 LANGUAGE sql SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC
     SELECT count_usage(current_setting('mnemosyne.namespace'), 0, 0, greatest(p_texts, 0));
 END;
 
--- A namespace's own limit, else everybody's; null, and the largest number there is, are any number.
+-- The namespace's own limit, else the default. Null and the largest bigint mean no limit.
 CREATE OR REPLACE FUNCTION limit_of(own bigint, everybody bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(coalesce(own, everybody), 9223372036854775807);
 
--- What the session's namespace holds, and what it may hold at most: null is any number.
+-- What the session's namespace holds and may hold. A null limit means no limit.
 CREATE OR REPLACE FUNCTION usage_and_quota() RETURNS TABLE (
     memories bigint, bytes bigint, texts_today bigint,
     memories_limit bigint, bytes_limit bigint, texts_limit bigint
@@ -129,6 +129,13 @@ BEGIN ATOMIC
     LEFT JOIN quotas own ON own.namespace = current_setting('mnemosyne.namespace', true)
     LEFT JOIN quotas everybody ON everybody.namespace = '';
 END;
+
+CREATE OR REPLACE TRIGGER count_stored AFTER INSERT ON memories REFERENCING NEW TABLE AS stored
+    FOR EACH STATEMENT EXECUTE FUNCTION count_stored();
+CREATE OR REPLACE TRIGGER count_deleted AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
+    FOR EACH STATEMENT EXECUTE FUNCTION count_deleted();
+CREATE OR REPLACE TRIGGER count_updated AFTER UPDATE OF title, tags, metadata ON memories
+    FOR EACH ROW EXECUTE FUNCTION count_updated();
 
 REVOKE ALL ON FUNCTION memory_bytes, count_usage, refresh_words, count_stored, count_deleted, count_updated, count_chunks,
     limit_of, usage_and_quota FROM PUBLIC;

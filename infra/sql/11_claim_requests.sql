@@ -1,16 +1,14 @@
--- Enter the namespace, lock the requests' contents, and say which requests need no storing.
+-- Set the transaction's namespace, lock the contents of the requests, and report which requests need no storing.
 --
--- p_requests is [{"request_id": …, "content_hash": …, "source": …, "key": …}, …]; the answer {"busy": [content_hash, …],
--- "already_final": [{request_id, state, memory_id, attempts, error}, …], "conflicting": [request_id, …]}. Requests whose
--- memory was stored, or found stored, are answered as they are; those whose content is stored by now are recorded as
--- duplicates: last_seen_at is set, and nothing else about the memory changes. What has failed, or was given up, is tried
--- again when it is published again. Conflicting are those under whose id another content was stored.
+-- p_requests is [{"request_id": …, "content_hash": …, "source": …, "key": …}, …]. The answer is {"busy": [content_hash, …],
+-- "already_final": [{request_id, state, memory_id, attempts, error}, …], "conflicting": [request_id, …]}:
+-- busy are contents that another delivery is storing; already_final are requests in a final state, including those
+-- recorded here as duplicates of a stored content (which sets the memory's last_seen_at and nothing else); conflicting are
+-- requests under whose id another content was stored. A request that failed or was dead-lettered is tried again.
 --
--- Version 0.1.0 reads "settled" and "taken"; both go with version 0.3.0.
---
--- The locks are held until the transaction ends, however it ends: two deliveries of one content cannot both store it,
--- and a crashed one leaves nothing to clean up. Trying instead of waiting keeps a pooled connection from queueing.
--- Whoever goes on to store what is new (p_to_store) needs a content for itself; those who only look share it.
+-- The locks last until the transaction ends, so two deliveries of one content cannot both store it, and a crash leaves
+-- nothing to clean up. They are tried, not waited for: a waiting delivery would hold a pooled connection. A caller that
+-- goes on to store (p_to_store) locks a content exclusively, one that only looks shares the lock.
 CREATE OR REPLACE FUNCTION claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -26,9 +24,9 @@ BEGIN
         WHERE NOT CASE WHEN p_to_store THEN pg_try_advisory_xact_lock(key)
             ELSE pg_try_advisory_xact_lock_shared(key) END
     );
-    -- A statement of its own: it sees what was committed before the locks were had. The outcomes are looked up by an
-    -- array of ids: joined, a plan made before the table grew would read all of the namespace's. One at a time marks
-    -- a memory as seen, and the others leave it to that one: waiting for each other's rows, they would do so in circles.
+    -- A separate statement, so that it sees what was committed before the locks were taken. Outcomes are looked up by an
+    -- array of ids: with a join, a plan made while the table was small would read all outcomes of the namespace. One
+    -- delivery at a time updates last_seen_at and the others skip it: waiting for each other's rows could deadlock.
     WITH request AS (
         SELECT r.request_id, r.content_hash, r.source, r.key
         FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, source text, key text)
@@ -42,8 +40,7 @@ BEGIN
         SELECT request.request_id
         FROM request
         JOIN final USING (request_id)
-        LEFT JOIN memories m ON m.id = final.memory_id AND m.namespace = p_namespace  -- of requests before this version
-        WHERE coalesce(final.content_hash, m.content_hash) <> request.content_hash
+        WHERE final.content_hash <> request.content_hash
     ), seen AS (
         SELECT m.id, m.content_hash, m.superseded_by
         FROM memories m
@@ -78,7 +75,7 @@ BEGIN
         SELECT request_id, state, memory_id, attempts, error FROM final UNION ALL SELECT * FROM recorded
     )
     SELECT jsonb_build_object(
-        -- A stored content whose request is not final: another delivery has given it an outcome since we looked.
+        -- A stored content whose request is not final here: another delivery has recorded its outcome meanwhile.
         'busy', to_jsonb(busy || ARRAY(
             SELECT content_hash FROM request JOIN seen USING (content_hash)
             WHERE request_id NOT IN (SELECT request_id FROM already_final)
@@ -87,11 +84,11 @@ BEGIN
         'conflicting', (SELECT coalesce(jsonb_agg(request_id), '[]') FROM conflicting)
     )
     INTO answer;
-    RETURN answer || jsonb_build_object('settled', answer -> 'already_final', 'taken', answer -> 'conflicting');
+    RETURN answer;
 END
 $$;
 
--- As claim_requests; whoever goes on to store is told beside it what the namespace holds and may hold.
+-- claim_requests, with the namespace's usage and quota for a caller that goes on to store.
 CREATE OR REPLACE FUNCTION claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

@@ -95,6 +95,20 @@ def test_every_row_is_kept_under_its_id_with_title_and_tags_read_from_its_text(
     assert store.stats("default").memories == len(CONTENTS)
 
 
+def test_adopted_memories_take_nothing_of_the_days_quota_and_keep_every_index(
+    old: tuple[OldDatabase, PostgresMemories],
+) -> None:
+    before, _ = old
+    migrations.migrate(before.owner, migrations.bundled(), space=before.space)
+    usage = before.owner.run("SELECT sum(memories), sum(texts) FROM namespace_usage WHERE namespace = 'default'")
+    assert usage == [[len(CONTENTS), 0]]
+    invalid = "SELECT count(*) FROM pg_index WHERE indrelid = CAST('memories' AS regclass) AND NOT indisvalid"
+    assert before.owner.run(invalid) == [[0]]
+    assert before.owner.run(
+        "SELECT to_regclass('memories_embedding') IS NOT NULL, to_regnamespace('mnemosyne_adopted')"
+    ) == [[True, None]]
+
+
 def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldDatabase, PostgresMemories]) -> None:
     before, store = old
     migrations.migrate(before.owner, migrations.bundled(), space=before.space)
@@ -133,6 +147,6 @@ def test_another_dimension_than_the_settings_is_refused_with_both_and_nothing_ch
 def test_rows_without_an_embedding_are_counted_and_nothing_changes(old: tuple[OldDatabase, PostgresMemories]) -> None:
     before, _ = old
     before.owner.run("UPDATE memories SET embedding = NULL WHERE id = :id", id=before.ids[0])
-    with pytest.raises(Misconfigured, match="1 of the memories to take over lack"):
+    with pytest.raises(Misconfigured, match="1 of the memories to adopt lack"):
         migrations.migrate(before.owner, migrations.bundled(), space=before.space)
     assert before.owner.run("SELECT count(*) FROM public.memories") == [[len(CONTENTS)]]

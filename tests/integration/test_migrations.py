@@ -15,15 +15,14 @@ from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
+from mnemosyne.domain.search import Filters
 from mnemosyne.errors import Misconfigured
 from mnemosyne_cli.local import postgres
-from mnemosyne_cli.local.schema import CLOUD_SPACE, dump
 from mnemosyne_cli.main import cli
-from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.fakes import FakeEmbedder, request
 from tests.waiting import wait_until
 
-ROOT = Path(__file__).parents[2]
+CLOUD_SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 768)
 SMALL = EmbeddingSpace("offline", "small", 8)
 
 
@@ -33,12 +32,6 @@ def owner(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) 
     connection = connection_factory(cluster.url(postgres.OWNER, new_database(empty=True)))()
     yield connection
     connection.close()
-
-
-def test_schema_file_is_the_sum_of_the_migrations(cluster: postgres.EmbeddedPostgres, owner: Connection) -> None:
-    migrations.migrate(owner, migrations.bundled(), space=CLOUD_SPACE)
-    (name,) = owner.run("SELECT current_database()")[0]
-    assert dump(cluster, name) == (ROOT / "infra" / "schema.sql").read_text(), "run `make schema`"
 
 
 def test_migrating_again_changes_nothing(owner: Connection) -> None:
@@ -51,16 +44,44 @@ def test_a_migration_changed_after_it_was_applied_is_refused(owner: Connection) 
     migrations.migrate(owner, migrations.bundled(), space=SMALL)
     first, *rest = migrations.bundled()
     changed = replace(first, sql=first.sql + "-- more")
-    with pytest.raises(Misconfigured, match="0001 memories was changed after it was applied"):
+    with pytest.raises(Misconfigured, match="0001 baseline was changed after it was applied"):
         migrations.migrate(owner, [changed, *rest], space=SMALL)
 
 
-def test_a_migration_that_fails_leaves_nothing_behind(owner: Connection) -> None:
-    bad = migrations.SchemaFile(version=1, name="bad", sql="CREATE TABLE half (x int); SELECT no_such_function();")
+@pytest.mark.parametrize("name", ["baseline", "02_words", "20_rights", "90_adopt_memories"])
+def test_a_file_that_fails_leaves_an_empty_database_empty(owner: Connection, name: str) -> None:
+    broken = [
+        replace(file, sql=file.sql + ";SELECT no_such_function();") if file.name == name else file
+        for file in migrations.bundled()
+    ]
     with pytest.raises(pg8000.exceptions.DatabaseError):
-        migrations.migrate(owner, [bad], space=SMALL)
-    assert owner.run("SELECT to_regclass('half')") == [[None]]
-    assert migrations.status(owner, [bad])[0].applied_at is None
+        migrations.migrate(owner, broken, space=SMALL)
+    tables = owner.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
+    assert tables == [["schema_migrations"], ["schema_repeatables"]]
+    assert migrations.migrate(owner, migrations.bundled(), space=SMALL) == migrations.bundled()
+
+
+def test_a_schema_from_before_the_baseline_is_refused_with_the_way_to_keep_its_memories(owner: Connection) -> None:
+    first = migrations.SchemaFile(version=1, name="memories", sql="CREATE TABLE memories (id uuid)")
+    second = migrations.SchemaFile(version=2, name="search", sql="SELECT 1")
+    migrations.migrate(owner, [first, second], space=SMALL)
+    with pytest.raises(Misconfigured, match=r"mnemosyne export > memories.jsonl.*mnemosyne import memories.jsonl"):
+        migrations.migrate(owner, migrations.bundled(), space=SMALL)
+    assert owner.run("SELECT to_regclass('memories'), to_regclass('memory_words')") == [["memories", None]]
+
+
+def test_a_right_that_the_schema_does_not_grant_is_revoked_when_the_rights_are_applied_again(owner: Connection) -> None:
+    migrations.migrate(owner, migrations.bundled(), space=SMALL)
+    owner.script("GRANT DELETE ON memories, api_keys TO mnemosyne_ingest")
+    changed = [
+        replace(file, sql=file.sql + "-- changed") if file.name == "20_rights" else file
+        for file in migrations.bundled()
+    ]
+    migrations.migrate(owner, changed, space=SMALL)
+    rights = (
+        "SELECT has_table_privilege('mnemosyne_ingest', t, 'DELETE') FROM unnest(ARRAY['memories', 'api_keys']) AS t"
+    )
+    assert owner.run(rights) == [[False], [False]]
 
 
 def test_a_repeatable_file_is_applied_again_once_it_has_changed(owner: Connection) -> None:
@@ -171,29 +192,6 @@ def test_a_repeated_content_touches_the_row_without_rewriting_its_index_entries(
     counts = "SELECT n_tup_upd, n_tup_hot_upd FROM pg_stat_all_tables WHERE relname = 'memories'"
     try:
         wait_until(lambda: owner.run(counts) == [[16, 16]], "the server has counted 16 updates, all of them HOT")
-    finally:
-        pool.close()
-        owner.close()
-
-
-def test_the_words_of_tags_that_were_stored_before_are_found(
-    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
-) -> None:
-    name = new_database(empty=True)
-    owner = connection_factory(cluster.url(postgres.OWNER, name))()
-    storing = ("01_storage", "10_usage", "11_claim_requests")
-    before = [one for one in migrations.bundled() if (one.version and one.version < 16) or one.name in storing]
-    migrations.migrate(owner, before, space=FAKE_SPACE)
-    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 1)
-    try:
-        store = PostgresMemories(pool, FAKE_SPACE)
-        for stored in (request("she sneezes in spring", tags=("hay fever",)), request("nothing of the kind")):
-            with store.claim("ns", [stored]) as claim:
-                claim.store(claim.new, [FakeEmbedder().embed_documents([stored.content])], FAKE_SPACE.model)
-        migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
-        asked = SearchQuery(query="who has a fever?", mode=SearchMode.HYBRID)
-        found = store.search("ns", asked, None, model="", lexical_weight=0.5)
-        assert [hit.content for hit in found.hits if hit.relevance] == ["she sneezes in spring"]
     finally:
         pool.close()
         owner.close()

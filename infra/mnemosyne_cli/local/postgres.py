@@ -161,7 +161,7 @@ def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
     connection = connection_factory(postgres.url(OWNER), socket_timeout=None)()
     try:
         applied = migrations.migrate(connection, migrations.bundled(), space=space)
-        if any(one.name == "quotas" for one in applied):
+        if any(file.name == "baseline" for file in applied):
             connection.script(_LIFT_QUOTAS)
         connection.script(_CREATE_LOGINS)
     finally:

@@ -1,13 +1,13 @@
-"""Bring the schema up to date, one deployment at a time: numbered migrations once each, then the repeatable files.
+"""Bring the schema up to date: numbered migrations once each, then the repeatable files.
 
-`infra/migrations` holds what happens once: tables, columns, indexes, roles. `infra/sql` holds what can be replaced as a
-whole, functions and views: a file is applied again whenever its text has changed, in the order of their names, all in
-one transaction.
+`infra/migrations` holds what can be done only once: tables, columns, indexes, roles. `infra/sql` holds what can be
+replaced: functions, triggers, rights. A repeatable file is applied again when its text has changed, in the order of the
+file names. All missing files are applied in one transaction, so a failed run changes nothing.
 """
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -44,7 +44,7 @@ _HAS_BOOKKEEPING: Final = """
 SELECT to_regclass('schema_migrations') IS NOT NULL AS migrations,
     to_regclass('schema_repeatables') IS NOT NULL AS repeatables
 """
-_MIGRATIONS: Final = "SELECT version, checksum, applied_at FROM schema_migrations ORDER BY version"
+_MIGRATIONS: Final = "SELECT version, name, checksum, applied_at FROM schema_migrations ORDER BY version"
 _REPEATABLES: Final = "SELECT name, checksum, applied_at FROM schema_repeatables"
 _CHOOSE_EMBEDDING_SPACE: Final = """
 SELECT set_config('mnemosyne.embedding_provider', :provider, true),
@@ -63,12 +63,12 @@ _UNLOCK: Final = "SELECT pg_advisory_unlock(hashtext('mnemosyne.migrations'))"
 
 @dataclass(frozen=True, kw_only=True)
 class SchemaFile:
-    """One file, and when it was applied as it is."""
+    """One file of the schema, and when it was applied."""
 
     name: str
     sql: str
     version: int | None = None
-    """The number of a migration; None of a repeatable file."""
+    """The number of a migration; None for a repeatable file."""
     applied_at: datetime | None = None
 
     @property
@@ -78,92 +78,93 @@ class SchemaFile:
 
     @property
     def label(self) -> str:
-        """The file as people are told of it."""
+        """The file's name in messages."""
         return self.name if self.version is None else f"{self.version:04} {self.name}"
 
 
 def bundled() -> list[SchemaFile]:
-    """Return the schema that belongs to this code: within the package where it is deployed or installed, else
-    in `infra`.
-    """
+    """The schema files of this code: from the package where it is installed or deployed, else from `infra`."""
     package = Path(mnemosyne.__file__).parent
     return read(next(place for place in (package / "sql", package.parents[1] / "infra") if place.is_dir()))
 
 
 def read(directory: Path) -> list[SchemaFile]:
-    """Return the files in `migrations` and then those in `sql`, in order.
+    """Read the files in `migrations`, then those in `sql`, in order.
 
-    Raises Misconfigured where a migration's number is missing or doubled.
+    Raises Misconfigured if a migration's number is missing or used twice.
     """
     files = sorted(directory.glob("migrations/[0-9][0-9][0-9][0-9]_*.sql"))
     migrations = [SchemaFile(version=int(file.name[:4]), name=file.stem[5:], sql=file.read_text()) for file in files]
-    if [one.version for one in migrations] != list(range(1, len(migrations) + 1)) or not migrations:
+    if [file.version for file in migrations] != list(range(1, len(migrations) + 1)) or not migrations:
         raise Misconfigured(f"migrations must be numbered from 0001 without gaps: {[f.name for f in files]}")
     repeatables = sorted(directory.glob("sql/*.sql"))
     return [*migrations, *(SchemaFile(name=file.stem, sql=file.read_text()) for file in repeatables)]
 
 
 def status(connection: Connection, files: Sequence[SchemaFile]) -> list[SchemaFile]:
-    """Return the files with the time each was applied as it is; raises Misconfigured where an applied migration
-    has changed.
+    """The files, each with the time at which its present text was applied.
 
-    On a schema that is newer than the files, repeatable ones count as applied: a version before this one's successor,
-    deployed again, runs on its functions.
+    On a schema that is newer than the files, changed repeatable files count as applied: an earlier version that is
+    deployed again runs on the newer functions.
+
+    Raises Misconfigured if an applied migration has changed, or if the schema is from before the baseline.
     """
-    there = connection.one(_HAS_BOOKKEEPING)
-    migrations = {row["version"]: row for row in connection.run(_MIGRATIONS)} if there["migrations"] else {}
-    repeatables = {row["name"]: row for row in connection.run(_REPEATABLES)} if there["repeatables"] else {}
-    newer = sorted(migrations.keys() - {one.version for one in files})
+    tables = connection.one(_HAS_BOOKKEEPING)
+    migrations = {row["version"]: row for row in connection.run(_MIGRATIONS)} if tables["migrations"] else {}
+    repeatables = {row["name"]: row for row in connection.run(_REPEATABLES)} if tables["repeatables"] else {}
+    _refuse_schema_before_baseline(migrations.get(1, {"name": "baseline"})["name"], files)
+    newer = sorted(migrations.keys() - {file.version for file in files})
     if newer:
         log.warning("schema_is_newer", versions=newer)
     result = []
     for file in files:
-        applied = repeatables.get(file.name) if file.version is None else migrations.get(file.version)
-        is_same = applied is not None and applied["checksum"] == file.checksum
-        if applied is not None and not is_same and file.version is not None:
+        row = repeatables.get(file.name) if file.version is None else migrations.get(file.version)
+        unchanged = row is not None and row["checksum"] == file.checksum
+        if row is not None and not unchanged and file.version is not None:
             raise Misconfigured(
                 f"migration {file.label} was changed after it was applied: restore the file and put the change into a "
                 "new one"
             )
-        is_served = applied is not None and (is_same or bool(newer))
-        result.append(replace(file, applied_at=applied["applied_at"] if applied is not None and is_served else None))
+        current = row is not None and (unchanged or bool(newer))
+        result.append(replace(file, applied_at=row["applied_at"] if row is not None and current else None))
     return result
 
 
-# The version before this one uses the common role, and still runs while this one is deployed: so that is taken away by
-# a later deployment, which finds the functions' own roles a day old.
-_NAME_USER: Final = """
+def _refuse_schema_before_baseline(first: str, files: Sequence[SchemaFile]) -> None:
+    if first == "memories" and all(file.name != first for file in files):
+        raise Misconfigured(
+            "this database is from before the baseline schema and cannot be upgraded: export its memories with the "
+            "version that made it (`mnemosyne export > memories.jsonl`), then import them with this version into an "
+            "empty database (`mnemosyne import memories.jsonl`)"
+        )
+
+
+_NAME_GRANT: Final = """
 SELECT set_config('mnemosyne.granted_to', :user, true), set_config('mnemosyne.granted_role', :role, true)
 """
-_GRANT_RUNTIME_ROLE: Final = """
+_GRANT: Final = """
 DO $$
-DECLARE
-    role text := current_setting('mnemosyne.granted_role');
-    grantee text := current_setting('mnemosyne.granted_to');
 BEGIN
-    EXECUTE format('GRANT %I TO %I', role, grantee);
-    IF role <> 'mnemosyne_runtime' AND EXISTS (
-        SELECT FROM schema_migrations WHERE name = 'roles' AND applied_at < now() - interval '1 day'
-    ) THEN
-        EXECUTE format('REVOKE mnemosyne_runtime FROM %I', grantee);
-    END IF;
+    EXECUTE format(
+        'GRANT %I TO %I', current_setting('mnemosyne.granted_role'), current_setting('mnemosyne.granted_to')
+    );
 END
 $$
 """
 
 
 def grant_runtime_role(connection: Connection, users: Sequence[str]) -> None:
-    """Let those database users, each as `FUNCTION=USER`, do what that function does; a bare one, what all of them do.
+    """Grant each database user, given as `FUNCTION=USER`, the role of that function.
 
-    Raises Misconfigured where one is not there.
+    A bare `USER` is granted mnemosyne_runtime. Raises Misconfigured if a user or role does not exist.
     """
     for granted in users:
         function, _, user = granted.rpartition("=")
         role = f"mnemosyne_{function or 'runtime'}"
         with connection.transaction():
-            connection.run(_NAME_USER, user=user, role=role)
+            connection.run(_NAME_GRANT, user=user, role=role)
             try:
-                connection.script(_GRANT_RUNTIME_ROLE)
+                connection.script(_GRANT)
             except pg8000.exceptions.DatabaseError as exc:
                 raise Misconfigured(
                     f"the role {role} cannot be granted to the database user {user}: {exc.args[0].get('M')}"
@@ -172,41 +173,29 @@ def grant_runtime_role(connection: Connection, users: Sequence[str]) -> None:
 
 
 def migrate(connection: Connection, files: Sequence[SchemaFile], *, space: EmbeddingSpace) -> list[SchemaFile]:
-    """Apply what is missing, each migration in a transaction of its own and the repeatable files in one; return it.
+    """Apply the missing files in one transaction and return them.
 
-    A new schema is made for embeddings of that space. The connection's role must own the schema and may create the
+    A new schema stores embeddings of `space`. The connection's role must own the schema and be allowed to create the
     extension. Concurrent runs wait for each other.
     """
     connection.script(_BOOKKEEPING)
     try:
-        missing = [one for one in status(connection, files) if one.applied_at is None]
-        for migration in missing:
-            if migration.version is None:
-                continue
+        missing = [file for file in status(connection, files) if file.applied_at is None]
+        if missing:
             with connection.transaction():
-                connection.run(
-                    _CHOOSE_EMBEDDING_SPACE, provider=space.provider, model=space.model, dimension=space.dimension
-                )
-                connection.run_file(migration.sql)
-                connection.run(
-                    _RECORD_MIGRATION,
-                    version=migration.version,
-                    name=migration.name,
-                    checksum=migration.checksum,
-                )
-            log.info("migration_applied", version=migration.version, name=migration.name)
-        _replace(connection, [one for one in missing if one.version is None])
+                connection.run(_CHOOSE_EMBEDDING_SPACE, **asdict(space))
+                for file in missing:
+                    _apply(connection, file)
+            log.info("schema_applied", files=[file.label for file in missing])
         return missing
     finally:
         if not connection.broken:
             connection.script(_UNLOCK)
 
 
-def _replace(connection: Connection, repeatables: Sequence[SchemaFile]) -> None:
-    if not repeatables:
-        return
-    with connection.transaction():
-        for file in repeatables:
-            connection.run_file(file.sql)
-            connection.run(_RECORD_REPEATABLE, name=file.name, checksum=file.checksum)
-    log.info("repeatables_applied", names=[one.name for one in repeatables])
+def _apply(connection: Connection, file: SchemaFile) -> None:
+    connection.run_file(file.sql)
+    if file.version is None:
+        connection.run(_RECORD_REPEATABLE, name=file.name, checksum=file.checksum)
+    else:
+        connection.run(_RECORD_MIGRATION, version=file.version, name=file.name, checksum=file.checksum)

@@ -1,20 +1,16 @@
--- Memories are found by what their metadata say.
---
--- A memory's keys are numbers that hold the namespace's name: of each path in its metadata, and of each path with its value.
-ALTER TABLE memories ADD COLUMN metadata_keys integer[] NOT NULL DEFAULT '{}';
-ALTER TYPE memory_filters ADD ATTRIBUTE metadata jsonpath;
-ALTER TYPE memory_filters ADD ATTRIBUTE metadata_keys integer[];
+-- Metadata as hashed keys, by which the index finds memories: one key per path, and one per path with its value. The
+-- namespace is hashed in. A change to these functions needs a migration that fills metadata_keys again.
 
--- The text that a value is compared by: 3, 3.0 and "3" are the same.
-CREATE FUNCTION metadata_text(p_value jsonb) RETURNS text
+-- The text that a value is compared by: 3, 3.0 and "3" are equal.
+CREATE OR REPLACE FUNCTION metadata_text(p_value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE jsonb_typeof(p_value)
     WHEN 'number' THEN CAST(trim_scale(CAST(p_value AS numeric)) AS text)
     WHEN 'string' THEN p_value #>> '{}' WHEN 'boolean' THEN p_value #>> '{}' END;
 
--- Elements of an array are at its path. Metadata of more than 500 keys have the one that every search asks for too: what is
--- in them is looked at each time.
-CREATE FUNCTION metadata_keys(p_namespace text, p_metadata jsonb) RETURNS integer[]
+-- Elements of an array are at the array's path. Metadata with more than 500 keys get one common key, which every search
+-- includes; their values are then compared one by one.
+CREATE OR REPLACE FUNCTION metadata_keys(p_namespace text, p_metadata jsonb) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC
     WITH RECURSIVE node (path, value) AS (
@@ -38,7 +34,7 @@ BEGIN ATOMIC
     SELECT CASE WHEN n > 500 THEN ARRAY[term_key(p_namespace, 'metadata')] ELSE coalesce(keys.keys, '{}') END FROM keys;
 END;
 
-CREATE FUNCTION collect_metadata_keys() RETURNS trigger
+CREATE OR REPLACE FUNCTION collect_metadata_keys() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
@@ -46,10 +42,10 @@ BEGIN
     RETURN NEW;
 END
 $$;
-REVOKE ALL ON FUNCTION metadata_text, metadata_keys, collect_metadata_keys FROM PUBLIC;
-CREATE TRIGGER collect_metadata_keys BEFORE INSERT ON memories
+
+CREATE OR REPLACE TRIGGER collect_metadata_keys BEFORE INSERT ON memories
     FOR EACH ROW WHEN (NEW.metadata <> '{}') EXECUTE FUNCTION collect_metadata_keys();
-CREATE TRIGGER collect_metadata_keys_anew BEFORE UPDATE OF metadata ON memories
+CREATE OR REPLACE TRIGGER collect_changed_metadata_keys BEFORE UPDATE OF metadata ON memories
     FOR EACH ROW EXECUTE FUNCTION collect_metadata_keys();
-UPDATE memories SET metadata_keys = metadata_keys(namespace, metadata) WHERE metadata <> '{}';
-CREATE INDEX memories_metadata ON memories USING gin (metadata_keys) WITH (fastupdate = off);
+
+REVOKE ALL ON FUNCTION metadata_text, metadata_keys, collect_metadata_keys FROM PUBLIC;

@@ -1,0 +1,61 @@
+-- The rights of each role on tables; rights on functions are granted where the functions are. This file states all of
+-- them: what it does not grant is revoked when it is applied.
+
+DO $$
+DECLARE
+    name text;
+BEGIN
+    -- The owner's own tables: an extension's views in the same schema may belong to another role.
+    FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tableowner = current_user LOOP
+        EXECUTE format('REVOKE ALL ON %I FROM mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, '
+            'mnemosyne_import_object, mnemosyne_auth', name);
+    END LOOP;
+END
+$$;
+
+GRANT SELECT ON embedding_space, schema_migrations, schema_repeatables TO mnemosyne_runtime, mnemosyne_mcp,
+    mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
+
+-- The command line does what all functions do.
+GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO mnemosyne_runtime;
+GRANT SELECT, INSERT ON memory_chunks, memory_ratings TO mnemosyne_runtime;
+GRANT SELECT, INSERT, UPDATE ON ingest_requests, object_imports TO mnemosyne_runtime;
+GRANT SELECT, INSERT, DELETE, UPDATE (lost) ON dead_letters TO mnemosyne_runtime;
+GRANT SELECT ON namespace_usage, quotas TO mnemosyne_runtime;
+
+-- mcp reads, labels, rates and deletes memories. It stores none.
+GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, rating_count, rating_sum, fetches)
+    ON memories TO mnemosyne_mcp;
+GRANT SELECT, INSERT ON memory_ratings TO mnemosyne_mcp;
+GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemosyne_mcp;
+
+-- ingest stores memories. It reads only what tells whether a content is stored already.
+GRANT INSERT, SELECT (id, namespace, content_hash, superseded_by, last_seen_at), UPDATE (last_seen_at)
+    ON memories TO mnemosyne_ingest;
+GRANT INSERT ON memory_chunks TO mnemosyne_ingest;
+GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_ingest;
+GRANT SELECT, INSERT, UPDATE (lost) ON dead_letters TO mnemosyne_ingest;
+GRANT SELECT ON namespace_usage, quotas TO mnemosyne_ingest;
+
+-- dead_letter keeps given-up messages, import_object publishes the contents of objects. Neither sees a memory.
+GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_dead_letter, mnemosyne_import_object;
+GRANT SELECT, INSERT, UPDATE (lost) ON dead_letters TO mnemosyne_dead_letter, mnemosyne_import_object;
+GRANT SELECT, INSERT, UPDATE ON object_imports TO mnemosyne_import_object;
+
+-- auth sees its own tables and no memory.
+GRANT SELECT, INSERT, UPDATE, DELETE ON oauth_clients, oauth_requests, oauth_grants, oauth_codes, oauth_refresh_tokens,
+    oauth_consents TO mnemosyne_auth;
+GRANT SELECT ON schema_migrations TO mnemosyne_auth;
+
+-- While `reembed` runs.
+DO $$
+BEGIN
+    IF to_regclass('memory_chunks_next') IS NOT NULL THEN
+        GRANT SELECT, INSERT ON memory_chunks_next TO mnemosyne_runtime;
+        GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest;
+    END IF;
+END
+$$;
+
+-- A write evaluates the functions that the indexes use.
+GRANT EXECUTE ON FUNCTION own_tags, content_trigrams TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest;
