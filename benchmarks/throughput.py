@@ -217,7 +217,7 @@ def importing(running: stack.Stack) -> Iterator[None]:
     def publish() -> None:
         number = 0
         while not stop.wait(0.01):
-            if len(local.due(time.time(), 50)) < 50:
+            if len(local.due(time.time(), 50, horizon=30)) < 50:
                 made = [f"{number} {n} {contents[(number * BATCH + n) % len(contents)]}" for n in range(BATCH)]
                 now = datetime.now(UTC)
                 local.publish("import", [IngestRequest.of(new_id(), content=one, timestamp=now) for one in made])

@@ -25,7 +25,7 @@ class LocalEnd:
         self.queue = LocalQueue(path / "queue.db")
 
     def received(self) -> tuple[bytes, dict[str, str]]:
-        (message,) = LocalQueue(self.queue._path).due(1e12, 10)  # another process's view of the file
+        (message,) = LocalQueue(self.queue._path).due(1e12, 10, horizon=30)  # another process's view of the file
         return message.data, dict(message.attributes)
 
 

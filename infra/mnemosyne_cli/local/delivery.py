@@ -4,7 +4,8 @@ import base64
 import sqlite3
 import threading
 import time
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Callable
+from concurrent.futures import FIRST_COMPLETED, Future, ThreadPoolExecutor, wait
 from typing import Any
 
 import fasteners
@@ -16,6 +17,8 @@ from mnemosyne.observability import EventLog
 log = EventLog(__name__)
 
 CONCURRENCY = 8
+PREFETCH = 8
+"""Messages read ahead per thread, so that a thread that ends a push finds the next one waiting."""
 DELIVERY_COUNT = "CloudPubSubDeadLetterSourceDeliveryCount"  # as Pub/Sub names it
 POLL_SECONDS = 0.02
 LOCK_POLL_SECONDS = 0.25
@@ -24,13 +27,14 @@ MAX_DELIVERY_ATTEMPTS = 20
 """About eight minutes of trying; then the message goes to the `dead_letter` function."""
 FIRST_RETRY_SECONDS = 0.2
 LONGEST_RETRY_SECONDS = 30.0
+FAILURE_PAUSE_SECONDS = 3.0
 
 
 class Delivery:
-    """Threads that push what is due until told to stop; a message leaves the queue once it is answered 2xx.
+    """Pushes due messages to the functions until stopped; a message leaves the queue once it is answered 2xx.
 
-    Of several processes on one directory only the one that holds `delivery_lock` delivers; the next takes over when it
-    ends.
+    Each push has a thread, so a slow push delays no other while threads are free. Of several processes on one data
+    directory only the holder of `delivery_lock` delivers; another one takes over when it ends.
     """
 
     def __init__(
@@ -49,6 +53,7 @@ class Delivery:
         self._delivery_lock = delivery_lock
         self._headers = {"Authorization": f"Bearer {secret}"}
         self._concurrency = concurrency
+        self._under_way: dict[int, Future[bool]] = {}
         self._stop = threading.Event()
         self._thread = threading.Thread(target=self._run, name="delivery", daemon=True)
 
@@ -56,8 +61,12 @@ class Delivery:
         """Begin to deliver."""
         self._thread.start()
 
+    def ask_to_stop(self) -> None:
+        """Begin no further push."""
+        self._stop.set()
+
     def stop(self) -> None:
-        """Finish the pushes under way and end."""
+        """Begin no further push and wait for those under way; stop the functions first to end these soon."""
         self._stop.set()
         if self._thread.is_alive():
             self._thread.join()
@@ -67,55 +76,78 @@ class Delivery:
             if self._stop.wait(LOCK_POLL_SECONDS):
                 return
         try:
-            self._queue.reset_backoff()
-            self._deliver()
+            with (
+                httpx.Client(
+                    trust_env=False,
+                    timeout=TIMEOUT_SECONDS,
+                    headers=self._headers,
+                    limits=httpx.Limits(max_connections=self._concurrency),
+                ) as client,
+                ThreadPoolExecutor(self._concurrency, thread_name_prefix="push") as pool,
+            ):
+                self._retried(self._queue.reset_backoff)
+                while not self._stop.is_set():
+                    self._retried(lambda: self._deliver(client, pool))
+                wait(self._under_way.values())
+                self._retried(self._acknowledge)
         finally:
             self._delivery_lock.release()
 
-    def _deliver(self) -> None:
-        with (
-            httpx.Client(
-                trust_env=False,
-                timeout=TIMEOUT_SECONDS,
-                headers=self._headers,
-                limits=httpx.Limits(max_connections=self._concurrency),
-            ) as client,
-            ThreadPoolExecutor(self._concurrency, thread_name_prefix="push") as pool,
-        ):
-            while not self._stop.is_set():
-                try:
-                    due = self._queue.due(time.time(), self._concurrency * 8)
-                    taken = pool.map(lambda message: self._push(client, message), due)
-                    # Together: each time the file is written to the disk. A crash before it delivers them once more.
-                    self._queue.acknowledge([one for one in taken if one is not None])
-                except sqlite3.Error as exc:  # a full disk, a lock held too long: the messages are still there
-                    log.error("delivery_failed", error=str(exc))
-                    self._stop.wait(LONGEST_RETRY_SECONDS / 10)
-                    continue
-                if not due:
-                    self._stop.wait(POLL_SECONDS)
+    def _retried(self, step: Callable[[], None]) -> None:
+        """Run the step; after a failure, pause and let the caller go on: the messages are still in the file."""
+        try:
+            step()
+        except sqlite3.Error as exc:  # a full disk, a lock held for long, a damaged file
+            log.error("delivery_failed", error=str(exc))
+            self._stop.wait(FAILURE_PAUSE_SECONDS)
+        except Exception:  # a fault of our own must not end the only thread that delivers
+            log.exception("delivery_crashed")
+            self._stop.wait(FAILURE_PAUSE_SECONDS)
 
-    def _push(self, client: httpx.Client, message: QueuedMessage) -> int | None:
-        """Deliver one message: return its id where it is taken; else its next delivery is set."""
+    def _deliver(self, client: httpx.Client, pool: ThreadPoolExecutor) -> None:
+        """Begin a push for each due message, as far as threads are free, and wait a moment for the first to end."""
+        self._acknowledge()
+        free = PREFETCH * self._concurrency - len(self._under_way)
+        due = self._queue.due(time.time(), free, horizon=LONGEST_RETRY_SECONDS, besides=list(self._under_way))
+        for message in due:
+            self._under_way[message.message_id] = pool.submit(self._push, client, message)
+        if self._under_way:
+            wait(self._under_way.values(), timeout=POLL_SECONDS, return_when=FIRST_COMPLETED)
+        else:
+            self._stop.wait(POLL_SECONDS)
+
+    def _acknowledge(self) -> None:
+        """Delete the messages whose pushes were answered 2xx, in one transaction: each is a write to the disk."""
+        ended = {message_id: push for message_id, push in self._under_way.items() if push.done()}
+        delivered = [message_id for message_id, push in ended.items() if push.exception() is None and push.result()]
+        if delivered:
+            self._queue.acknowledge(delivered)
+        for message_id in ended:
+            del self._under_way[message_id]
+        for push in ended.values():
+            push.result()  # raises what a push could not handle
+
+    def _push(self, client: httpx.Client, message: QueuedMessage) -> bool:
+        """Deliver one message and return True, or schedule its next delivery."""
         if self._stop.is_set():
-            return None
+            return False
         try:
             given_up = message.attempts >= MAX_DELIVERY_ATTEMPTS
             url = self._dead_letter_url if given_up else self._url
             response = client.post(url, json=push_envelope(message))
             if response.is_success:
-                return message.message_id
+                return True
             error = f"HTTP {response.status_code}: {response.text[:200]}"
         except httpx.HTTPError as exc:
             error = f"{type(exc).__name__}: {exc}"
-        wait = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(message.attempts, 20))
-        self._queue.postpone(message.message_id, due=time.time() + wait, error=error)
-        log.warning("delivery_postponed", message_id=message.message_id, seconds=wait, error=error)
-        return None
+        seconds = min(LONGEST_RETRY_SECONDS, FIRST_RETRY_SECONDS * 2.0 ** min(message.attempts, 20))
+        self._queue.postpone(message.message_id, due=time.time() + seconds, error=error)
+        log.warning("delivery_postponed", message_id=message.message_id, seconds=seconds, error=error)
+        return False
 
 
 def push_envelope(message: QueuedMessage) -> dict[str, Any]:
-    """Return the body that Pub/Sub would post: https://cloud.google.com/pubsub/docs/push#receive_push."""
+    """The body that Pub/Sub would post: https://cloud.google.com/pubsub/docs/push#receive_push."""
     return {
         "message": {
             "data": base64.b64encode(message.data).decode(),

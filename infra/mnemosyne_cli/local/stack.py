@@ -16,7 +16,7 @@ from mnemosyne.adapters.embedders.offline import SPACE, counts_file
 from mnemosyne.adapters.queues.local import LocalQueue
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.errors import Misconfigured
+from mnemosyne.errors import Misconfigured, Unavailable
 from mnemosyne.settings import Settings
 from mnemosyne_cli.local import emulator, functions, postgres
 from mnemosyne_cli.local.data_dir import DataDir
@@ -173,8 +173,7 @@ def full_stack(
         mcp = serve("mcp", port)
         ingest, dead_letter = _subscribers(directory, settings, server)
         started = (mcp, ingest, dead_letter, *([serve("auth", port + 1)] if auth_mode == "oauth" else []))
-        _start(started, exits)
-        _deliver(directory, ingest, dead_letter, settings, exits)
+        _serve(directory, started, ingest, dead_letter, settings, exits)
         yield Stack(url=f"{mcp.url}/mcp", directory=directory, database=server, functions=started)
 
 
@@ -188,8 +187,7 @@ def ingest_stack(directory: DataDir) -> Iterator[Settings]:
             yield Settings.from_environment({**os.environ, **variables})
             return
         ingest, dead_letter = _subscribers(directory, variables, server)
-        _start((ingest, dead_letter), exits)
-        _deliver(directory, ingest, dead_letter, variables, exits)
+        _serve(directory, (ingest, dead_letter), ingest, dead_letter, variables, exits)
         stopping = threading.Event()
         system = Stack(url="", directory=directory, database=server, functions=(ingest, dead_letter))
         watching = threading.Thread(target=system.watch, args=(stopping, lambda said: None), daemon=True)
@@ -246,35 +244,53 @@ def _subscribers(
     return process("ingest"), process("dead_letter")
 
 
-def _start(processes: tuple[FunctionProcess, ...], exits: ExitStack) -> None:
+def _serve(
+    directory: DataDir,
+    processes: tuple[FunctionProcess, ...],
+    ingest: FunctionProcess,
+    dead_letter: FunctionProcess,
+    settings: dict[str, str],
+    exits: ExitStack,
+) -> None:
+    """Start the functions, then the delivery to them.
+
+    At the end the delivery begins no further push, the functions stop, and that ends the pushes under way.
+    """
+    emulator_host = os.environ.get("PUBSUB_EMULATOR_HOST")
+    delivery = None if emulator_host else _delivery(directory, ingest, dead_letter, settings)
+    if delivery:
+        exits.callback(delivery.stop)
     for function in processes:
         exits.callback(function.stop)
         function.start()
     for function in processes:
         exits.callback(function.ask_to_stop)
         function.wait_ready()
-
-
-def _deliver(
-    directory: DataDir,
-    ingest: FunctionProcess,
-    dead_letter: FunctionProcess,
-    settings: dict[str, str],
-    exits: ExitStack,
-) -> None:
-    if emulator_host := os.environ.get("PUBSUB_EMULATOR_HOST"):
+    if emulator_host:
         emulator.prepare(emulator_host, ingest.url, dead_letter.url)
-        return
-    delivery_lock = fasteners.InterProcessLock(directory.delivery_lock)
-    delivery = Delivery(
-        LocalQueue(directory.queue),
+    if delivery:
+        exits.callback(delivery.ask_to_stop)
+        delivery.start()
+
+
+def _delivery(
+    directory: DataDir, ingest: FunctionProcess, dead_letter: FunctionProcess, settings: dict[str, str]
+) -> Delivery:
+    """The delivery from the directory's queue; raises Misconfigured if the queue's file cannot be read."""
+    queue = LocalQueue(directory.queue)
+    try:
+        queue.check()
+    except Unavailable as exc:
+        raise Misconfigured(
+            f"{exc}: close the program that uses it, or move the file away; messages in it are not stored yet"
+        ) from exc
+    return Delivery(
+        queue,
         ingest.url,
         dead_letter.url,
-        delivery_lock=delivery_lock,
+        delivery_lock=fasteners.InterProcessLock(directory.delivery_lock),
         secret=settings["MNEMOSYNE_PUSH_SECRET"],
     )
-    exits.callback(delivery.stop)
-    delivery.start()
 
 
 def _lock(directory: DataDir, exits: ExitStack) -> None:

@@ -87,13 +87,18 @@ class LocalQueue:
         except sqlite3.Error as exc:
             raise Unavailable(f"the queue file cannot be written ({exc}); nothing was stored") from exc
 
-    def due(self, now: float, limit: int) -> list[QueuedMessage]:
-        """Messages whose delivery is due at `now` (seconds since the epoch), oldest first."""
+    def due(self, now: float, limit: int, *, horizon: float, besides: Sequence[int] = ()) -> list[QueuedMessage]:
+        """Messages due at `now` (seconds since the epoch) apart from those of `besides`, oldest first.
+
+        A message that is due later than `horizon` seconds from now was scheduled before the clock was set back, and is
+        due too.
+        """
         with self._lock:
             rows = self._connection().execute(
                 "SELECT message_id, data, attributes, publish_time, attempts FROM messages"
-                " WHERE due <= ? ORDER BY message_id LIMIT ?",
-                (now, limit),
+                " WHERE (due <= ? OR due > ?) AND message_id NOT IN (SELECT value FROM json_each(?))"
+                " ORDER BY message_id LIMIT ?",
+                (now, now + horizon, orjson.dumps(list(besides)).decode(), limit),
             )
             return [
                 QueuedMessage(

@@ -1,0 +1,120 @@
+"""The local queue's delivery: concurrent, and alive whatever a message or the file does."""
+
+import sqlite3
+import subprocess
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import fasteners
+import pytest
+
+from mnemosyne.adapters.queues.local import LocalQueue
+from mnemosyne_cli.local.delivery import CONCURRENCY, Delivery
+from mnemosyne_cli.local.functions import free_port
+from tests.dev import COMMAND
+from tests.fakes import request
+from tests.fakes_wire.http import JsonServer
+from tests.waiting import wait_until
+
+
+class Function(JsonServer):
+    """Answers 204 to every push, after it holds those whose number is in `held` until `released` is set."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.delivered: list[int] = []
+        self.held: set[int] = set()
+
+    def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        number = int(body["message"]["messageId"])
+        if number in self.held:
+            self.released.wait()
+        self.delivered.append(number)
+        return 204, ""
+
+
+@pytest.fixture
+def function() -> Iterator[Function]:
+    with Function().serving() as server:
+        yield server
+
+
+@pytest.fixture
+def queue(tmp_path: Path) -> Iterator[LocalQueue]:
+    made = LocalQueue(tmp_path / "queue.db")
+    yield made
+    made.close()
+
+
+def publish(queue: LocalQueue, count: int) -> None:
+    for number in range(count):
+        queue.publish("default", [request(f"memory {number}")])
+
+
+@contextmanager
+def delivering(queue: LocalQueue, function: Function, tmp_path: Path) -> Iterator[None]:
+    lock = fasteners.InterProcessLock(tmp_path / "delivery.lock")
+    delivery = Delivery(queue, function.url, function.url, delivery_lock=lock, secret="secret")
+    delivery.start()
+    try:
+        yield
+    finally:
+        function.released.set()
+        delivery.stop()
+
+
+@pytest.mark.parametrize("slow", [{1}, {5}, set(range(1, CONCURRENCY))])
+def test_slow_pushes_delay_no_other_while_a_thread_is_free(
+    queue: LocalQueue, function: Function, tmp_path: Path, slow: set[int]
+) -> None:
+    function.held = slow
+    publish(queue, 40)
+    with delivering(queue, function, tmp_path):
+        others = set(range(1, 41)) - slow
+        wait_until(lambda: set(function.delivered) == others, "every other message is delivered")
+        publish(queue, 1)
+        wait_until(lambda: 41 in function.delivered, "a message published meanwhile is delivered")
+    assert sorted(function.delivered) == list(range(1, 42))
+
+
+def test_a_message_that_cannot_be_read_does_not_end_the_delivery(
+    queue: LocalQueue, function: Function, tmp_path: Path
+) -> None:
+    publish(queue, 2)
+    with sqlite3.connect(tmp_path / "queue.db") as file:
+        file.execute("UPDATE messages SET attributes = '[1]' WHERE message_id = 1")
+    with delivering(queue, function, tmp_path):
+        wait_until(lambda: 2 in function.delivered, "the other message is delivered")
+        publish(queue, 1)
+        wait_until(lambda: 3 in function.delivered, "later messages are delivered")
+
+
+def test_delivery_goes_on_once_the_file_can_be_used_again(
+    queue: LocalQueue, function: Function, tmp_path: Path
+) -> None:
+    publish(queue, 1)
+    with sqlite3.connect(tmp_path / "queue.db") as file:
+        file.execute("ALTER TABLE messages RENAME TO unreachable")
+    with delivering(queue, function, tmp_path):
+        with sqlite3.connect(tmp_path / "queue.db") as file:
+            file.execute("ALTER TABLE unreachable RENAME TO messages")
+        wait_until(lambda: function.delivered == [1], "the message is delivered")
+
+
+def test_a_message_scheduled_before_the_clock_was_set_back_is_due(queue: LocalQueue) -> None:
+    publish(queue, 1)
+    queue.postpone(1, due=1_000_000.0, error="")
+    assert [message.message_id for message in queue.due(500_000.0, 10, horizon=30)] == [1]
+    assert queue.due(999_980.0, 10, horizon=30) == []
+
+
+@pytest.mark.parametrize("content", [b"not a database" * 100, b"SQLite format 3\x00" + b"\xff" * 4096])
+def test_dev_refuses_a_damaged_queue_by_its_name(tmp_path: Path, content: bytes) -> None:
+    (tmp_path / "queue.db").write_bytes(content)
+    command = [str(COMMAND), "dev", "--data-dir", str(tmp_path), "--port", str(free_port())]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 1
+    assert f"the queue file {tmp_path / 'queue.db'} cannot be opened" in done.stderr
+    assert "Traceback" not in done.stderr
