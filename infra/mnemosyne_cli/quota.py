@@ -23,10 +23,11 @@ class _Limit(click.ParamType[int]):
     name = "N|any|default"
 
     def convert(self, value: Any, param: click.Parameter | None, context: click.Context | None) -> int:
+        word = str(value).lower()  # click shows the choices in upper case
         words = {"any": ANY_NUMBER, "default": DEFAULT}
-        if value not in words and not str(value).isdigit():
+        if word not in words and not word.isdecimal():
             self.fail(f"must be a number, `any` or `default`, got {value!r}")
-        return words[value] if value in words else min(int(value), ANY_NUMBER)
+        return words[word] if word in words else min(int(word), ANY_NUMBER)
 
 
 @click.group()

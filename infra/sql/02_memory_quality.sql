@@ -6,3 +6,5 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN least(1.0,
     (1.0 + (rating_sum + rating_count) / 2.0) / (2.0 + rating_count)
     + 0.2 * least(1.0, ln(1.0 + fetches) / ln(101.0)));
+REVOKE ALL ON FUNCTION memory_quality FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION memory_quality TO mnemosyne_runtime, mnemosyne_mcp;

@@ -119,7 +119,7 @@ BEGIN
             p_lexical_weight, plain_words(p_query), CAST(p_filters ->> 'preferred' AS tstzmultirange)) AS question));
     ELSE
         found_all := describe_candidates(ids, vector_scores, CASE WHEN by_words THEN ARRAY(
-            SELECT u.score / max(u.score) OVER () FROM unnest(lexical_scores) WITH ORDINALITY AS u (score, place)
+            SELECT coalesce(u.score / nullif(max(u.score) OVER (), 0), 0) FROM unnest(lexical_scores) WITH ORDINALITY AS u (score, place)
             ORDER BY u.place) END);
     END IF;
     RETURN rank_candidates(found_all, concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END), p_limit,

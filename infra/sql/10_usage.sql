@@ -4,6 +4,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN octet_length(content) + octet_length(title) + octet_length(array_to_string(tags, ''))
     + octet_length(CAST(metadata AS text));
 
+-- Add to what the namespace holds. A transaction that began before midnight and commits after it adds to the new day's texts
+-- as well: `day` never goes back.
 CREATE OR REPLACE FUNCTION count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -11,8 +13,8 @@ BEGIN
     INSERT INTO namespace_usage AS u (namespace, shard, memories, bytes, day, texts)
     VALUES (p_namespace, pg_backend_pid() % 64, p_memories, p_bytes, CAST(now() AT TIME ZONE 'UTC' AS date), p_texts)
     ON CONFLICT (namespace, shard) DO UPDATE
-    SET memories = u.memories + EXCLUDED.memories, bytes = u.bytes + EXCLUDED.bytes, day = EXCLUDED.day,
-        texts = CASE WHEN u.day = EXCLUDED.day THEN u.texts ELSE 0 END + EXCLUDED.texts;
+    SET memories = u.memories + EXCLUDED.memories, bytes = u.bytes + EXCLUDED.bytes, day = greatest(u.day, EXCLUDED.day),
+        texts = CASE WHEN u.day < EXCLUDED.day THEN 0 ELSE u.texts END + EXCLUDED.texts;
 END
 $$;
 

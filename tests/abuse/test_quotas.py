@@ -201,7 +201,7 @@ def test_quota_sets_and_lists(cluster: postgres.EmbeddedPostgres, database: str,
 
     _store(store, "tea")
     run("set", "--memories", "10")
-    run("set", "--namespace", "ada", "--memories", "any", "--texts-a-day", "7")
+    run("set", "--namespace", "ada", "--memories", "ANY", "--texts-a-day", "7")
     (everybody, ada) = json.loads(run("list", "--json"))
     assert (everybody["namespace"], everybody["memories_limit"]) == (None, 10)
     assert (ada["memories"], ada["memories_limit"], ada["texts_limit"]) == (1, None, 7)
@@ -229,6 +229,21 @@ def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: Pos
     assert (shown["namespace"], shown["memories_limit"], shown["bytes_limit"]) == ("ada", 3, None)
     for wrong in ({"action": "set"}, {"action": "set", "namespace": "a", "limits": {"memories": -1}}, {"action": "x"}):
         assert client.post("/quotas", json=wrong).status_code == 400
+
+
+def test_a_transaction_from_before_midnight_takes_nothing_off_the_new_days_count(
+    cluster: postgres.EmbeddedPostgres, database: str
+) -> None:
+    owner = connection_factory(cluster.url(postgres.OWNER, database))()
+    tomorrow = "CAST(now() AT TIME ZONE 'UTC' AS date) + 1"
+    owner.script(
+        "INSERT INTO namespace_usage (namespace, shard, memories, bytes, day, texts)"
+        f" VALUES ('ada', pg_backend_pid() % 64, 100, 1000, {tomorrow}, 100)"
+    )
+    owner.script("SELECT count_usage('ada', 3, 30, 3)")
+    rows = owner.run("SELECT memories, texts, day > CAST(now() AT TIME ZONE 'UTC' AS date) FROM namespace_usage")
+    assert rows == [[103, 103, True]]
+    owner.close()
 
 
 def test_a_day_ends_at_midnight_utc() -> None:

@@ -84,6 +84,15 @@ def test_a_line_that_is_no_message_is_answered_and_the_next_is_served(tmp_path: 
         f'{{"jsonrpc": "2.0", "id": 9, "method": "m", "params": {deep}}}'.encode(): (
             (9, -32600, "nested at most 30 levels deep")
         ),
+        b'{"jsonrpc": "2.0", "id": 11, "method": "tools/list", "params": {"_meta": 5}}': (
+            (11, -32600, "initialize must come first")
+        ),
+        b'{"jsonrpc": "2.0", "id": 12, "method": "tools/list", "params": {"_meta": ["x"]}}': (
+            (12, -32600, "initialize must come first")
+        ),
+        b'{"jsonrpc": "2.0", "method": "notifications/cancelled", "params": 5}': (
+            (None, -32600, "params must be an object")
+        ),
     }
     with subprocess.Popen(
         [COMMAND, "stdio", "--data-dir", tmp_path], stdin=subprocess.PIPE, stdout=subprocess.PIPE

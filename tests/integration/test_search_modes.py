@@ -138,6 +138,13 @@ def test_any_sign_in_a_query_is_only_text(store: PostgresMemories, query: str, m
         assert len(_found(store, embedder, query, mode=mode)) == 2
 
 
+def test_a_word_beyond_those_that_are_weighed_finds_its_memory(store: PostgresMemories) -> None:
+    words = [f"w{n}x" for n in range(16_050)]
+    embedder = _stored(store, " ".join(words))
+    embedder.away = True
+    assert {tuple(_found(store, embedder, word)) for word in words[::500]} == {(" ".join(words),)}
+
+
 @pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.HYBRID])
 def test_without_the_embedder_words_answer_and_the_answer_says_so(store: PostgresMemories, mode: SearchMode) -> None:
     embedder = _stored(store, "green tea", "fast cars")

@@ -94,6 +94,14 @@ def _params_problem(method: Any, params: Any) -> str | None:
     return None
 
 
+def member(posted: dict[str, Any], *names: str) -> dict[str, Any]:
+    """The object at that path of members, or an empty one where there is none."""
+    value: Any = posted
+    for name in names:
+        value = value.get(name) if isinstance(value, dict) else None
+    return value if isinstance(value, dict) else {}
+
+
 def id_of(posted: Any) -> str | int | None:
     """Return the id to answer with; None where it has none that could be sent back."""
     identifier = posted.get("id") if isinstance(posted, dict) else None

@@ -88,14 +88,14 @@ class _Conversation:
         """Whether the server would not know which revision this is of."""
         method = posted.get("method")
         self._shaken |= method == "initialize"
-        named = mcp_types.PROTOCOL_VERSION_META_KEY in (posted.get("params", {}).get("_meta") or {})
+        named = mcp_types.PROTOCOL_VERSION_META_KEY in jsonrpc.member(posted, "params", "_meta")
         return "id" in posted and method is not None and not (self._shaken or named or method in WITHOUT_HANDSHAKE)
 
     def _note(self, posted: dict[str, Any]) -> None:
         if "method" in posted and "id" in posted:
             self._asked.add(str(posted["id"]))
         if posted.get("method") == "notifications/cancelled":
-            self._asked.discard(str(posted.get("params", {}).get("requestId")))
+            self._asked.discard(str(jsonrpc.member(posted, "params").get("requestId")))
 
     async def _refuse(self, code: int, message: str, identifier: str | int | None) -> None:
         error = mcp_types.ErrorData(code=code, message=message)
