@@ -10,8 +10,16 @@ PAGE = 10
 
 
 def all_dead_letters(memories: MemoryStore, namespace: str) -> Iterator[DeadLetter]:
-    """Every dead letter, oldest first."""
+    """Every dead letter stored so far, oldest first.
+
+    Letters that are stored during the iteration are left out, so that `redrive` ends even where every message fails
+    again at once.
+    """
+    newest = memories.dead_letter_summaries(namespace, 1)
     after: DeadLetter | None = None
-    while page := memories.dead_letters(namespace, PAGE, after=after):
-        yield from page
+    while newest and (page := memories.dead_letters(namespace, PAGE, after=after)):
+        for letter in page:
+            if (letter.dead_lettered_at, letter.message_id) > (newest[0].dead_lettered_at, newest[0].message_id):
+                return
+            yield letter
         after = page[-1]
