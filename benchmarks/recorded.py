@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks.collection import Collection
-from mnemosyne.domain.chunking import chunks
+from mnemosyne.domain.chunking import ChunkLimit, chunks
 from mnemosyne.errors import Misconfigured
 from mnemosyne.ports import Embedder, Vector
 
@@ -23,13 +23,14 @@ def record(embedder: Embedder, collection: Collection, file: Path) -> None:
     As half floats: of more the database keeps none either.
     """
     requests = [one for tags in (False, True) for _, one in collection.requests(sessions=False, tags=tags)]
-    parts = chain.from_iterable(chunks(one.embedded_text, limit=embedder.chunk_characters) for one in requests)
+    parts = chain.from_iterable(chunks(one.embedded_text, embedder.chunk_limit) for one in requests)
     documents = list(dict.fromkeys(parts))
     questions = list(dict.fromkeys(one.text for one in collection.questions))
     file.parent.mkdir(parents=True, exist_ok=True)
     np.savez_compressed(
         file,
-        about=np.array([embedder.model, str(embedder.chunk_characters), str(embedder.lexical_weight)]),
+        about=np.array([embedder.model, str(embedder.lexical_weight)]),
+        chunk_limit=np.array([embedder.chunk_limit.characters, embedder.chunk_limit.tokens or 0]),
         document_keys=np.array([_key(text) for text in documents]),
         documents=np.array(embedder.embed_documents(documents), dtype=np.float16),
         query_keys=np.array([_key(text) for text in questions]),
@@ -42,11 +43,12 @@ class RecordedEmbedder:
 
     def __init__(self, file: Path) -> None:
         with np.load(file) as recorded:
-            self.model, characters, weight = map(str, recorded["about"])
+            self.model, weight = map(str, recorded["about"])
+            characters, tokens = map(int, recorded["chunk_limit"])
             self._documents = dict(zip(recorded["document_keys"], recorded["documents"], strict=True))
             self._queries = dict(zip(recorded["query_keys"], recorded["queries"], strict=True))
             self.dimension = recorded["documents"].shape[1]
-        self.chunk_characters, self.lexical_weight = int(characters), float(weight)
+        self.chunk_limit, self.lexical_weight = ChunkLimit(characters=characters, tokens=tokens or None), float(weight)
         self._file = file
 
     def for_namespace(self, namespace: str) -> "RecordedEmbedder":

@@ -16,6 +16,7 @@ from uuid import UUID
 import numpy as np
 
 from mnemosyne.domain.chronicle import tag_key
+from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
     EXPORT_BYTES,
@@ -57,7 +58,7 @@ class FakeEmbedder:
 
     model = FAKE_SPACE.model
     dimension = FAKE_SPACE.dimension
-    chunk_characters = 200
+    chunk_limit = ChunkLimit(characters=200)
     lexical_weight = 0.5
 
     def __init__(self) -> None:

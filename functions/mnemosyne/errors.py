@@ -2,6 +2,7 @@
 
     MnemosyneError
     ├── InvalidRequest   the caller can mend it: names the argument, the value, the allowed values
+    │   └── TextTooLong  … because the embedding model would not read the text whole
     ├── NotFound         the thing named by id is not in the caller's namespace
     ├── OverQuota        the namespace has no room: says which limit, and when or how there is room again
     ├── OverBudget       whoever calls asks too often: come back later
@@ -22,6 +23,10 @@ class MnemosyneError(Exception):
 
 class InvalidRequest(MnemosyneError):
     """Raised when a request cannot be served as it stands; the message says how to mend it."""
+
+
+class TextTooLong(InvalidRequest):
+    """Raised when a text exceeds the embedding model's input: embed it in smaller chunks."""
 
 
 class NotFound(MnemosyneError):

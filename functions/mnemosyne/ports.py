@@ -6,6 +6,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from uuid import UUID
 
+from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
     Cursor,
@@ -38,32 +39,36 @@ else:
 
 
 class Embedder(Protocol):
-    """Turns text into L2-normalised vectors of one space."""
+    """Turns text into L2-normalised vectors of one embedding space."""
 
     @property
     def model(self) -> str:
-        """The space's name: vectors of different models do not compare."""
+        """The model's name. Vectors of different models cannot be compared."""
 
     @property
     def dimension(self) -> int:
         """Length of every vector."""
 
     @property
-    def chunk_characters(self) -> int:
-        """How long a text it embeds well; longer ones are cut into chunks."""
+    def chunk_limit(self) -> ChunkLimit:
+        """Most that `embed_documents` takes as one text. Longer texts are embedded in chunks."""
 
     @property
     def lexical_weight(self) -> float:
-        """How much words count against its meaning in a hybrid search, in [0, 1]; measured, not guessed."""
+        """Weight of the lexical score in a hybrid search, in [0, 1], from measurements of retrieval quality."""
 
     def for_namespace(self, namespace: str) -> "Embedder":
-        """Return the embedder for texts of that namespace: what it has learnt of others' texts must not show there."""
+        """Return the embedder for a namespace. It must not reveal what it learned from the texts of others."""
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """One vector per text, in order, as documents to be found; raises Unavailable or InvalidRequest."""
+        """Return one vector per text, in order, for texts that searches should find.
+
+        Raises TextTooLong if the model would not read a text whole, InvalidRequest if it refuses a text for another
+        reason, and Unavailable.
+        """
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector to search with; raises Unavailable or InvalidRequest."""
+        """Return the vector of a query of any length. Raises Unavailable or InvalidRequest."""
 
 
 class Reranker(Protocol):

@@ -58,7 +58,7 @@ def test_it_names_a_model_a_dimension_and_a_weight(embedder: Embedder) -> None:
     assert embedder.model
     assert len(embedder.embed_query("tea")) == embedder.dimension
     assert 0 <= embedder.lexical_weight <= 1
-    assert embedder.chunk_characters > 0
+    assert embedder.chunk_limit.characters > 0
     assert embedder.for_namespace("ns").dimension == embedder.dimension
 
 

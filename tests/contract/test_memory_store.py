@@ -11,7 +11,7 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.domain.chunking import chunks
+from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.memory import (
     Cursor,
     DeadLetter,
@@ -51,7 +51,7 @@ def _store(memories: MemoryStore, *requests: IngestRequest, namespace: str = "ns
 
 
 def _embedded(text: str) -> list[Vector]:
-    return list(EMBEDDER.embed_documents(chunks(text, limit=EMBEDDER.chunk_characters)))
+    return embed_whole([text], EMBEDDER.chunk_limit, EMBEDDER.embed_documents)[0]
 
 
 def _unstored(one: IngestRequest, error: str) -> Unstored:

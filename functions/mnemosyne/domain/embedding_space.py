@@ -32,7 +32,7 @@ class Provider:
 
 
 PROVIDERS: Final[Mapping[str, Provider]] = {
-    "gemini": Provider(model="gemini-embedding-001", dimension=768, model_prefix="gemini-"),
+    "gemini": Provider(model="gemini-embedding-2", dimension=768, model_prefix="gemini-"),
     "offline": Provider(model="wordllama-l2-supercat-256", dimension=256, model_prefix="wordllama-", is_fixed=True),
 }
 

@@ -4,10 +4,9 @@ import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from itertools import chain, islice
 from uuid import UUID
 
-from mnemosyne.domain.chunking import chunks
+from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, IngestStatus, MemorySummary, Unstored
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
@@ -147,9 +146,7 @@ def _store_together(
 ) -> Stored:
     with memories.claim(namespace, requests) as claim:
         outcomes = dict(claim.already_final)
-        fitting, refused = quotas.within(
-            claim.quota, claim.new, datetime.now(UTC), chunk_characters=embedder.chunk_characters
-        )
+        fitting, refused = quotas.within(claim.quota, claim.new, datetime.now(UTC), embedder.chunk_limit)
         if fitting:
             outcomes |= claim.store(fitting, _embeddings(namespace, fitting, embedder), embedder.model)
         stored = Stored(outcomes, {one.request_id for one in claim.busy}, list(claim.conflicting))
@@ -163,13 +160,13 @@ def _store_together(
 
 
 def _embeddings(namespace: str, requests: Sequence[IngestRequest], embedder: Embedder) -> list[Sequence[Vector]]:
-    """One vector per chunk for each request, all bought in one call, and once where contents are equal."""
+    """Return one vector per chunk for each request. Equal contents are embedded once."""
     first: dict[str, IngestRequest] = {}
     for request in requests:
         first.setdefault(request.content_hash, request)
-    texts = [chunks(request.embedded_text, limit=embedder.chunk_characters) for request in first.values()]
+    texts = [request.embedded_text for request in first.values()]
     started = time.perf_counter()
-    bought = iter(embedder.for_namespace(namespace).embed_documents(list(chain.from_iterable(texts))))
+    embedded = embed_whole(texts, embedder.chunk_limit, embedder.for_namespace(namespace).embed_documents)
     log.info(
         "ingest_embedded",
         namespace=namespace,
@@ -177,7 +174,7 @@ def _embeddings(namespace: str, requests: Sequence[IngestRequest], embedder: Emb
         count=len(first),
         embed_ms=milliseconds(started),
     )
-    vectors = {content: list(islice(bought, len(parts))) for content, parts in zip(first, texts, strict=True)}
+    vectors = dict(zip(first, embedded, strict=True))
     return [vectors[request.content_hash] for request in requests]
 
 

@@ -1,50 +1,160 @@
-"""Long text in chunks."""
+"""Long texts in chunks: what a chunk may hold, that nothing is lost, and what follows a refusal."""
 
 import re
+from collections.abc import Sequence
 from itertools import pairwise
+from random import Random
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemosyne.domain.chunking import chunks
+from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
+from mnemosyne.domain.chunking import SMALLEST_CHARACTERS, ChunkLimit, chunks, embed_whole
+from mnemosyne.errors import InvalidRequest, TextTooLong
+from tests.texts import SHAPES, TEXTS, Shape
+from tests.tokenizers import ADDED, token_counts
 
 TEXT = " ".join(f"Sentence number {n} says something of its own." for n in range(200))
+INPUT_TOKENS = {"gemini-embedding-001": 2_048, "gemini-embedding-2": 8_192}
+PREFIXES = {"gemini-embedding-001": "", "gemini-embedding-2": "title: none | text: "}
 
 
-def test_a_short_text_is_one_chunk_and_itself() -> None:
-    assert chunks("  two\nlines ", limit=100) == ["  two\nlines "]
+def lost(text: str, made: Sequence[str]) -> str:
+    """The characters of the text, other than white space, that are in no chunk at their place."""
+    text, position, missing = re.sub(r"\s", "", text), 0, ""
+    for chunk in (re.sub(r"\s", "", one) for one in made):
+        # A chunk repeats the end of the one before, so it may begin earlier than that ends; it should not begin later.
+        at = text.rfind(chunk, 0, position + len(chunk))
+        if at < 0:
+            at = text.index(chunk, position)
+            missing += text[position:at]
+        position = max(position, at + len(chunk))
+    return missing + text[position:]
 
 
-def test_no_chunk_is_longer_than_the_limit_and_each_ends_with_a_sentence() -> None:
-    made = chunks(TEXT, limit=500)
+def test_a_short_text_is_one_chunk_and_unchanged() -> None:
+    assert chunks("  two\nlines ", ChunkLimit(characters=100)) == ["  two\nlines "]
+
+
+def test_no_chunk_exceeds_the_limit_and_each_ends_with_a_sentence() -> None:
+    made = chunks(TEXT, ChunkLimit(characters=500))
     assert max(map(len, made)) <= 500
     assert all(chunk.endswith("own.") for chunk in made)
 
 
-def test_neighbours_overlap() -> None:
-    made = chunks(TEXT, limit=500)
+def test_a_chunk_is_a_part_of_the_text_as_it_is_written() -> None:
+    text = TEXT.replace(". ", ".\n\n\t")
+    assert all(chunk in text for chunk in chunks(text, ChunkLimit(characters=500)))
+
+
+def test_neighbours_overlap_by_an_eighth_at_most() -> None:
+    made = chunks(TEXT, ChunkLimit(characters=500))
     for one, other in pairwise(made):
         assert other.split(".")[0] in one
+    assert sum(map(len, made)) <= len(TEXT) * 8 / 7 + 500
 
 
 def test_a_sentence_without_end_is_cut_between_words() -> None:
-    made = chunks("word " * 500, limit=100)
+    made = chunks("word " * 500, ChunkLimit(characters=100))
     assert all(set(chunk.split()) == {"word"} for chunk in made)
 
 
 def test_the_hundred_thousand_longest_characters_are_few_chunks() -> None:
-    assert len(chunks("x" * 100_000, limit=1_200)) <= 100
+    assert len(chunks("x" * 100_000, ChunkLimit(characters=1_200))) <= 100
 
 
-@given(st.text(max_size=3000), st.integers(20, 400))
-def test_nothing_but_white_space_is_lost(text: str, limit: int) -> None:
-    made = chunks(text, limit=limit)
-    assert all(len(chunk) <= limit for chunk in made)
-    squeezed = re.sub(r"\s", "", text)
-    position = 0
-    for chunk in made:
-        piece = re.sub(r"\s", "", chunk)
-        found = squeezed.rfind(piece, 0, position + len(piece))  # at the latest where the one before ended
-        assert found >= 0
-        position = max(position, found + len(piece))
-    assert position == len(squeezed)
+@given(
+    st.text(max_size=3000),
+    st.integers(20, 400),
+    st.none() | st.integers(20, 400),
+)
+def test_nothing_but_white_space_is_lost(text: str, characters: int, tokens: int | None) -> None:
+    limit = ChunkLimit(characters=characters, tokens=tokens)
+    made = chunks(text, limit)
+    assert all(limit.share(chunk) <= 1 for chunk in made)
+    assert lost(text, made) == ""
+
+
+@pytest.mark.parametrize("model", INPUT_TOKENS)
+@pytest.mark.parametrize("shape", [shape for *_, shape in SHAPES], ids=[f"{kind} {n}" for kind, n, _ in SHAPES])
+def test_the_model_reads_every_chunk_whole_and_every_character_is_in_one(shape: Shape, model: str) -> None:
+    text = shape(Random(model), 20_000)
+    made = chunks(text, GeminiEmbedder(model, 768).chunk_limit)
+    assert lost(text, made) == ""
+    assert max(token_counts([PREFIXES[model] + chunk for chunk in made])) + ADDED <= INPUT_TOKENS[model]
+
+
+@given(
+    st.lists(
+        st.tuples(st.sampled_from(sorted(TEXTS)), st.integers(0, 3), st.integers(1, 4_000)), min_size=1, max_size=6
+    ),
+    st.text(max_size=200),
+    st.sampled_from(sorted(INPUT_TOKENS)),
+    st.integers(0, 2**32),
+)
+def test_the_model_reads_every_chunk_of_mixed_texts_whole(
+    parts: list[tuple[str, int, int]], between: str, model: str, seed: int
+) -> None:
+    random = Random(seed)
+    text = between.join(TEXTS[kind][n % len(TEXTS[kind])](random, length) for kind, n, length in parts)
+    made = chunks(text, GeminiEmbedder(model, 768).chunk_limit)
+    assert lost(text, made) == ""
+    assert max(token_counts([PREFIXES[model] + chunk for chunk in made]), default=0) + ADDED <= INPUT_TOKENS[model]
+
+
+@pytest.mark.parametrize(("model", "least"), [("gemini-embedding-001", 3_400), ("gemini-embedding-2", 3_800)])
+def test_english_prose_fills_chunks_of_about_four_thousand_characters(model: str, least: int) -> None:
+    prose, shuffled, *_ = TEXTS["English"]
+    for shape in (prose, shuffled):
+        *full, _ = chunks(shape(Random(1), 20_000), GeminiEmbedder(model, 768).chunk_limit)
+        assert min(map(len, full)) >= least
+        assert max(map(len, full)) <= 4_000
+
+
+class Model:
+    """Reads texts of so many characters, whatever was estimated; a vector is the text that it is of."""
+
+    def __init__(self, characters: int) -> None:
+        self.characters = characters
+        self.calls = 0
+
+    def embed(self, texts: list[str]) -> list[str]:
+        self.calls += 1
+        if any(len(text) > self.characters for text in texts):
+            raise TextTooLong("the input token count exceeds the maximum")
+        return texts
+
+
+@pytest.mark.parametrize("characters", [4_000, 1_999, 700, 120])
+def test_a_text_that_the_model_calls_too_long_is_embedded_whole_in_smaller_chunks(characters: int) -> None:
+    long, short = TEXT, "green tea"
+    limit = ChunkLimit(characters=4_000, tokens=2_000)
+    first, second, third = embed_whole([short, long, short], limit, Model(characters).embed)
+    assert (first, third) == ([short], [short])
+    assert lost(long, second) == ""
+    assert max(map(len, second)) <= characters
+
+
+def test_texts_that_the_model_reads_are_embedded_in_one_call() -> None:
+    model = Model(4_000)
+    embed_whole([TEXT, "green tea", TEXT * 3], ChunkLimit(characters=4_000), model.embed)
+    assert model.calls == 1
+
+
+def test_one_text_too_long_among_a_hundred_costs_few_calls() -> None:
+    model = Model(1_000)
+    embedded = embed_whole(["green tea"] * 99 + [TEXT[:1_800]], ChunkLimit(characters=4_000), model.embed)
+    assert [len(vectors) for vectors in embedded[:99]] == [1] * 99
+    assert model.calls <= 20
+
+
+def test_a_model_that_calls_everything_too_long_is_not_asked_for_ever() -> None:
+    model = Model(SMALLEST_CHARACTERS // 4)
+    with pytest.raises(InvalidRequest, match="exceeds the maximum"):
+        embed_whole([TEXT], ChunkLimit(characters=4_000), model.embed)
+    assert model.calls <= 10
+
+
+def test_no_texts_are_no_vectors() -> None:
+    assert embed_whole([], ChunkLimit(characters=100), lambda texts: texts) == []

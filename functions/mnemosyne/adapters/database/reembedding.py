@@ -12,7 +12,7 @@ from uuid import UUID
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.rows import json_text, vector_text
-from mnemosyne.domain.chunking import chunks
+from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import embedded_text
 from mnemosyne.errors import Conflict, InvalidRequest
@@ -195,14 +195,18 @@ class Reembedding:
         return missing <= STRAGGLERS
 
     def _embed(self, texts: Sequence[tuple[UUID, str]]) -> list[dict[str, object]]:
-        parts = [(memory_id, chunks(text, limit=self._embedder.chunk_characters)) for memory_id, text in texts]
+        contents = [text for _, text in texts]
         try:
-            vectors = iter(self._embedder.embed_documents([chunk for _, cut in parts for chunk in cut]))
+            embedded = embed_whole(contents, self._embedder.chunk_limit, self._embedder.embed_documents)
         except InvalidRequest as exc:
             if len(texts) == 1:
                 raise Conflict(f"{self._target.model} refuses memory {texts[0][0]}: {exc}; delete it first") from exc
-            return [one for text in texts for one in self._embed([text])]
-        return [_row(memory_id, index, next(vectors)) for memory_id, cut in parts for index in range(len(cut))]
+            return [row for text in texts for row in self._embed([text])]
+        return [
+            _row(memory_id, index, vector)
+            for (memory_id, _), vectors in zip(texts, embedded, strict=True)
+            for index, vector in enumerate(vectors)
+        ]
 
 
 def abandon(connection: Connection) -> None:

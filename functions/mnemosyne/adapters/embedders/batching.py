@@ -35,7 +35,7 @@ class MicroBatchingEmbedder:
         self._gathering: _Batch | None = None
         self.model = embedder.model
         self.dimension = embedder.dimension
-        self.chunk_characters = embedder.chunk_characters
+        self.chunk_limit = embedder.chunk_limit
         self.lexical_weight = embedder.lexical_weight
 
     def for_namespace(self, namespace: str) -> Embedder:

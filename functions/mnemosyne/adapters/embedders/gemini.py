@@ -1,97 +1,143 @@
-"""Gemini embeddings through google-genai: Vertex AI with default credentials, or an API key."""
+"""Gemini embeddings through google-genai: Vertex AI with default credentials, or the developer API with a key."""
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from mnemosyne.domain.chunking import ChunkLimit, embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable
+from mnemosyne.domain.tokens import most_tokens
+from mnemosyne.errors import InvalidRequest, Misconfigured, TextTooLong, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import Vector
 
 if TYPE_CHECKING:
+    from google.genai.errors import APIError
+
     from mnemosyne.settings import Settings
 
 log = EventLog(__name__)
 
-CALL_TEXTS = 100
-CALL_CHARACTERS = 60_000
-"""Per call, at most: the developer API takes 100 texts, Vertex AI 20,000 tokens (three characters each, at least)."""
+CALL_TEXTS: Final = 100
+"""Most texts of a call, by the developer API. Vertex AI takes 250."""
+CALL_TOKENS: Final = 20_000
+"""Most tokens of a call, by Vertex AI."""
+CHUNK_CHARACTERS: Final = 4_000
+"""About 700 tokens of English. Retrieval quality was measured with chunks of this size."""
+RESERVED_TOKENS: Final = 48
+"""Part of the model's input for the task prefix and for the tokens that the model adds itself."""
 TIMEOUT_MILLISECONDS = 15_000
 ATTEMPTS = 3
 RETRIED = [408, 429, 500, 502, 503, 504]
-MODELS_WITH_PREFIXES = ("gemini-embedding-2",)
+
+# Seen: "The input token count (25270) exceeds the maximum number of tokens allowed (2048).", "Request
+# payload size exceeds the limit: 36000 bytes.", "... input is too long ...". The words change.
+_TOO_LONG = re.compile(r"token|too (long|large)|(size|length|characters|bytes)\b.*(exceed|limit|maximum)", re.I)
+# Seen: "API key not valid.", "User location is not supported for the API use.", "Precondition check failed.",
+# "Publisher Model ... is not supported in the embedContent API.". Such an answer says nothing about the text.
+_NOT_THE_TEXT = re.compile(r"API key|User location|Precondition check|Publisher Model\b.*\bnot\b")
+
+
+@dataclass(frozen=True)
+class _Task:
+    """Use of an embedding: the `task_type` of older models, and the prefix that newer models take in its place."""
+
+    task_type: str
+    prefix: str
+
+
+_DOCUMENT: Final = _Task("RETRIEVAL_DOCUMENT", "title: none | text: ")
+_QUERY: Final = _Task("RETRIEVAL_QUERY", "task: search result | query: ")
+
+
+@dataclass(frozen=True)
+class _Model:
+    input_tokens: int
+    has_prefixes: bool
+
+
+def _model(name: str) -> _Model:
+    """Return the properties of a model; unknown models have the smaller input of gemini-embedding-001."""
+    return _Model(8_192, True) if name.startswith("gemini-embedding-2") else _Model(2_048, False)
 
 
 @dataclass(frozen=True)
 class VertexAi:
-    """Where the models are used with default credentials; empty: as those say, and globally."""
+    """Project and location of the models. Empty: the project of the default credentials, the location `global`."""
 
     project: str = ""
     location: str = ""
 
 
 def build(settings: "Settings", space: EmbeddingSpace) -> "GeminiEmbedder":
-    """Build the embedder of that space, on Vertex AI where the settings say so."""
+    """Build the embedder of an embedding space, on Vertex AI if the settings say so."""
     vertex = VertexAi(settings.google_cloud_project, settings.google_cloud_location)
     return GeminiEmbedder(space.model, space.dimension, vertex if settings.google_genai_use_vertexai else None)
 
 
 class GeminiEmbedder:
-    """The Embedder on the Gemini API. Builds its one client on first use and keeps it: a collected client is closed.
+    """The Embedder on the Gemini API.
 
-    A call and its retries end within about 50 seconds, less than a push's acknowledgement deadline. Where each text has
-    a call of its own, a push that is late for that reason is delivered again.
+    A call and its retries take at most about 50 seconds, less than the acknowledgement deadline of a push. A push whose
+    texts need a call each may take longer; Pub/Sub then delivers it again.
     """
 
-    chunk_characters = 4_000
-    lexical_weight = 0.4  # between what was best for meaning alone (.3) and for the offline embedder (.5)
+    lexical_weight = 0.4  # between the best value for meaning alone (.3) and the offline embedder's (.5)
 
     def __init__(self, model: str, dimension: int, vertex: VertexAi | None = None) -> None:
         self.model = model
         self.dimension = dimension
+        self._properties = _model(model)
+        self.chunk_limit = ChunkLimit(
+            characters=CHUNK_CHARACTERS, tokens=self._properties.input_tokens - RESERVED_TOKENS
+        )
         self._vertex = vertex
         self._one_by_one = False
-        self._prefixes = model.startswith(MODELS_WITH_PREFIXES)
 
     def for_namespace(self, namespace: str) -> "GeminiEmbedder":
-        """Itself: it learns nothing of what it embeds."""
+        """Return itself: it learns nothing from the texts."""
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """One vector per text, in order; raises Unavailable, or InvalidRequest where the model refuses a text."""
-        asked = [f"title: none | text: {text}" for text in texts] if self._prefixes else list(texts)
-        return [vector for call in _calls(asked) for vector in self._embed_call(call, "RETRIEVAL_DOCUMENT")]
+        """Return one vector per text, in order. Raises TextTooLong, InvalidRequest or Unavailable."""
+        return self._embed_all(texts, _DOCUMENT)
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector to search with; raises Unavailable, or InvalidRequest."""
-        asked = f"task: search result | query: {text}" if self._prefixes else text
-        return self._embed([asked], "RETRIEVAL_QUERY")[0]
+        """Return the vector to search with, of a long query the mean of its chunks' vectors."""
+        (vectors,) = embed_whole([text], self.chunk_limit, partial(self._embed_all, task=_QUERY))
+        return _normalised(np.sum(vectors, axis=0))
 
-    def _embed_call(self, texts: Sequence[str], task: str) -> list[Vector]:
-        """Return the vectors of some texts: together, or one by one where the service takes no more than one
-        text a call.
+    def _embed_all(self, texts: Sequence[str], task: _Task) -> list[Vector]:
+        contents = [task.prefix + text for text in texts] if self._properties.has_prefixes else texts
+        return [vector for call in _calls(contents) for vector in self._embed_call(call, task)]
 
-        Vertex AI's documents say so of gemini-embedding-001, while its batches are reported to work:
-        https://cloud.google.com/vertex-ai/generative-ai/docs/embeddings/get-text-embeddings. A refused batch says
-        nothing of its texts: each is asked for before any is called unfit.
+    def _embed_call(self, texts: Sequence[str], task: _Task) -> list[Vector]:
+        """Return the vectors of a call's texts, from more calls if the service does not take them in one.
+
+        Some locations and models of Vertex AI take one text a call. The answer to a larger call says so in various
+        ways, which cannot be told from the refusal of a text: so each text is sent alone before one is called invalid.
         """
-        if len(texts) == 1 or not self._one_by_one:
+        if len(texts) == 1:
+            return self._embed(texts, task)
+        if not self._one_by_one:
             try:
                 return self._embed(texts, task)
-            except InvalidRequest as exc:
-                if len(texts) == 1:
-                    raise
+            except TextTooLong:  # one of them is, or only all together
+                middle = len(texts) // 2
+                return [*self._embed_call(texts[:middle], task), *self._embed_call(texts[middle:], task)]
+            except (InvalidRequest, _Unusable) as exc:
                 log.warning("embedding_batch_refused", model=self.model, texts=len(texts), error=str(exc))
-        vectors = [self._embed([text], task)[0] for text in texts]
-        self._one_by_one = True  # every text was fit, so it was the batch that was not
+        vectors = [vector for text in texts for vector in self._embed([text], task)]
+        self._one_by_one = True  # the service took every text alone, so it does not take several
         return vectors
 
     @cached_property
     def _client(self) -> Any:
+        # Kept, because the client closes its connections when it is collected.
         from google import genai
         from google.genai import types
 
@@ -102,45 +148,67 @@ class GeminiEmbedder:
         try:
             if self._vertex is None:
                 return genai.Client(vertexai=False, http_options=options)
-            # Said outright: from its own variables the client would not take them where it has a base URL.
+            # Passed as arguments: the client ignores its own variables for them if a base URL is set.
             return genai.Client(
                 vertexai=True,
                 project=self._vertex.project or None,
                 location=self._vertex.location or None,
                 http_options=options,
             )
-        except ValueError as exc:  # it lacks a key, a project or a location, and says which
+        except ValueError as exc:  # names the missing key, project or location
             raise Misconfigured(
                 f"the Gemini client cannot be made: {exc} Set GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true with "
                 "GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"
             ) from exc
 
-    def _embed(self, texts: Sequence[str], task: str) -> list[Vector]:
+    def _embed(self, texts: Sequence[str], task: _Task) -> list[Vector]:
         import httpx2
         from google.auth.exceptions import GoogleAuthError
         from google.genai import types
         from google.genai.errors import APIError
 
-        # A list of strings collapses into one embedding with gemini-embedding-2: googleapis/python-genai issue 2523.
+        # With gemini-embedding-2 a list of strings is one input with one embedding: googleapis/python-genai issue 2523.
         contents = [types.Content(parts=[types.Part(text=text)]) for text in texts]
         config = types.EmbedContentConfig(
-            output_dimensionality=self.dimension, task_type=None if self._prefixes else task
+            output_dimensionality=self.dimension,
+            task_type=None if self._properties.has_prefixes else task.task_type,
+            # The default cuts a long text silently. google-genai refuses the option for the developer API.
+            auto_truncate=None if self._vertex is None else False,
         )
         try:
             answer = self._client.models.embed_content(model=self.model, contents=contents, config=config)
         except APIError as exc:
             if exc.code == 429:
                 log.warning("embedding_throttled", model=self.model, texts=len(texts))
-            said = f"the embedding service answered {exc.code}: {exc.message}"
-            if exc.code == 400 and "API key" not in str(exc.message):
-                raise InvalidRequest(said) from exc
-            raise Unavailable(said) from exc
+            raise self._error(exc) from exc
         except (httpx2.HTTPError, GoogleAuthError, OSError) as exc:
             raise Unavailable(f"the embedding service cannot be reached: {type(exc).__name__}: {exc}") from exc
         return self._vectors(answer, len(texts))
 
+    def _error(self, error: "APIError") -> InvalidRequest | Unavailable:
+        answered = f"the embedding service answered {error.code}: {error.message}"
+        refused, message = error.code == 400, str(error.message)
+        if error.code in (403, 404) or (refused and _NOT_THE_TEXT.search(message)):
+            said = f"{self.model} cannot be used {self._place}: {answered}; {self._advice}"
+            return Unavailable(said) if error.code == 403 else _Unusable(said)
+        if error.code == 413 or (refused and _TOO_LONG.search(message)):
+            return TextTooLong(answered)
+        return InvalidRequest(answered) if refused else Unavailable(answered)
+
+    @property
+    def _place(self) -> str:
+        return "with this API key" if self._vertex is None else f"at location {self._vertex.location or 'global'}"
+
+    @property
+    def _advice(self) -> str:
+        if self._vertex is None:
+            return "check GEMINI_API_KEY and MNEMOSYNE_EMBEDDING_MODEL"
+        return (
+            "set GOOGLE_CLOUD_LOCATION (embedding_location in Terraform) or MNEMOSYNE_EMBEDDING_MODEL (embedding_model)"
+        )
+
     def _vectors(self, answer: Any, count: int) -> list[Vector]:
-        """Return the answer's vectors, checked: a wrong one stored would never be found, and never be noticed."""
+        """Return the vectors of an answer. Raises unless it has one usable vector per text, none of a cut text."""
         embeddings = answer.embeddings or []
         if len(embeddings) != count:
             raise Unavailable(f"the embedding service answered {len(embeddings)} vectors for {count} texts")
@@ -152,19 +220,29 @@ class GeminiEmbedder:
                 )
             if not np.isfinite(vector).all() or not vector.any():
                 raise Unavailable("the embedding service answered a vector that is not finite or zero")
-        # Only the full dimension comes normalised.
-        return [np.asarray(vector / np.linalg.norm(vector), dtype=np.float32) for vector in vectors]
+        if any(embedding.statistics and embedding.statistics.truncated for embedding in embeddings):
+            raise TextTooLong("the embedding service cut a text")
+        return [_normalised(vector) for vector in vectors]  # only vectors of the full dimension come normalised
+
+
+class _Unusable(Unavailable):
+    """Raised when the model cannot be used in this way, whatever the text."""
+
+
+def _normalised(vector: Vector) -> Vector:
+    return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
 
 
 def _calls(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the texts in groups that one call takes."""
+    """Yield the texts in calls within the service's limits."""
     call: list[str] = []
-    size = 0
+    filled = 0
     for text in texts:
-        if call and (len(call) == CALL_TEXTS or size + len(text) > CALL_CHARACTERS):
+        tokens = most_tokens(text)
+        if call and (len(call) == CALL_TEXTS or filled + tokens > CALL_TOKENS):
             yield call
-            call, size = [], 0
+            call, filled = [], 0
         call.append(text)
-        size += len(text)
+        filled += tokens
     if call:
         yield call

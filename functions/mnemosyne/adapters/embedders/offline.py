@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.ports import Vector
@@ -51,7 +52,7 @@ class OfflineEmbedder:
 
     model = SPACE.model
     dimension = SPACE.dimension
-    chunk_characters = 1_200
+    chunk_limit = ChunkLimit(characters=1_200)
     lexical_weight = 0.5  # recall@10 by weight: `benchmarks/retrieval.py --weights`
 
     def __init__(self, statistics: Path | None = None) -> None:
@@ -143,7 +144,7 @@ class _NamespaceEmbedder:
 
     model = OfflineEmbedder.model
     dimension = OfflineEmbedder.dimension
-    chunk_characters = OfflineEmbedder.chunk_characters
+    chunk_limit = OfflineEmbedder.chunk_limit
     lexical_weight = OfflineEmbedder.lexical_weight
 
     def __init__(self, embedder: OfflineEmbedder, file: Path) -> None:

@@ -1,0 +1,52 @@
+"""The estimate of tokens against the real tokenizers of Gemma, whose family the Gemini models share."""
+
+import unicodedata
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from mnemosyne.domain.tokens import most_tokens
+from tests.texts import SHAPES, TEXTS, Shape
+from tests.tokenizers import token_counts
+
+
+def test_no_character_has_more_tokens_than_estimated() -> None:
+    characters = [chr(code) for code in range(0x110000) if unicodedata.category(chr(code)) not in ("Cs", "Cn", "Co")]
+    counts = token_counts(characters)
+    assert [one for one, count in zip(characters, counts, strict=True) if count > most_tokens(one)] == []
+
+
+@pytest.mark.parametrize("shape", [shape for *_, shape in SHAPES], ids=[f"{kind} {n}" for kind, n, _ in SHAPES])
+@pytest.mark.parametrize("seed", range(3))
+def test_no_text_has_more_tokens_than_estimated(shape: Shape, seed: int) -> None:
+    text = shape(Random(seed), 8_000)
+    (count,) = token_counts([text])
+    assert count <= most_tokens(text)
+
+
+@given(st.text(max_size=300))
+def test_nothing_but_letters_of_words_is_estimated_by_measurement(text: str) -> None:
+    without_words = "".join(one for one in text if not "A" <= one <= "Z")
+    (count,) = token_counts([without_words])
+    assert count <= most_tokens(without_words)
+
+
+@given(
+    st.text(min_size=1, max_size=40),
+    st.sampled_from(["", " ", "\n", ", ", "\t"]),
+    st.integers(0, 2**32),
+)
+def test_any_text_among_others_is_within_the_estimate(text: str, separator: str, seed: int) -> None:
+    random = Random(seed)
+    whole = separator.join([text, *(random.choice(shapes)(random, 300) for shapes in TEXTS.values()), text])
+    (count,) = token_counts([whole])
+    assert count <= most_tokens(whole)
+
+
+def test_english_is_not_estimated_at_more_than_thrice_its_tokens() -> None:
+    for shape in TEXTS["English"]:
+        text = shape(Random(1), 8_000)
+        (count,) = token_counts([text])
+        assert most_tokens(text) <= 3 * count
