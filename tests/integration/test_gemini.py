@@ -36,28 +36,6 @@ def test_one_normalised_vector_per_text_of_the_dimension_asked_for(server: Gemin
     assert (sent["taskType"], sent["outputDimensionality"]) == ("RETRIEVAL_DOCUMENT", 64)
 
 
-def test_a_query_says_that_it_is_one(server: GeminiServer) -> None:
-    GeminiEmbedder("gemini-embedding-001", 64).embed_query("tea")
-    assert "RETRIEVAL_QUERY" in str(server.requests[0])
-
-
-def test_the_second_model_takes_prefixes_and_no_task_type(server: GeminiServer) -> None:
-    embedder = GeminiEmbedder("gemini-embedding-2", 64)
-    assert len(embedder.embed_documents(["tea", "cars"])) == 2
-    embedder.embed_query("tea")
-    assert "title: none | text: cars" in str(server.requests[0])
-    assert "task: search result | query: tea" in str(server.requests[-1])
-    assert "taskType" not in str(server.requests)
-
-
-def test_calls_keep_within_the_service_s_limits(server: GeminiServer) -> None:
-    GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["short"] * 250 + ["x" * 4_000] * 20)
-    sizes = [len(request["requests"]) for request in server.requests]
-    assert sum(sizes) == 270
-    assert max(sizes) <= 100
-    assert all(len(str(request)) < 90_000 for request in server.requests)
-
-
 @pytest.mark.parametrize("model", ["gemini-embedding-001", "gemini-embedding-2"])
 def test_vertex_ai_is_spoken_to_with_the_function_s_own_identity(
     server: GeminiServer, monkeypatch: pytest.MonkeyPatch, model: str
@@ -120,16 +98,6 @@ def test_where_batches_are_refused_texts_are_asked_for_one_by_one_from_then_on(s
     assert server.calls == 1 + 3
     assert len(embedder.embed_documents(["snow", "wind"])) == 2
     assert server.calls == 1 + 3 + 2
-
-
-def test_a_text_that_is_refused_alone_too_is_what_is_refused_and_batches_go_on(server: GeminiServer) -> None:
-    server.fault = lambda s: error(400, "not this one") if "poison" in str(s.requests[-1]) else None
-    embedder = GeminiEmbedder("gemini-embedding-001", 64)
-    with pytest.raises(InvalidRequest, match="not this one"):
-        embedder.embed_documents(["tea", "poison"])
-    calls = server.calls
-    embedder.embed_documents(["snow", "wind"])
-    assert server.calls == calls + 1
 
 
 def _many(server: GeminiServer) -> bool:

@@ -36,7 +36,7 @@ RETRIED = [408, 429, 500, 502, 503, 504]
 
 # Seen: "The input token count (25270) exceeds the maximum number of tokens allowed (2048).", "Request
 # payload size exceeds the limit: 36000 bytes.", "... input is too long ...". The words change.
-_TOO_LONG = re.compile(r"token|too (long|large)|(size|length|characters|bytes)\b.*(exceed|limit|maximum)", re.I)
+_TOO_LONG = re.compile(r"token|exceed|too (long|large)", re.I)
 # Seen: "API key not valid.", "User location is not supported for the API use.", "Precondition check failed.",
 # "Publisher Model ... is not supported in the embedContent API.". Such an answer says nothing about the text.
 _NOT_THE_TEXT = re.compile(r"API key|User location|Precondition check|Publisher Model\b.*\bnot\b")

@@ -1,0 +1,259 @@
+"""Both Gemini models on both services, by the real google-genai client: nothing is cut, and every text has a vector."""
+
+import json
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from random import Random
+
+import numpy as np
+import pytest
+
+from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
+from mnemosyne.adapters.embedders.gemini import GeminiEmbedder, VertexAi
+from mnemosyne.domain.chunking import chunks, embed_whole
+from mnemosyne.errors import InvalidRequest, TextTooLong, Unavailable
+from mnemosyne.ports import Embedder
+from tests.fakes_wire.gemini import INPUT_TOKENS, VERTEX_CALL_TOKENS, GeminiServer, counted, error, service_account
+from tests.texts import TEXTS
+
+MODELS = list(INPUT_TOKENS)
+PLACE = VertexAi("test-project", "europe-west1")
+KINDS = ["English", "Korean", "Japanese", "Chinese", "Arabic", "base64", "JSON", "hex", "digits", "rare scripts"]
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[GeminiServer]:
+    monkeypatch.setenv("GEMINI_API_KEY", "key")
+    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
+    with GeminiServer().serving() as running:
+        credentials = tmp_path / "key.json"
+        credentials.write_text(json.dumps(service_account(running)))
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(credentials))
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", running.url)
+        monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", running.url)
+        yield running
+
+
+@pytest.fixture(params=[None, PLACE], ids=["developer API", "Vertex AI"])
+def vertex(request: pytest.FixtureRequest) -> VertexAi | None:
+    place: VertexAi | None = request.param
+    return place
+
+
+def whole(text: str, embedder: Embedder) -> Sequence[object]:
+    (vectors,) = embed_whole([text], embedder.chunk_limit, embedder.embed_documents)
+    return vectors
+
+
+def sent(server: GeminiServer) -> list[str]:
+    """The texts of all requests, as the service got them."""
+    requests = [one for body in server.requests for one in body.get("requests", [body])]
+    return [one["content"]["parts"][0]["text"] for one in requests]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("kind", KINDS)
+def test_the_model_reads_all_that_is_sent(server: GeminiServer, vertex: VertexAi | None, model: str, kind: str) -> None:
+    embedder = GeminiEmbedder(model, 64, vertex)
+    for shape in TEXTS[kind][:3]:
+        text = shape(Random(kind), 12_000)
+        assert len(whole(text, embedder)) == len(chunks(text, embedder.chunk_limit))
+    assert server.embedded == sent(server)
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_call_keeps_within_the_service_s_limits(server: GeminiServer, vertex: VertexAi | None, model: str) -> None:
+    embedder = GeminiEmbedder(model, 64, vertex)
+    long = [shape(Random(kind), 4_000) for kind in KINDS for shape in TEXTS[kind]]
+    texts = [chunk for text in long for chunk in chunks(text, embedder.chunk_limit)] + ["short"] * 250
+    assert len(embedder.embed_documents(texts)) == len(texts)
+    calls = [body.get("requests", [body]) for body in server.requests]
+    assert max(map(len, calls)) <= 100
+    for call in calls:
+        assert sum(counted([one["content"]["parts"][0]["text"] for one in call])) <= VERTEX_CALL_TOKENS
+    assert len(calls) < len(texts) / 5
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_vertex_ai_is_told_not_to_cut_with_one_text_and_with_several(server: GeminiServer, model: str) -> None:
+    embedder = GeminiEmbedder(model, 64, PLACE)
+    embedder.embed_documents(["tea"])
+    embedder.embed_documents(["tea", "cars"])
+    embedder.embed_query("tea")
+    one, several, query = server.requests
+    for config in [one["embedContentConfig"], *(text["embedContentConfig"] for text in several["requests"])]:
+        assert config["autoTruncate"] is False
+    assert query["embedContentConfig"]["autoTruncate"] is False
+    assert [path.rpartition(":")[2] for path in server.paths] == ["embedContent", "batchEmbedContents", "embedContent"]
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize("density", [1.5, 3.0, 8.0])
+def test_what_the_service_calls_too_long_is_stored_whole_in_more_chunks(
+    server: GeminiServer, model: str, density: float
+) -> None:
+    """The model counts more tokens than were estimated."""
+    server.tokens = lambda texts: [int(density * len(text)) for text in texts]
+    embedder = MicroBatchingEmbedder(GeminiEmbedder(model, 64, PLACE))
+    text = TEXTS["English"][1](Random(1), 10_000)
+    contents = ["green tea", text, "fast cars"]
+    before, vectors, after = embed_whole(contents, embedder.chunk_limit, embedder.embed_documents)
+    assert (len(before), len(after)) == (1, 1)
+    assert len(vectors) > INPUT_TOKENS["gemini-embedding-2"] / INPUT_TOKENS[model]
+    read = [one.removeprefix("title: none | text: ") for one in server.embedded]
+    assert set(text.split()) == {word for one in read[-len(vectors) - 1 : -1] for word in one.split()}
+    assert max(server.tokens(server.embedded)) <= INPUT_TOKENS[model]
+    assert server.calls < 60
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "The input token count (25270) exceeds the maximum number of tokens allowed (2048).",
+        "Unable to submit request because the input token count is 2060 but model gemini-embedding-001 supports 2048.",
+        "Request payload size exceeds the limit: 36000 bytes.",
+        "The text is too long for this model",
+        "text exceeds the maximum length",
+    ],
+)
+def test_a_refusal_for_length_is_recognised_in_many_words(
+    server: GeminiServer, vertex: VertexAi | None, message: str
+) -> None:
+    server.fault = lambda s: error(400, message) if max(map(len, sent_last(s))) > 1_000 else None
+    assert len(whole("some words " * 300, GeminiEmbedder("gemini-embedding-001", 64, vertex))) >= 3
+
+
+def sent_last(server: GeminiServer) -> list[str]:
+    body = server.requests[-1]
+    return [one["content"]["parts"][0]["text"] for one in body.get("requests", [body])]
+
+
+def test_a_text_that_the_service_cut_all_the_same_is_not_taken_for_embedded(server: GeminiServer) -> None:
+    def truncates(s: GeminiServer) -> tuple[int, object]:
+        return 200, {"embedding": {"values": [1.0] * 64}, "truncated": True}
+
+    server.fault = truncates
+    with pytest.raises(TextTooLong):
+        GeminiEmbedder("gemini-embedding-2", 64, PLACE).embed_documents(["tea"])
+
+
+def test_a_call_that_is_too_long_only_in_all_is_made_in_two_and_later_ones_stay_whole(server: GeminiServer) -> None:
+    server.tokens = lambda texts: [10 * len(text) for text in texts]
+    embedder = GeminiEmbedder("gemini-embedding-001", 64, PLACE)
+    assert len(embedder.embed_documents(["x" * 150] * 20)) == 20
+    assert server.calls == 1 + 2
+    assert len(embedder.embed_documents(["tea", "cars"])) == 2
+    assert server.calls == 1 + 2 + 1
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_query_of_any_length_is_read_whole(server: GeminiServer, vertex: VertexAi | None, model: str) -> None:
+    embedder = GeminiEmbedder(model, 64, vertex)
+    text = " ".join(f"word{n}" for n in range(5_000))
+    assert np.linalg.norm(embedder.embed_query(text)) == pytest.approx(1.0, abs=1e-5)
+    assert server.embedded == sent(server)
+    assert {word for one in server.embedded for word in one.split()} >= set(text.split())
+
+
+@pytest.mark.parametrize("dimension", [128, 768, 1536, 3072])
+@pytest.mark.parametrize("model", MODELS)
+def test_vectors_of_each_dimension_are_normalised(
+    server: GeminiServer, vertex: VertexAi | None, model: str, dimension: int
+) -> None:
+    embedder = GeminiEmbedder(model, dimension, vertex)
+    for vector in [*embedder.embed_documents(["tea", "cars"]), embedder.embed_query("tea")]:
+        assert vector.shape == (dimension,)
+        assert np.linalg.norm(vector) == pytest.approx(1.0, abs=1e-5)
+
+
+def test_the_second_model_takes_its_task_from_a_prefix(server: GeminiServer, vertex: VertexAi | None) -> None:
+    embedder = GeminiEmbedder("gemini-embedding-2", 64, vertex)
+    embedder.embed_documents(["tea", "cars"])
+    embedder.embed_query("tea")
+    assert sent(server) == ["title: none | text: tea", "title: none | text: cars", "task: search result | query: tea"]
+    assert "task_type" not in str(server.requests)
+    assert "taskType" not in str(server.requests)
+
+
+def test_the_first_model_takes_its_task_as_a_field(server: GeminiServer, vertex: VertexAi | None) -> None:
+    embedder = GeminiEmbedder("gemini-embedding-001", 64, vertex)
+    embedder.embed_documents(["tea", "cars"])
+    embedder.embed_query("tea")
+    assert sent(server) == ["tea", "cars", "tea"]
+    assert "'taskType': 'RETRIEVAL_DOCUMENT'" in str(server.requests[0])
+    assert "'taskType': 'RETRIEVAL_QUERY'" in str(server.requests[1])
+
+
+@pytest.mark.parametrize("model", MODELS)
+@pytest.mark.parametrize(
+    ("status", "message"),
+    [
+        (404, "Publisher Model `projects/p/locations/europe-west1/publishers/google/models/m` was not found"),
+        (403, "Permission 'aiplatform.endpoints.predict' denied on resource"),
+        (400, "Publisher Model `projects/p/locations/europe-west1/m` is not supported in the embedContent API."),
+        (400, "Precondition check failed."),
+        (400, "User location is not supported for the API use."),
+    ],
+)
+def test_a_model_that_cannot_be_used_is_named_with_its_location_and_what_to_set(
+    server: GeminiServer, model: str, status: int, message: str
+) -> None:
+    server.fault = lambda s: error(status, message)
+    for texts in (["tea"], ["tea", "cars"]):
+        with pytest.raises(Unavailable, match=f"{model} cannot be used at location europe-west1") as raised:
+            GeminiEmbedder(model, 64, PLACE).embed_documents(texts)
+        assert f"answered {status}: {message[:20]}" in str(raised.value)
+        assert "GOOGLE_CLOUD_LOCATION (embedding_location in Terraform)" in str(raised.value)
+        assert "MNEMOSYNE_EMBEDDING_MODEL (embedding_model)" in str(raised.value)
+
+
+def test_where_the_service_has_no_batches_texts_are_sent_one_by_one(server: GeminiServer) -> None:
+    server.fault = lambda s: error(404, "Not Found") if s.paths[-1].endswith(":batchEmbedContents") else None
+    embedder = GeminiEmbedder("gemini-embedding-2", 64, PLACE)
+    assert len(embedder.embed_documents(["tea", "cars", "rain"])) == 3
+    assert server.calls == 1 + 3
+    assert len(embedder.embed_documents(["snow", "wind"])) == 2
+    assert server.calls == 1 + 3 + 2
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_model_over_its_quota_is_tried_again_and_then_unavailable(
+    server: GeminiServer, vertex: VertexAi | None, model: str
+) -> None:
+    server.fault = lambda s: error(429, "Resource exhausted") if s.calls == 1 else None
+    assert len(GeminiEmbedder(model, 64, vertex).embed_documents(["tea", "cars"])) == 2
+    assert server.calls == 2
+    server.fault = lambda s: error(429, "Resource exhausted")
+    with pytest.raises(Unavailable, match="answered 429: Resource exhausted"):
+        GeminiEmbedder(model, 64, vertex).embed_documents(["tea", "cars"])
+
+
+@pytest.mark.parametrize("model", MODELS)
+def test_a_refused_text_is_invalid_and_does_not_change_how_others_are_sent(
+    server: GeminiServer, vertex: VertexAi | None, model: str
+) -> None:
+    server.fault = lambda s: error(400, "content is not allowed") if "poison" in str(s.requests[-1]) else None
+    embedder = GeminiEmbedder(model, 64, vertex)
+    with pytest.raises(InvalidRequest, match="content is not allowed"):
+        embedder.embed_documents(["tea", "poison"])
+    calls = server.calls
+    embedder.embed_documents(["snow", "wind"])
+    assert server.calls == calls + 1
+
+
+@pytest.mark.parametrize(
+    ("location", "host"),
+    [
+        ("us", "aiplatform.us.rep.googleapis.com"),
+        ("eu", "aiplatform.eu.rep.googleapis.com"),
+        ("global", "aiplatform.googleapis.com"),
+        ("", "aiplatform.googleapis.com"),
+        ("europe-west4", "europe-west4-aiplatform.googleapis.com"),
+    ],
+)
+@pytest.mark.parametrize("model", MODELS)
+def test_each_location_has_its_host(monkeypatch: pytest.MonkeyPatch, model: str, location: str, host: str) -> None:
+    for variable in ("GOOGLE_VERTEX_BASE_URL", "GOOGLE_GENAI_USE_VERTEXAI", "GOOGLE_CLOUD_LOCATION"):
+        monkeypatch.delenv(variable, raising=False)
+    client = GeminiEmbedder(model, 64, VertexAi("test-project", location))._client
+    assert client._api_client._http_options.base_url == f"https://{host}/"
