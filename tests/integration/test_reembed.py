@@ -4,6 +4,8 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -22,29 +24,36 @@ from mnemosyne.settings import Settings
 from mnemosyne_cli.local import postgres
 from mnemosyne_cli.main import cli
 from tests.fakes import request
-from tests.fakes_wire.gemini import GeminiServer, error
+from tests.fakes_wire.gemini import GeminiServer, error, service_account
 
 OLD = EmbeddingSpace("gemini", "gemini-embedding-001", 64)
+NEW = EmbeddingSpace("gemini", "gemini-embedding-2", 96)
+VERTEX_AI = {
+    "GOOGLE_GENAI_USE_VERTEXAI": "true",
+    "GOOGLE_CLOUD_PROJECT": "test-project",
+    "GOOGLE_CLOUD_LOCATION": "europe-west1",
+}
 COUNT = 60
+LONG = "2222. " * 2_000
+"""In a direction of its own, and in chunks."""
+CHUNKS = {OLD.model: 7, NEW.model: 4}
+"""Of LONG, a token a character: at most 2,000 tokens each, or 4,000 characters."""
 SEARCHES_PER_SECOND = 20
 
 
 class Moving:
     """A database in the old space, a system that serves it, and the command as an operator would type it."""
 
-    def __init__(self, gemini: GeminiServer, owner: Connection, owner_url: str, runtime_url: str) -> None:
+    def __init__(
+        self, gemini: GeminiServer, owner: Connection, urls: tuple[str, str], settings: dict[str, str]
+    ) -> None:
         self.gemini = gemini
         self.owner = owner
-        self._environment = {
-            "MNEMOSYNE_TOPIC": "projects/p/topics/t",
-            "MNEMOSYNE_EMBEDDER": "gemini",
-            "MNEMOSYNE_EMBEDDING_MODEL": OLD.model,
-            "MNEMOSYNE_EMBEDDING_DIMENSION": str(OLD.dimension),
-        }
-        self._owner_url = owner_url
+        self._owner_url, runtime_url = urls
+        self._environment = {"MNEMOSYNE_TOPIC": "projects/p/topics/t", "MNEMOSYNE_EMBEDDER": "gemini", **settings}
         self.system = self.serve(runtime_url)
         self.store(*(f"memory {word(n)} of many {word(n)}" for n in range(COUNT)))
-        self.store("dd. " * 3_000)  # in chunks, and in a direction of its own
+        self.store(LONG)
 
     def serve(self, runtime_url: str, **changed: str) -> ConfiguredServices:
         return ConfiguredServices(
@@ -57,6 +66,15 @@ class Moving:
             ingest.store(message, memories=self.system.memories, embedder=self.system.embedder)
         except EmbeddingModelChanged:  # Pub/Sub would redeliver
             ingest.store(message, memories=self.system.memories, embedder=self.system.embedder)
+
+    def chunks_of(self, content: str) -> list[int]:
+        """The numbers of a memory's chunks; the first, number 0, is with the memory itself."""
+        rows = self.owner.run(
+            "SELECT chunk_index FROM memory_chunks JOIN memories ON memories.id = memory_id"
+            " WHERE content = :content ORDER BY chunk_index",
+            content=content,
+        )
+        return [index for (index,) in rows]
 
     def best(self, query: str) -> tuple[str, str | None]:
         """What is found first, and why it is not what was asked for."""
@@ -79,23 +97,49 @@ def word(n: int) -> str:
 
 @pytest.fixture
 def moving(
-    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str], monkeypatch: pytest.MonkeyPatch
+    request: pytest.FixtureRequest,
+    cluster: postgres.EmbeddedPostgres,
+    new_database: Callable[..., str],
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
 ) -> Iterator[Moving]:
+    """The memories in OLD, by the developer API, or as the test asks."""
+    old, service = getattr(request, "param", (OLD, {}))
     name = new_database(empty=True)
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
-    migrations.migrate(owner, migrations.bundled(), space=OLD)
+    migrations.migrate(owner, migrations.bundled(), space=old)
     with GeminiServer().serving() as gemini:
+        credentials = tmp_path / "key.json"
+        credentials.write_text(json.dumps(service_account(gemini)))
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(credentials))
         monkeypatch.setenv("GEMINI_API_KEY", "key")
         monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url)
+        monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", gemini.url)
         urls = cluster.url(postgres.OWNER, name), cluster.url(postgres.RUNTIME_USER, name)
-        yield Moving(gemini, owner, *urls)
+        yield Moving(
+            gemini,
+            owner,
+            urls,
+            {
+                "MNEMOSYNE_EMBEDDING_MODEL": old.model,
+                "MNEMOSYNE_EMBEDDING_DIMENSION": str(old.dimension),
+                **service,
+            },
+        )
     owner.close()
 
 
 @pytest.mark.parametrize(
-    "target",
-    [EmbeddingSpace("gemini", "gemini-embedding-001", 96), EmbeddingSpace("gemini", "gemini-embedding-2", 64)],
-    ids=["another dimension", "another model of the same dimension"],
+    ("moving", "target"),
+    [
+        ((OLD, {}), replace(OLD, dimension=96)),
+        ((OLD, {}), replace(NEW, dimension=OLD.dimension)),
+        ((NEW, {}), OLD),
+        ((OLD, VERTEX_AI), NEW),
+        ((NEW, VERTEX_AI), replace(OLD, dimension=NEW.dimension)),
+    ],
+    indirect=["moving"],
+    ids=["another dimension", "another model of the same dimension", "back", "on Vertex AI", "back on Vertex AI"],
 )
 def test_memories_move_while_they_are_searched_and_stored(moving: Moving, target: EmbeddingSpace) -> None:
     stop = threading.Event()
@@ -142,7 +186,7 @@ def test_memories_move_while_they_are_searched_and_stored(moving: Moving, target
     assert (report["recall_before"], report["recall_after"]) == (1.0, 1.0)
     assert read_embedding_space(moving.owner) == target
     assert moving.owner.run("SELECT DISTINCT embedding_model FROM memories") == [[target.model]]
-    assert moving.owner.run("SELECT count(*) > 0 FROM memory_chunks") == [[True]]
+    assert moving.chunks_of(LONG) == list(range(1, CHUNKS[target.model]))
 
 
 @pytest.mark.exhaustive
@@ -167,6 +211,33 @@ def test_an_interrupted_move_goes_on_where_it_was(moving: Moving) -> None:
     assert left == COUNT + 1 - 20
     assert moving.reembed("--model", "gemini-embedding-2", "--dimension", "96").exit_code == 0
     assert moving.owner.run("SELECT DISTINCT embedding_model FROM memories") == [["gemini-embedding-2"]]
+
+
+@pytest.mark.parametrize("moving", [(OLD, VERTEX_AI)], indirect=True)
+def test_a_memory_that_the_model_calls_too_long_moves_whole_in_more_chunks(moving: Moving) -> None:
+    """A service that counts more tokens than were estimated; the others have the chunks that they always have."""
+    moving.gemini.tokens = lambda texts: [5 * len(text) for text in texts]
+    moving.store("8888. " * 250)
+    assert moving.chunks_of("8888. " * 250) != []
+    assert moving.reembed("--model", NEW.model, "--dimension", str(NEW.dimension)).exit_code == 0
+    indexes = moving.chunks_of(LONG)
+    assert indexes == list(range(1, len(indexes) + 1))
+    assert len(indexes) > CHUNKS[NEW.model]
+    assert moving.owner.run("SELECT count(*) FROM memory_chunks GROUP BY memory_id") == [[len(indexes)]]
+    assert moving.best("8888 " * 50)[0].startswith("8888")
+
+
+def test_chunks_that_a_refusal_has_made_count_towards_the_day_s_quota(moving: Moving) -> None:
+    counted = "SELECT CAST(sum(texts) AS bigint) FROM namespace_usage"
+    ((before,),) = moving.owner.run(counted)
+    moving.gemini.fault = lambda s: error(400, "input is too long") if longest(s) > 1_000 else None
+    moving.store("8888. " * 600)
+    ((after,),) = moving.owner.run(counted)
+    assert after - before == 1 + len(moving.chunks_of("8888. " * 600)) > 3
+
+
+def longest(server: GeminiServer) -> int:
+    return max(len(str(one["content"])) for one in server.requests[-1]["requests"])
 
 
 def test_a_move_elsewhere_is_refused_while_one_is_under_way_until_it_is_given_up(moving: Moving) -> None:
