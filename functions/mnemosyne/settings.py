@@ -44,7 +44,7 @@ class Settings(BaseModel):
     outcome_topic: str = Field("", description="where outcomes are told: projects/P/topics/T; empty: nowhere")
     embedder: str = Field("offline", description=f"who turns text into vectors: {' or '.join(PROVIDERS)}")
     embedding_model: str = Field(
-        "", description="the provider's model; empty: gemini-embedding-001, the offline one is fixed"
+        "", description=f"the provider's model; empty: {PROVIDERS['gemini'].model}, the offline one is fixed"
     )
     embedding_dimension: int = Field(
         ge=1, le=3072, description="fixed when the schema is created; if not set: 768, for the offline embedder 256"

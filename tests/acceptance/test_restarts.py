@@ -205,7 +205,7 @@ def test_a_directory_made_for_gemini_stays_gemini_s(tmp_path: Path) -> None:
         try:
             assert server.outcome(server.ingest("embedded far away"))["state"] == "stored"
             stats = server.call("memory_stats", {})
-            assert (stats["embedding_model"], stats["embedding_dimension"]) == ("gemini-embedding-001", 768)
+            assert (stats["embedding_model"], stats["embedding_dimension"]) == ("gemini-embedding-2", 768)
             server.stop()
             server.arguments = ()
             server.start()
@@ -221,7 +221,7 @@ def test_a_directory_made_for_gemini_stays_gemini_s(tmp_path: Path) -> None:
                 timeout=60,
             )
             assert refused.returncode == 1
-            assert "in the space of gemini-embedding-001 at dimension 768, not of" in refused.stderr
+            assert "in the space of gemini-embedding-2 at dimension 768, not of" in refused.stderr
         finally:
             server.stop()
 

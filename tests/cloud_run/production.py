@@ -30,7 +30,7 @@ from tests.fakes_wire.gemini import GeminiServer
 from tests.fakes_wire.metadata import EMAIL, MetadataServer
 from tests.mcp_client import ToolClient
 
-SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 768)
+SPACE = EmbeddingSpace("gemini", "gemini-embedding-2", 768)
 USER = "ada@example.com"
 OIDC_AUDIENCE = "https://memory.example/mcp"
 HOUR = 3600

@@ -101,5 +101,5 @@ def test_an_identity_provider_that_does_not_answer(examine: Any) -> None:
 def test_an_embedder_without_a_key(examine: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
         monkeypatch.delenv(name, raising=False)
-    checks = examine(space=EmbeddingSpace("gemini", "gemini-embedding-001", 768), MNEMOSYNE_EMBEDDER="gemini")
+    checks = examine(space=EmbeddingSpace("gemini", "gemini-embedding-2", 768), MNEMOSYNE_EMBEDDER="gemini")
     assert "Set GEMINI_API_KEY" in checks["embedder"]["seen"]

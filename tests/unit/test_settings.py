@@ -77,7 +77,7 @@ def test_gemini_makes_768_dimensions_unless_said_otherwise() -> None:
         ({"MNEMOSYNE_EMBEDDING_DIMENSION": "768"}, "must be 256 with MNEMOSYNE_EMBEDDER=offline, got '768'"),
         (
             {"MNEMOSYNE_EMBEDDER": "gemini", "MNEMOSYNE_EMBEDDING_MODEL": "nope"},
-            "must be the name of a model of gemini, such as gemini-embedding-001, got 'nope'",
+            "must be the name of a model of gemini, such as gemini-embedding-2, got 'nope'",
         ),
         ({"MNEMOSYNE_EMBEDDING_MODEL": "gemini-embedding-2"}, "means nothing with MNEMOSYNE_EMBEDDER=offline"),
     ],

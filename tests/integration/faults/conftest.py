@@ -34,7 +34,7 @@ from tests.waiting import wait_until
 USER = "ada@example.com"
 OUTCOMES = f"projects/{local_emulator.PROJECT}/topics/outcomes"
 OBJECTS = f"projects/{local_emulator.PROJECT}/topics/objects"
-SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 64)
+SPACE = EmbeddingSpace("gemini", "gemini-embedding-2", 64)
 
 
 class Cloud:
