@@ -1,4 +1,4 @@
-"""Long texts of many kinds, for what must hold whatever a text is made of: in each kind, three shapes or more."""
+"""Long texts of many kinds, in at least three shapes each, for properties of any text."""
 
 import base64
 import json

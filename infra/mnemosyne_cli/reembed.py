@@ -1,4 +1,4 @@
-"""`mnemosyne reembed`: move all memories to another embedding model or dimension while they go on being used."""
+"""`mnemosyne reembed`: move all memories to another embedding model or dimension while they are in use."""
 
 import json
 import sys
@@ -34,7 +34,7 @@ ORDER BY content_hash LIMIT CAST(:limit AS integer)
 
 @dataclass(frozen=True)
 class _Probe:
-    """A memory, and words from the middle of it that a search should find it by."""
+    """A memory, and words from its middle that should find it."""
 
     id: UUID
     namespace: str
@@ -43,15 +43,15 @@ class _Probe:
 
 @click.command()
 @click.option("--model", help="The model to move to.")
-@click.option("--dimension", type=click.IntRange(1, 3072), help="Its dimension.")
-@click.option("--batch-size", default=100, show_default=True, type=click.IntRange(1, 1000), help="Memories a batch.")
-@click.option("--abandon", "give_up", is_flag=True, help="Give up a move under way: the memories stay as they are.")
+@click.option("--dimension", type=click.IntRange(1, 3072), help="The dimension of its vectors.")
+@click.option("--batch-size", default=100, show_default=True, type=click.IntRange(1, 1000), help="Memories per batch.")
+@click.option("--abandon", "give_up", is_flag=True, help="Abandon a move: the memories keep their embeddings.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def reembed(model: str | None, dimension: int | None, batch_size: int, give_up: bool, as_json: bool) -> None:
     """Move all memories to another embedding model or dimension, as the role that owns the schema.
 
-    Interrupted, it goes on where it was. Searches answer from the old embeddings until one short transaction
-    switches to the new ones; running functions follow it by themselves.
+    Run it again to continue an interrupted move. Searches use the old embeddings until one short transaction switches
+    to the new ones. Running functions follow.
     """
     settings = owner_settings()
     connection_factory = connection_factory_for(settings, socket_timeout=None)
@@ -59,7 +59,7 @@ def reembed(model: str | None, dimension: int | None, batch_size: int, give_up: 
     try:
         if give_up:
             abandon(connection)
-            click.echo("Given up; the memories stay as they are.")
+            click.echo("Abandoned. The memories keep their embeddings.")
             return
         if model is None or dimension is None:
             raise click.UsageError("give --model and --dimension, or --abandon")
@@ -78,7 +78,7 @@ def reembed(model: str | None, dimension: int | None, batch_size: int, give_up: 
 
 
 def _move(move: Reembedding, batch_size: int) -> None:
-    """Fill, index and switch; new memories that come in meanwhile are filled in too."""
+    """Fill, index and switch, together with memories stored meanwhile."""
     bar_hidden = not sys.stderr.isatty()
     while True:
         with click.progressbar(
@@ -92,7 +92,7 @@ def _move(move: Reembedding, batch_size: int) -> None:
 
 
 def _patiently(move: Reembedding, batch_size: int) -> int:
-    """One batch; an embedder that is away is asked again for some minutes."""
+    """Fill one batch. Retry for some minutes if the embedder cannot be reached."""
     for attempt in range(ATTEMPTS):
         try:
             return move.fill(batch_size)
@@ -107,7 +107,7 @@ def _switched(move: Reembedding) -> bool:
     for attempt in range(ATTEMPTS):
         try:
             return move.switch()
-        except Unavailable:  # somebody held the table for longer than we want others to wait for us
+        except Unavailable:  # the lock timed out, so that searches do not queue behind the switch
             if attempt == ATTEMPTS - 1:
                 raise
             time.sleep(min(LONGEST_WAIT_SECONDS, 0.5 * 2.0**attempt))
@@ -130,7 +130,7 @@ def _probes(connection: Connection) -> Sequence[_Probe]:
 def _recall(
     probes: Sequence[_Probe], connection_factory: Callable[[], Connection], space: EmbeddingSpace, embedder: Embedder
 ) -> float | None:
-    """In which share of the probes the memory is among the ten nearest by meaning."""
+    """Return the share of probes with their memory among the ten nearest by meaning."""
     if not probes:
         return None
     pool = Pool(connection_factory, 1)

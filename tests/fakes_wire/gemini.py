@@ -34,7 +34,7 @@ def counted(texts: Sequence[str]) -> list[int]:
 
 
 class GeminiServer(JsonServer):
-    """Embeds with the fake embedder's arithmetic. Reads no more of a text than the model's input.
+    """Embeds with the arithmetic of the fake embedder. Ignores the part of a text beyond the model's input.
 
     `fault` may answer a call instead. `tokens` counts the tokens of texts.
     """
@@ -46,7 +46,7 @@ class GeminiServer(JsonServer):
         self.paths: list[str] = []
         self.requests: list[dict[str, Any]] = []
         self.embedded: list[str] = []
-        """What the model has read of each text."""
+        """Part of each text that the model has read."""
         self.fault: Fault | None = None
         self.tokens: Callable[[Sequence[str]], list[int]] = counted
         self._lock = threading.Lock()

@@ -35,9 +35,9 @@ VERTEX_AI = {
 }
 COUNT = 60
 LONG = "2222. " * 2_000
-"""In a direction of its own, and in chunks."""
+"""Several chunks, with a vector unlike that of every other memory."""
 CHUNKS = {OLD.model: 7, NEW.model: 4}
-"""Of LONG, a token a character: at most 2,000 tokens each, or 4,000 characters."""
+"""Chunks of LONG, which has a token per character: at most 2,000 tokens, or 4,000 characters, each."""
 SEARCHES_PER_SECOND = 20
 
 
@@ -68,7 +68,7 @@ class Moving:
             ingest.store(message, memories=self.system.memories, embedder=self.system.embedder)
 
     def chunks_of(self, content: str) -> list[int]:
-        """The numbers of a memory's chunks; the first, number 0, is with the memory itself."""
+        """Return the indexes of a memory's chunk rows. The memory itself has the vector of chunk 0."""
         rows = self.owner.run(
             "SELECT chunk_index FROM memory_chunks JOIN memories ON memories.id = memory_id"
             " WHERE content = :content ORDER BY chunk_index",
@@ -77,7 +77,7 @@ class Moving:
         return [index for (index,) in rows]
 
     def best(self, query: str) -> tuple[str, str | None]:
-        """What is found first, and why it is not what was asked for."""
+        """Return the best hit's content, and the reason if the search was degraded."""
         asked = SearchQuery(query=query, mode=SearchMode.SEMANTIC, limit=1)
         try:
             found = search.search("default", asked, memories=self.system.memories, embedder=self.system.embedder)
@@ -103,7 +103,7 @@ def moving(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
 ) -> Iterator[Moving]:
-    """The memories in OLD, by the developer API, or as the test asks."""
+    """Memories in the space OLD on the developer API, or in the space and on the service of the parameter."""
     old, service = getattr(request, "param", (OLD, {}))
     name = new_database(empty=True)
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
@@ -215,7 +215,7 @@ def test_an_interrupted_move_goes_on_where_it_was(moving: Moving) -> None:
 
 @pytest.mark.parametrize("moving", [(OLD, VERTEX_AI)], indirect=True)
 def test_a_memory_that_the_model_calls_too_long_moves_whole_in_more_chunks(moving: Moving) -> None:
-    """A service that counts more tokens than were estimated; the others have the chunks that they always have."""
+    """The service counts more tokens than estimated. Memories that it reads are not cut."""
     moving.gemini.tokens = lambda texts: [5 * len(text) for text in texts]
     moving.store("8888. " * 250)
     assert moving.chunks_of("8888. " * 250) != []

@@ -1,4 +1,7 @@
-"""Which embeddings compare: those of one provider's model at one dimension. And the providers there are. Pure."""
+"""Embedding spaces and providers. Pure.
+
+Embeddings can be compared if they come from the same model of the same provider at the same dimension.
+"""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -7,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class EmbeddingSpace:
-    """A provider, its model, and the length of the model's vectors."""
+    """A provider, its model, and the length of the vectors."""
 
     provider: str
     model: str
@@ -19,16 +22,16 @@ class EmbeddingSpace:
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """Who makes embeddings: the module of that name in `adapters/embedders` builds its embedder."""
+    """Provider of embeddings. The module of its name in `adapters/embedders` builds the embedder."""
 
     model: str
-    """The model used where none is named."""
+    """Default model."""
     dimension: int
-    """The dimension used where none is set."""
+    """Default dimension."""
     model_prefix: str
-    """How the names of its models begin."""
+    """Beginning of the names of its models."""
     is_fixed: bool = False
-    """Whether that model at that dimension is all there is."""
+    """Whether the default model and dimension are the only ones."""
 
 
 PROVIDERS: Final[Mapping[str, Provider]] = {
@@ -38,5 +41,5 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
 
 
 def provider_of(model: str, otherwise: str) -> str:
-    """Return the provider whose models' names begin as that one's does; `otherwise` where none does."""
+    """Return the provider of a model by the beginning of its name, `otherwise` if it matches none."""
     return next((name for name, one in PROVIDERS.items() if model.startswith(one.model_prefix)), otherwise)

@@ -6,9 +6,10 @@ Gemini's models share:
 - No tokenizer with byte fallback makes more tokens than the text has UTF-8 bytes.
 - A letter of `_ALPHABETS` is at most one token, although it has two or three bytes.
 - Letters of `_WORD`, with the space before them, are at most half as many tokens as characters. This is measured on
-  random letters, which need more tokens than words of any language. It is a bound for texts, not for single words.
+  random letters, which need more tokens than words of any language. It is not a bound for single words: a text that
+  repeats a few rare ones ("gq lq vj") exceeds it.
 
-`tests/unit/domain/test_tokens.py` holds all three to the real tokenizers.
+`tests/unit/domain/test_tokens.py` compares the estimate with the real tokenizers.
 """
 
 import re

@@ -1,4 +1,4 @@
-"""Long texts in chunks: what a chunk may hold, that nothing is lost, and what follows a refusal."""
+"""Chunks of long texts: their size, that nothing is lost, and that a refusal makes them smaller."""
 
 import re
 from collections.abc import Sequence
@@ -113,7 +113,7 @@ def test_english_prose_fills_chunks_of_about_four_thousand_characters(model: str
 
 
 class Model:
-    """Reads texts of so many characters, whatever was estimated; a vector is the text that it is of."""
+    """Reads texts of at most `characters`, whatever the estimate. The vector of a text is the text."""
 
     def __init__(self, characters: int) -> None:
         self.characters = characters

@@ -1,5 +1,6 @@
 """The estimate of tokens against the real tokenizers of Gemma, whose family the Gemini models share."""
 
+import re
 import unicodedata
 from random import Random
 
@@ -27,8 +28,8 @@ def test_no_text_has_more_tokens_than_estimated(shape: Shape, seed: int) -> None
 
 
 @given(st.text(max_size=300))
-def test_nothing_but_letters_of_words_is_estimated_by_measurement(text: str) -> None:
-    without_words = "".join(one for one in text if not "A" <= one <= "Z")
+def test_every_text_without_latin_words_is_within_the_estimate(text: str) -> None:
+    without_words = re.sub("[A-Za-z]", "", text)
     (count,) = token_counts([without_words])
     assert count <= most_tokens(without_words)
 
@@ -38,7 +39,7 @@ def test_nothing_but_letters_of_words_is_estimated_by_measurement(text: str) -> 
     st.sampled_from(["", " ", "\n", ", ", "\t"]),
     st.integers(0, 2**32),
 )
-def test_any_text_among_others_is_within_the_estimate(text: str, separator: str, seed: int) -> None:
+def test_every_text_among_others_is_within_the_estimate(text: str, separator: str, seed: int) -> None:
     random = Random(seed)
     whole = separator.join([text, *(random.choice(shapes)(random, 300) for shapes in TEXTS.values()), text])
     (count,) = token_counts([whole])

@@ -1,7 +1,7 @@
-"""Move all memories to another embedding space while they go on being stored and searched.
+"""Move all memories to another embedding space while they are stored and searched.
 
-The new embeddings are filled into a second column and a second table of chunks, in batches that a later run goes on
-from. One short transaction puts them in the place of the old ones. Runs as the schema's owner.
+Batches fill a second column and a second table of chunks; an interrupted run can be continued. One short transaction
+then replaces the old embeddings with the new ones. Runs as the schema's owner.
 """
 
 from collections.abc import Sequence
@@ -22,7 +22,7 @@ from mnemosyne.ports import Embedder, Vector
 log = EventLog(__name__)
 
 STRAGGLERS = 50
-"""So many may be embedded while searches wait; more are filled in before the switch is tried again."""
+"""Most memories that the switch embeds itself, while searches wait. More are filled in before the next try."""
 
 _UNDER_WAY: Final = "SELECT next_provider, next_model, next_dimension FROM embedding_space FOR UPDATE"
 _BEGIN: Final = """
@@ -50,7 +50,7 @@ BEGIN
             USING (namespace = current_setting('mnemosyne.namespace', true));
         GRANT SELECT, INSERT ON memory_chunks_next TO mnemosyne_runtime;
     END IF;
-    GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest;  -- also where an earlier version has made it
+    GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest;
 END
 $$
 """
@@ -83,7 +83,7 @@ _INDEX_CHUNKS: Final = """
 CREATE INDEX CONCURRENTLY IF NOT EXISTS memory_chunks_embedding_next ON memory_chunks_next
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200)
 """
-# An index whose building was interrupted stays behind, unusable.
+# An interrupted CREATE INDEX CONCURRENTLY leaves an invalid index.
 _DROP_BROKEN_INDEXES: Final = """
 DO $$
 DECLARE
@@ -132,7 +132,7 @@ UPDATE embedding_space SET next_provider = NULL, next_model = NULL, next_dimensi
 
 
 class Reembedding:
-    """One move to the embedder's space; a second object with the same embedder goes on where the first was."""
+    """A move to the space of an embedder. A second object with the same embedder continues it."""
 
     def __init__(self, connection: Connection, embedder: Embedder, target: EmbeddingSpace) -> None:
         self._connection = connection
@@ -140,7 +140,10 @@ class Reembedding:
         self._target = target
 
     def begin(self) -> None:
-        """Make room for the new embeddings; raises Conflict where another move is under way, or none is to make."""
+        """Create the columns and tables of the new embeddings.
+
+        Raises Conflict if the memories are in that space already, or a move to another is under way.
+        """
         current = read_embedding_space(self._connection)
         if current == self._target:
             raise Conflict(f"the memories are in the space of {current} already")
@@ -155,13 +158,13 @@ class Reembedding:
         self._connection.script(_INDEX_MISSING)
 
     def missing(self) -> int:
-        """How many memories have no new embedding yet."""
+        """Return the number of memories without a new embedding."""
         return int(self._connection.one(_MISSING)["missing"])
 
     def fill(self, limit: int) -> int:
-        """Embed up to so many memories, and keep what is done; how many there were.
+        """Embed and commit up to `limit` memories, and return their number.
 
-        Raises Unavailable where the embedder is away, Conflict where it refuses a memory for good.
+        Raises Unavailable if the embedder cannot be reached, Conflict if it refuses a memory.
         """
         batch = self._connection.run(_BATCH, limit=limit)
         if batch:
@@ -172,14 +175,15 @@ class Reembedding:
         return len(batch)
 
     def index(self) -> None:
-        """Build the new indexes, without holding up anyone."""
+        """Build the new indexes without blocking writes."""
         self._connection.script(_INDEX_MEMORIES)
         self._connection.script(_INDEX_CHUNKS)
 
     def switch(self) -> bool:
-        """Put the new embeddings in the place of the old, or change nothing: False where too many are missing again.
+        """Replace the old embeddings with the new ones, and return True.
 
-        Searches and stores wait for it, at most as long as some stragglers take to embed.
+        Returns False and changes nothing if more than STRAGGLERS memories have no new embedding. Searches and stores
+        wait while stragglers are embedded.
         """
         with self._connection.transaction():
             self._connection.script("SET LOCAL lock_timeout = '5s'")
@@ -210,7 +214,7 @@ class Reembedding:
 
 
 def abandon(connection: Connection) -> None:
-    """Give up a move under way: what was filled is dropped, the memories stay as they are."""
+    """Abandon a move: drop the new embeddings and keep the old ones."""
     with connection.transaction():
         connection.script(_ABANDON)
 

@@ -1,1 +1,1 @@
-"""What turns text into vectors: one file per provider, chosen by its name."""
+"""Embedders, one module per provider."""

@@ -1,4 +1,4 @@
-"""Share embedding calls between the pushes that one instance handles at the same time."""
+"""Share embedding calls between the pushes that an instance handles at the same time."""
 
 import threading
 from collections.abc import Sequence
@@ -13,7 +13,7 @@ BATCH_TEXTS = 100
 
 @dataclass
 class _Batch:
-    """Texts of several callers, embedded in one call by the first of them."""
+    """Texts of several callers. The first of them makes the call for all."""
 
     texts: list[str] = field(default_factory=list)
     full: threading.Event = field(default_factory=threading.Event)
@@ -22,10 +22,10 @@ class _Batch:
 
 
 class MicroBatchingEmbedder:
-    """An Embedder that joins concurrent calls for documents into one of at most 100 texts.
+    """An Embedder that joins concurrent calls for documents into calls of at most 100 texts.
 
-    A call that finds no other under way goes at once. Under load, the first of the waiting ones waits at most 25 ms
-    for company and embeds for all; where the joint call fails, each caller calls for itself and bears its own error.
+    A call is made at once if no other is in progress. Otherwise the first waiting caller collects the texts of others
+    for at most 25 ms and makes one call for all. If that call fails, each caller makes its own and gets its own error.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -39,16 +39,16 @@ class MicroBatchingEmbedder:
         self.lexical_weight = embedder.lexical_weight
 
     def for_namespace(self, namespace: str) -> Embedder:
-        """Itself, where the embedder learns nothing of the texts; else the namespace's own, which waits for nobody."""
+        """Return itself, or the namespace's own embedder, without joined calls, if the embedder learns from texts."""
         own = self._embedder.for_namespace(namespace)
         return self if own is self._embedder else own
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector to search with; nobody waits for company."""
+        """Return the vector of a query. The call is not joined with others, so that a search does not wait."""
         return self._embedder.embed_query(text)
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """One vector per text, in order; raises what the embedder raises for these texts."""
+        """Return one vector per text, in order. Raises the errors of the embedder for these texts."""
         with self._lock:
             alone = not self._under_way or len(texts) >= BATCH_TEXTS
             if alone:
@@ -86,7 +86,7 @@ class MicroBatchingEmbedder:
             self._under_way += 1
         try:
             batch.vectors = self._call(batch.texts)
-        except MnemosyneError:  # each caller calls again for itself, and is told its own error
+        except MnemosyneError:  # each caller calls again, so that it gets the error of its own texts only
             batch.vectors = None
         finally:
             batch.done.set()

@@ -1,8 +1,8 @@
-"""A sentence embedder whose weights arrive in a PyPI package: no key, no download, no GPU.
+"""A sentence embedder with weights from a PyPI package: no key, no download, no GPU.
 
-The weights are WordLlama's 256-dimensional token embeddings, distilled from Llama 2's token embeddings; the
-package is MIT, the original falls under Meta's Llama 2 licence. A text's vector is the mean of its tokens'
-vectors. Read here through `tokenizers` and `safetensors`, a quarter of the package's own loading time and memory.
+The weights are WordLlama's 256-dimensional token embeddings, distilled from Llama 2's token embeddings. The package has
+the MIT licence, Llama 2 its own. The vector of a text is the mean of its tokens' vectors. The files are read with
+`tokenizers` and `safetensors`, in a quarter of the time and memory that the package takes.
 """
 
 import hashlib
@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 
 SPACE = EmbeddingSpace("offline", PROVIDERS["offline"].model, PROVIDERS["offline"].dimension)
 
-# A query's tokens are weighted by inverse document frequency: in conversations, the words that stand in every
-# memory (names of the speakers, "said", "about") would otherwise dominate the mean. Before enough memories
-# have been counted, frequencies are taken from the vocabulary, which byte-pair merging has sorted by frequency.
+# The tokens of a query are weighted by inverse document frequency. Otherwise words of every memory (names of speakers,
+# "said", "about") would dominate the mean. Until enough memories are counted, the frequencies come from the vocabulary,
+# which byte-pair merging has sorted by frequency.
 _PRIOR_DOCUMENTS = 50.0
 _PRIOR_TOKENS_PER_DOCUMENT = 60.0
 _FIRST_MERGE = 259
@@ -38,16 +38,15 @@ _FIRST_SINGLE_CHARACTER = 29_871
 
 
 def build(settings: "Settings", space: EmbeddingSpace) -> "OfflineEmbedder":
-    """Build the embedder; it counts tokens where the settings name a directory for that."""
+    """Build the embedder. It counts tokens if the settings name a directory for the counts."""
     return OfflineEmbedder(Path(settings.offline_statistics) if settings.offline_statistics else None)
 
 
 class OfflineEmbedder:
-    """The Embedder for one machine; loads on first use (a quarter second), then about 0.03 ms a text.
+    """The Embedder for one machine. Loads in a quarter of a second on first use, then takes about 0.03 ms a text.
 
-    With `statistics`, a directory shared by the processes of one machine, it counts for each namespace in how many
-    documents each token stands, and reads those counts for its queries. The counts are an estimate: losing them costs
-    ranking, not data.
+    `statistics` is a directory that the processes of a machine share. In it, the embedder counts the documents of each
+    namespace that contain a token, to weight the tokens of queries. If the counts are lost, only ranking suffers.
     """
 
     model = SPACE.model
@@ -61,7 +60,7 @@ class OfflineEmbedder:
         self._adding = threading.Lock()
 
     def for_namespace(self, namespace: str) -> "OfflineEmbedder | _NamespaceEmbedder":
-        """Return the embedder that counts the tokens of that namespace's texts alone; itself where none are counted."""
+        """Return the embedder that counts the tokens of this namespace's texts, itself if it counts none."""
         if self._statistics is None:
             return self
         with self._adding:
@@ -70,30 +69,30 @@ class OfflineEmbedder:
             return self._own[namespace]
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """One vector per text, in order."""
+        """Return one vector per text, in order."""
         return self.vectors(self.tokens(texts))
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector to search with: the query's tokens weighted by how rare they are in general."""
+        """Return the vector of a query, its tokens weighted by how rare they are in general."""
         ids = self.tokens([text])[0]
         return self.weighted(ids, None)
 
     def vectors(self, tokens: Sequence[NDArray[np.intp]]) -> list[Vector]:
-        """Return the mean of each text's tokens."""
+        """Return the normalised mean of each text's token vectors."""
         return [_normalised(self._weights[ids].mean(axis=0)) for ids in tokens]
 
     def weighted(self, ids: NDArray[np.intp], counts: NDArray[np.uint32] | None) -> Vector:
-        """Return the tokens' sum, each weighted by how rare it is by those counts."""
+        """Return the normalised sum of token vectors, weighted by rarity in the counts."""
         return _normalised((self._weights[ids] * self._rarity(ids, counts)[:, np.newaxis]).sum(axis=0))
 
     @property
     def vocabulary(self) -> int:
-        """How many tokens there are."""
+        """Number of tokens in the vocabulary."""
         return len(self._weights)
 
     @cached_property
     def _package(self) -> Path:
-        spec = importlib.util.find_spec("wordllama")  # found, not imported: importing it configures logging
+        spec = importlib.util.find_spec("wordllama")  # not imported, because that configures logging
         if spec is None or spec.origin is None:
             raise Misconfigured(
                 "the offline embedder needs the package wordllama: pip install 'mnemosyne-serverless[local]'"
@@ -117,13 +116,13 @@ class OfflineEmbedder:
         return tokenizer
 
     def tokens(self, texts: Sequence[str]) -> list[NDArray[np.intp]]:
-        """Return the numbers of each text's tokens; at least one."""
+        """Return the token ids of each text, at least one."""
         encoded = self._tokenizer.encode_batch(list(texts), add_special_tokens=False)
         return [np.asarray(one.ids or [0], dtype=np.intp) % len(self._weights) for one in encoded]
 
     @cached_property
     def _prior(self) -> Vector:
-        """In how many of the prior's documents each token stands, by Zipf's law over its rank."""
+        """Number of the prior's documents that contain each token, by Zipf's law over its rank."""
         rank = np.arange(len(self._weights), dtype=np.float32) - _FIRST_MERGE + 1
         rank[_FIRST_SINGLE_CHARACTER:] = 50
         probability = 1.0 / (10.0 * np.maximum(rank, 1.0))
@@ -140,7 +139,7 @@ class OfflineEmbedder:
 
 
 class _NamespaceEmbedder:
-    """The offline embedder for one namespace: what stands in others' texts changes nothing here."""
+    """The offline embedder for one namespace, independent of the texts of others."""
 
     model = OfflineEmbedder.model
     dimension = OfflineEmbedder.dimension
@@ -157,7 +156,7 @@ class _NamespaceEmbedder:
         return self._embedder.for_namespace(namespace)
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """One vector per text, in order; their tokens are counted."""
+        """Return one vector per text, in order, and count their tokens."""
         tokens = self._embedder.tokens(texts)
         with self._counting:
             for ids in tokens:
@@ -166,12 +165,12 @@ class _NamespaceEmbedder:
         return self._embedder.vectors(tokens)
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector to search with: the query's tokens weighted by how rare they are in the namespace."""
+        """Return the vector of a query, its tokens weighted by how rare they are in the namespace."""
         return self._embedder.weighted(self._embedder.tokens([text])[0], self._counts)
 
     @cached_property
     def _counts(self) -> NDArray[np.uint32]:
-        """Documents per token and, last, documents in all; shared with the machine's other processes."""
+        """Documents per token and, last, all documents. Shared with the other processes of the machine."""
         size = (self._embedder.vocabulary + 1) * 4
         self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
         with self._file.open("ab") as file:
@@ -181,12 +180,12 @@ class _NamespaceEmbedder:
 
 
 def counts_file(directory: Path, namespace: str) -> Path:
-    """Where a namespace's tokens are counted; a namespace may be any text, a file's name may not."""
+    """Return the file of a namespace's counts. It is named by a hash, because a namespace may be any text."""
     return directory / f"{hashlib.sha256(namespace.encode()).hexdigest()[:32]}.bin"
 
 
 def _normalised(vector: Vector) -> Vector:
     length = float(np.linalg.norm(vector))
-    if length < 1e-9:  # nothing known in the text: any fixed direction, for a zero vector has none
+    if length < 1e-9:  # no known token: any fixed direction, because a zero vector has none
         vector, length = np.ones_like(vector), float(len(vector)) ** 0.5
     return np.asarray(vector / length, dtype=np.float32)

@@ -1,7 +1,7 @@
-"""Find an embedder by its provider's name.
+"""Build the embedder of a provider.
 
-Each provider has a module of its name in this package, with a function `build(settings, space)` that returns its
-embedder. It is imported only where it is chosen: the libraries behind it are heavy.
+Each provider has a module of its name in this package, with a function `build(settings, space)`. Only the module of the
+chosen provider is imported, because the libraries are heavy.
 """
 
 from importlib import import_module
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def build(settings: "Settings", space: EmbeddingSpace) -> Embedder:
-    """Build the embedder of that space, which embeds what is asked for at the same time in one call.
+    """Build the embedder of an embedding space. Concurrent calls share calls to the service.
 
-    Raises Misconfigured where its provider is unknown, or has no such model or dimension.
+    Raises Misconfigured if the provider is unknown, or has no such model or dimension.
     """
     provider = PROVIDERS.get(space.provider)
     if provider is None:
