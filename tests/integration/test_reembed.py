@@ -104,7 +104,8 @@ def moving(
     tmp_path: Path,
 ) -> Iterator[Moving]:
     """Memories in the space OLD on the developer API, or in the space and on the service of the parameter."""
-    old, service = getattr(request, "param", (OLD, {}))
+    asked: tuple[EmbeddingSpace, dict[str, str]] = getattr(request, "param", (OLD, {}))
+    old, service = asked
     name = new_database(empty=True)
     owner = connection_factory(cluster.url(postgres.OWNER, name))()
     migrations.migrate(owner, migrations.bundled(), space=old)
