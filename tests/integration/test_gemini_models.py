@@ -217,15 +217,10 @@ def test_where_the_service_has_no_batches_texts_are_sent_one_by_one(server: Gemi
 
 
 @pytest.mark.parametrize("model", MODELS)
-def test_a_model_over_its_quota_is_tried_again_and_then_unavailable(
-    server: GeminiServer, vertex: VertexAi | None, model: str
-) -> None:
+def test_a_model_over_its_quota_is_tried_again(server: GeminiServer, vertex: VertexAi | None, model: str) -> None:
     server.fault = lambda s: error(429, "Resource exhausted") if s.calls == 1 else None
     assert len(GeminiEmbedder(model, 64, vertex).embed_documents(["tea", "cars"])) == 2
     assert server.calls == 2
-    server.fault = lambda s: error(429, "Resource exhausted")
-    with pytest.raises(Unavailable, match="answered 429: Resource exhausted"):
-        GeminiEmbedder(model, 64, vertex).embed_documents(["tea", "cars"])
 
 
 @pytest.mark.parametrize("model", MODELS)

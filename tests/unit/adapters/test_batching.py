@@ -1,4 +1,4 @@
-"""Concurrent calls share one embedding call, and no caller bears another's fault."""
+"""Concurrent calls share one embedding call, and no caller gets another's error."""
 
 import threading
 from collections.abc import Sequence
@@ -7,17 +7,19 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 
 from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.domain.chunking import embed_whole
+from mnemosyne.errors import InvalidRequest, TextTooLong
 from mnemosyne.ports import Vector
 from tests.fakes import FakeEmbedder
 
 
 class Gated(FakeEmbedder):
-    """Holds the first call until let go, and remembers the size of each."""
+    """Blocks the first call until `gate` is set, and records the size of each call."""
 
     def __init__(self) -> None:
         super().__init__()
         self.sizes: list[int] = []
+        self.readable = 1_000
         self.entered, self.gate = threading.Event(), threading.Event()
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -27,16 +29,19 @@ class Gated(FakeEmbedder):
             self.gate.wait(10)
         if "poison" in texts:
             raise InvalidRequest("refused")
+        if any(len(text) > self.readable for text in texts):
+            raise TextTooLong("too long")
         return super().embed_documents(texts)
 
 
 def _under_load(inner: Gated, texts: list[str]) -> list[object]:
-    """Each text embedded by a thread of its own while another call is under way; its vector or its error."""
+    """Embed each text in a thread of its own during another call, and return its vectors or its error."""
     batching = MicroBatchingEmbedder(inner)
 
     def embed(text: str) -> object:
         try:
-            return batching.embed_documents([text])[0]
+            (vectors,) = embed_whole([text], batching.chunk_limit, batching.embed_documents)
+            return vectors
         except InvalidRequest as exc:
             return str(exc)
 
@@ -61,7 +66,7 @@ def test_calls_under_load_share_one_and_each_gets_its_own_vector() -> None:
     texts = [f"word{n} tea" for n in range(10)]
     answers = _under_load(inner, texts)
     for text, answer in zip(texts, answers, strict=True):
-        assert np.array_equal(np.asarray(answer), inner.embed_query(text))
+        assert np.array_equal(np.asarray(answer), [inner.embed_query(text)])
     assert len(inner.sizes) < 1 + len(texts)
     assert max(inner.sizes) <= 100
 
@@ -71,3 +76,13 @@ def test_a_refused_text_is_refused_alone() -> None:
     assert answers[1] == "refused"
     assert not isinstance(answers[0], str)
     assert not isinstance(answers[2], str)
+
+
+def test_a_text_that_is_too_long_is_cut_further_and_no_other_is() -> None:
+    inner = Gated()
+    inner.readable = 110
+    long = " ".join(f"word{n:03}" for n in range(24))
+    answers = _under_load(inner, ["good tea", long, "other tea"])
+    short, cut, other = (len(np.asarray(vectors)) for vectors in answers)
+    assert (short, other) == (1, 1)
+    assert cut > 1
