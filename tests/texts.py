@@ -169,7 +169,7 @@ TEXTS: Mapping[str, list[Shape]] = {
     ],
     "code": [
         _file("functions/mnemosyne/service/ingest.py"),
-        _file("infra/schema.sql"),
+        _file("infra/migrations/0001_baseline.sql"),
         _lines(lambda random: f"const x{random.randint(0, 99)}=(a,b)=>{{return a[b]??{random.random():.3f}}};", ""),
     ],
     "white space": [

@@ -11,6 +11,7 @@ import pytest
 
 from mnemosyne.adapters.embedders import gemini
 from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
+from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.errors import InvalidRequest, Unavailable
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.fakes_wire.metadata import MetadataServer
@@ -85,10 +86,35 @@ def test_a_fault_of_the_service_is_unavailable_with_its_own_words(
         GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])
 
 
-def test_a_refused_text_is_invalid_for_good(server: GeminiServer) -> None:
-    server.fault = lambda s: error(400, "content is not allowed")
+def test_a_text_is_invalid_for_good_if_the_service_refuses_it_and_takes_another(server: GeminiServer) -> None:
+    server.fault = lambda s: error(400, "content is not allowed") if "tea" in str(s.requests[-1]) else None
     with pytest.raises(InvalidRequest, match="answered 400: content is not allowed"):
         GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])
+
+
+@pytest.mark.parametrize(
+    "message",
+    [
+        "User location is not supported for the API use.",
+        "Billing account for project 12345 is not found.",
+        "The project has exceeded its token budget.",
+        "output_dimensionality must be one of 768, 1536, 3072",
+        "Request contains an invalid argument.",
+        "",
+    ],
+)
+@pytest.mark.parametrize("texts", [["tea"], ["tea", "cars"], ["tea " * 2_000]])
+def test_a_400_for_every_text_is_a_fault_of_the_service_and_fails_no_text(
+    server: GeminiServer, message: str, texts: list[str]
+) -> None:
+    server.fault = lambda s: error(400, message)
+    embedder = GeminiEmbedder("gemini-embedding-001", 64)
+    with pytest.raises(Unavailable, match="MNEMOSYNE_EMBEDDING_MODEL"):
+        embed_whole(texts, embedder.chunk_limit, embedder.embed_documents)
+    with pytest.raises(Unavailable, match="MNEMOSYNE_EMBEDDING_MODEL"):
+        embedder.embed_query(texts[0])
+    server.fault = None
+    assert embed_whole(texts, embedder.chunk_limit, embedder.embed_documents)
 
 
 def test_where_batches_are_refused_texts_are_asked_for_one_by_one_from_then_on(server: GeminiServer) -> None:

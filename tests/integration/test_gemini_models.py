@@ -129,8 +129,9 @@ def sent_last(server: GeminiServer) -> list[str]:
 
 
 def test_a_text_that_the_service_cut_all_the_same_is_not_taken_for_embedded(server: GeminiServer) -> None:
-    def truncates(s: GeminiServer) -> tuple[int, object]:
-        return 200, {"embedding": {"values": [1.0] * 64}, "truncated": True}
+    def truncates(s: GeminiServer) -> tuple[int, object] | None:
+        answer = {"embedding": {"values": [1.0] * 64}, "truncated": True}
+        return (200, answer) if "tea" in str(s.requests[-1]) else None
 
     server.fault = truncates
     with pytest.raises(TextTooLong):

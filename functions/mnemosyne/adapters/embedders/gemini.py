@@ -30,6 +30,10 @@ CHUNK_CHARACTERS: Final = 4_000
 """About 700 tokens of English. Retrieval quality was measured with chunks of this size."""
 RESERVED_TOKENS: Final = 48
 """Part of the model's input for the task prefix and for the tokens that the model adds itself."""
+PROBE: Final = "memory"
+"""Text that the service refuses only if it refuses every text."""
+LONGEST_PROBED: Final = 200
+"""Longer texts may really be too long for the model, and are split."""
 TIMEOUT_MILLISECONDS = 15_000
 ATTEMPTS = 3
 RETRIED = [408, 429, 500, 502, 503, 504]
@@ -122,7 +126,7 @@ class GeminiEmbedder:
         ways, which cannot be told from the refusal of a text: so each text is sent alone before one is called invalid.
         """
         if len(texts) == 1:
-            return self._embed(texts, task)
+            return [self._embed_one(texts[0], task)]
         if not self._one_by_one:
             try:
                 return self._embed(texts, task)
@@ -131,9 +135,27 @@ class GeminiEmbedder:
                 return [*self._embed_call(texts[:middle], task), *self._embed_call(texts[middle:], task)]
             except (InvalidRequest, _Unusable) as exc:
                 log.warning("embedding_batch_refused", model=self.model, texts=len(texts), error=str(exc))
-        vectors = [vector for text in texts for vector in self._embed([text], task)]
+        vectors = [self._embed_one(text, task) for text in texts]
         self._one_by_one = True  # the service took every text alone, so it does not take several
         return vectors
+
+    def _embed_one(self, text: str, task: _Task) -> Vector:
+        """Return the vector of one text; raise InvalidRequest only if the service takes another text.
+
+        A 400 may also concern the whole project, such as its billing or region. Then no text is at fault, and memories
+        that were recorded as failed would be lost.
+        """
+        try:
+            (vector,) = self._embed([text], task)
+        except InvalidRequest as exc:
+            if isinstance(exc, TextTooLong) and len(text) > LONGEST_PROBED:
+                raise
+            try:
+                self._embed([PROBE], task)
+            except InvalidRequest:
+                raise _Unusable(f"{self.model} refuses every text {self._place}: {exc}; {self._advice}") from exc
+            raise
+        return vector
 
     @cached_property
     def _client(self) -> Any:
