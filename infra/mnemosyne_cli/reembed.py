@@ -54,7 +54,7 @@ def reembed(model: str | None, dimension: int | None, batch_size: int, give_up: 
     to the new ones. Running functions follow.
     """
     settings = owner_settings()
-    connection_factory = connection_factory_for(settings, socket_timeout=None)
+    connection_factory = connection_factory_for(settings, socket_timeout=None, statement_seconds=0)
     connection = connection_factory()
     try:
         if give_up:

@@ -4,6 +4,7 @@ import json
 import threading
 import time
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from click.testing import CliRunner, Result
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.reembedding import Reembedding
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
@@ -23,8 +25,9 @@ from mnemosyne.services import ConfiguredServices
 from mnemosyne.settings import Settings
 from mnemosyne_cli.local import postgres
 from mnemosyne_cli.main import cli
-from tests.fakes import request
+from tests.fakes import FakeEmbedder, request
 from tests.fakes_wire.gemini import GeminiServer, error, service_account
+from tests.waiting import wait_until
 
 OLD = EmbeddingSpace("gemini", "gemini-embedding-001", 64)
 NEW = EmbeddingSpace("gemini", "gemini-embedding-2", 96)
@@ -264,3 +267,31 @@ def test_a_function_with_the_old_settings_starts_after_the_move_and_one_with_oth
     assert moving.serve(url).embedder.model == "gemini-embedding-2"
     with pytest.raises(Misconfigured, match="the settings say gemini-embedding-001 at dimension 128"):
         assert moving.serve(url, MNEMOSYNE_EMBEDDING_DIMENSION="128").embedder
+
+
+def test_building_an_index_waits_for_open_transactions_beyond_the_connections_limits(
+    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
+) -> None:
+    name = new_database(empty=True)
+    owner = connection_factory(cluster.url(postgres.OWNER, name))()
+    migrations.migrate(owner, migrations.bundled(), space=OLD)
+    limited = connection_factory(cluster.url(postgres.OWNER, name), socket_timeout=None)()
+    limited.script("SET statement_timeout = '500ms'; SET lock_timeout = '500ms'")
+    move = Reembedding(limited, FakeEmbedder(), replace(OLD, dimension=96))
+    move.begin()
+    owner.script("BEGIN; LOCK TABLE memories IN ROW EXCLUSIVE MODE")  # as a delivery that embeds
+    waiting = (
+        "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE '%CREATE INDEX CONCURRENTLY%'"
+        " AND state = 'active' AND pid <> pg_backend_pid() AND clock_timestamp() - query_start > '1 second')"
+    )
+    with ThreadPoolExecutor(1) as thread:
+        indexing = thread.submit(move.index)
+        wait_until(lambda: indexing.done() or owner.run(waiting) == [[True]], "the build waits longer than the limits")
+        assert not indexing.done(), indexing.exception()
+        owner.script("ROLLBACK")
+        indexing.result()
+    valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = CAST('memories_embedding_next' AS regclass)"
+    assert owner.run(valid) == [[True]]
+    assert limited.run("SHOW statement_timeout") == [["30s"]]
+    limited.close()
+    owner.close()

@@ -4,7 +4,8 @@ Batches fill a second column and a second table of chunks; an interrupted run ca
 then replaces the old embeddings with the new ones. Runs as the schema's owner.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import asdict
 from typing import Final
 from uuid import UUID
@@ -154,8 +155,9 @@ class Reembedding:
                 raise Conflict(f"a move to {other} is under way: finish it, or give it up with --abandon")
             self._connection.run(_BEGIN, **asdict(self._target))
             self._connection.script(_PREPARE)
-        self._connection.script(_DROP_BROKEN_INDEXES)
-        self._connection.script(_INDEX_MISSING)
+        with self._unlimited():
+            self._connection.script(_DROP_BROKEN_INDEXES)
+            self._connection.script(_INDEX_MISSING)
 
     def missing(self) -> int:
         """Return the number of memories without a new embedding."""
@@ -175,9 +177,20 @@ class Reembedding:
         return len(batch)
 
     def index(self) -> None:
-        """Build the new indexes without blocking writes."""
-        self._connection.script(_INDEX_MEMORIES)
-        self._connection.script(_INDEX_CHUNKS)
+        """Build the new indexes. Searches and stores go on meanwhile."""
+        with self._unlimited():
+            self._connection.script(_INDEX_MEMORIES)
+            self._connection.script(_INDEX_CHUNKS)
+
+    @contextmanager
+    def _unlimited(self) -> Iterator[None]:
+        """Lift the time limits of statements and locks: an index takes minutes, and first waits for open transactions.
+
+        A limit would leave an invalid index behind, which the next run drops and begins again.
+        """
+        self._connection.script("SET statement_timeout = 0; SET lock_timeout = 0")
+        yield
+        self._connection.script("RESET statement_timeout; RESET lock_timeout")
 
     def switch(self) -> bool:
         """Replace the old embeddings with the new ones, and return True.
