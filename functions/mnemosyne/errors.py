@@ -1,4 +1,4 @@
-"""Every error Mnemosyne raises on purpose.
+"""The errors that Mnemosyne raises on purpose.
 
     MnemosyneError
     ├── InvalidRequest   the caller can mend it: names the argument, the value, the allowed values
@@ -11,7 +11,8 @@
     ├── Unavailable      a part we depend on is away; nothing was changed, try again
     │   ├── Uncertain    … and it went away while committing: it may or may not have been done
     │   └── EmbeddingModelChanged … because the memories have moved to another embedding space: embed again
-    └── Misconfigured    the operator can mend it: settings or schema
+    └── Misconfigured    the operator can fix it: settings or schema
+        └── MigrationFailed  … because PostgreSQL refused a file of the schema: which one, and why
 
 Adapters translate their drivers' errors into these once, `from exc`; only the edges catch them.
 """
@@ -67,3 +68,13 @@ class EmbeddingModelChanged(Unavailable):
 
 class Misconfigured(MnemosyneError):
     """Raised when settings or schema are wrong; the message says what to set or run."""
+
+
+class MigrationFailed(Misconfigured):
+    """Raised when PostgreSQL refuses a file of the schema; the schema is as it was."""
+
+    def __init__(self, file: str, sqlstate: str, message: str) -> None:
+        super().__init__(f"{file} failed: {sqlstate} {message}")
+        self.file = file
+        self.sqlstate = sqlstate
+        self.message = message

@@ -1,0 +1,49 @@
+"""What PostgreSQL said about an error, for operators. Messages for agents are in `connections`."""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+import pg8000.exceptions
+
+from mnemosyne.errors import MigrationFailed, MnemosyneError
+
+_INTEGRITY = "23"
+
+
+def server_error(exc: BaseException) -> Mapping[str, str]:
+    """Return the fields of the PostgreSQL error that caused an exception; empty if none did.
+
+    Fields: https://www.postgresql.org/docs/current/protocol-error-fields.html. The exception may hide the error: a
+    server that refuses a log-in closes the connection, and the driver may then fail while it closes its own side.
+    """
+    cause: BaseException | None = exc
+    while cause is not None:
+        if isinstance(cause, pg8000.exceptions.DatabaseError) and cause.args and isinstance(cause.args[0], Mapping):
+            return cause.args[0]
+        cause = cause.__cause__ or cause.__context__
+    return {}
+
+
+def server_message(fields: Mapping[str, str], sql: str = "") -> str:
+    """Return PostgreSQL's message with its detail and hint, and the line of `sql` that it refers to."""
+    parts = [fields.get("M", "")]
+    # The detail of an integrity error holds the row, which may be a memory.
+    if "D" in fields and not fields.get("C", "").startswith(_INTEGRITY):
+        parts.append(f"detail: {fields['D']}")
+    if "H" in fields:
+        parts.append(f"hint: {fields['H']}")
+    if sql and "P" in fields:
+        parts.append(f"line {sql.count(chr(10), 0, int(fields['P'])) + 1}")
+    return "; ".join(parts)
+
+
+@contextmanager
+def migrating(file: str, sql: str = "") -> Iterator[None]:
+    """Raise MigrationFailed for an error of PostgreSQL's while `file`, which contains `sql`, is applied."""
+    try:
+        yield
+    except (MnemosyneError, pg8000.exceptions.DatabaseError) as exc:
+        fields = server_error(exc)
+        if not fields or isinstance(exc, MigrationFailed):
+            raise
+        raise MigrationFailed(file, fields.get("C", ""), server_message(fields, sql)) from exc
