@@ -16,6 +16,7 @@ import pg8000.exceptions
 
 import mnemosyne
 from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.server_errors import migrating
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog
@@ -176,9 +177,10 @@ def migrate(connection: Connection, files: Sequence[SchemaFile], *, space: Embed
     """Apply the missing files in one transaction and return them.
 
     A new schema stores embeddings of `space`. The connection's role must own the schema and be allowed to create the
-    extension. Concurrent runs wait for each other.
+    extension. Concurrent runs wait for each other. Raises MigrationFailed with PostgreSQL's message.
     """
-    connection.script(_BOOKKEEPING)
+    with migrating("schema_migrations", _BOOKKEEPING):
+        connection.script(_BOOKKEEPING)
     try:
         missing = [file for file in status(connection, files) if file.applied_at is None]
         if missing:
@@ -194,7 +196,8 @@ def migrate(connection: Connection, files: Sequence[SchemaFile], *, space: Embed
 
 
 def _apply(connection: Connection, file: SchemaFile) -> None:
-    connection.run_file(file.sql)
+    with migrating(file.label, file.sql):
+        connection.run_file(file.sql)
     if file.version is None:
         connection.run(_RECORD_REPEATABLE, name=file.name, checksum=file.checksum)
     else:

@@ -1,0 +1,95 @@
+"""A migration that PostgreSQL refuses: the file, the SQLSTATE and the server's words reach the operator."""
+
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.migrations import SchemaFile
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.errors import MigrationFailed
+from mnemosyne_cli.local import postgres
+
+SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 768)
+FAILURES = [
+    ("CREATE TABLE x (id int);\nCREATE TABLE x (id int);", "42P07", 'relation "x" already exists'),
+    ("SELECT 1;\n\nSELECT nothing_there;", "42703", 'column "nothing_there" does not exist; line 3'),
+    ("SELECT to_text(1)", "42883", "function to_text(integer) does not exist; hint: No function matches the given"),
+    ("CREATE EXTENSION no_such_extension", "0A000", "is not available; detail: Could not open extension control file"),
+    ("SELECT 1 / 0", "22012", "division by zero"),
+    ("DO $$ BEGIN RAISE EXCEPTION 'two rows lack a timestamp'; END $$", "P0001", "two rows lack a timestamp"),
+    ("SET LOCAL statement_timeout = 1; SELECT pg_sleep(9)", "57014", "canceling statement due to statement timeout"),
+    ("CREATE TABEL x ()", "42601", 'syntax error at or near "TABEL"; line 1'),
+    (
+        "CREATE TABLE p (id int PRIMARY KEY); CREATE TABLE c (id int REFERENCES p); INSERT INTO c VALUES (1)",
+        "23503",
+        'insert or update on table "c" violates foreign key constraint "c_id_fkey"',
+    ),
+    (
+        "CREATE TABLE m (content text, size int CHECK (size > 1)); INSERT INTO m VALUES ('a secret diary', 0)",
+        "23514",
+        'new row for relation "m" violates check constraint "m_size_check"',
+    ),
+]
+
+
+@pytest.fixture
+def owner(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[Connection]:
+    """The owner of an empty database."""
+    connection = connection_factory(cluster.url(postgres.OWNER, new_database(empty=True)), socket_timeout=None)()
+    yield connection
+    connection.close()
+
+
+@pytest.mark.parametrize(("sql", "sqlstate", "message"), FAILURES, ids=[sqlstate for _, sqlstate, _ in FAILURES])
+@pytest.mark.parametrize("version", [1, None], ids=["migration", "repeatable"])
+def test_the_error_has_the_file_the_sqlstate_and_the_message_and_no_stored_text(
+    owner: Connection, sql: str, sqlstate: str, message: str, version: int | None
+) -> None:
+    file = SchemaFile(version=version, name="broken", sql=sql)
+    with pytest.raises(MigrationFailed) as caught:
+        migrations.migrate(owner, [file], space=SPACE)
+    failed = caught.value
+    assert (failed.file, failed.sqlstate) == (file.label, sqlstate)
+    assert message in failed.message
+    assert str(failed) == f"{file.label} failed: {sqlstate} {failed.message}"
+    assert "diary" not in str(failed)
+
+
+def test_a_role_that_may_create_nothing_is_told_so(
+    owner: Connection, cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
+) -> None:
+    name = new_database(empty=True)
+    owner.script("CREATE ROLE stranger LOGIN")
+    stranger = connection_factory(cluster.url("stranger", name))()
+    try:
+        with pytest.raises(
+            MigrationFailed, match="schema_migrations failed: 42501 permission denied for schema public"
+        ):
+            migrations.migrate(stranger, migrations.bundled(), space=SPACE)
+    finally:
+        stranger.close()
+        owner.script("DROP ROLE stranger")
+
+
+def test_the_command_prints_the_sentence_without_a_traceback(
+    cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]
+) -> None:
+    url = cluster.url(postgres.OWNER, new_database(empty=True))
+    owner = connection_factory(url)()
+    owner.script("CREATE VIEW api_keys AS SELECT 1")
+    owner.close()
+    command = [sys.executable, "-c", "from mnemosyne_cli.main import main; main()", "migrate"]
+    run = subprocess.run(
+        command, env={**os.environ, "MNEMOSYNE_DATABASE_URL": url}, capture_output=True, text=True, check=False
+    )
+    (line,) = [line for line in run.stderr.splitlines() if not line.startswith("{")]
+    assert (run.returncode, line) == (
+        1,
+        'mnemosyne: 0001 baseline failed: 42P07 relation "api_keys" already exists',
+    )
+    assert "Traceback" not in run.stderr + run.stdout
