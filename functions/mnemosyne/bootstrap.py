@@ -8,11 +8,10 @@ from mnemosyne.domain.timeouts import STATEMENT_SECONDS
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import configure_logging
 from mnemosyne.ports import Services
-from mnemosyne.services import ConfiguredServices, connection_factory_for, embedding_space
+from mnemosyne.services import ConfiguredServices, connection_factory_for
 from mnemosyne.settings import Settings
 
 if TYPE_CHECKING:
-    from mnemosyne.adapters.database.migrations import SchemaFile
     from mnemosyne.domain.health import Check
     from mnemosyne.domain.principal import ApiKey
     from mnemosyne.http.access import Access
@@ -206,7 +205,7 @@ def auth_app() -> "Hosted":
 
 @lru_cache(maxsize=1)
 def migrate_app() -> "Hosted":
-    """Return the `migrate` function, under the identity of the schema's owner."""
+    """Return the `migrate` function, which runs as the schema's owner."""
     from mnemosyne.http.hosting import Hosted
 
     def build() -> Any:
@@ -214,32 +213,20 @@ def migrate_app() -> "Hosted":
         from mnemosyne.adapters.database.grants import PostgresGrantStore
         from mnemosyne.adapters.database.quotas import PostgresQuotas
         from mnemosyne.http.migrate import build_app
+        from mnemosyne.migrate import deploy, report
 
         settings = configured_services().settings
         connection_factory = connection_factory_for(settings)
-        migrated = lambda: [one.label for one in migrate(settings)]  # noqa: E731
         return build_app(
-            migrated,
+            partial(deploy, settings),
             PostgresApiKeyStore(connection_factory),
             PostgresQuotas(connection_factory),
             PostgresGrantStore(connection_factory),
             identify=_push_identity(settings),
+            report=report,
         )
 
-    return Hosted(build)
-
-
-def migrate(settings: Settings) -> "list[SchemaFile]":
-    """Bring the schema up to date, grant the functions' users their roles, and return the files that were applied."""
-    from mnemosyne.adapters.database import migrations
-
-    connection = connection_factory_for(settings, socket_timeout=None)()
-    try:
-        applied = migrations.migrate(connection, migrations.bundled(), space=embedding_space(settings))
-        migrations.grant_runtime_role(connection, settings.runtime_users)
-    finally:
-        connection.close()
-    return applied
+    return Hosted(build, explains=True)
 
 
 async def serve_stdio(services: Services) -> None:

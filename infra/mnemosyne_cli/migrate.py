@@ -1,11 +1,11 @@
-"""`mnemosyne migrate`: bring a database's schema up to date, or show where it stands."""
+"""`mnemosyne migrate`: bring a database's schema up to date, or show which files are applied."""
 
 import json
 
 import click
 
-from mnemosyne import bootstrap
 from mnemosyne.adapters.database import migrations
+from mnemosyne.migrate import migrate as bring_up_to_date
 from mnemosyne.services import connection_factory_for
 from mnemosyne_cli.open_services import owner_settings
 
@@ -17,7 +17,7 @@ def migrate(status: bool, as_json: bool) -> None:
     """Apply the schema's migrations to the database that the settings name, as the role that owns the schema."""
     settings = owner_settings()
     if not status:
-        bootstrap.migrate(settings)
+        bring_up_to_date(settings)
     connection = connection_factory_for(settings)()
     try:
         known = migrations.status(connection, migrations.bundled())

@@ -1,22 +1,47 @@
-"""The `migrate` function: applies what is missing as the owner, lets the functions' users in, and fails loudly."""
+"""The `migrate` function: what it applies and grants, and what it answers and logs when it fails."""
 
+import io
+import json
+import logging
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 import pytest
 from starlette.testclient import TestClient
 
-from mnemosyne import bootstrap
+from mnemosyne import migrate
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.grants import PostgresGrantStore
 from mnemosyne.adapters.database.quotas import PostgresQuotas
 from mnemosyne.http.migrate import build_app
+from mnemosyne.observability import configure_logging
 from mnemosyne.settings import Settings
 from mnemosyne_cli.local import postgres
 
 USER = "mcp@test-project.iam"
+
+
+@pytest.fixture
+def log() -> Iterator[io.StringIO]:
+    """What is logged during the test, in Cloud Logging's format."""
+    stream = io.StringIO()
+    before = logging.root.handlers[:]
+    configure_logging("INFO", stream)
+    yield stream
+    logging.root.handlers[:] = before
+
+
+def _lines(log: io.StringIO, event: str) -> list[dict[str, Any]]:
+    return [line for line in map(json.loads, log.getvalue().splitlines()) if line.get("event") == event]
+
+
+def _as_owner(cluster: postgres.EmbeddedPostgres, name: str, statement: str) -> None:
+    owner = connection_factory(cluster.url(postgres.OWNER, name))()
+    owner.script(statement)
+    owner.close()
 
 
 @pytest.fixture
@@ -42,11 +67,14 @@ def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., st
         }
         settings = Settings.from_environment(environment)
         owner = connection_factory(cluster.url(postgres.OWNER, name))
-        migrated = lambda: [one.label for one in bootstrap.migrate(settings)]  # noqa: E731
         run = build_app(
-            migrated, PostgresApiKeyStore(owner), PostgresQuotas(owner), PostgresGrantStore(owner),
+            partial(migrate.migrate, settings),
+            PostgresApiKeyStore(owner),
+            PostgresQuotas(owner),
+            PostgresGrantStore(owner),
             identify=lambda authorization: None,
-        )  # fmt: skip
+            report=migrate.report,
+        )
         return TestClient(run), name
 
     return make
@@ -100,14 +128,60 @@ def test_a_user_that_is_not_there_is_named(migrating: Any) -> None:
     assert 'cannot be granted to the database user no"body' in response.json()["error"]
 
 
-def test_a_failed_migration_is_a_failed_call(migrating: Any, cluster: postgres.EmbeddedPostgres) -> None:
+@pytest.mark.parametrize(
+    ("before", "cause"),
+    [
+        ("CREATE VIEW api_keys AS SELECT 1", '0001 baseline failed: 42P07 relation "api_keys" already exists'),
+        ("CREATE TABLE memories (id uuid, content text)", "90_adopt_memories failed: 42703 column"),
+        ("CREATE SCHEMA other; CREATE TABLE schema_migrations (id int)", "schema_migrations failed: 42703 column"),
+    ],
+    ids=["a relation in the way", "another server's table", "another tool's bookkeeping"],
+)
+def test_a_failed_migration_is_answered_and_logged_with_file_sqlstate_and_message(
+    migrating: Any, cluster: postgres.EmbeddedPostgres, log: io.StringIO, before: str, cause: str
+) -> None:
     client, name = migrating()
-    owner = connection_factory(cluster.url(postgres.OWNER, name))()
-    owner.script("CREATE TABLE memories (id uuid, content text)")
-    owner.close()
+    _as_owner(cluster, name, before)
     response = client.post("/")
     assert response.status_code == 500
-    assert "error" in response.json()
+    assert response.json()["error"].startswith(cause)
+    (line,) = _lines(log, "migration_failed")
+    assert line["error"] == response.json()["error"]
+    assert "CREATE TABLE" not in log.getvalue()
+
+
+@pytest.mark.parametrize(
+    ("path", "body", "event"),
+    [
+        ("/keys", {"action": "list"}, "key_change_failed"),
+        ("/quotas", {"action": "list"}, "quota_change_failed"),
+        ("/grants", {"action": "list"}, "grant_change_failed"),
+    ],
+)
+def test_every_other_failure_is_answered_and_logged_with_its_cause(
+    migrating: Any, log: io.StringIO, path: str, body: dict[str, str], event: str
+) -> None:
+    client, _ = migrating()  # on which nothing was migrated
+    response = client.post(path, json=body)
+    assert response.status_code == 500
+    assert '42P01 relation "' in response.json()["error"]
+    assert [line["error"] for line in _lines(log, event)] == [response.json()["error"]]
+
+
+def test_a_database_that_cannot_be_reached_is_answered_503_with_the_cause(log: io.StringIO) -> None:
+    away = connection_factory("postgresql://owner:a-secret@127.0.0.1:9/nothing")
+    app = build_app(
+        list,
+        PostgresApiKeyStore(away),
+        PostgresQuotas(away),
+        PostgresGrantStore(away),
+        identify=lambda authorization: None,
+        report=migrate.report,
+    )
+    response = TestClient(app).post("/keys", json={"action": "list"})
+    assert (response.status_code, response.headers["Retry-After"]) == (503, "5")
+    assert "cannot be reached (InterfaceError: Can't create a connection to host 127.0.0.1" in response.json()["error"]
+    assert "a-secret" not in response.text + log.getvalue()
 
 
 def test_a_key_made_elsewhere_is_kept_by_its_hash_and_listed_without_it(migrating: Any) -> None:

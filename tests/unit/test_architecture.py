@@ -23,10 +23,13 @@ ALLOWED = {
     "settings": {"domain"},
     "services": {"settings", "adapters", "import_ports", "ports", "domain"},
     "doctor": {"services", "adapters", "ports", "domain"},
+    "embedding_check": {"settings", "adapters", "domain"},
+    "migrate": {"embedding_check", "services", "settings", "adapters", "domain"},
     "authorization_server": {"oauth", "oauth_ports", "settings", "adapters", "domain"},
     "bootstrap": {
         "authorization_server",
         "doctor",
+        "migrate",
         "services",
         "settings",
         "http",

@@ -36,11 +36,17 @@ DRAIN_SECONDS = 6.0
 class Hosted(Response):
     """An ASGI app that enters the wrapped app's lifespan at the first request.
 
+    If the app cannot be built from the settings, the response has the reason only if the app `explains`: its callers
+    are operators.
+
     A Response by type, because the framework awaits what a function returns as a Starlette response.
     """
 
-    def __init__(self, build: Callable[[], Starlette], *, drain_seconds: float = DRAIN_SECONDS) -> None:
+    def __init__(
+        self, build: Callable[[], Starlette], *, drain_seconds: float = DRAIN_SECONDS, explains: bool = False
+    ) -> None:
         self._build = build
+        self._explains = explains
         self._drain_seconds = drain_seconds
         self._app: Starlette | None = None
         self._ready: asyncio.Future[None] | None = None
@@ -62,7 +68,8 @@ class Hosted(Response):
                 app: Any = await self._opened()
             except Misconfigured as exc:
                 log.error("misconfigured", error=str(exc))
-                app = PlainTextResponse("the server is misconfigured; its log says how\n", status_code=500)
+                reason = str(exc) if self._explains else "the server is misconfigured; its log says how"
+                app = PlainTextResponse(f"{reason}\n", status_code=500)
             await app(scope, receive, exchange.send)
         finally:
             del self._exchanges[task]

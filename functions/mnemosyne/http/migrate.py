@@ -1,8 +1,10 @@
-"""The `migrate` function: brings the schema up to date, and keeps keys, quotas and grants, for those whom IAM lets in.
+"""The `migrate` function: migrates the database, and manages API keys, quotas and grants.
 
-`POST /` migrates. `POST /quotas` shows and sets quotas. `POST /grants` lists and ends what people have let clients do.
-`POST /keys` creates, lists or revokes a key: of a new one it is told the hash, never the secret, so that none passes
-through here or through the log of whoever calls.
+`POST /` migrates. `POST /keys` creates, lists or revokes API keys. Of a new key it receives the hash and never the
+secret, so that no secret is in a workflow's log. `POST /quotas` shows and sets quotas. `POST /grants` lists and revokes
+the grants that people gave to clients.
+
+Only the deployment's own workflow may call it, so a failure is answered with its cause.
 """
 
 from collections.abc import Callable, Sequence
@@ -15,7 +17,7 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from mnemosyne.errors import InvalidRequest, MnemosyneError, NotFound, Unauthorized, Unavailable
+from mnemosyne.errors import InvalidRequest, NotFound, Unauthorized, Unavailable
 from mnemosyne.http.api_keys import ApiKeyStore, manage_keys
 from mnemosyne.http.grants import GrantStore, manage_grants
 from mnemosyne.http.health import health_routes
@@ -23,6 +25,8 @@ from mnemosyne.http.quotas import QuotaStore, manage_quotas
 from mnemosyne.observability import EventLog, trace
 
 log = EventLog(__name__)
+
+RETRY_AFTER = {"Retry-After": "5"}
 
 
 def build_app(
@@ -32,11 +36,13 @@ def build_app(
     grants: GrantStore,
     *,
     identify: Callable[[str | None], None],
+    report: Callable[[str, Exception], str],
 ) -> Starlette:
-    """Return the ASGI app; `migrate` applies what is missing and names it. One thing runs at a time, the others wait.
+    """Return the ASGI app. It does one operation at a time; other requests wait.
 
-    `identify` raises Unauthorized where it is not our own workflow that calls: IAM lets nobody else in, and whoever
-    changes that by mistake must not have opened the keys of every namespace.
+    `migrate` returns the files that it applied. `identify` raises Unauthorized unless the caller is our own workflow:
+    IAM admits nobody else, but a mistake there must not open the API keys of every namespace. `report` logs an error
+    and returns its cause.
     """
     limiter = anyio.CapacityLimiter(1)
 
@@ -48,44 +54,38 @@ def build_app(
                 log.error("audit", action=event, outcome="refused", reason=str(exc))
                 return JSONResponse({"error": str(exc)}, status_code=401)
             except Unavailable as exc:
-                return JSONResponse({"error": str(exc)}, status_code=503, headers={"Retry-After": "5"})
+                return JSONResponse({"error": str(exc)}, status_code=503, headers=RETRY_AFTER)
             body = await request.body()
             with trace(request.headers):
-                return await anyio.to_thread.run_sync(_answered, event, lambda: work(body), limiter=limiter)
+                return await anyio.to_thread.run_sync(_answer, event, lambda: work(body), report, limiter=limiter)
 
         return post
 
+    operations = {
+        "/": endpoint("migration_failed", lambda _: _migrated(migrate)),
+        "/quotas": endpoint("quota_change_failed", lambda body: manage_quotas(body, quotas)),
+        "/grants": endpoint("grant_change_failed", lambda body: manage_grants(body, grants)),
+        "/keys": endpoint("key_change_failed", lambda body: manage_keys(body, keys)),
+    }
     return Starlette(
-        routes=[
-            *health_routes(),
-            Route("/", endpoint("migration_failed", lambda _: _migrated(migrate)), methods=["POST"]),
-            Route(
-                "/quotas", endpoint("quota_change_failed", lambda body: manage_quotas(body, quotas)), methods=["POST"]
-            ),
-            Route(
-                "/grants", endpoint("grant_change_failed", lambda body: manage_grants(body, grants)), methods=["POST"]
-            ),
-            Route("/keys", endpoint("key_change_failed", lambda body: manage_keys(body, keys)), methods=["POST"]),
-        ]
+        routes=[*health_routes(), *(Route(path, post, methods=["POST"]) for path, post in operations.items())]
     )
 
 
-def _answered(event: str, work: Callable[[], dict[str, Any]]) -> Response:
+def _answer(event: str, work: Callable[[], dict[str, Any]], report: Callable[[str, Exception], str]) -> Response:
     try:
         return JSONResponse(work())
     except InvalidRequest as exc:
         return JSONResponse({"error": str(exc)}, status_code=400)
     except NotFound as exc:
         return JSONResponse({"error": str(exc)}, status_code=404)
-    except MnemosyneError as exc:
-        log.error(event, error=str(exc))
-        return JSONResponse({"error": str(exc)}, status_code=500)
-    except Exception:  # the edge: whoever called must see that it failed, and the log why
-        log.exception(event)
-        return JSONResponse({"error": "it failed; the log says why"}, status_code=500)
+    except Unavailable as exc:
+        return JSONResponse({"error": report(event, exc)}, status_code=503, headers=RETRY_AFTER)
+    except Exception as exc:  # noqa: BLE001 - the edge: the caller and the log must have the cause
+        return JSONResponse({"error": report(event, exc)}, status_code=500)
 
 
 def _migrated(migrate: Callable[[], Sequence[str]]) -> dict[str, Any]:
     applied = migrate()
-    log.info("migrated", count=len(applied))
+    log.info("migrated", count=len(applied), files=list(applied))
     return {"applied": list(applied)}

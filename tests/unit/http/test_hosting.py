@@ -231,7 +231,8 @@ def test_a_client_that_disconnects_while_the_lifespan_opens_does_not_fail_the_ot
     _run(test)
 
 
-def test_a_server_with_wrong_settings_answers_500_until_they_are_right() -> None:
+@pytest.mark.parametrize("explains", [False, True])
+def test_a_server_with_wrong_settings_answers_500_until_they_are_right(explains: bool) -> None:
     async def test() -> None:
         settings: list[str] = []
 
@@ -241,11 +242,11 @@ def test_a_server_with_wrong_settings_answers_500_until_they_are_right() -> None
             return Starlette(routes=[Route("/", lambda request: PlainTextResponse("served"))])
 
         scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""}
-        hosted, wrong, right = Hosted(build), Answer(), Answer()
+        hosted, wrong, right = Hosted(build, explains=explains), Answer(), Answer()
         await hosted(scope, lambda: None, wrong.send)  # type: ignore[arg-type,return-value]
         settings.append("right")
         await hosted(scope, lambda: None, right.send)  # type: ignore[arg-type,return-value]
         assert (wrong.status, right.status) == (500, 200)
-        assert b"MNEMOSYNE_TOPIC" not in wrong.body
+        assert (b"MNEMOSYNE_TOPIC is not set" in wrong.body) is explains
 
     asyncio.run(test())

@@ -173,14 +173,14 @@ def grant_runtime_role(connection: Connection, users: Sequence[str]) -> None:
         log.info("role_granted", user=user, role=role)
 
 
+@migrating("schema_migrations")
 def migrate(connection: Connection, files: Sequence[SchemaFile], *, space: EmbeddingSpace) -> list[SchemaFile]:
     """Apply the missing files in one transaction and return them.
 
     A new schema stores embeddings of `space`. The connection's role must own the schema and be allowed to create the
     extension. Concurrent runs wait for each other. Raises MigrationFailed with PostgreSQL's message.
     """
-    with migrating("schema_migrations", _BOOKKEEPING):
-        connection.script(_BOOKKEEPING)
+    connection.script(_BOOKKEEPING)
     try:
         missing = [file for file in status(connection, files) if file.applied_at is None]
         if missing:

@@ -1,0 +1,253 @@
+"""The migration of a deployment, as function and as job: it embeds one word, and says what to change if that fails."""
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemosyne import migrate
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.embedding_check import check_embedding
+from mnemosyne.errors import Misconfigured
+from mnemosyne.settings import Settings
+from mnemosyne_cli.local import postgres
+from tests.fakes_wire.gemini import GeminiServer, error
+from tests.fakes_wire.metadata import MetadataServer
+
+MODEL = "gemini-embedding-001"
+SPACE = EmbeddingSpace("gemini", MODEL, 768)
+PROJECT = "test-project"
+REGION = "europe-west12"
+ELSEWHERE = "set embedding_location to eu, us, global or a region that offers it, or embedding_model to another model"
+
+# Messages of the services, as people report them.
+ON_VERTEX = [
+    (
+        404,
+        f"Publisher Model `projects/{PROJECT}/locations/{REGION}/publishers/google/models/{MODEL}` was not found or "
+        "your project does not have access to it. Please ensure you are using a valid model version.",
+        f"the model {MODEL} is not available at {REGION}: {ELSEWHERE}",
+    ),
+    (
+        400,
+        f"Unsupported region for Vertex AI, got {REGION}",
+        f"the model {MODEL} is not available at {REGION}: {ELSEWHERE}",
+    ),
+    (
+        403,
+        "Permission 'aiplatform.endpoints.predict' denied on resource '//aiplatform.googleapis.com/projects/p' (or it "
+        "may not exist).",
+        "grant this service account roles/aiplatform.user, or set embedding_model",
+    ),
+    (
+        403,
+        "Vertex AI API has not been used in project 123 before or it is disabled. Enable it by visiting the console.",
+        f"the embedding API is not enabled in project {PROJECT}: enable aiplatform.googleapis.com",
+    ),
+    (
+        403,
+        f"{MODEL} is a legacy model and is not open to new projects.",
+        f"the model {MODEL} is restricted in this project: set embedding_model to another model",
+    ),
+    (
+        429,
+        "Quota exceeded for aiplatform.googleapis.com/online_prediction_requests_per_base_model with base model: "
+        "gemini-embedding. Please submit a quota increase request.",
+        f"the quota of {MODEL} at {REGION} is used up or zero: request more, or {ELSEWHERE}",
+    ),
+    (
+        400,
+        "Unable to submit request because output_dimensionality must be in the range [1, 512].",
+        f"the model {MODEL} makes no vectors of dimension 768: set embedding_dimension",
+    ),
+    (500, "Internal error encountered.", f"one word could not be embedded by {MODEL} at {REGION}: apply again"),
+]
+WITH_A_KEY = [
+    (400, "API key not valid. Please pass a valid API key.", "put a valid key into gemini_api_key_secret"),
+    (
+        400,
+        "User location is not supported for the API use.",
+        "not available at the location of this caller: set embedding_model to another model, or leave "
+        "gemini_api_key_secret empty to use Vertex AI",
+    ),
+    (
+        404,
+        f"models/{MODEL} is not found for API version v1beta, or is not supported for embedContent.",
+        f"the model {MODEL} is not available with this API key: set embedding_model to another model",
+    ),
+]
+
+
+@pytest.fixture
+def gemini(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Iterator[GeminiServer]:
+    """Vertex AI and the developer API, and credentials for both."""
+    monkeypatch.setenv("GEMINI_API_KEY", "key")
+    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
+    with GeminiServer().serving() as server, MetadataServer().serving() as metadata:
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+        monkeypatch.setenv("GOOGLE_VERTEX_BASE_URL", server.url)
+        monkeypatch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(metadata.write_credentials(tmp_path / "key.json")))
+        yield server
+
+
+@pytest.fixture
+def url(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> str:
+    """An empty database."""
+    return cluster.url(postgres.OWNER, new_database(empty=True))
+
+
+@pytest.fixture
+def owner(url: str) -> Iterator[Connection]:
+    connection = connection_factory(url)()
+    yield connection
+    connection.close()
+
+
+def _environment(url: str, **changed: str) -> dict[str, str]:
+    return {
+        "MNEMOSYNE_DATABASE_URL": url,
+        "MNEMOSYNE_TOPIC": "projects/p/topics/t",
+        "MNEMOSYNE_EMBEDDER": "gemini",
+        "GOOGLE_CLOUD_PROJECT": PROJECT,
+        **changed,
+    }
+
+
+def _vertex(url: str) -> Settings:
+    return Settings.from_environment(_environment(url, GOOGLE_GENAI_USE_VERTEXAI="true", GOOGLE_CLOUD_LOCATION=REGION))
+
+
+def _with_key(url: str) -> Settings:
+    return Settings.from_environment(_environment(url))
+
+
+@pytest.mark.parametrize(
+    ("settings", "status", "message", "expected"),
+    [
+        *((_vertex, *answer) for answer in ON_VERTEX),
+        *((_with_key, *answer) for answer in WITH_A_KEY),
+    ],
+    ids=[f"{where}: {status} {message[:20]}" for where, answers in (("vertex", ON_VERTEX), ("key", WITH_A_KEY))
+         for status, message, _ in answers],
+)  # fmt: skip
+def test_a_model_that_cannot_be_used_fails_with_the_variable_to_change(
+    gemini: GeminiServer, settings: Callable[[str], Settings], status: int, message: str, expected: str
+) -> None:
+    gemini.fault = lambda server: error(status, message)
+    with pytest.raises(Misconfigured) as failed:
+        check_embedding(settings("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=0.0)
+    assert expected in str(failed.value)
+    assert f"({status}: " in str(failed.value)
+    assert message.partition(".")[0] in str(failed.value)
+
+
+def test_vectors_of_another_dimension_fail_with_the_variable_to_change(gemini: GeminiServer) -> None:
+    gemini.fault = lambda server: (200, {"embeddings": [{"values": [1.0, 2.0]}]})
+    with pytest.raises(Misconfigured, match=r"no vectors of dimension 768: set embedding_dimension \(.*dimension 2"):
+        check_embedding(_with_key("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=60.0)
+
+
+def test_a_service_that_cannot_be_reached_is_named_with_the_reason(
+    gemini: GeminiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9")
+    with pytest.raises(Misconfigured, match=r"could not be embedded .*ConnectError"):
+        check_embedding(_with_key("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=0.0)
+
+
+def test_a_right_that_is_not_yet_known_everywhere_is_waited_for(gemini: GeminiServer) -> None:
+    gemini.fault = lambda server: error(403, "Permission denied") if server.calls <= 3 else None
+    check_embedding(_vertex("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=60.0, pause=0.0)
+    assert (gemini.calls, gemini.texts) == (4, 1)
+
+
+def test_a_model_that_does_not_exist_is_not_waited_for(gemini: GeminiServer) -> None:
+    gemini.fault = lambda server: error(404, "not found")
+    with pytest.raises(Misconfigured):
+        check_embedding(_vertex("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=60.0, pause=0.0)
+    assert gemini.calls == 1
+
+
+def test_a_deployment_embeds_one_word(gemini: GeminiServer, url: str) -> None:
+    assert migrate.deploy(_vertex(url)) == [file.label for file in migrations.bundled()]
+    assert gemini.texts == 1
+
+
+def test_a_failed_check_leaves_the_schema_migrated(gemini: GeminiServer, url: str, owner: Connection) -> None:
+    gemini.fault = lambda server: error(404, "not found")
+    with pytest.raises(Misconfigured, match="set embedding_location"):
+        migrate.deploy(_vertex(url))
+    assert owner.run("SELECT count(*) FROM memories") == [[0]]
+    gemini.fault = None
+    assert migrate.deploy(_vertex(url)) == []
+
+
+def test_the_model_of_the_memories_is_checked_not_the_one_of_the_settings(
+    gemini: GeminiServer, url: str, owner: Connection
+) -> None:
+    migrate.migrate(_with_key(url))
+    owner.script(
+        "UPDATE embedding_space SET previous_provider = provider, previous_model = model, "
+        "previous_dimension = 768, model = 'gemini-embedding-2'"
+    )
+    migrate.deploy(_with_key(url))
+    assert gemini.requests[-1]["requests"][0]["model"] == "models/gemini-embedding-2"
+
+
+def test_settings_of_another_model_than_the_memories_fail(gemini: GeminiServer, url: str) -> None:
+    migrate.migrate(_with_key(url))
+    changed = Settings.from_environment(_environment(url, MNEMOSYNE_EMBEDDING_MODEL="gemini-embedding-2"))
+    with pytest.raises(Misconfigured, match="set MNEMOSYNE_EMBEDDING_MODEL"):
+        migrate.deploy(changed)
+
+
+def _run(environment: dict[str, str]) -> tuple[int, list[dict[str, Any]]]:
+    """Run the job; its exit code and what it logged last."""
+    run = subprocess.run(
+        [sys.executable, "-m", "mnemosyne.migrate"],
+        env={**os.environ, "PYTHONPATH": "functions", **environment},
+        cwd=Path(__file__).parents[2],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    logged = [json.loads(line) for line in run.stderr.splitlines()]
+    return run.returncode, [line for line in logged if line["event"] in ("migrated", "migration_failed")]
+
+
+def test_the_job_ends_with_0_and_logs_what_it_applied(gemini: GeminiServer, url: str) -> None:
+    code, (line,) = _run(_environment(url))
+    assert (code, line["event"], line["files"][0]) == (0, "migrated", "0001 baseline")
+
+
+@pytest.mark.parametrize("fault", ["settings", "database", "schema", "model"])
+def test_a_failed_job_ends_with_1_and_logs_one_line_with_the_reason(
+    gemini: GeminiServer, url: str, owner: Connection, fault: str
+) -> None:
+    environment = _environment(url)
+    if fault == "settings":
+        environment["MNEMOSYNE_EMBEDDER"] = "nobody"
+    if fault == "database":
+        environment["MNEMOSYNE_DATABASE_URL"] = "postgresql://nobody:a-secret@127.0.0.1:9/nothing"
+    if fault == "schema":
+        owner.script("CREATE VIEW api_keys AS SELECT 1")
+    if fault == "model":
+        gemini.fault = lambda server: error(404, "not found")
+    code, (line,) = _run(environment)
+    reason = {
+        "settings": "MNEMOSYNE_EMBEDDER must be one of",
+        "database": "the database cannot be reached (InterfaceError: Can't create a connection to host 127.0.0.1",
+        "schema": '0001 baseline failed: 42P07 relation "api_keys" already exists',
+        "model": f"the model {MODEL} is not available with this API key",
+    }[fault]
+    assert (code, line["event"], line["severity"]) == (1, "migration_failed", "ERROR")
+    assert reason in line["error"]
+    assert "a-secret" not in str(line)
+    assert "CREATE TABLE" not in str(line)
