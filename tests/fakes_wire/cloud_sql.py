@@ -4,7 +4,9 @@ import itertools
 import os
 import socket
 import ssl
+import struct
 import threading
+from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from datetime import UTC, datetime, timedelta
@@ -23,6 +25,7 @@ PORT = 3307  # the Connector's, and fixed
 REGION = "europe-west1"
 INSTANCE = f"test-project:{REGION}:mnemosyne"
 PEM = serialization.Encoding.PEM
+SSL_REQUEST = struct.pack("!II", 8, 80877103)
 _made = itertools.count()
 
 Fault = Callable[["CloudSqlInstance", str], tuple[int, Any] | None]
@@ -61,19 +64,23 @@ class _Authority:
 class CloudSqlInstance(JsonServer):
     """The Admin API's two calls (connectSettings, generateEphemeralCert), and the proxy.
 
-    `fault` may answer an API call instead. `mute` makes the proxy accept and never shake hands.
+    `fault` may answer an API call instead. `mute` makes the proxy accept and never shake hands. `refusals` makes it
+    refuse log-ins.
     """
 
     def __init__(self, socket_file: Path, directory: Path) -> None:
         super().__init__()
-        # The Connector's port is fixed, so each instance has a loopback address of its own, whoever else tests here.
+        # The Connector's port is fixed, so each instance of each test process has its own loopback address.
         process = os.getpid()
         self.address = f"127.{1 + next(_made) % 250}.{process >> 8 & 255}.{process & 255}"
         self.region = REGION
         self.fault: Fault | None = None
         self.mute = False
+        self.refusals: deque[tuple[str, str]] = deque()
+        """SQLSTATE and message for the next log-ins, one each."""
+        self.log_ins = 0
         self.ahead = timedelta()
-        """How far the clocks of those who connect are ahead."""
+        """How far the clients' clocks are ahead."""
         self.calls: list[str] = []
         self.refuse_certificates_before: datetime | None = None
         self._socket_file = socket_file
@@ -139,6 +146,10 @@ class CloudSqlInstance(JsonServer):
         with suppress(OSError), self._tls.wrap_socket(connected, server_side=True) as client:
             if self._expired(client):
                 return
+            self.log_ins += 1
+            if self.refusals:
+                _refuse(client, *self.refusals.popleft())
+                return
             with socket.socket(socket.AF_UNIX) as server:
                 server.connect(str(self._socket_file))
                 _relay(client, server)
@@ -147,6 +158,16 @@ class CloudSqlInstance(JsonServer):
         certificate = x509.load_der_x509_certificate(client.getpeercert(binary_form=True) or b"")
         before = self.refuse_certificates_before
         return before is not None and certificate.not_valid_before_utc + timedelta(days=1) < before
+
+
+def _refuse(client: ssl.SSLSocket, sqlstate: str, message: str) -> None:
+    """Answer the start-up message: https://www.postgresql.org/docs/current/protocol-message-formats.html."""
+    if client.recv(65536) == SSL_REQUEST:  # the driver does not know that it is inside of TLS
+        client.sendall(b"N")
+        client.recv(65536)
+    fields = {"S": "FATAL", "V": "FATAL", "C": sqlstate, "M": message}
+    body = "".join(f"{name}{value}\0" for name, value in fields.items()).encode() + b"\0"
+    client.sendall(b"E" + struct.pack("!I", len(body) + 4) + body)
 
 
 def _relay(client: ssl.SSLSocket, server: socket.socket) -> None:

@@ -1,10 +1,14 @@
 """The real Cloud SQL Connector, with IAM, over mutual TLS to a real PostgreSQL: how it connects, and how it fails."""
 
+import gc
+import io
+import logging
+import re
 import socket
 import tempfile
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -16,24 +20,48 @@ from mnemosyne.adapters.database.cloud_sql import CloudSql
 from mnemosyne.adapters.database.connections import TRUSTED_SECONDS, connection_factory
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.errors import Misconfigured, Unavailable
+from mnemosyne.observability import configure_logging
 from mnemosyne_cli.local import postgres
 from tests.fakes_wire.cloud_sql import INSTANCE, REGION, CloudSqlInstance
-from tests.fakes_wire.metadata import EMAIL, MetadataServer
+from tests.fakes_wire.metadata import EMAIL, TOKEN, MetadataServer
 from tests.waiting import wait_until
 
 DATABASE = "cloud_sql"
 ROLE = EMAIL.removesuffix(".gserviceaccount.com")
 
 
+class CountingMetadataServer(MetadataServer):
+    """Counts the tokens that it issues."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.tokens: list[str] = []
+
+    def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
+        self.tokens.extend([path] if path.endswith("/token") else [])
+        return super().answer(path, body, headers)
+
+
 @pytest.fixture(scope="module")
-def _instance(cluster: postgres.EmbeddedPostgres) -> Iterator[CloudSqlInstance]:
+def metadata() -> Iterator[CountingMetadataServer]:
+    with CountingMetadataServer().serving() as server:
+        yield server
+
+
+@pytest.fixture
+def tokens(metadata: CountingMetadataServer) -> list[str]:
+    """The tokens that were issued."""
+    return metadata.tokens
+
+
+@pytest.fixture(scope="module")
+def _instance(cluster: postgres.EmbeddedPostgres, metadata: CountingMetadataServer) -> Iterator[CloudSqlInstance]:
     owner = connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()
     owner.script(f"CREATE DATABASE {DATABASE} TEMPLATE {postgres.DATABASE}")
     owner.script(f'CREATE ROLE "{ROLE}" LOGIN IN ROLE mnemosyne_runtime')
     with (
         tempfile.TemporaryDirectory() as home,
         pytest.MonkeyPatch.context() as patch,
-        MetadataServer().serving() as metadata,
         CloudSqlInstance(cluster.socket_directory / ".s.PGSQL.5432", Path(home)).serving() as instance,
     ):
         patch.setenv("GOOGLE_APPLICATION_CREDENTIALS", str(metadata.write_credentials(Path(home) / "key.json")))
@@ -49,6 +77,8 @@ def instance(_instance: CloudSqlInstance) -> CloudSqlInstance:
     """The instance without any fault."""
     _instance.fault = None
     _instance.mute = False
+    _instance.refusals.clear()
+    _instance.log_ins = 0
     _instance.refuse_certificates_before = None
     _instance.calls.clear()
     return _instance
@@ -140,10 +170,103 @@ def test_what_no_retry_mends_is_said_to_be_misconfigured(
         _opener(instance, **changed)()
 
 
-def test_an_admin_api_that_refuses_the_service_account_says_which_role_is_missing(instance: CloudSqlInstance) -> None:
-    instance.fault = lambda api, path: (403, {"error": {"message": "not authorised"}})
-    with pytest.raises(Misconfigured, match=r"403: not authorised\).*roles/cloudsql.client"):
+REFUSALS = [
+    ("28000", f'Cloud SQL IAM service account authentication failed for user "{ROLE}"'),
+    (
+        "28000",
+        f'pg_hba.conf rejects connection for host "10.8.0.3", user "{ROLE}", database "{DATABASE}", no encryption',
+    ),
+    ("28000", f'role "{ROLE}" is not permitted to log in'),
+    ("28P01", f'password authentication failed for user "{ROLE}"'),
+    ("3D000", f'database "{DATABASE}" does not exist'),
+    ("42501", f'permission denied for database "{DATABASE}"'),
+]
+ANSWERS = [
+    (400, "Invalid request: instance is not running."),
+    (401, "Request had invalid authentication credentials."),
+    (403, "boss::NOT_AUTHORIZED: Not authorized to access resource."),
+    (404, "The Cloud SQL instance does not exist."),
+]
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=[f"{state} {message[:20]}" for state, message in REFUSALS])
+def test_a_log_in_that_is_refused_once_succeeds_with_a_new_token_and_certificate(
+    instance: CloudSqlInstance, tokens: list[str], refusal: tuple[str, str]
+) -> None:
+    connect = _opener(instance)
+    connect().close()
+    calls, issued = len(instance.calls), len(tokens)
+    instance.refusals.append(refusal)
+    connection = connect()
+    assert connection.run("SELECT current_user") == [[ROLE]]
+    assert instance.log_ins == 3
+    assert sorted(instance.calls[calls:]) == sorted(instance.calls[:calls])
+    assert len(tokens) == issued + 2, "one for the Admin API, one for the log-in"
+    connection.close()
+
+
+@pytest.mark.parametrize("refusal", REFUSALS, ids=[f"{state} {message[:20]}" for state, message in REFUSALS])
+def test_a_log_in_that_is_refused_twice_is_misconfigured_in_the_server_s_words(
+    instance: CloudSqlInstance, refusal: tuple[str, str]
+) -> None:
+    instance.refusals.extend([refusal] * 9)
+    with pytest.raises(Misconfigured, match=re.escape(f"Cloud SQL {INSTANCE} refuses the connection: {refusal[1]}")):
         _opener(instance)()
+    assert instance.log_ins == 2
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=[str(status) for status, _ in ANSWERS])
+def test_an_admin_api_that_refuses_once_is_called_again(instance: CloudSqlInstance, answer: tuple[int, str]) -> None:
+    status, message = answer
+    instance.fault = lambda api, path: (status, {"error": {"message": message}}) if len(api.calls) <= 2 else None
+    connection = _opener(instance)()
+    assert connection.run("SELECT 1") == [[1]]
+    connection.close()
+
+
+@pytest.mark.parametrize("answer", ANSWERS, ids=[str(status) for status, _ in ANSWERS])
+def test_an_admin_api_that_refuses_twice_is_misconfigured_in_its_words(
+    instance: CloudSqlInstance, answer: tuple[int, str]
+) -> None:
+    status, message = answer
+    instance.fault = lambda api, path: (status, {"error": {"message": message}})
+    with pytest.raises(Misconfigured, match=re.escape(f"({status}: {message})") + ".*roles/cloudsql.client"):
+        _opener(instance)()
+
+
+def test_no_error_logs_an_access_token(instance: CloudSqlInstance) -> None:
+    stream, before = io.StringIO(), logging.root.handlers[:]
+    configure_logging("DEBUG", stream)
+    instance.fault = lambda api, path: (401, {"error": {"message": "no"}})
+    for _ in range(5):
+        connect = _opener(instance)
+        with pytest.raises(Misconfigured):
+            connect()
+        connect._current().close()
+        del connect
+        gc.collect()  # asyncio logs an error that nobody has retrieved when its task is collected
+    logging.root.handlers[:] = before
+    assert '"event": "database_refused"' in stream.getvalue()
+    assert TOKEN not in stream.getvalue()
+
+
+def test_an_admin_api_without_room_is_unavailable_not_misconfigured(
+    instance: CloudSqlInstance, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(cloud_sql, "FIRST_CONNECTION_SECONDS", 0.0)
+    instance.fault = lambda api, path: (429, {"error": {"message": "Quota exceeded"}})
+    with pytest.raises(Unavailable, match="cannot be reached"):
+        _opener(instance)()
+
+
+def test_a_refused_log_in_leaves_other_connections_open(instance: CloudSqlInstance) -> None:
+    connect = _opener(instance)
+    other = connect()
+    instance.refusals.extend([REFUSALS[0]] * 2)
+    with pytest.raises(Misconfigured):
+        connect()
+    assert other.run("SELECT 1") == [[1]]
+    other.close()
 
 
 def _hang(instance: CloudSqlInstance, where: str) -> Callable[[], None]:

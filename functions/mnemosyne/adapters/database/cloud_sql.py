@@ -1,6 +1,6 @@
 """Connections to Cloud SQL through the Cloud SQL Connector: mutual TLS, IAM authentication, private addresses.
 
-Connects to nothing before the first connection is asked for; only then is the Connector imported.
+The Connector is imported for the first connection, and nothing is connected before.
 """
 
 import asyncio
@@ -8,6 +8,7 @@ import itertools
 import socket
 import threading
 import time
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 import pg8000.exceptions
@@ -27,20 +28,20 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 CONNECT_TIMEOUT_SECONDS = 15.0
-"""From asking for a connection to having it: certificate, TLS, log-in."""
+"""For one attempt: certificate, TLS handshake and log-in."""
 FIRST_CONNECTION_SECONDS = 75.0
-"""How long an instance that never had a connection goes on trying, of the two minutes that a request may take: over
-Direct VPC egress the first may be a minute or more in coming,
-https://cloud.google.com/run/docs/configuring/vpc-direct-vpc."""
+"""For all attempts at an instance's first connection. Over Direct VPC egress it may take a minute or more,
+https://cloud.google.com/run/docs/configuring/vpc-direct-vpc; a request may take two."""
 PAUSE_SECONDS = 1.0
 STALL_SECONDS = 5.0
-"""How long a server may keep one read waiting before a connection is made."""
+"""For one read while a connection is opened."""
 ATTEMPTS = 2
-"""After a failover the first attempt may use the old address or certificate; the Connector renews both after it."""
+"""After a failover the first attempt may use the old address or certificate. The Connector then renews both."""
+LONG_AGO = datetime(1970, 1, 1)  # noqa: DTZ001 - google-auth's times have no zone
 
 
 class CloudSql:
-    """Opens connections to one instance `project:region:name`; called by the pool as its connection_factory."""
+    """Opens connections to the instance `project:region:name`; the pool's connection_factory."""
 
     def __init__(
         self,
@@ -71,12 +72,24 @@ class CloudSql:
         self._reached = False
 
     def __call__(self) -> Connection:
-        """One new connection; raises Unavailable where the instance is away, Misconfigured where it will stay so."""
+        """Open a connection. Raises Unavailable, or Misconfigured if a second attempt was refused too."""
         if self._patient_until is None:
             self._patient_until = time.monotonic() + FIRST_CONNECTION_SECONDS
+        refused = False
         for attempt in itertools.count(1):
             try:
                 connection = self._open()
+            except Misconfigured as exc:
+                # Cloud SQL refuses valid IAM log-ins at times, mostly after an idle period
+                # (https://github.com/GoogleCloudPlatform/cloud-sql-nodejs-connector/issues/585), or because a token
+                # has just expired or a grant is not yet known everywhere.
+                if refused:
+                    raise
+                refused = True
+                log.warning("database_refused", instance=self._instance, attempt=attempt, error=str(exc))
+                self._renew_token()
+                time.sleep(PAUSE_SECONDS)
+                continue
             except Unavailable as exc:
                 log.warning("database_unreachable", instance=self._instance, attempt=attempt, error=str(exc.__cause__))
                 if self._reached or time.monotonic() > self._patient_until:
@@ -100,10 +113,10 @@ class CloudSql:
             if connecting.done():  # a socket's own deadline: nothing hangs
                 raise Unavailable("the database cannot be reached") from exc
             connecting.cancel()
-            # Something in the Connector's one thread may hang for good: leave it, and begin anew.
+            # Something in the Connector's only thread may hang forever: replace the Connector.
             self._abandon(connector)
             raise Unavailable(f"the database gave no connection within {CONNECT_TIMEOUT_SECONDS:.0f} s") from exc
-        except Exception as exc:  # the Connector's, aiohttp's, google-auth's and the driver's own: told apart below
+        except Exception as exc:  # of the Connector, aiohttp, google-auth or the driver
             raise self._translated(exc) from exc
 
     def _current(self) -> "Connector":
@@ -112,15 +125,23 @@ class CloudSql:
                 from google.auth.exceptions import GoogleAuthError
                 from google.cloud.sql.connector import Connector
 
-                # The Connector opens its sockets in its one thread and without a deadline: a server that accepts
-                # and never answers would hang every later connection. There is no other handle on them than this,
-                # which concerns only sockets whose owner has set no timeout of its own.
+                # The Connector opens its sockets in its only thread and without a timeout: a server that accepts and
+                # never answers would hang every later connection. The default is the only way to set one. It
+                # affects only sockets without a timeout of their own.
                 socket.setdefaulttimeout(STALL_SECONDS)
                 try:
                     self._connector = Connector(refresh_strategy="lazy", sqladmin_api_endpoint=self._admin_endpoint)
                 except GoogleAuthError as exc:
                     raise self._translated(exc) from exc
+                self._connector._loop.set_exception_handler(_log_unretrieved)
             return self._connector
+
+    def _renew_token(self) -> None:
+        """Make the next attempt get a new token. The Connector itself renews the certificate after any error."""
+        with self._lock:
+            if self._connector is not None:
+                # An expired token, not a missing one: another thread may be sending it.
+                self._connector._credentials.expiry = LONG_AGO
 
     def _abandon(self, connector: "Connector") -> None:
         with self._lock:
@@ -145,7 +166,16 @@ class CloudSql:
             )
         if isinstance(exc, DefaultCredentialsError):
             return Misconfigured(f"there are no Google credentials to reach {where} with: {exc}")
-        # Another region than the name says; no such address. TLS errors are ValueErrors too, and pass.
+        # The wrong region, or no such address. TLS errors are ValueErrors too, but also OSErrors.
         if isinstance(exc, CloudSQLIPTypeError) or (isinstance(exc, ValueError) and not isinstance(exc, OSError)):
-            return Misconfigured(f"{where} cannot be used as set: {exc}")
+            return Misconfigured(f"{where} cannot be used with these settings: {exc}")
         return Unavailable("the database cannot be reached")
+
+
+def _log_unretrieved(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log an error in the Connector's thread by its message: asyncio logs its repr, which holds the access token.
+
+    The Connector makes two calls of the Admin API at a time. When one fails it leaves the error of the other.
+    """
+    exc = context.get("exception")
+    log.warning("database_connector_fault", error=f"{type(exc).__name__}: {exc}" if exc else context["message"])

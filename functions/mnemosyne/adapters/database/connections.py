@@ -14,6 +14,7 @@ import pg8000.dbapi
 import pg8000.exceptions
 import pg8000.native
 
+from mnemosyne.adapters.database.server_errors import server_error
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
 from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, NotFound, Unavailable, Uncertain
 from mnemosyne.observability import EventLog
@@ -47,8 +48,8 @@ def session_options(statement_seconds: int) -> str:
 # SQLSTATEs after which the same statement may well succeed: connection, resources, shutdown, lock, deadlock.
 _TRANSIENT = re.compile(r"08...|53...|57P0[1-5]|57014|40001|40P01|55P03|25P0[3-4]")
 
-# Refusals that no retry mends: authentication, privileges, no such database, no such role.
-_PERMANENT_SQLSTATES = ("28000", "28P01", "3D000", "42501")
+# Authentication (also pg_hba.conf), no such role or database, privileges.
+_REFUSALS = ("28000", "28P01", "3D000", "42501")
 
 # What a caller is told; PostgreSQL's own words may name files and roles.
 _PUBLIC_MESSAGES = {
@@ -240,19 +241,10 @@ def connection_factory(
 
 
 def connect_error(exc: BaseException, where: str) -> MnemosyneError:
-    """Return what it means that no connection was opened.
-
-    A server that refuses says why and hangs up; the driver, closing in its turn, may then fail over that, and its
-    error only bears the server's reason within.
-    """
-    reason: BaseException | None = exc
-    while reason is not None and not isinstance(reason, pg8000.exceptions.DatabaseError):
-        reason = reason.__cause__ or reason.__context__
-    if reason is None:
-        return Unavailable("the database cannot be reached")
-    detail = reason.args[0] if reason.args and isinstance(reason.args[0], Mapping) else {}
-    if str(detail.get("C", "")) in _PERMANENT_SQLSTATES:
-        return Misconfigured(f"{where} refuses the connection: {detail.get('M', reason)}")
+    """Return Misconfigured if the server refused the log-in, Unavailable for every other failed connection."""
+    fields = server_error(exc)
+    if fields.get("C") in _REFUSALS:
+        return Misconfigured(f"{where} refuses the connection: {fields.get('M')}")
     return Unavailable("the database cannot be reached")
 
 
