@@ -1,6 +1,6 @@
-"""The deployed entry points, for functions-framework: each answers with the ASGI app that does the work.
+"""The deployed entry points for functions-framework. Each returns the ASGI app that serves the request.
 
-Importing this connects to nothing: the framework imports it before it forks its worker.
+The import opens no connection, because the framework imports this module before it forks its worker.
 """
 
 import functions_framework.aio
@@ -24,7 +24,7 @@ async def ingest(request: Request) -> Response:
 
 @functions_framework.aio.http
 async def dead_letter(request: Request) -> Response:
-    """Pub/Sub pushes of what could not be ingested, for the dead-letter subscription."""
+    """Pub/Sub pushes of messages that could not be ingested, for the dead-letter subscription."""
     return bootstrap.dead_letter_app()
 
 
@@ -36,11 +36,11 @@ async def import_object(request: Request) -> Response:
 
 @functions_framework.aio.http
 async def auth(request: Request) -> Response:
-    """Give tokens: the authorization server, for people who log in and clients that ask."""
+    """The authorization server: people log in, and clients get tokens."""
     return bootstrap.auth_app()
 
 
 @functions_framework.aio.http
 async def migrate(request: Request) -> Response:
-    """Return the schema brought up to date, for the deployment."""
+    """Migrations, API keys, quotas and grants, for the deployment's workflows."""
     return bootstrap.migrate_app()

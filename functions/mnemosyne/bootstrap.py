@@ -20,14 +20,14 @@ if TYPE_CHECKING:
 
 STDIO_THREADS = 8
 SEARCH_SECONDS = 5
-"""How long a statement of an agent's may take: one that takes longer is at the others' expense."""
+"""Timeout of an agent's statements. A longer one would delay the other agents."""
 IMPORT_THREADS = 2
 
 
 @lru_cache(maxsize=1)
 def configured_services(statement_seconds: int = STATEMENT_SECONDS) -> ConfiguredServices:
-    """Return the process's services, from its environment; raises Misconfigured."""
-    configure_logging("INFO")  # what is wrong with the settings is told by the log too
+    """Return the process's services, built from its environment. Raises Misconfigured."""
+    configure_logging("INFO")  # errors in the settings are logged too
     settings = Settings.from_environment()
     configure_logging(settings.log_level, project=settings.google_cloud_project)
     if settings.otel_exporter_otlp_endpoint:
@@ -87,7 +87,7 @@ def _api_keys(services: ConfiguredServices) -> "Authenticator":
 
 
 def _push_identity(settings: Settings) -> "Callable[[str | None], None]":
-    """Return what checks that a push is our subscription's; raises Misconfigured where it would have to and cannot."""
+    """Return the check that a push comes from our subscription. Raises Misconfigured if its settings are missing."""
     if settings.push_secret:
         from mnemosyne.service.authenticate import SharedSecret
 
@@ -157,7 +157,7 @@ def ingest_app() -> "Hosted":
 
 @lru_cache(maxsize=1)
 def dead_letter_app() -> "Hosted":
-    """Return the `dead_letter` function; it embeds nothing, so nothing is warmed."""
+    """Return the `dead_letter` function. It embeds nothing, so it loads no embedder at start."""
     from mnemosyne.http.hosting import Hosted
 
     def build() -> Any:
@@ -174,7 +174,7 @@ def dead_letter_app() -> "Hosted":
 
 @lru_cache(maxsize=1)
 def import_object_app() -> "Hosted":
-    """Return the `import_object` function: an object at a time takes an instance's memory, so there are few threads."""
+    """Return the `import_object` function. It has few threads, because an object fills an instance's memory."""
     from mnemosyne.http.hosting import Hosted
 
     def build() -> Any:

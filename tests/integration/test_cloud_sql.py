@@ -72,22 +72,31 @@ def _instance(cluster: postgres.EmbeddedPostgres, metadata: CountingMetadataServ
     owner.close()
 
 
+OPENED: list[CloudSql] = []
+
+
 @pytest.fixture
-def instance(_instance: CloudSqlInstance) -> CloudSqlInstance:
-    """The instance without any fault."""
+def instance(_instance: CloudSqlInstance) -> Iterator[CloudSqlInstance]:
+    """The instance without any fault. Afterwards every Connector of the test is closed: some call again later."""
     _instance.fault = None
     _instance.mute = False
     _instance.refusals.clear()
     _instance.log_ins = 0
     _instance.refuse_certificates_before = None
     _instance.calls.clear()
-    return _instance
+    yield _instance
+    _instance.fault = None
+    _instance.mute = False
+    while OPENED:
+        if (connector := OPENED.pop()._connector) is not None:
+            connector.close()
 
 
 def _opener(api: CloudSqlInstance, **changed: Any) -> CloudSql:
     settings: dict[str, Any] = {"user": EMAIL, "database": DATABASE, "password": None, "ip_type": "PRIVATE"}
     name = changed.pop("instance", INSTANCE)
-    return CloudSql(name, admin_endpoint=api.url, **(settings | changed))
+    OPENED.append(CloudSql(name, admin_endpoint=api.url, **(settings | changed)))
+    return OPENED[-1]
 
 
 def test_a_session_logs_in_as_the_service_account_and_has_all_settings(instance: CloudSqlInstance) -> None:
@@ -243,6 +252,7 @@ def test_no_error_logs_an_access_token(instance: CloudSqlInstance) -> None:
         with pytest.raises(Misconfigured):
             connect()
         connect._current().close()
+        OPENED.clear()
         del connect
         gc.collect()  # asyncio logs an error that nobody has retrieved when its task is collected
     logging.root.handlers[:] = before
@@ -270,7 +280,7 @@ def test_a_refused_log_in_leaves_other_connections_open(instance: CloudSqlInstan
 
 
 def _hang(instance: CloudSqlInstance, where: str) -> Callable[[], None]:
-    """Makes that part hang; what it returns lets it go."""
+    """Make a part hang. Returns a function that ends it."""
 
     def hang(api: CloudSqlInstance, path: str) -> None:
         api.released.wait(30)
@@ -304,7 +314,7 @@ def test_a_hang_ends_at_a_deadline_and_fifty_further_sessions_open(
     let_go()
     for _ in range(50):
         with pool.connection() as connection:
-            connection.broken = True  # so that each opens one of its own
+            connection.broken = True  # so that each checkout opens a new one
             assert connection.run("SELECT 1") == [[1]]
     pool.close()
 

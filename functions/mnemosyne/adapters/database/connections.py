@@ -23,7 +23,7 @@ log = EventLog(__name__)
 
 CONNECT_TIMEOUT_SECONDS = 10.0
 TRUSTED_SECONDS = 1.0
-"""How long after its last use an idle connection is taken without asking the server, which costs a round trip."""
+"""How long an idle connection is used again without a check, which costs a round trip."""
 
 # They cost no round trip: they travel with the connection request. Every search is planned for its own filters.
 _SESSION_OPTIONS = " ".join(
@@ -45,13 +45,13 @@ def session_options(statement_seconds: int) -> str:
     return f"{_SESSION_OPTIONS} -c statement_timeout={statement_seconds * 1000}"
 
 
-# SQLSTATEs after which the same statement may well succeed: connection, resources, shutdown, lock, deadlock.
+# SQLSTATEs after which the same statement may succeed: connection, resources, shutdown, lock, deadlock.
 _TRANSIENT = re.compile(r"08...|53...|57P0[1-5]|57014|40001|40P01|55P03|25P0[3-4]")
 
 # Authentication (also pg_hba.conf), no such role or database, privileges.
 _REFUSALS = ("28000", "28P01", "3D000", "42501")
 
-# What a caller is told; PostgreSQL's own words may name files and roles.
+# Messages for agents: PostgreSQL's own may name files and roles.
 _PUBLIC_MESSAGES = {
     "57014": "the database was given no more time for it: narrow it by time or tags, or ask for less",
     "40": "the database was asked to do two things at once",
@@ -181,10 +181,10 @@ class Connection:
             state = str(detail.get("C", ""))
             if not state or state.startswith(("08", "57P")) or state == "25P03":
                 self.broken = True
-            if state in ("0A000", "26000"):  # prepared before a migration changed what it answers
+            if state in ("0A000", "26000"):  # prepared before a migration changed its result
                 self.broken = True
                 raise Unavailable("the database's schema has just changed") from exc
-            if state == "P0001":  # raised by a migration, in words for the operator
+            if state == "P0001":  # raised by a migration, with a message for the operator
                 raise Misconfigured(str(detail.get("M", exc))) from exc
             if state == "23503":
                 raise NotFound("the memory it refers to has just been deleted") from exc
