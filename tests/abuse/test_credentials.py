@@ -15,6 +15,7 @@ from mnemosyne.http import migrate, push
 from mnemosyne.http.access import LOOKUPS_OF_ADDRESS, REFUSALS_A_MINUTE, client_address
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS
+from mnemosyne.migrate import report
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
 from mnemosyne.service.authenticate import (
@@ -204,7 +205,9 @@ def test_migrations_keys_quotas_and_grants_are_for_our_own_workflow(path: str) -
     def migrated() -> Any:
         raise AssertionError("it was reached")
 
-    app = migrate.build_app(migrated, _NoStore(), _NoStore(), _NoStore(), identify=SharedSecret("s3cret").check)
+    app = migrate.build_app(
+        migrated, _NoStore(), _NoStore(), _NoStore(), identify=SharedSecret("s3cret").check, report=report
+    )
     for credential in ({}, {"Authorization": "Bearer other"}):
         assert TestClient(app).post(path, json={"action": "list"}, headers=credential).status_code == 401
 

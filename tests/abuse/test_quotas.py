@@ -17,6 +17,7 @@ from mnemosyne.errors import OverQuota
 from mnemosyne.http import migrate
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS
+from mnemosyne.migrate import report
 from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres
 from mnemosyne_cli.main import cli
@@ -221,7 +222,7 @@ def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: Pos
         def __getattr__(self, name: str) -> Any:
             raise AssertionError(name)
 
-    app = migrate.build_app(list, NoKeys(), keeper, NoKeys(), identify=lambda authorization: None)
+    app = migrate.build_app(list, NoKeys(), keeper, NoKeys(), identify=lambda authorization: None, report=report)
     client = TestClient(app)
     asked = {"action": "set", "namespace": "ada", "limits": {"memories": 3, "bytes": None}}
     assert client.post("/quotas", json=asked).json() == {"namespace": "ada"}
