@@ -26,6 +26,7 @@ module "mnemosyne" {
   mcp_min_instances           = var.mcp_min_instances
   name                        = var.name
   network                     = var.network
+  notification_channels       = var.notification_channels
   oauth_client_id             = var.oauth_client_id
   oauth_client_secret         = var.oauth_client_secret
   oauth_client_secret_version = var.oauth_client_secret_version

@@ -165,6 +165,12 @@ variable "network" {
   default = null
 }
 
+variable "notification_channels" {
+  description = "Existing notification channels of Cloud Monitoring that alerts are sent to in addition to alert_emails, as projects/P/notificationChannels/ID."
+  type        = list(string)
+  default     = []
+}
+
 variable "oauth_client_id" {
   description = "Who the auth function is at oauth_upstream_issuer, with auth_mode oauth: a web application's client id, registered with the redirect URI of `terraform output oauth_callback`."
   type        = string

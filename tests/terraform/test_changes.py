@@ -52,6 +52,7 @@ FLIPS: dict[str, tuple[dict[str, object], str]] = {
     "mcp_min_instances": ({"mcp_min_instances": 1}, ""),
     "name": ({"name": "other"}, FIXED),
     "network": ({"network": NETWORK}, FIXED),
+    "notification_channels": ({"notification_channels": ["projects/my-project/notificationChannels/1"]}, ""),
     "oauth_client_id": ({**OAUTH, "oauth_client_id": "another"}, ""),
     "oauth_client_secret": ({**OAUTH, "oauth_client_secret": "another"}, ""),
     "oauth_client_secret_version": ({**OAUTH, "oauth_client_secret_version": 2}, ""),

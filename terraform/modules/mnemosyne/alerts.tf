@@ -1,85 +1,90 @@
+# Google bills each alert condition. So conditions exist only where somebody is notified, one for each symptom.
+
 locals {
-  services = {
-    mcp         = google_cloudfunctions2_function.mcp.name
-    ingest      = google_cloudfunctions2_function.ingest.name
-    dead_letter = google_cloudfunctions2_function.dead_letter.name
-  }
+  notified = length(var.alert_emails) + length(var.notification_channels) > 0
+  channels = concat([for channel in google_monitoring_notification_channel.email : channel.id], var.notification_channels)
+
+  # Callers without a Google identity reach /health only where neither IAM nor Identity-Aware Proxy stops them.
+  has_uptime_check = local.notified && var.auth_mode != "iam" && !var.iap
+
   of_run      = "resource.type = \"cloud_run_revision\""
+  of_mcp      = "${local.of_run} AND resource.labels.service_name = \"${google_cloudfunctions2_function.mcp.name}\""
+  of_events   = "metric.type = \"${local.metric_type}\" AND ${local.of_run}"
+  requests    = "metric.type = \"run.googleapis.com/request_count\" AND ${local.of_mcp}"
   of_database = "resource.type = \"cloudsql_database\" AND resource.labels.database_id = \"${var.project}:${google_sql_database_instance.this.name}\""
 
-  # Alerts on one figure: above the threshold for as long as said.
-  alerts = {
-    dead_letters = {
-      title     = "Messages were given up, or nobody could read them"
-      filter    = "metric.type = \"logging.googleapis.com/user/${var.name}/dead_lettered\" AND ${local.of_run}"
+  # Subscriptions by their whole names: publishers and buckets each have their own.
+  oldest_message     = "metric.type = \"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type = \"pubsub_subscription\""
+  of_publishers      = length(var.publishers) == 0 ? "" : "|publisher-(${join("|", keys(var.publishers))})"
+  of_memories        = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-(ingest${local.of_publishers})\")"
+  of_bucket_messages = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-bucket-(${join("|", keys(var.buckets))})\")"
+
+  # Alerts on a value, or the ratio to a denominator, that stays above a threshold for a duration. docs/operations.md has a section with each title.
+  value_alerts = {
+    lost = {
+      title     = "Messages failed for good"
+      filter    = "${local.of_events} AND metric.labels.event = one_of(\"dead_lettered\", \"quota_exceeded\")"
       aligner   = "ALIGN_DELTA"
       reducer   = "REDUCE_SUM"
+      group_by  = ["metric.label.event"]
       threshold = 0
       duration  = "0s"
-      advice    = "mnemosyne dead-letters list names the causes: of the namespace that the log line says (event dead_lettered), --namespace \"\" where it says none. Mend them, then: mnemosyne redrive --dry-run, mnemosyne redrive."
+      advice    = "The label `event` says which of two happened. dead_lettered: `mnemosyne dead-letters list` names the causes; fix them, then `mnemosyne redrive`. quota_exceeded: `mnemosyne quota list` names the namespace; `mnemosyne quota set` raises its limits."
     }
-    oldest_unacked = {
+    delayed = {
       title     = "Memories wait longer than ten minutes"
-      filter    = "metric.type = \"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type = \"pubsub_subscription\" AND resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-(ingest|publisher-[a-z0-9-]+)\")"
+      filter    = "${local.oldest_message} AND ${local.of_memories}"
       aligner   = "ALIGN_MAX"
       reducer   = "REDUCE_MAX"
       threshold = 600
       duration  = "300s"
-      advice    = "Look for push_postponed in the log of ingest: database_unreachable and embedding_throttled are the usual causes. Nothing is lost; it is stored once they pass."
+      advice    = "Nothing is lost. Look for push_postponed in the log of ingest; database_unreachable and embedding_throttled are the usual causes. Pub/Sub's push_request_count shows the answers: 401 means a wrong push account or audience, 429 that ingest is full, 500 a fault (push_crashed)."
     }
-    objects_unread = {
-      title     = "An object of a bucket is not imported after a day"
-      filter    = "metric.type = \"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type = \"pubsub_subscription\" AND resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-bucket-[a-z0-9-]+\")"
-      aligner   = "ALIGN_MAX"
-      reducer   = "REDUCE_MAX"
-      threshold = 86400
-      duration  = "300s"
-      advice    = "push_postponed in the log of import-object says how far it is, misconfigured what it may not read or write. ingest stores what it has handed over: look at oldest_unacked too."
-    }
-    push_errors = {
-      title     = "Deliveries to ingest fail"
-      filter    = "metric.type = \"pubsub.googleapis.com/subscription/push_request_count\" AND resource.type = \"pubsub_subscription\" AND resource.labels.subscription_id = \"${google_pubsub_subscription.ingest.name}\" AND metric.labels.response_class != \"ack\""
-      aligner   = "ALIGN_RATE"
-      reducer   = "REDUCE_SUM"
-      threshold = 1
-      duration  = "600s"
-      advice    = "401: the push account or audience does not fit MNEMOSYNE_PUSH_*. 429: ingest is full, raise max_instances.ingest. 503: see push_postponed in its log. 500: see push_crashed."
-    }
-    latency = {
-      title     = "One call in twenty takes longer than two seconds"
-      filter    = "metric.type = \"run.googleapis.com/request_latencies\" AND ${local.of_run} AND resource.labels.service_name = \"${local.services.mcp}\""
-      aligner   = "ALIGN_PERCENTILE_95"
-      reducer   = "REDUCE_MAX"
-      threshold = 2000
-      duration  = "600s"
-      advice    = "The log event searched says where the time goes (embed_ms, database_ms). Cold starts: raise mcp_min_instances. Database: raise sql_tier."
-    }
-    embedding_throttled = {
+    throttled = {
       title     = "The embedding service answers 429"
-      filter    = "metric.type = \"logging.googleapis.com/user/${var.name}/embedding_throttled\" AND ${local.of_run}"
+      filter    = "${local.of_events} AND metric.labels.event = \"embedding_throttled\""
       aligner   = "ALIGN_DELTA"
       reducer   = "REDUCE_SUM"
       threshold = 10
       duration  = "0s"
-      advice    = "Ask for a higher quota of the embedding model, or lower max_instances.ingest. Nothing is lost; searches fall back to words."
+      advice    = "Request a higher quota for the embedding model, or lower max_instances.ingest. Nothing is lost; searches use words only in the meantime."
     }
     refused = {
       title     = "Many calls are refused"
-      filter    = "metric.type = \"logging.googleapis.com/user/${var.name}/refused\" AND ${local.of_run}"
+      filter    = "${local.of_events} AND metric.labels.event = \"audit\" AND metric.labels.outcome = \"refused\""
       aligner   = "ALIGN_DELTA"
       reducer   = "REDUCE_SUM"
       threshold = 300
       duration  = "300s"
-      advice    = "The log event audit with outcome refused says why: authenticate with address and key id (somebody guesses, or a key was revoked), rate and concurrency with the principal (raise rate_limit_per_minute, or talk to its owner; mnemosyne keys revoke ends it), database with the seconds that a call would have waited for it (a larger sql_tier, or more max_connections and pool_size)."
+      advice    = "The field `reason` of the log event audit says why: a credential, rate, concurrency, or database."
     }
-    quota_exceeded = {
-      title     = "A namespace has used up its quota"
-      filter    = "metric.type = \"logging.googleapis.com/user/${var.name}/quota_exceeded\" AND ${local.of_run}"
-      aligner   = "ALIGN_DELTA"
+    server_errors = {
+      title       = "One answer in a hundred is a 5xx"
+      filter      = "${local.requests} AND metric.labels.response_code_class = \"5xx\""
+      denominator = local.requests
+      aligner     = "ALIGN_RATE"
+      reducer     = "REDUCE_SUM"
+      threshold   = 0.01
+      duration    = "300s"
+      advice      = "Look for tool_crashed, misconfigured and authentication_unavailable in the log of mcp. After a deployment: roll back."
+    }
+    latency = {
+      title     = "One call in twenty takes longer than two seconds"
+      filter    = "metric.type = \"run.googleapis.com/request_latencies\" AND ${local.of_mcp}"
+      aligner   = "ALIGN_PERCENTILE_95"
+      reducer   = "REDUCE_MAX"
+      threshold = 2000
+      duration  = "600s"
+      advice    = "The log event searched has embed_ms and database_ms. For cold starts raise mcp_min_instances, for a slow database raise sql_tier."
+    }
+    instances = {
+      title     = "mcp runs at most of its instances"
+      filter    = "metric.type = \"run.googleapis.com/container/instance_count\" AND ${local.of_mcp}"
+      aligner   = "ALIGN_MAX"
       reducer   = "REDUCE_SUM"
-      threshold = 0
-      duration  = "0s"
-      advice    = "The log event quota_exceeded names namespace and limit; its memories failed with that reason and are stored when they are sent again. mnemosyne quota list shows it, mnemosyne quota set --namespace NAME raises it."
+      threshold = max(1, var.max_instances.mcp - 1)
+      duration  = "900s"
+      advice    = "Raise max_instances.mcp, and max_connections with it."
     }
     database_cpu = {
       title     = "The database's processor is busy"
@@ -88,40 +93,56 @@ locals {
       reducer   = "REDUCE_MAX"
       threshold = 0.85
       duration  = "900s"
-      advice    = "Query Insights shows what it works on. Raise sql_tier."
+      advice    = "Query Insights shows the statements. Raise sql_tier."
     }
     database_disk = {
-      title     = "The database's disk fills up"
+      title     = "The database's disk is almost full"
       filter    = "metric.type = \"cloudsql.googleapis.com/database/disk/utilization\" AND ${local.of_database}"
       aligner   = "ALIGN_MAX"
       reducer   = "REDUCE_MAX"
       threshold = 0.9
       duration  = "900s"
-      advice    = "It grows by itself; if it does not, its limit is reached."
+      advice    = "The disk grows automatically up to disk_limit_gb. Raise that limit."
     }
     database_connections = {
-      title     = "The database runs out of connections"
+      title     = "The database is running out of connections"
       filter    = "metric.type = \"cloudsql.googleapis.com/database/postgresql/num_backends\" AND ${local.of_database}"
       aligner   = "ALIGN_MAX"
       reducer   = "REDUCE_SUM"
       threshold = floor(0.9 * var.max_connections)
       duration  = "300s"
-      advice    = "Somebody beside the functions holds connections, or max_instances × pool_size has outgrown max_connections."
+      advice    = "A client other than the functions holds connections, or max_connections is lower than max_instances × pool_size needs."
     }
-    instances = {
-      title     = "Functions run at most of their instances"
-      filter    = "metric.type = \"run.googleapis.com/container/instance_count\" AND ${local.of_run} AND resource.labels.service_name = \"${local.services.mcp}\""
+    objects = {
+      title     = "An object of a bucket is not imported after a day"
+      filter    = "${local.oldest_message} AND ${local.of_bucket_messages}"
       aligner   = "ALIGN_MAX"
-      reducer   = "REDUCE_SUM"
-      threshold = max(1, var.max_instances.mcp - 1)
-      duration  = "900s"
-      advice    = "Raise max_instances.mcp, and with it max_connections."
+      reducer   = "REDUCE_MAX"
+      threshold = 86400
+      duration  = "300s"
+      advice    = "The log of import-object has the reason: push_postponed shows the progress, misconfigured a missing permission."
+    }
+    down = {
+      title     = "mcp does not answer"
+      filter    = "metric.type = \"monitoring.googleapis.com/uptime_check/check_passed\" AND resource.type = \"uptime_url\" AND metric.labels.check_id = \"${try(google_monitoring_uptime_check_config.mcp[0].uptime_check_id, "")}\""
+      aligner   = "ALIGN_NEXT_OLDER"
+      period    = "1200s" # as Google's own uptime alerts
+      reducer   = "REDUCE_COUNT_FALSE"
+      threshold = 1
+      duration  = "300s"
+      advice    = "More than one of Google's locations had no answer from /health. Look at the log of mcp, and at the certificate and DNS of a domain."
     }
   }
+  alerts = {
+    for key, alert in local.value_alerts : key => alert
+    if local.notified && (key != "objects" || length(var.buckets) > 0) && (key != "down" || local.has_uptime_check)
+  }
+  manual = "docs/operations.md of Mnemosyne's repository has more"
 }
 
 resource "google_monitoring_notification_channel" "email" {
   for_each     = toset(var.alert_emails)
+  project      = var.project
   user_labels  = local.labels
   display_name = "Mnemosyne: ${each.key}"
   type         = "email"
@@ -129,70 +150,113 @@ resource "google_monitoring_notification_channel" "email" {
   depends_on   = [time_sleep.services]
 }
 
+resource "google_monitoring_uptime_check_config" "mcp" {
+  count        = local.has_uptime_check ? 1 : 0
+  project      = var.project
+  display_name = "Mnemosyne: ${var.name}-mcp"
+  period       = "300s"
+  timeout      = "30s" # longer than a cold start
+  user_labels  = local.labels
+
+  http_check {
+    path         = "/health"
+    port         = 443
+    use_ssl      = true
+    validate_ssl = true
+  }
+
+  # A domain can be used before its certificate is active, so the check uses it only where it is the only address.
+  monitored_resource {
+    type = "uptime_url"
+    labels = {
+      project_id = var.project
+      host       = var.domain_only ? var.domain : trimprefix(local.urls["mcp"], "https://")
+    }
+  }
+
+  depends_on = [google_cloud_run_v2_service_iam_member.mcp]
+}
+
 resource "google_monitoring_alert_policy" "this" {
   for_each              = local.alerts
+  project               = var.project
   display_name          = "Mnemosyne: ${each.value.title}"
   combiner              = "OR"
-  notification_channels = [for channel in google_monitoring_notification_channel.email : channel.id]
+  notification_channels = local.channels
   user_labels           = local.labels
 
   conditions {
     display_name = each.value.title
 
     condition_threshold {
-      filter          = each.value.filter
-      comparison      = "COMPARISON_GT"
-      threshold_value = each.value.threshold
-      duration        = each.value.duration
+      filter             = each.value.filter
+      denominator_filter = try(each.value.denominator, null)
+      comparison         = "COMPARISON_GT"
+      threshold_value    = each.value.threshold
+      duration           = each.value.duration
 
       aggregations {
-        alignment_period     = "300s"
+        alignment_period     = try(each.value.period, "300s")
         per_series_aligner   = each.value.aligner
         cross_series_reducer = each.value.reducer
+        group_by_fields      = try(each.value.group_by, [])
+      }
+
+      dynamic "denominator_aggregations" {
+        for_each = can(each.value.denominator) ? [1] : []
+        content {
+          alignment_period     = "300s"
+          per_series_aligner   = each.value.aligner
+          cross_series_reducer = each.value.reducer
+        }
       }
     }
   }
 
   documentation {
-    content   = each.value.advice
+    content   = "${each.value.advice}\n\n${local.manual}: \"${each.value.title}\"."
     mime_type = "text/markdown"
   }
 
   depends_on = [time_sleep.metrics]
 }
 
-# A share of all answers, so of two figures.
-resource "google_monitoring_alert_policy" "server_errors" {
-  display_name          = "Mnemosyne: One answer in a hundred is a 5xx"
+# Cloud SQL has no metric for backups. It writes a system event to the audit log for each automated backup:
+# https://cloud.google.com/sql/docs/postgres/backup-recovery/view-audit-logs-for-automated-backups
+resource "google_monitoring_alert_policy" "backup_failed" {
+  count                 = local.notified ? 1 : 0
+  project               = var.project
+  display_name          = "Mnemosyne: A backup of the database failed"
   combiner              = "OR"
-  notification_channels = [for channel in google_monitoring_notification_channel.email : channel.id]
+  notification_channels = local.channels
   user_labels           = local.labels
 
   conditions {
-    display_name = "5xx ratio of mcp"
+    display_name = "A backup of the database failed"
 
-    condition_threshold {
-      filter             = "metric.type = \"run.googleapis.com/request_count\" AND ${local.of_run} AND resource.labels.service_name = \"${local.services.mcp}\" AND metric.labels.response_code_class = \"5xx\""
-      denominator_filter = "metric.type = \"run.googleapis.com/request_count\" AND ${local.of_run} AND resource.labels.service_name = \"${local.services.mcp}\""
-      comparison         = "COMPARISON_GT"
-      threshold_value    = 0.01
-      duration           = "300s"
+    condition_matched_log {
+      filter = join(" AND ", [
+        "log_id(\"cloudaudit.googleapis.com/system_event\")",
+        "resource.type=\"cloudsql_database\"",
+        "resource.labels.database_id=\"${var.project}:${google_sql_database_instance.this.name}\"",
+        "protoPayload.methodName=\"cloudsql.instances.automatedBackup\"",
+        "(severity>=ERROR OR protoPayload.metadata.windowStatus=(\"STATUS_FAILED\" OR \"STATUS_ATTEMPT_FAILED\"))",
+      ])
+    }
+  }
 
-      aggregations {
-        alignment_period     = "300s"
-        per_series_aligner   = "ALIGN_RATE"
-        cross_series_reducer = "REDUCE_SUM"
-      }
-      denominator_aggregations {
-        alignment_period     = "300s"
-        per_series_aligner   = "ALIGN_RATE"
-        cross_series_reducer = "REDUCE_SUM"
-      }
+  alert_strategy {
+    auto_close = "604800s"
+
+    notification_rate_limit {
+      period = "3600s"
     }
   }
 
   documentation {
-    content   = "Look for tool_crashed, misconfigured and authentication_unavailable in the log of mcp. /health?deep=1 and mnemosyne doctor say whether the database is well. After a deployment: go back to the version before (README, Operate)."
+    content   = "The entry's protoPayload.metadata says why. Make a backup by hand: `gcloud sql backups create --instance=${google_sql_database_instance.this.name}`.\n\n${local.manual}: \"A backup of the database failed\"."
     mime_type = "text/markdown"
   }
+
+  depends_on = [time_sleep.services]
 }

@@ -1,61 +1,72 @@
 locals {
-  # Log events of the functions that are counted; a test holds them to what the code logs.
-  events = {
-    ingest_accepted            = "Requests accepted."
-    ingest_outcome             = "Requests stored, or found to be duplicates."
-    ingest_failed              = "Requests that can never be stored."
-    dead_lettered              = "Messages given up after every attempt."
-    push_postponed             = "Deliveries put off by a fault that may pass."
-    push_crashed               = "Deliveries that met a fault of our own."
-    tool_crashed               = "Tool calls that met a fault of our own."
-    tool_unavailable           = "Tool calls refused because a part was away."
-    searched                   = "Searches answered."
-    search_degraded            = "Searches by words alone because the embedder was away."
-    embedding_throttled        = "Embedding calls that the service answered with 429 to the end."
-    database_unreachable       = "Connections that could not be opened."
-    misconfigured              = "Requests refused because the settings are wrong."
-    authentication_unavailable = "Callers that nobody could check."
-    quota_exceeded             = "Deliveries of which something had no room in its namespace's quota."
-    audit                      = "Changes and refusals."
-  }
+  # Log events that the metric counts. A test checks that the code logs each of them.
+  events = [
+    "audit",
+    "authentication_unavailable",
+    "database_unreachable",
+    "dead_lettered",
+    "embedding_throttled",
+    "ingest_accepted",
+    "ingest_failed",
+    "ingest_outcome",
+    "misconfigured",
+    "push_crashed",
+    "push_postponed",
+    "quota_exceeded",
+    "search_degraded",
+    "searched",
+    "tool_crashed",
+    "tool_unavailable",
+  ]
+
+  # Whole names, so that a deployment `a` does not count the events of a deployment `a-b`.
+  service_names = [for name in ["mcp", "ingest", "dead-letter", "import-object", "auth", "migrate"] : "${var.name}-${name}"]
+  metric_type   = "logging.googleapis.com/user/${google_logging_metric.events.name}"
 }
 
 resource "google_logging_metric" "events" {
-  for_each    = local.events
-  name        = "${var.name}/${each.key}"
-  description = each.value
-  filter      = "resource.type=\"cloud_run_revision\" AND resource.labels.service_name:\"${var.name}-\" AND jsonPayload.event=\"${each.key}\""
+  project     = var.project
+  name        = "${var.name}/events"
+  description = "Log events of the functions, by event and, where the event has one, by outcome."
+  filter = join(" AND ", [
+    "resource.type=\"cloud_run_revision\"",
+    "resource.labels.service_name=(${join(" OR ", formatlist("\"%s\"", local.service_names))})",
+    "jsonPayload.event=(${join(" OR ", formatlist("\"%s\"", local.events))})",
+  ])
+
+  label_extractors = {
+    event   = "EXTRACT(jsonPayload.event)"
+    outcome = "EXTRACT(jsonPayload.outcome)"
+  }
 
   metric_descriptor {
     metric_kind = "DELTA"
     value_type  = "INT64"
+
+    labels {
+      key         = "event"
+      value_type  = "STRING"
+      description = "Name of the log event."
+    }
+    labels {
+      key         = "outcome"
+      value_type  = "STRING"
+      description = "done or refused, of audit events."
+    }
   }
 
   depends_on = [time_sleep.services]
 }
 
-# Credentials, scopes, rates: whoever was refused, by address or principal in the log.
-resource "google_logging_metric" "refused" {
-  name        = "${var.name}/refused"
-  description = "Calls refused at the door."
-  filter      = "resource.type=\"cloud_run_revision\" AND resource.labels.service_name:\"${var.name}-\" AND jsonPayload.event=\"audit\" AND jsonPayload.outcome=\"refused\""
-
-  metric_descriptor {
-    metric_kind = "DELTA"
-    value_type  = "INT64"
-  }
-
-  depends_on = [time_sleep.services]
-}
-
-# An alert on a metric that was made a moment ago is refused with 404 for up to ten minutes:
-# https://github.com/hashicorp/terraform-provider-google/issues/11102. Meanwhile the database is made.
+# For up to ten minutes Cloud Monitoring refuses an alert on a new metric with 404:
+# https://github.com/hashicorp/terraform-provider-google/issues/11102. The wait runs while the database is created.
 resource "time_sleep" "metrics" {
   create_duration = "600s"
-  triggers        = { metrics = join(" ", sort([for metric in concat(values(google_logging_metric.events), [google_logging_metric.refused]) : metric.name])) }
+  triggers        = { metrics = google_logging_metric.events.name }
 }
 
 resource "google_monitoring_dashboard" "this" {
+  project = var.project
   dashboard_json = jsonencode({
     displayName = "Mnemosyne (${var.name})"
     mosaicLayout = {
@@ -67,7 +78,7 @@ resource "google_monitoring_dashboard" "this" {
           { title = "Faults", events = ["push_postponed", "push_crashed", "tool_crashed", "tool_unavailable", "database_unreachable"] },
           { title = "Audit", events = ["audit", "authentication_unavailable", "misconfigured"] },
           ] : merge(
-          # The API leaves zeros out of what it answers, and the next plan would differ.
+          # The API leaves zeros out of its answer, so a zero here would be a difference at every plan.
           index % 2 == 0 ? {} : { xPos = 6 },
           index < 2 ? {} : { yPos = 4 * floor(index / 2) },
           {
@@ -76,13 +87,18 @@ resource "google_monitoring_dashboard" "this" {
             widget = {
               title = chart.title
               xyChart = {
-                dataSets = [for event in chart.events : {
+                dataSets = [{
                   plotType       = "LINE"
-                  legendTemplate = event
+                  legendTemplate = "$${metric.labels.event}"
                   timeSeriesQuery = {
                     timeSeriesFilter = {
-                      filter      = "metric.type = \"logging.googleapis.com/user/${var.name}/${event}\" AND ${local.of_run}"
-                      aggregation = { alignmentPeriod = "60s", perSeriesAligner = "ALIGN_RATE", crossSeriesReducer = "REDUCE_SUM" }
+                      filter = "metric.type = \"${local.metric_type}\" AND ${local.of_run} AND metric.labels.event = one_of(${join(", ", formatlist("\"%s\"", chart.events))})"
+                      aggregation = {
+                        alignmentPeriod    = "60s"
+                        perSeriesAligner   = "ALIGN_RATE"
+                        crossSeriesReducer = "REDUCE_SUM"
+                        groupByFields      = ["metric.label.event"]
+                      }
                     }
                   }
                 }]
@@ -92,6 +108,4 @@ resource "google_monitoring_dashboard" "this" {
       ]
     }
   })
-
-  depends_on = [google_logging_metric.events]
 }

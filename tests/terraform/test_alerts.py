@@ -1,0 +1,239 @@
+"""Alerts, the metric of log events, and the dashboard of a deployment."""
+
+import json
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.terraform.workspace import ROOT, Workspace, without_gcloud, workspace
+
+NOTIFIED = {"alert_emails": ["ada@example.com"], "notification_channels": ["projects/p/notificationChannels/1"]}
+ENTRIES = {
+    "publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}},
+    "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
+}
+FUNCTIONS = ("mcp", "ingest", "dead-letter", "import-object", "auth", "migrate")
+MANUAL = (ROOT / "docs" / "operations.md").read_text()
+GUIDE = (ROOT / "docs" / "deployment.md").read_text()
+
+
+class Monitoring:
+    """The monitoring resources of one applied deployment, by type."""
+
+    def __init__(self, made: Workspace) -> None:
+        shown = json.loads(made.run("show", "-json").printed)
+        (module,) = shown["values"]["root_module"]["child_modules"]
+        self.resources = module["resources"]
+
+    def of(self, kind: str) -> list[dict[str, Any]]:
+        """Values of the resources of a type."""
+        return [resource["values"] for resource in self.resources if resource["type"] == kind]
+
+    @property
+    def conditions(self) -> list[dict[str, Any]]:
+        """Every condition of every alert policy."""
+        return [condition for policy in self.of("google_monitoring_alert_policy") for condition in policy["conditions"]]
+
+    @property
+    def event_filter(self) -> str:
+        """The filter of the metric of log events."""
+        (metric,) = self.of("google_logging_metric")
+        return str(metric["filter"])
+
+    @property
+    def charts(self) -> list[dict[str, Any]]:
+        """The charts of the dashboard."""
+        (dashboard,) = self.of("google_monitoring_dashboard")
+        return [tile["widget"] for tile in json.loads(dashboard["dashboard_json"])["mosaicLayout"]["tiles"]]
+
+    def subscription_patterns(self) -> list[str]:
+        """The regular expressions by which alerts select subscriptions."""
+        filters = " ".join(condition["condition_threshold"][0]["filter"] for condition in self.thresholds)
+        return re.findall(r'subscription_id = monitoring\.regex\.full_match\("([^"]+)"\)', filters)
+
+    @property
+    def thresholds(self) -> list[dict[str, Any]]:
+        """The conditions on a metric."""
+        return [condition for condition in self.conditions if condition["condition_threshold"]]
+
+
+def applied(home: Path, **variables: object) -> Monitoring:
+    with workspace(environment=without_gcloud(home)) as made:
+        made.apply(**variables)
+        return Monitoring(made)
+
+
+@pytest.fixture(scope="module")
+def monitoring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitoring]:
+    """A deployment named `mem` that notifies somebody, with a publisher and a bucket."""
+    yield applied(tmp_path_factory.mktemp("mem"), name="mem", **NOTIFIED, **ENTRIES)
+
+
+def selects(condition: str, entry: dict[str, str]) -> bool:
+    """Evaluate a Cloud Logging filter of `field=value` and `field=(value OR value)` terms joined by AND.
+
+    https://cloud.google.com/logging/docs/view/logging-query-language
+    """
+    for term in condition.split(" AND "):
+        parsed = re.fullmatch(r'([\w.]+)=(?:"([^"]*)"|\(("[^"]*"(?: OR "[^"]*")*)\))', term)
+        assert parsed, f"{term} is not an exact comparison"
+        field, single, several = parsed.groups()
+        values = [single] if single is not None else re.findall(r'"([^"]*)"', several)
+        if entry.get(field) not in values:
+            return False
+    return True
+
+
+@pytest.mark.parametrize("other", ["mem-x", "mem-mcp", "me", "mem-dead", "memory"])
+def test_a_deployment_counts_the_events_of_its_own_functions_only(monitoring: Monitoring, other: str) -> None:
+    def counted(deployment: str) -> set[str]:
+        entry = {"resource.type": "cloud_run_revision", "jsonPayload.event": "searched"}
+        services = [f"{deployment}-{function}" for function in FUNCTIONS]
+        field = "resource.labels.service_name"
+        return {name for name in services if selects(monitoring.event_filter, entry | {field: name})}
+
+    assert counted("mem") == {f"mem-{function}" for function in FUNCTIONS}
+    assert counted(other) == set()
+
+
+def test_the_metric_s_functions_are_the_functions_of_the_deployment(monitoring: Monitoring) -> None:
+    deployed = {function["name"] for function in monitoring.of("google_cloudfunctions2_function")}
+    named = set(re.findall(r'"(mem-[a-z-]+)"', monitoring.event_filter))
+    assert deployed | {"mem-auth"} == named  # auth exists with auth_mode = "oauth" only
+
+
+@pytest.mark.parametrize("other", ["mem-publisher", "mem-bucket", "mem-ingest", "m", "mem-x"])
+def test_an_alert_watches_the_subscriptions_of_its_own_deployment_only(monitoring: Monitoring, other: str) -> None:
+    def watched(names: list[str]) -> set[str]:
+        patterns = monitoring.subscription_patterns()
+        return {name for name in names if any(re.fullmatch(pattern, name) for pattern in patterns)}
+
+    names = ["ingest", "dead-letter", "publisher-crm", "publisher-crm-dead-letter", "bucket-exports"]
+    assert watched([f"mem-{name}" for name in names]) == {"mem-ingest", "mem-publisher-crm", "mem-bucket-exports"}
+    assert watched([f"{other}-{name}" for name in [*names, "publisher-erp", "bucket-other"]]) == set()
+
+
+def test_alerts_on_the_database_and_on_mcp_name_them_in_full(monitoring: Monitoring) -> None:
+    (database,) = monitoring.of("google_sql_database_instance")
+    for condition in monitoring.thresholds:
+        used = condition["condition_threshold"][0]["filter"]
+        if "cloudsql_database" in used:
+            assert f'resource.labels.database_id = "my-project:{database["name"]}"' in used
+        if "run.googleapis.com" in used:
+            assert 'resource.labels.service_name = "mem-mcp"' in used
+        assert not re.search(r'_name\s*[:=~]+\s*"?\^?mem"', used)
+
+
+def test_every_event_of_an_alert_or_chart_is_counted_and_every_counted_event_is_logged(monitoring: Monitoring) -> None:
+    code = "\n".join(file.read_text() for file in (ROOT / "functions" / "mnemosyne").rglob("*.py"))
+    logged = set(re.findall(r'log\.(?:info|warning|error|exception)\(\s*"([a-z_]+)"', code))
+    counted = set(re.findall(r'"([a-z_]+)"', monitoring.event_filter.split("jsonPayload.event=")[1]))
+    assert len(counted) > 10
+    assert counted <= logged
+    filters = [condition["condition_threshold"][0]["filter"] for condition in monitoring.thresholds]
+    for chart in monitoring.charts:
+        (data,) = chart["xyChart"]["dataSets"]
+        filters.append(data["timeSeriesQuery"]["timeSeriesFilter"]["filter"])
+    named = {
+        event
+        for used in filters
+        for value in re.findall(r'metric\.labels\.event = (?:one_of\(([^)]*)\)|("[a-z_]+"))', used)
+        for event in re.findall(r'"([a-z_]+)"', "".join(value))
+    }
+    assert len(named) > 10
+    assert named <= counted
+    assert re.search(r'"audit",[^)]*outcome="refused"', code)
+
+
+def test_each_filter_of_events_reads_the_deployment_s_own_metric(monitoring: Monitoring) -> None:
+    (metric,) = monitoring.of("google_logging_metric")
+    keys = {label["key"] for label in metric["metric_descriptor"][0]["labels"]}
+    assert keys == set(metric["label_extractors"]) == {"event", "outcome"}
+    assert metric["name"] == "mem/events"
+    for condition in monitoring.thresholds:
+        used = condition["condition_threshold"][0]["filter"]
+        if "metric.labels.event" in used:
+            assert 'metric.type = "logging.googleapis.com/user/mem/events"' in used
+            assert set(re.findall(r"metric\.labels\.(\w+)", used)) <= keys
+
+
+def test_everybody_who_is_named_is_notified_of_each_alert(monitoring: Monitoring) -> None:
+    (channel,) = monitoring.of("google_monitoring_notification_channel")
+    for policy in monitoring.of("google_monitoring_alert_policy"):
+        assert policy["notification_channels"] == [channel["id"], "projects/p/notificationChannels/1"]
+
+
+def test_each_alert_names_a_section_of_the_manual_that_exists(monitoring: Monitoring) -> None:
+    sections = set(re.findall(r"^### (.+)$", MANUAL, re.MULTILINE))
+    for policy in monitoring.of("google_monitoring_alert_policy"):
+        title = policy["display_name"].removeprefix("Mnemosyne: ")
+        assert title in sections
+        assert policy["documentation"][0]["content"].endswith(f'"{title}".')
+
+
+def test_each_section_of_the_manual_s_alerts_is_an_alert(monitoring: Monitoring) -> None:
+    part = MANUAL.split("## Alerts\n")[1].split("\n## ")[0]
+    titles = {policy["display_name"].removeprefix("Mnemosyne: ") for policy in
+              monitoring.of("google_monitoring_alert_policy")}  # fmt: skip
+    assert set(re.findall(r"^### (.+)$", part, re.MULTILINE)) == titles
+
+
+def test_the_guide_counts_the_billed_conditions_as_they_are(monitoring: Monitoring) -> None:
+    found = re.search(r"(\d+) alert conditions, (\d+) with buckets", GUIDE)
+    assert found
+    count = len(monitoring.conditions)
+    assert (int(found[1]), int(found[2])) == (count - 1, count)
+
+
+def test_a_failed_backup_is_read_from_the_database_s_own_system_events(monitoring: Monitoring) -> None:
+    (condition,) = [one for one in monitoring.conditions if one["condition_matched_log"]]
+    used = condition["condition_matched_log"][0]["filter"]
+    (database,) = monitoring.of("google_sql_database_instance")
+    assert f'resource.labels.database_id="my-project:{database["name"]}"' in used
+    assert 'protoPayload.methodName="cloudsql.instances.automatedBackup"' in used
+
+
+def test_without_anybody_to_notify_no_condition_is_billed(tmp_path: Path) -> None:
+    made = applied(tmp_path, **ENTRIES)
+    assert made.conditions == []
+    assert made.of("google_monitoring_uptime_check_config") == []
+    assert len(made.charts) == 4
+
+
+PRIVATE = {
+    "iam": {"auth_mode": "iam", "invokers": ["user:ada@example.com"]},
+    "iap": {"domain": "memory.example.com", "iap": True},
+}
+
+
+@pytest.mark.parametrize("variables", PRIVATE.values(), ids=PRIVATE)
+def test_no_uptime_check_knocks_where_google_turns_it_away(tmp_path: Path, variables: dict[str, object]) -> None:
+    made = applied(tmp_path, **NOTIFIED, **variables)
+    assert made.of("google_monitoring_uptime_check_config") == []
+    assert not [one for one in made.thresholds if "uptime_check" in one["condition_threshold"][0]["filter"]]
+
+
+def test_the_uptime_check_asks_mcp_for_its_health(monitoring: Monitoring) -> None:
+    (check,) = monitoring.of("google_monitoring_uptime_check_config")
+    assert check["monitored_resource"][0]["labels"]["host"] == "mem-mcp-123456789012.europe-west1.run.app"
+    (request,) = check["http_check"]
+    assert (request["path"], request["port"], request["use_ssl"], request["validate_ssl"]) == (
+        "/health",
+        443,
+        True,
+        True,
+    )
+    used = [one["condition_threshold"][0]["filter"] for one in monitoring.thresholds]
+    (alert,) = [one for one in used if "uptime_check" in one]
+    assert f'metric.labels.check_id = "{check["uptime_check_id"]}"' in alert
+
+
+@pytest.mark.parametrize("channel", ["ada@example.com", "notificationChannels/1", "projects/p/notificationChannels/x"])
+def test_a_channel_that_is_no_channel_s_name_is_refused(tmp_path: Path, channel: str) -> None:
+    with workspace(environment=without_gcloud(tmp_path)) as own:
+        planned = own.plan(notification_channels=[channel])
+    assert planned.status == 1
+    assert "projects/P/notificationChannels/ID" in " ".join(planned.printed.split())
