@@ -1,9 +1,13 @@
+# The root configuration: the provider, the state, and the module with all of its variables. variables*.tf and regions.tf
+# are links to the module's files, so that each variable is defined once.
+
 module "mnemosyne" {
   source = "./modules/mnemosyne"
 
   alert_emails                = var.alert_emails
   auth_mode                   = var.auth_mode
   availability_type           = var.availability_type
+  backup_location             = var.backup_location
   billing_account             = var.billing_account
   buckets                     = var.buckets
   budget                      = var.budget
@@ -13,17 +17,22 @@ module "mnemosyne" {
   domain                      = var.domain
   domain_only                 = var.domain_only
   embedding_dimension         = var.embedding_dimension
+  embedding_location          = var.embedding_location
   embedding_model             = var.embedding_model
+  final_backup_days           = var.final_backup_days
   gemini_api_key_secret       = var.gemini_api_key_secret
   gemini_api_key_version      = var.gemini_api_key_version
   iap                         = var.iap
   invokers                    = var.invokers
+  keep_traffic                = var.keep_traffic
   kms_key                     = var.kms_key
   labels                      = var.labels
   max_connections             = var.max_connections
   max_delivery_attempts       = var.max_delivery_attempts
   max_instances               = var.max_instances
   mcp_min_instances           = var.mcp_min_instances
+  message_storage_regions     = var.message_storage_regions
+  migrate_by                  = var.migrate_by
   name                        = var.name
   network                     = var.network
   notification_channels       = var.notification_channels
@@ -35,20 +44,23 @@ module "mnemosyne" {
   oidc_audience               = var.oidc_audience
   oidc_issuer                 = var.oidc_issuer
   oidc_namespace_claim        = var.oidc_namespace_claim
+  open_by                     = var.open_by
   otlp_endpoint               = var.otlp_endpoint
   outcomes                    = var.outcomes
   owner_password_version      = var.owner_password_version
   pool_size                   = var.pool_size
   postgres_version            = var.postgres_version
   project                     = var.project
+  project_number              = var.project_number
   psc                         = var.psc
   publishers                  = var.publishers
   python_runtime              = var.python_runtime
   rate_limit_per_minute       = var.rate_limit_per_minute
   region                      = var.region
   reranking_model             = var.reranking_model
+  source_dir                  = var.source_dir
   sql_edition                 = var.sql_edition
   sql_tier                    = var.sql_tier
   subnetwork_cidr             = var.subnetwork_cidr
-  vertex_location             = var.vertex_location
+  vpc_egress                  = var.vpc_egress
 }

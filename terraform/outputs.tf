@@ -1,59 +1,69 @@
 output "mcp_url" {
-  description = "Where MCP clients connect."
+  description = "URL that MCP clients connect to."
   value       = module.mnemosyne.mcp_url
 }
 
 output "console_url" {
-  description = "Where people see what is remembered, in a browser; null with auth_mode iam and behind iap, which a page cannot pass."
+  description = "URL of the console for browsers; null with auth_mode iam and with iap, which a web page cannot pass."
   value       = module.mnemosyne.console_url
 }
 
 output "oauth_callback" {
-  description = "The redirect URI to register where people log in, with auth_mode oauth; known before it is on."
+  description = "Redirect URI to register at the identity provider, for auth_mode oauth; known before that mode is on."
   value       = module.mnemosyne.oauth_callback
 }
 
+output "open_commands" {
+  description = "With open_by = \"no_invoker_check\": commands to run once, which let everybody reach the functions that identify their callers."
+  value       = module.mnemosyne.open_commands
+}
+
 output "domain_address" {
-  description = "What the domain's A record must say; null without a domain."
+  description = "Address for the domain's A record; null without a domain."
   value       = module.mnemosyne.domain_address
 }
 
 output "topic" {
-  description = "Where mcp publishes, and importers that may write to any namespace."
+  description = "Topic of mcp, and of importers that may write to every namespace."
   value       = module.mnemosyne.topic
 }
 
 output "publisher_topics" {
-  description = "Where each of publishers publishes."
+  description = "Topic of each entry of publishers."
   value       = module.mnemosyne.publisher_topics
 }
 
 output "outcome_topic" {
-  description = "Where outcomes are told; null without outcomes."
+  description = "Topic of outcomes; null without outcomes."
   value       = module.mnemosyne.outcome_topic
 }
 
 output "database" {
-  description = "The Cloud SQL instance's connection name."
+  description = "Connection name of the Cloud SQL instance."
   value       = module.mnemosyne.database
 }
 
 output "connections_needed" {
-  description = "Connections that all instances hold at their most, out of max_connections."
+  description = "Database connections that all instances can hold at once; max_connections is the limit."
   value       = module.mnemosyne.connections_needed
 }
 
 output "region" {
-  description = "Where it runs."
+  description = "Region of the deployment."
   value       = module.mnemosyne.region
 }
 
 output "name" {
-  description = "What its resources' names begin with."
+  description = "Name of the deployment, with which the names of its resources begin."
   value       = module.mnemosyne.name
 }
 
 output "dashboard" {
-  description = "Where to look first."
+  description = "URL of the project's dashboards."
   value       = module.mnemosyne.dashboard
+}
+
+output "left_after_destroy" {
+  description = "What `terraform destroy` leaves in the project, with the commands that remove it."
+  value       = module.mnemosyne.left_after_destroy
 }

@@ -4,20 +4,32 @@ terraform {
   required_providers {
     google = {
       source  = "hashicorp/google"
-      version = ">= 7.32, < 9.0"
+      version = "~> 8.7"
+    }
+    google-beta = {
+      source  = "hashicorp/google-beta"
+      version = "~> 8.7"
     }
   }
 
-  # A state for each deployment: make deploy names bucket and prefix, else
+  # Each deployment has its own state: `make deploy` sets bucket and prefix. Without it, run
   # terraform init -backend-config="bucket=…" -backend-config="prefix=<name>".
   backend "gcs" {}
 }
 
+locals {
+  # The API of budgets, which belong to the billing account, charges its quota to a project. Credentials of a person have none.
+  quota_project = var.billing_account == "" ? null : var.project
+}
+
 provider "google" {
+  project               = var.project
+  region                = var.region
+  billing_project       = local.quota_project
+  user_project_override = local.quota_project == null ? null : true
+}
+
+provider "google-beta" {
   project = var.project
   region  = var.region
-
-  # Budgets belong to the billing account: a person's own credentials need a project whose quota they use.
-  billing_project       = var.billing_account == "" ? null : var.project
-  user_project_override = var.billing_account == "" ? null : true
 }

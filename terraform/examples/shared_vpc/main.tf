@@ -1,7 +1,7 @@
-# Mnemosyne as a part of another configuration: in a Shared VPC of the platform team's, with its key and its labels.
+# Mnemosyne as a module of another configuration, in a Shared VPC, with the platform team's KMS key and labels.
 #
-# The host project lets Cloud Run's service agent of this project use the subnetwork (roles/compute.networkUser), and has
-# private services access for the network.
+# The host project must grant roles/compute.networkUser on the subnetwork to this project's Cloud Run service agent, and
+# must have private services access for the network.
 
 terraform {
   required_version = ">= 1.11"
@@ -9,12 +9,21 @@ terraform {
   required_providers {
     google = {
       source  = "hashicorp/google"
-      version = ">= 7.32, < 9.0"
+      version = "~> 8.7"
+    }
+    google-beta = {
+      source  = "hashicorp/google-beta"
+      version = "~> 8.7"
     }
   }
 }
 
 provider "google" {
+  project = var.project
+  region  = "europe-west3"
+}
+
+provider "google-beta" {
   project = var.project
   region  = "europe-west3"
 }

@@ -1,7 +1,8 @@
 locals {
-  # What the functions run, and nothing else: no tests, no command line, no development dependency.
-  functions_dir = "${var.source_dir == null ? "${path.module}/../../.." : var.source_dir}/functions"
-  infra_dir     = "${var.source_dir == null ? "${path.module}/../../.." : var.source_dir}/infra"
+  # The archive holds what the functions run: no tests, no command line, no development dependency.
+  repository    = var.source_dir == null ? "${path.module}/../../.." : var.source_dir
+  functions_dir = "${local.repository}/functions"
+  infra_dir     = "${local.repository}/infra"
   archive = merge(
     { for file in fileset(local.functions_dir, "main.py") : file => "${local.functions_dir}/${file}" },
     { for file in fileset(local.functions_dir, "requirements.txt") : file => "${local.functions_dir}/${file}" },
@@ -24,14 +25,14 @@ data "archive_file" "functions" {
 }
 
 resource "google_storage_bucket" "source" {
-  #checkov:skip=CKV_GCP_62: What it holds is in the repository; builds read it, and the audit log says who else did.
+  #checkov:skip=CKV_GCP_62: The contents are in the repository, and the audit log records who read the bucket.
+  project                     = var.project
   name                        = "${var.project}-${var.name}-source"
   location                    = var.region
   uniform_bucket_level_access = true
   public_access_prevention    = "enforced"
-  force_destroy               = true # what it holds is built from the repository
-
-  labels = local.labels
+  force_destroy               = true # The contents can be built again from the repository.
+  labels                      = local.labels
 
   dynamic "encryption" {
     for_each = var.kms_key == null ? [] : [var.kms_key]
@@ -40,7 +41,7 @@ resource "google_storage_bucket" "source" {
     }
   }
 
-  # Each archive has a name of its own: what a later one has replaced stays for a month, the present one for good.
+  # Each archive has its own name. A replaced archive is deleted after a month; the current one stays.
   lifecycle_rule {
     condition {
       days_since_noncurrent_time = 30
@@ -54,22 +55,22 @@ resource "google_storage_bucket" "source" {
     enabled = true
   }
 
-  depends_on = [google_kms_crypto_key_iam_member.agents, time_sleep.services]
+  depends_on = [time_sleep.key_grants]
 }
 
-# Named by its content: under one name a change would not be deployed.
+# The name contains the hash of the content: under a constant name, a change would not be deployed.
 resource "google_storage_bucket_object" "source" {
   name   = "functions-${data.archive_file.functions.output_sha256}.zip"
   bucket = google_storage_bucket.source.name
   source = data.archive_file.functions.output_path
 }
 
-# The images that the functions are built into.
 resource "google_artifact_registry_repository" "images" {
-  #checkov:skip=CKV_GCP_84: Google's own keys encrypt it unless kms_key names one.
+  #checkov:skip=CKV_GCP_84: Google's keys encrypt the images unless kms_key names another key.
+  project       = var.project
   location      = var.region
   repository_id = var.name
-  description   = "What the functions of ${var.name} are built into."
+  description   = "Images of the functions of ${var.name}."
   format        = "DOCKER"
   kms_key_name  = var.kms_key
   labels        = local.labels
@@ -90,5 +91,5 @@ resource "google_artifact_registry_repository" "images" {
     }
   }
 
-  depends_on = [google_kms_crypto_key_iam_member.agents, time_sleep.services]
+  depends_on = [time_sleep.key_grants]
 }

@@ -4,7 +4,7 @@ resource "google_billing_budget" "this" {
   display_name    = "Mnemosyne"
 
   budget_filter {
-    projects = ["projects/${data.google_project.this.number}"]
+    projects = ["projects/${local.project_number}"]
   }
 
   amount {

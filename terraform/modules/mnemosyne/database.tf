@@ -1,5 +1,5 @@
 locals {
-  # All instances at their most, the migration, and ten for operators and Cloud SQL itself.
+  # All instances at their maximum, the migration, and ten for operators and Cloud SQL itself.
   connections_needed = (
     var.max_instances.mcp * var.pool_size.mcp +
     var.max_instances.ingest * var.pool_size.ingest +
@@ -11,29 +11,30 @@ locals {
 }
 
 locals {
-  # Each tier's memory in MB, as far as its name tells: https://cloud.google.com/sql/docs/postgres/instance-settings.
+  # Memory of each tier in MB, where the name contains it: https://cloud.google.com/sql/docs/postgres/instance-settings
   tier_memory = merge(
     { db-f1-micro = 614, db-g1-small = 1740 },
     can(regex("^db-custom-[0-9]+-[0-9]+$", var.sql_tier)) ? { (var.sql_tier) = tonumber(split("-", var.sql_tier)[3]) } : {},
     can(regex("^db-perf-optimized-N-[0-9]+$", var.sql_tier)) ? { (var.sql_tier) = 8192 * tonumber(split("-", var.sql_tier)[4]) } : {},
   )
 
-  # A connection takes some ten megabytes of the server, and its cache must fit beside them all.
+  # A connection takes about ten megabytes of the server, which also needs memory for its cache.
   connections_of_tier = floor(lookup(local.tier_memory, var.sql_tier, 16 * 1000) / 16)
 }
 
-# An instance's name cannot be used again for a week after it is deleted.
+# The name of a deleted instance cannot be used again for a week.
 resource "random_id" "database" {
   byte_length = 3
 }
 
 resource "google_sql_database_instance" "this" {
-  #checkov:skip=CKV_GCP_79: postgres_version is the operator's choice, and a major upgrade takes the database down.
-  #checkov:skip=CKV_GCP_108: Looking up the names of private addresses holds up every connection.
-  #checkov:skip=CKV_GCP_109: Warnings are worth reading; log_error_verbosity keeps contents out of all messages.
-  #checkov:skip=CKV_GCP_110: pgAudit writes statements with their parameters, which are memories; audit events are the functions' own.
-  #checkov:skip=CKV_GCP_111: So does log_statement.
-  #checkov:skip=CKV2_GCP_13: Durations are Query Insights' to tell, without parameters.
+  #checkov:skip=CKV_GCP_79: The operator chooses postgres_version, because a major upgrade stops the database for a while.
+  #checkov:skip=CKV_GCP_108: Looking up the names of private addresses delays every connection.
+  #checkov:skip=CKV_GCP_109: Warnings are useful, and log_error_verbosity keeps contents out of all messages.
+  #checkov:skip=CKV_GCP_110: pgAudit logs statements with their parameters, which are memories. The functions log audit events.
+  #checkov:skip=CKV_GCP_111: log_statement logs parameters too.
+  #checkov:skip=CKV2_GCP_13: Query Insights shows durations without parameters.
+  project             = var.project
   name                = var.database_instance_name == "" ? "${var.name}-${random_id.database.hex}" : var.database_instance_name
   region              = var.region
   database_version    = var.postgres_version
@@ -45,6 +46,7 @@ resource "google_sql_database_instance" "this" {
     tier                        = var.sql_tier
     availability_type           = var.availability_type
     deletion_protection_enabled = var.deletion_protection
+    retain_backups_on_delete    = true
     disk_autoresize             = true
     disk_autoresize_limit       = var.disk_limit_gb
     disk_type                   = "PD_SSD"
@@ -67,12 +69,19 @@ resource "google_sql_database_instance" "this" {
     backup_configuration {
       enabled                        = true
       point_in_time_recovery_enabled = true
+      location                       = var.backup_location == "" ? null : var.backup_location
       start_time                     = "02:00"
       transaction_log_retention_days = 7
 
       backup_retention_settings {
         retained_backups = 14
       }
+    }
+
+    # The last backup, which Cloud SQL takes when the instance is deleted.
+    final_backup_config {
+      enabled        = var.final_backup_days > 0
+      retention_days = var.final_backup_days > 0 ? var.final_backup_days : null
     }
 
     database_flags {
@@ -83,15 +92,19 @@ resource "google_sql_database_instance" "this" {
       name  = "max_connections"
       value = tostring(var.max_connections)
     }
-    # No log_min_duration_statement: slow statements are logged with their parameters, which are memories and questions.
-    # Query Insights shows them without.
+    # No log_min_duration_statement: it logs slow statements with their parameters, which are memories and questions.
+    # Query Insights shows slow statements without parameters.
     database_flags {
       name  = "log_checkpoints"
       value = "on"
     }
-    database_flags {
-      name  = "log_connections"
-      value = "on"
+    # PostgreSQL 18 has a list of stages in the place of on and off, and Cloud SQL does not document its values.
+    dynamic "database_flags" {
+      for_each = var.postgres_version == "POSTGRES_18" ? [] : ["log_connections"]
+      content {
+        name  = database_flags.value
+        value = "on"
+      }
     }
     database_flags {
       name  = "log_disconnections"
@@ -101,7 +114,7 @@ resource "google_sql_database_instance" "this" {
       name  = "log_lock_waits"
       value = "on"
     }
-    # The detail of an error may be a whole row: "Failing row contains (…)".
+    # The detail of an error can contain a whole row: "Failing row contains (…)".
     database_flags {
       name  = "log_error_verbosity"
       value = "terse"
@@ -122,40 +135,39 @@ resource "google_sql_database_instance" "this" {
     prevent_destroy = true
 
     precondition {
-      condition     = length(local.changed_choices) == 0
-      error_message = "This cannot be changed after the first apply, because the database would be made anew and every memory lost: ${join("; ", local.changed_choices)}. Set it back. To have it otherwise, make a second deployment with another name, move the memories with mnemosyne export and import, and destroy this one."
-    }
-    precondition {
       condition     = var.max_connections <= local.connections_of_tier
-      error_message = "A ${var.sql_tier} bears about ${local.connections_of_tier} connections (16 MB of its memory each), and max_connections is ${var.max_connections}: take a larger sql_tier, such as db-custom-2-8192, or lower max_connections, and with it max_instances or pool_size."
+      error_message = "A ${var.sql_tier} has memory for about ${local.connections_of_tier} connections (16 MB each), and max_connections is ${var.max_connections}: set a larger sql_tier, such as db-custom-2-8192, or lower max_connections together with max_instances or pool_size."
     }
     precondition {
       condition     = local.connections_needed <= var.max_connections
-      error_message = "All instances at their most would hold ${local.connections_needed} connections, and the database takes ${var.max_connections}: lower max_instances or pool_size, or raise max_connections (and the tier)."
+      error_message = "All instances together can hold ${local.connections_needed} connections, and max_connections is ${var.max_connections}: lower max_instances or pool_size, or raise max_connections and, if necessary, sql_tier."
     }
   }
 
-  depends_on = [google_kms_crypto_key_iam_member.agents, google_service_networking_connection.services, time_sleep.services]
+  depends_on = [google_service_networking_connection.services, time_sleep.key_grants]
 }
 
-# It goes with its instance: alone, neither it nor its users could be removed while anything of theirs is there.
+# Deleted with its instance: neither the database nor its users can be deleted while they own anything.
 resource "google_sql_database" "this" {
+  project         = var.project
   name            = "mnemosyne"
   instance        = google_sql_database_instance.this.name
   deletion_policy = "ABANDON"
 }
 
-# The functions log in as themselves; what they may do there, the migration grants.
+# The functions log in as their service accounts. The migration grants what each may do in the database.
 resource "google_sql_user" "functions" {
-  for_each        = toset(concat(["mcp", "ingest", "dead-letter"], local.import_object, local.auth))
+  for_each        = toset(local.serving_names)
+  project         = var.project
   instance        = google_sql_database_instance.this.name
   type            = "CLOUD_IAM_SERVICE_ACCOUNT"
   deletion_policy = "ABANDON"
   name            = trimsuffix(google_service_account.functions[each.key].email, ".gserviceaccount.com")
 }
 
-# The schema's owner may create the extension and roles, which no IAM user may.
+# The schema's owner creates extensions and roles, which an IAM user cannot.
 resource "google_sql_user" "owner" {
+  project             = var.project
   instance            = google_sql_database_instance.this.name
   type                = "BUILT_IN"
   name                = "mnemosyne-owner"

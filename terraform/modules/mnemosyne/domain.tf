@@ -1,31 +1,24 @@
-# A domain of one's own: load balancer, certificate, Cloud Armor, and Identity-Aware Proxy where asked for.
+# With domain: a load balancer, a certificate, Cloud Armor and, with iap, Identity-Aware Proxy.
 
 locals {
-  with_domain     = var.domain == "" ? 0 : 1
-  domain_leads_to = var.domain_only ? [for answer in try(jsondecode(data.http.domain[0].response_body).Answer, []) : answer.data] : []
+  with_domain      = var.domain == "" ? 0 : 1
+  domain_addresses = var.domain_only ? [for answer in try(jsondecode(data.http.domain[0].response_body).Answer, []) : answer.data] : []
 }
 
 resource "google_compute_global_address" "mcp" {
   count      = local.with_domain
+  project    = var.project
   labels     = local.labels
   depends_on = [time_sleep.services]
   name       = "${var.name}-mcp"
 }
 
-# A certificate cannot change its domain, nor be taken away while it is used: each domain has one of another name. The first
-# domain's has the name that it always had.
-resource "terraform_data" "first_domain" {
-  input = var.domain
-
-  lifecycle {
-    ignore_changes = [input]
-  }
-}
-
+# The name depends on the domain, because a certificate can neither change its domain nor be deleted while it is used.
 resource "google_compute_managed_ssl_certificate" "mcp" {
   count      = local.with_domain
   depends_on = [time_sleep.services]
-  name       = terraform_data.first_domain.input == var.domain ? "${var.name}-mcp" : "${var.name}-mcp-${substr(sha256(var.domain), 0, 8)}"
+  project    = var.project
+  name       = "${var.name}-mcp-${substr(sha256(var.domain), 0, 8)}"
 
   managed {
     domains = [var.domain]
@@ -36,7 +29,7 @@ resource "google_compute_managed_ssl_certificate" "mcp" {
   }
 }
 
-# Where the domain leads, as everybody sees it: https://developers.google.com/speed/public-dns/docs/doh/json.
+# The domain's addresses in public DNS: https://developers.google.com/speed/public-dns/docs/doh/json
 data "http" "domain" {
   count = var.domain_only ? 1 : 0
   url   = "https://dns.google/resolve?type=A&name=${var.domain}"
@@ -44,32 +37,34 @@ data "http" "domain" {
   lifecycle {
     postcondition {
       condition     = length(try(jsondecode(self.response_body).Answer, [])) > 0
-      error_message = "domain_only would leave no way in: ${var.domain} has no address yet. Apply with domain_only = false, give it an A record with `terraform output domain_address`, wait until its certificate is ACTIVE, and then set domain_only."
+      error_message = "domain_only would make mcp unreachable: ${var.domain} has no address yet. Apply with domain_only = false, give it an A record with `terraform output domain_address`, wait until its certificate is ACTIVE, and then set domain_only."
     }
   }
 }
 
 resource "google_compute_region_network_endpoint_group" "mcp" {
   count                 = local.with_domain
+  project               = var.project
   name                  = "${var.name}-mcp"
   region                = var.region
   network_endpoint_type = "SERVERLESS"
 
   cloud_run {
-    service = google_cloudfunctions2_function.mcp.name
+    service = google_cloudfunctions2_function.serving["mcp"].name
   }
 }
 
 resource "google_compute_security_policy" "mcp" {
-  #checkov:skip=CKV_GCP_73: Nothing here is Java, and memories may well speak of log4j.
+  #checkov:skip=CKV_GCP_73: Nothing here is Java, and memories may well mention log4j.
   count      = local.with_domain
+  project    = var.project
   depends_on = [time_sleep.services]
   name       = "${var.name}-mcp"
 
   rule {
     action      = "throttle"
     priority    = 1000
-    description = "One address may not drown the others."
+    description = "Limits requests per address."
 
     match {
       versioned_expr = "SRC_IPS_V1"
@@ -93,7 +88,7 @@ resource "google_compute_security_policy" "mcp" {
   rule {
     action      = "allow"
     priority    = 2147483647
-    description = "Everybody else."
+    description = "Allows all other requests."
 
     match {
       versioned_expr = "SRC_IPS_V1"
@@ -106,6 +101,7 @@ resource "google_compute_security_policy" "mcp" {
 
 resource "google_compute_backend_service" "mcp" {
   count                 = local.with_domain
+  project               = var.project
   name                  = "${var.name}-mcp"
   load_balancing_scheme = "EXTERNAL_MANAGED"
   security_policy       = google_compute_security_policy.mcp[0].id
@@ -124,12 +120,14 @@ resource "google_compute_backend_service" "mcp" {
 
 resource "google_compute_url_map" "mcp" {
   count           = local.with_domain
+  project         = var.project
   name            = "${var.name}-mcp"
   default_service = google_compute_backend_service.mcp[0].id
 }
 
 resource "google_compute_target_https_proxy" "mcp" {
   count            = local.with_domain
+  project          = var.project
   name             = "${var.name}-mcp"
   url_map          = google_compute_url_map.mcp[0].id
   ssl_certificates = [google_compute_managed_ssl_certificate.mcp[0].id]
@@ -137,6 +135,7 @@ resource "google_compute_target_https_proxy" "mcp" {
 
 resource "google_compute_global_forwarding_rule" "mcp" {
   count                 = local.with_domain
+  project               = var.project
   name                  = "${var.name}-mcp"
   ip_address            = google_compute_global_address.mcp[0].id
   load_balancing_scheme = "EXTERNAL_MANAGED"
@@ -145,9 +144,10 @@ resource "google_compute_global_forwarding_rule" "mcp" {
   labels                = local.labels
 }
 
-# Through the proxy pass those named; they send its token as Proxy-Authorization, beside their own for mcp.
+# The proxy admits the invokers. They send the proxy's token as Proxy-Authorization and their own for mcp as Authorization.
 resource "google_iap_web_backend_service_iam_member" "mcp" {
   for_each            = var.iap ? toset(var.invokers) : toset([])
+  project             = var.project
   web_backend_service = google_compute_backend_service.mcp[0].name
   role                = "roles/iap.httpsResourceAccessor"
   member              = each.key

@@ -1,19 +1,21 @@
-# A key of one's own, where kms_key names one: each of Google's services that encrypts with it must be let use it.
+# With kms_key, each Google service that encrypts with the key needs the right to use it.
 locals {
   key_users = var.kms_key == null ? {} : {
-    artifactregistry = "service-${data.google_project.this.number}@gcp-sa-artifactregistry.iam.gserviceaccount.com"
-    cloudfunctions   = "service-${data.google_project.this.number}@gcf-admin-robot.iam.gserviceaccount.com"
-    pubsub           = "service-${data.google_project.this.number}@gcp-sa-pubsub.iam.gserviceaccount.com"
-    run              = "service-${data.google_project.this.number}@serverless-robot-prod.iam.gserviceaccount.com"
-    secretmanager    = "service-${data.google_project.this.number}@gcp-sa-secretmanager.iam.gserviceaccount.com"
-    sqladmin         = "service-${data.google_project.this.number}@gcp-sa-cloud-sql.iam.gserviceaccount.com"
-    storage          = "service-${data.google_project.this.number}@gs-project-accounts.iam.gserviceaccount.com"
+    artifactregistry = "service-${local.project_number}@gcp-sa-artifactregistry.iam.gserviceaccount.com"
+    cloudfunctions   = "service-${local.project_number}@gcf-admin-robot.iam.gserviceaccount.com"
+    pubsub           = "service-${local.project_number}@gcp-sa-pubsub.iam.gserviceaccount.com"
+    run              = "service-${local.project_number}@serverless-robot-prod.iam.gserviceaccount.com"
+    secretmanager    = "service-${local.project_number}@gcp-sa-secretmanager.iam.gserviceaccount.com"
+    sqladmin         = "service-${local.project_number}@gcp-sa-cloud-sql.iam.gserviceaccount.com"
+    storage          = local.storage_agent
   }
+  storage_agent = "service-${local.project_number}@gs-project-accounts.iam.gserviceaccount.com"
 }
 
-# Asking for it makes it, where it is not there yet.
+# Reading this account creates it where it does not exist yet.
 data "google_storage_project_service_account" "this" {
   count      = var.kms_key == null && length(var.buckets) == 0 ? 0 : 1
+  project    = var.project
   depends_on = [time_sleep.services]
 }
 
@@ -22,5 +24,13 @@ resource "google_kms_crypto_key_iam_member" "agents" {
   crypto_key_id = var.kms_key
   role          = "roles/cloudkms.cryptoKeyEncrypterDecrypter"
   member        = "serviceAccount:${each.value}"
-  depends_on    = [data.google_storage_project_service_account.this, terraform_data.service_agents]
+  depends_on    = [data.google_storage_project_service_account.this, google_project_service_identity.agents]
+}
+
+# Everything that encrypts waits for this: a service is refused the key for up to two minutes after the grant
+# (https://github.com/hashicorp/terraform-provider-google/issues/17333). Without kms_key nothing is waited for.
+resource "time_sleep" "key_grants" {
+  create_duration = var.kms_key == null ? "0s" : "120s"
+  triggers        = { grants = join(" ", [for grant in google_kms_crypto_key_iam_member.agents : grant.id]) }
+  depends_on      = [google_project_service_identity.agents, time_sleep.services]
 }

@@ -1,59 +1,54 @@
 resource "google_service_account" "functions" {
-  for_each     = toset(concat(["mcp", "ingest", "dead-letter", "migrate"], local.import_object, local.auth))
+  for_each     = toset(concat(local.serving_names, ["migrate"]))
+  project      = var.project
   account_id   = "${var.name}-${each.key}"
   display_name = "Mnemosyne: runs ${each.key}"
   depends_on   = [time_sleep.services]
 }
 
 resource "google_service_account" "push" {
+  project      = var.project
   account_id   = "${var.name}-push"
-  display_name = "Mnemosyne: as whom Pub/Sub pushes"
+  display_name = "Mnemosyne: identity of Pub/Sub's pushes"
   depends_on   = [time_sleep.services]
 }
 
 resource "google_service_account" "build" {
+  project      = var.project
   account_id   = "${var.name}-build"
   display_name = "Mnemosyne: builds the functions"
   depends_on   = [time_sleep.services]
 }
 
 resource "google_service_account" "workflow" {
+  project      = var.project
   account_id   = "${var.name}-workflow"
-  display_name = "Mnemosyne: runs the migration"
+  display_name = "Mnemosyne: calls migrate for operators"
   depends_on   = [time_sleep.services]
 }
 
 locals {
-  # What each account may do in the project; rights on single resources stand beside those resources.
-  project_roles = {
-    "mcp cloudsql.client"          = { account = "mcp", role = "roles/cloudsql.client" }
-    "mcp cloudsql.instanceUser"    = { account = "mcp", role = "roles/cloudsql.instanceUser" }
-    "ingest cloudsql.client"       = { account = "ingest", role = "roles/cloudsql.client" }
-    "ingest cloudsql.instanceUser" = { account = "ingest", role = "roles/cloudsql.instanceUser" }
-    "dead-letter cloudsql.client"  = { account = "dead-letter", role = "roles/cloudsql.client" }
-    "dead-letter instanceUser"     = { account = "dead-letter", role = "roles/cloudsql.instanceUser" }
-    "migrate cloudsql.client"      = { account = "migrate", role = "roles/cloudsql.client" }
-  }
-  import_object_roles = length(local.import_object) == 0 ? {} : {
-    "import-object cloudsql.client"       = { account = "import-object", role = "roles/cloudsql.client" }
-    "import-object cloudsql.instanceUser" = { account = "import-object", role = "roles/cloudsql.instanceUser" }
-  }
-  auth_roles = length(local.auth) == 0 ? {} : {
-    "auth cloudsql.client"       = { account = "auth", role = "roles/cloudsql.client" }
-    "auth cloudsql.instanceUser" = { account = "auth", role = "roles/cloudsql.instanceUser" }
-  }
-  vertex_roles = var.gemini_api_key_secret != "" ? {} : {
-    "mcp aiplatform.user"    = { account = "mcp", role = "roles/aiplatform.user" }
-    "ingest aiplatform.user" = { account = "ingest", role = "roles/aiplatform.user" }
-  }
-  # The least of the predefined roles that may rank: https://cloud.google.com/iam/docs/roles-permissions/discoveryengine
-  reranking_roles = var.reranking_model == "" ? {} : {
-    "mcp discoveryengine.viewer" = { account = "mcp", role = "roles/discoveryengine.viewer" }
-  }
+  # Roles in the whole project. Roles on single resources are next to those resources.
+  project_roles = merge(
+    { for name in concat(local.serving_names, ["migrate"]) : "${name} cloudsql.client" => {
+      account = name, role = "roles/cloudsql.client"
+    } },
+    # The schema's owner logs in with a password, all others as themselves.
+    { for name in local.serving_names : "${name} cloudsql.instanceUser" => {
+      account = name, role = "roles/cloudsql.instanceUser"
+    } },
+    var.gemini_api_key_secret != "" ? {} : { for name in local.embedding_functions : "${name} aiplatform.user" => {
+      account = name, role = "roles/aiplatform.user"
+    } },
+    # The smallest predefined role that may rank: https://cloud.google.com/iam/docs/roles-permissions/discoveryengine
+    var.reranking_model == "" ? {} : {
+      "mcp discoveryengine.viewer" = { account = "mcp", role = "roles/discoveryengine.viewer" }
+    },
+  )
 }
 
 resource "google_project_iam_member" "functions" {
-  for_each = merge(local.project_roles, local.vertex_roles, local.reranking_roles, local.import_object_roles, local.auth_roles)
+  for_each = local.project_roles
   project  = var.project
   role     = each.value.role
   member   = google_service_account.functions[each.value.account].member
@@ -66,7 +61,7 @@ resource "google_project_iam_member" "build" {
   member   = google_service_account.build.member
 }
 
-# Of all buckets the sources' alone: ours, and the one that Cloud Functions copies them to. The state is in another.
+# Builds read two buckets: ours, and the one that Cloud Functions copies the archive to. The state's bucket is another.
 resource "google_project_iam_member" "build_sources" {
   project = var.project
   role    = "roles/storage.objectViewer"
@@ -74,22 +69,23 @@ resource "google_project_iam_member" "build_sources" {
 
   condition {
     title       = "sources"
-    description = "What is built, and nothing else."
+    description = "Archives of the functions only."
     expression = join(" || ", [
-      for bucket in [google_storage_bucket.source.name, "gcf-v2-sources-${data.google_project.this.number}-${var.region}"] :
+      for bucket in [google_storage_bucket.source.name, "gcf-v2-sources-${local.project_number}-${var.region}"] :
       "resource.name.startsWith(\"projects/_/buckets/${bucket}\")"
     ])
   }
 }
 
 resource "google_artifact_registry_repository_iam_member" "build" {
+  project    = var.project
   location   = google_artifact_registry_repository.images.location
   repository = google_artifact_registry_repository.images.name
   role       = "roles/artifactregistry.writer"
   member     = google_service_account.build.member
 }
 
-# A grant is known everywhere after a minute or two, and a build that comes sooner fails.
+# A grant takes a minute or two to take effect everywhere, and a build that starts earlier fails.
 resource "time_sleep" "build_grants" {
   create_duration = "120s"
   triggers = {
@@ -100,31 +96,30 @@ resource "time_sleep" "build_grants" {
   }
 }
 
-# Pub/Sub makes the tokens that it pushes with.
+# Pub/Sub creates the tokens of its pushes.
 resource "google_service_account_iam_member" "push_tokens" {
   service_account_id = google_service_account.push.name
   role               = "roles/iam.serviceAccountTokenCreator"
   member             = local.pubsub_agent
-  depends_on         = [terraform_data.service_agents]
+  depends_on         = [google_project_service_identity.agents]
 }
 
 resource "google_cloud_run_v2_service_iam_member" "push" {
-  for_each = {
-    ingest      = google_cloudfunctions2_function.ingest.name
-    dead_letter = google_cloudfunctions2_function.dead_letter.name
-  }
-  name     = each.value
+  for_each = toset([for name in local.serving_names : name if contains(local.pushed_to, name)])
+  project  = var.project
+  name     = google_cloudfunctions2_function.serving[each.key].name
   location = var.region
   role     = "roles/run.invoker"
   member   = google_service_account.push.member
 
-  # A function that is made anew has lost them, and only the state still knows of them.
+  # A function that is replaced loses its grants, and only the state still lists them.
   lifecycle {
-    replace_triggered_by = [google_cloudfunctions2_function.ingest.id, google_cloudfunctions2_function.dead_letter.id]
+    replace_triggered_by = [google_cloudfunctions2_function.serving[each.key].id]
   }
 }
 
 resource "google_cloud_run_v2_service_iam_member" "migrate" {
+  project  = var.project
   name     = google_cloudfunctions2_function.migrate.name
   location = var.region
   role     = "roles/run.invoker"
@@ -135,15 +130,35 @@ resource "google_cloud_run_v2_service_iam_member" "migrate" {
   }
 }
 
-# With keys and tokens the function itself asks who calls; with iam Cloud Run does, and lets no one else in.
+locals {
+  # Cloud Run lets everybody reach a function that identifies its callers itself. An organization may refuse allUsers:
+  # then the operator turns the invoker check off, which this provider cannot do for a function.
+  everybody = var.open_by == "all_users" ? ["allUsers"] : []
+}
+
 resource "google_cloud_run_v2_service_iam_member" "mcp" {
-  for_each = toset(var.auth_mode == "iam" ? var.invokers : ["allUsers"])
-  name     = google_cloudfunctions2_function.mcp.name
+  for_each = toset(var.auth_mode == "iam" ? var.invokers : local.everybody)
+  project  = var.project
+  name     = google_cloudfunctions2_function.serving["mcp"].name
   location = var.region
   role     = "roles/run.invoker"
   member   = each.key
 
   lifecycle {
-    replace_triggered_by = [google_cloudfunctions2_function.mcp.id]
+    replace_triggered_by = [google_cloudfunctions2_function.serving["mcp"].id]
+  }
+}
+
+# Browsers open auth, and clients fetch tokens, keys and metadata from it.
+resource "google_cloud_run_v2_service_iam_member" "auth" {
+  for_each = toset(length(local.auth) == 0 ? [] : local.everybody)
+  project  = var.project
+  name     = google_cloudfunctions2_function.serving["auth"].name
+  location = var.region
+  role     = "roles/run.invoker"
+  member   = each.key
+
+  lifecycle {
+    replace_triggered_by = [google_cloudfunctions2_function.serving["auth"].id]
   }
 }

@@ -1,16 +1,24 @@
-resource "google_cloudfunctions2_function" "migrate" {
-  name        = "${var.name}-migrate"
-  location    = var.region
-  labels      = local.labels
-  description = "Brings the database's schema up to date."
+# The migration runs in its own function's image. An apply without gcloud runs it as a Cloud Run job; operators call the
+# function through a workflow.
 
+resource "google_cloudfunctions2_function" "migrate" {
+  project      = var.project
+  name         = "${var.name}-migrate"
+  location     = var.region
+  labels       = local.labels
+  description  = "Migrates the database and manages keys, quotas and grants."
   kms_key_name = var.kms_key
 
   build_config {
-    runtime           = var.python_runtime
-    entry_point       = "migrate"
-    service_account   = google_service_account.build.id
-    docker_repository = google_artifact_registry_repository.images.id
+    runtime               = var.python_runtime
+    entry_point           = "migrate"
+    service_account       = google_service_account.build.id
+    docker_repository     = google_artifact_registry_repository.images.id
+    environment_variables = local.build_environment
+
+    # With automatic updates, the default, the image has no base layers: Cloud Run adds them for services, but not for
+    # jobs (https://cloud.google.com/run/docs/configuring/services/automatic-base-image-updates).
+    on_deploy_update_policy {}
 
     source {
       storage_source {
@@ -23,61 +31,170 @@ resource "google_cloudfunctions2_function" "migrate" {
   service_config {
     service_account_email            = google_service_account.functions["migrate"].email
     environment_variables            = local.migrate_settings
-    available_memory                 = "512Mi"
+    available_memory                 = "1Gi"
     available_cpu                    = "1"
     timeout_seconds                  = 3600
     max_instance_count               = 1
     max_instance_request_concurrency = 1
     ingress_settings                 = "ALLOW_INTERNAL_ONLY"
-    direct_vpc_egress                = "VPC_EGRESS_PRIVATE_RANGES_ONLY"
+    direct_vpc_egress                = "VPC_EGRESS_${var.vpc_egress}"
 
     direct_vpc_network_interface {
       network    = local.function_network
       subnetwork = local.function_subnetwork
     }
 
-    secret_environment_variables {
-      key        = "MNEMOSYNE_DB_PASSWORD"
-      project_id = var.project
-      secret     = google_secret_manager_secret.owner_password.secret_id
-      # By its number, so that a new password is a new revision: a warm instance would keep the old one.
-      version = google_secret_manager_secret_version.owner_password.version
+    dynamic "secret_environment_variables" {
+      for_each = local.migrate_secrets
+      content {
+        key        = secret_environment_variables.value.key
+        project_id = var.project
+        secret     = secret_environment_variables.value.secret
+        version    = secret_environment_variables.value.version
+      }
     }
   }
 
   depends_on = [
     google_project_iam_member.functions,
+    google_secret_manager_secret_iam_member.gemini_api_key,
     google_secret_manager_secret_iam_member.owner_password,
-    google_secret_manager_secret_version.owner_password,
     google_sql_user.owner,
     time_sleep.build_grants,
   ]
 }
 
-# Calls the migration from within the project, as internal ingress asks, and waits for how it ends.
-resource "google_workflows_workflow" "migrate" {
+locals {
+  # By number, so that a new password makes a new revision: a running instance would keep the old password.
+  migrate_secrets = concat(local.gemini_api_key, [{
+    key     = "MNEMOSYNE_DB_PASSWORD"
+    secret  = google_secret_manager_secret.owner_password.secret_id
+    version = google_secret_manager_secret_version.owner_password.version
+  }])
+  by_job = var.migrate_by == "job" ? 1 : 0
+}
+
+# The migration runs again when one of these changes.
+resource "terraform_data" "migration" {
+  input = sha256(jsonencode([
+    data.archive_file.functions.output_sha256, local.migrate_settings, local.migrate_secrets, var.python_runtime,
+    local.labels, var.vpc_egress, var.kms_key,
+  ]))
+}
+
+data "google_cloud_run_v2_service" "migrate" {
+  count    = local.by_job
+  project  = var.project
+  name     = google_cloudfunctions2_function.migrate.name
+  location = var.region
+
+  # Read after a change of the function: its service then has the new image.
+  depends_on = [google_cloudfunctions2_function.migrate]
+}
+
+# Creating the job runs it and waits for its end. A job whose execution failed is tainted, so that the next apply creates
+# and runs it again. An update would not do: the provider keeps a failed update as done.
+resource "google_cloud_run_v2_job" "migrate" {
+  count               = local.by_job
+  project             = var.project
   name                = "${var.name}-migrate"
+  location            = var.region
+  labels              = local.labels
+  deletion_protection = false
+
+  # The time makes the execution's name unique, also after a failed apply. With the job's name it is under 63 characters.
+  run_execution_token = formatdate("YYYYMMDDhhmmss", plantimestamp())
+
+  template {
+    template {
+      service_account = google_service_account.functions["migrate"].email
+      encryption_key  = var.kms_key
+      max_retries     = 0
+      timeout         = "3600s"
+
+      containers {
+        image = data.google_cloud_run_v2_service.migrate[0].template[0].containers[0].image
+
+        # The launcher of Cloud Native Buildpacks sets the environment and the directory, and runs what follows "--":
+        # https://github.com/buildpacks/spec/blob/main/platform.md#launcher
+        command = ["/cnb/lifecycle/launcher"]
+        args    = ["--", "python3", "-m", "mnemosyne.migrate"]
+
+        resources {
+          limits = { cpu = "1", memory = "1Gi" }
+        }
+
+        dynamic "env" {
+          for_each = local.migrate_settings
+          content {
+            name  = env.key
+            value = env.value
+          }
+        }
+        dynamic "env" {
+          for_each = { for secret in local.migrate_secrets : secret.key => secret }
+          content {
+            name = env.key
+            value_source {
+              secret_key_ref {
+                secret  = "projects/${var.project}/secrets/${env.value.secret}"
+                version = env.value.version
+              }
+            }
+          }
+        }
+      }
+
+      vpc_access {
+        egress = var.vpc_egress
+        network_interfaces {
+          network    = local.function_network
+          subnetwork = local.function_subnetwork
+        }
+      }
+    }
+  }
+
+  timeouts {
+    create = "70m"
+  }
+
+  lifecycle {
+    # The token is another one in each plan, and the function may get a new image without a migration.
+    ignore_changes       = [run_execution_token, template[0].template[0].containers[0].image]
+    replace_triggered_by = [terraform_data.migration]
+  }
+}
+
+# Calls the migrate function from within the project, because the function accepts internal calls only.
+resource "google_workflows_workflow" "operate" {
+  project             = var.project
+  name                = "${var.name}-operate"
   region              = var.region
-  description         = "Runs the migration and fails where it fails."
+  description         = "Posts body to path of the migrate function: \"\" migrates; keys, quotas and grants manage these."
   service_account     = google_service_account.workflow.id
   deletion_protection = false
   labels              = local.labels
 
   source_contents = yamlencode({
     main = {
+      params = ["request"]
       steps = [
         {
           call_migrate = {
             try = {
               call = "http.post"
               args = {
-                url     = google_cloudfunctions2_function.migrate.service_config[0].uri
+                # The slash is ours, so that no path can name another host.
+                url     = "$${\"${local.urls["migrate"]}/\" + request.path}"
+                body    = "$${request.body}"
                 timeout = 1800
                 auth    = { type = "OIDC", audience = local.urls["migrate"] }
               }
               result = "answer"
             }
-            # A grant takes up to some minutes to be known everywhere; the migration itself may be tried as often.
+            # A grant takes some minutes to take effect: until then Cloud Run answers 401 or 403. A migration may be
+            # repeated, and the function has done nothing when it answers with one of these.
             retry = {
               predicate   = "$${may_pass}"
               max_retries = 10
@@ -91,74 +208,33 @@ resource "google_workflows_workflow" "migrate" {
     may_pass = {
       params = ["e"]
       steps = [
-        { judge = { return = "$${\"code\" in e and (e.code == 403 or e.code == 429 or e.code == 503)}" } },
+        { judge = { return = "$${\"code\" in e and (e.code == 401 or e.code == 403 or e.code == 429 or e.code == 503)}" } },
       ]
     }
   })
 
-  depends_on = [google_cloud_run_v2_service_iam_member.migrate, terraform_data.service_agents]
+  depends_on = [google_cloud_run_v2_service_iam_member.migrate, google_project_service_identity.agents]
 }
 
-# API keys and quotas are managed through these: the function that keeps them is reached from within only.
-resource "google_workflows_workflow" "operator" {
-  for_each = {
-    keys   = "Creates, lists and revokes API keys; of a new one it is told the hash."
-    grants = "Lists and ends what people have let their clients do."
-    quotas = "Shows and sets what namespaces may hold."
-  }
-
-  name                = "${var.name}-${each.key}"
-  region              = var.region
-  description         = each.value
-  service_account     = google_service_account.workflow.id
-  deletion_protection = false
-  labels              = local.labels
-
-  source_contents = yamlencode({
-    main = {
-      params = ["asked"]
-      steps = [
-        {
-          call_keys = {
-            call = "http.post"
-            args = {
-              url  = "${google_cloudfunctions2_function.migrate.service_config[0].uri}/${each.key}"
-              body = "$${asked}"
-              auth = { type = "OIDC", audience = local.urls["migrate"] }
-            }
-            result = "answer"
-          }
-        },
-        { done = { return = "$${answer.body}" } },
-      ]
-    }
-  })
-
-  depends_on = [google_cloud_run_v2_service_iam_member.migrate, terraform_data.service_agents]
-}
-
-moved {
-  from = google_workflows_workflow.keys
-  to   = google_workflows_workflow.operator["keys"]
-}
-
-# Before the functions that serve are touched: where the migration fails, the apply ends here and the versions that
-# were serving go on serving.
+# With migrate_by = "gcloud". A provisioner that fails taints this resource, so that the next apply runs it again.
 resource "terraform_data" "migrated" {
-  triggers_replace = [data.archive_file.functions.output_sha256, local.migrate_settings]
+  count            = 1 - local.by_job
+  triggers_replace = [terraform_data.migration.output]
 
   provisioner "local-exec" {
     interpreter = ["bash", "-c"]
     environment = {
-      WORKFLOW = google_workflows_workflow.migrate.name
+      WORKFLOW = google_workflows_workflow.operate.name
       PROJECT  = var.project
       REGION   = var.region
     }
     command = <<-SHELL
       set -euo pipefail
-      result=$(gcloud workflows run "$WORKFLOW" --project="$PROJECT" --location="$REGION" --format=json)
+      result=$(gcloud workflows run "$WORKFLOW" --project="$PROJECT" --location="$REGION" --data='{"path": "", "body": {}}' --format=json)
       echo "$result"
-      grep -q '"state": "SUCCEEDED"' <<<"$result" || { echo "The migration failed; the functions stay as they were." >&2; exit 1; }
+      grep -q '"state": "SUCCEEDED"' <<<"$result" || { echo "The migration failed; the functions were not changed." >&2; exit 1; }
     SHELL
   }
+
+  depends_on = [google_cloudfunctions2_function.migrate]
 }

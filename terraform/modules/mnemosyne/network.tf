@@ -1,52 +1,59 @@
 locals {
-  # A network of our own, or one that is there, in this project or in the host project of a Shared VPC.
+  # Our own network, or an existing one in this project or in the host project of a Shared VPC.
   own_network   = var.network == null ? 1 : 0
   network_id    = var.network == null ? one(google_compute_network.this[*].id) : var.network.network
   subnetwork_id = var.network == null ? one(google_compute_subnetwork.functions[*].id) : var.network.subnetwork
 
-  # Short names where the network is ours, as the API answers them; whole ones where it is another project's.
+  # The API returns short names for a network of this project, and full ones for a network of another project.
   function_network    = var.network == null ? one(google_compute_network.this[*].name) : var.network.network
   function_subnetwork = var.network == null ? one(google_compute_subnetwork.functions[*].name) : var.network.subnetwork
 
-  # Cloud Run takes two addresses an instance while it moves from one revision to the next, in blocks of sixteen:
-  # https://cloud.google.com/run/docs/configuring/vpc-direct-vpc. Google keeps four of every subnetwork.
+  # During a rollout Cloud Run takes two addresses for each instance, in blocks of sixteen:
+  # https://cloud.google.com/run/docs/configuring/vpc-direct-vpc. Google reserves four addresses of every subnetwork.
   instances_at_most = var.max_instances.mcp + var.max_instances.ingest + var.max_instances.dead_letter + length(local.auth) * local.auth_instances + 1
   addresses_needed  = 16 * ceil(2 * local.instances_at_most / 16) + 4 + (var.psc ? 1 : 0)
   addresses_given   = pow(2, 32 - tonumber(split("/", var.subnetwork_cidr)[1]))
 }
 
 resource "google_compute_network" "this" {
-  #checkov:skip=CKV2_GCP_18: No machine is in it that could be reached; what is not allowed is denied by itself.
+  #checkov:skip=CKV2_GCP_18: The network has no machines, and denies what no firewall rule allows.
   count                   = local.own_network
+  project                 = var.project
   name                    = var.name
   auto_create_subnetworks = false
   depends_on              = [time_sleep.services]
+
+  # Every function and the database are in it.
+  lifecycle {
+    prevent_destroy = true
+  }
 }
 
-# The functions' own addresses; Google's APIs are reached without leaving Google's network.
+# The functions' addresses. Requests to Google's APIs stay in Google's network.
 resource "google_compute_subnetwork" "functions" {
-  #checkov:skip=CKV_GCP_26: Flow logs cost by the gigabyte and show Google's own traffic; turn them on where they are asked for.
+  #checkov:skip=CKV_GCP_26: Flow logs are charged by the gigabyte and mostly show traffic to Google's APIs.
   count                    = local.own_network
+  project                  = var.project
   name                     = "${var.name}-functions"
   network                  = google_compute_network.this[0].id
   region                   = var.region
   ip_cidr_range            = var.subnetwork_cidr
   private_ip_google_access = true
 
+  # A range that does not contain the present one would replace the subnetwork while functions use it.
   lifecycle {
-    precondition {
-      condition     = local.cidr_grows
-      error_message = "subnetwork_cidr can only be widened: ${var.subnetwork_cidr} does not hold ${local.first_cidr}, where the functions are."
-    }
+    prevent_destroy = true
+
     precondition {
       condition     = local.addresses_needed <= local.addresses_given
-      error_message = "${local.instances_at_most} instances at most need ${local.addresses_needed} addresses, two each and in blocks of sixteen, and ${var.subnetwork_cidr} has ${local.addresses_given}: widen subnetwork_cidr or lower max_instances."
+      error_message = "Up to ${local.instances_at_most} instances need ${local.addresses_needed} addresses, two each in blocks of sixteen, and ${var.subnetwork_cidr} has ${local.addresses_given}: widen subnetwork_cidr or lower max_instances."
     }
   }
 }
 
 resource "google_compute_global_address" "services" {
   count         = var.psc ? 0 : local.own_network
+  project       = var.project
   name          = "${var.name}-services"
   purpose       = "VPC_PEERING"
   address_type  = "INTERNAL"
@@ -55,8 +62,8 @@ resource "google_compute_global_address" "services" {
   labels        = local.labels
 }
 
-# The peering stays behind when this is destroyed, for Google keeps it for as long as a deleted database could be brought
-# back: `make destroy` takes it away. Where one was left behind, it is taken over.
+# Google refuses to delete the peering while a deleted database can still be restored, so that destroying abandons it.
+# `make destroy` deletes it. A peering that an earlier deployment left is adopted.
 resource "google_service_networking_connection" "services" {
   count                   = var.psc ? 0 : local.own_network
   network                 = google_compute_network.this[0].id
@@ -66,9 +73,10 @@ resource "google_service_networking_connection" "services" {
   update_on_creation_fail = true
 }
 
-# Private Service Connect: an address of ours that leads to the database, and the name the Connector asks for.
+# Private Service Connect: an address in our network that leads to the database, and the name that the Connector resolves.
 resource "google_compute_address" "database" {
   count        = var.psc ? 1 : 0
+  project      = var.project
   name         = "${var.name}-database"
   region       = var.region
   subnetwork   = local.subnetwork_id
@@ -78,6 +86,7 @@ resource "google_compute_address" "database" {
 
 resource "google_compute_forwarding_rule" "database" {
   count                 = var.psc ? 1 : 0
+  project               = var.project
   name                  = "${var.name}-database"
   region                = var.region
   network               = local.network_id
@@ -90,6 +99,7 @@ resource "google_compute_forwarding_rule" "database" {
 resource "google_dns_managed_zone" "database" {
   count      = var.psc ? 1 : 0
   depends_on = [time_sleep.services]
+  project    = var.project
   name       = "${var.name}-database"
   dns_name   = google_sql_database_instance.this.dns_name
   visibility = "private"
@@ -104,6 +114,7 @@ resource "google_dns_managed_zone" "database" {
 
 resource "google_dns_record_set" "database" {
   count        = var.psc ? 1 : 0
+  project      = var.project
   managed_zone = google_dns_managed_zone.database[0].name
   name         = google_sql_database_instance.this.dns_name
   type         = "A"

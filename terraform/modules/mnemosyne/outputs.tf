@@ -1,63 +1,79 @@
 locals {
   mcp_origin = var.domain == "" ? local.urls["mcp"] : "https://${var.domain}"
+  closed     = var.open_by == "no_invoker_check" && var.auth_mode != "iam" ? concat(["mcp"], local.auth) : []
 }
 
 output "mcp_url" {
-  description = "Where MCP clients connect."
+  description = "URL that MCP clients connect to."
   value       = "${local.mcp_origin}/mcp"
 }
 
 output "console_url" {
-  description = "Where people see what is remembered, in a browser; null with auth_mode iam and behind iap, which a page cannot pass."
+  description = "URL of the console for browsers; null with auth_mode iam and with iap, which a web page cannot pass."
   value       = var.auth_mode == "iam" || var.iap ? null : "${local.mcp_origin}/"
 }
 
 output "oauth_callback" {
-  description = "The redirect URI to register where people log in, with auth_mode oauth; known before it is on."
+  description = "Redirect URI to register at the identity provider, for auth_mode oauth; known before that mode is on."
   value       = "${local.urls["auth"]}/callback"
 }
 
+output "open_commands" {
+  description = "With open_by = \"no_invoker_check\": commands to run once, which let everybody reach the functions that identify their callers."
+  value       = [for name in local.closed : "gcloud run services update ${var.name}-${name} --project=${var.project} --region=${var.region} --no-invoker-iam-check"]
+}
+
 output "domain_address" {
-  description = "What the domain's A record must say; null without a domain."
+  description = "Address for the domain's A record; null without a domain."
   value       = one(google_compute_global_address.mcp[*].address)
 }
 
 output "topic" {
-  description = "Where mcp publishes, and importers that may write to any namespace."
+  description = "Topic of mcp, and of importers that may write to every namespace."
   value       = google_pubsub_topic.ingest.id
 }
 
 output "publisher_topics" {
-  description = "Where each of publishers publishes."
+  description = "Topic of each entry of publishers."
   value       = { for name in keys(var.publishers) : name => google_pubsub_topic.entry["publisher-${name}"].id }
 }
 
 output "outcome_topic" {
-  description = "Where outcomes are told; null without outcomes."
+  description = "Topic of outcomes; null without outcomes."
   value       = one(google_pubsub_topic.outcomes[*].id)
 }
 
 output "database" {
-  description = "The Cloud SQL instance's connection name."
+  description = "Connection name of the Cloud SQL instance."
   value       = google_sql_database_instance.this.connection_name
 }
 
 output "connections_needed" {
-  description = "Connections that all instances hold at their most, out of max_connections."
+  description = "Database connections that all instances can hold at once; max_connections is the limit."
   value       = local.connections_needed
 }
 
 output "region" {
-  description = "Where it runs."
+  description = "Region of the deployment."
   value       = var.region
 }
 
 output "name" {
-  description = "What its resources' names begin with."
+  description = "Name of the deployment, with which the names of its resources begin."
   value       = var.name
 }
 
 output "dashboard" {
-  description = "Where to look first."
+  description = "URL of the project's dashboards."
   value       = "https://console.cloud.google.com/monitoring/dashboards?project=${var.project}"
+}
+
+output "left_after_destroy" {
+  description = "What `terraform destroy` leaves in the project, with the commands that remove it."
+  value = concat([
+    "gcloud storage rm --recursive gs://gcf-v2-sources-${local.project_number}-${var.region}  # archives of all functions of the project in this region",
+    "gcloud sql backups list --project=${var.project} --instance=${google_sql_database_instance.this.name}  # the final backup, for final_backup_days",
+    ], var.psc || var.network != null ? [] : [
+    "gcloud services vpc-peerings delete --project=${var.project} --network=${var.name} --service=servicenetworking.googleapis.com  # works four days after the database is gone",
+  ])
 }

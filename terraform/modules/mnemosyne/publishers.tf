@@ -1,19 +1,19 @@
-# Ways in that can write to one namespace and no other: each has a topic of its own, and the endpoint its subscription
-# pushes to says the namespace. So have the dead letters, for a message says nothing of where it came from.
+# Topics whose messages go to one namespace. The path of the push endpoint names the namespace, for dead letters too,
+# because a dead letter does not say which topic it came from.
 
 locals {
   entries = merge(
-    { for name, one in var.publishers : "publisher-${name}" => {
-      namespace       = one.namespace
+    { for name, publisher in var.publishers : "publisher-${name}" => {
+      namespace       = publisher.namespace
       function        = "ingest"
       path            = "namespaces"
       ack_deadline    = local.ingest_timeout + 30
       attempts        = var.max_delivery_attempts
       minimum_backoff = "5s"
     } },
-    # A large object is read in many deliveries, each of which goes on where the one before it ended.
-    { for name, one in var.buckets : "bucket-${name}" => {
-      namespace       = one.namespace
+    # A large object takes many deliveries, each of which continues where the one before it ended.
+    { for name, bucket in var.buckets : "bucket-${name}" => {
+      namespace       = bucket.namespace
       function        = "import-object"
       path            = "objects"
       ack_deadline    = 600
@@ -21,34 +21,38 @@ locals {
       minimum_backoff = "10s"
     } },
   )
+  entry_topics = merge(
+    { for name in keys(local.entries) : name => name },
+    { for name in keys(local.entries) : "${name}-dead-letter" => name },
+  )
   publisher_members = {
-    for pair in flatten([for name, one in var.publishers : [for member in one.members : { name = name, member = member }]]) :
+    for pair in flatten([for name, publisher in var.publishers : [for member in publisher.members : { name = name, member = member }]]) :
     "${pair.name} ${pair.member}" => pair
   }
 }
 
+# For each entry a topic, and another one for its dead letters.
 resource "google_pubsub_topic" "entry" {
-  #checkov:skip=CKV_GCP_83: Google's own keys encrypt it unless kms_key names one.
-  for_each                   = local.entries
+  #checkov:skip=CKV_GCP_83: Google's keys encrypt the topic unless kms_key names another key.
+  for_each                   = local.entry_topics
+  project                    = var.project
   name                       = "${var.name}-${each.key}"
   message_retention_duration = local.retention
   kms_key_name               = var.kms_key
   labels                     = local.labels
-  depends_on                 = [google_kms_crypto_key_iam_member.agents, terraform_data.service_agents]
-}
+  depends_on                 = [time_sleep.key_grants]
 
-resource "google_pubsub_topic" "entry_dead_letter" {
-  #checkov:skip=CKV_GCP_83: Google's own keys encrypt it unless kms_key names one.
-  for_each                   = local.entries
-  name                       = "${var.name}-${each.key}-dead-letter"
-  message_retention_duration = local.retention
-  kms_key_name               = var.kms_key
-  labels                     = local.labels
-  depends_on                 = [google_kms_crypto_key_iam_member.agents, terraform_data.service_agents]
+  dynamic "message_storage_policy" {
+    for_each = local.storage_policy
+    content {
+      allowed_persistence_regions = message_storage_policy.value
+    }
+  }
 }
 
 resource "google_pubsub_subscription" "entry" {
   for_each                   = local.entries
+  project                    = var.project
   name                       = "${var.name}-${each.key}"
   topic                      = google_pubsub_topic.entry[each.key].id
   ack_deadline_seconds       = each.value.ack_deadline
@@ -70,7 +74,7 @@ resource "google_pubsub_subscription" "entry" {
   }
 
   dead_letter_policy {
-    dead_letter_topic     = google_pubsub_topic.entry_dead_letter[each.key].id
+    dead_letter_topic     = google_pubsub_topic.entry["${each.key}-dead-letter"].id
     max_delivery_attempts = each.value.attempts
   }
 
@@ -78,13 +82,14 @@ resource "google_pubsub_subscription" "entry" {
     ttl = ""
   }
 
-  depends_on = [google_cloudfunctions2_function.ingest, google_cloudfunctions2_function.import_object]
+  depends_on = [google_cloudfunctions2_function.serving]
 }
 
 resource "google_pubsub_subscription" "entry_dead_letter" {
   for_each                   = local.entries
+  project                    = var.project
   name                       = "${var.name}-${each.key}-dead-letter"
-  topic                      = google_pubsub_topic.entry_dead_letter[each.key].id
+  topic                      = google_pubsub_topic.entry["${each.key}-dead-letter"].id
   ack_deadline_seconds       = 150
   message_retention_duration = local.retention
   labels                     = local.labels
@@ -107,30 +112,31 @@ resource "google_pubsub_subscription" "entry_dead_letter" {
     ttl = ""
   }
 
-  depends_on = [google_cloudfunctions2_function.dead_letter]
+  depends_on = [google_cloudfunctions2_function.serving]
 }
 
 resource "google_pubsub_topic_iam_member" "entry_publisher" {
   for_each = local.publisher_members
-  topic    = google_pubsub_topic.entry["publisher-${each.value.name}"].id
+  project  = var.project
+  topic    = google_pubsub_topic.entry["publisher-${each.value.name}"].name
   role     = "roles/pubsub.publisher"
   member   = each.value.member
 }
 
 resource "google_pubsub_topic_iam_member" "entry_agent_forwards" {
-  for_each = local.entries
-  topic    = google_pubsub_topic.entry_dead_letter[each.key].id
-  role     = "roles/pubsub.publisher"
-  member   = local.pubsub_agent
-
-  depends_on = [terraform_data.service_agents]
+  for_each   = local.entries
+  project    = var.project
+  topic      = google_pubsub_topic.entry["${each.key}-dead-letter"].name
+  role       = "roles/pubsub.publisher"
+  member     = local.pubsub_agent
+  depends_on = [google_project_service_identity.agents]
 }
 
 resource "google_pubsub_subscription_iam_member" "entry_agent_acknowledges" {
   for_each     = local.entries
-  subscription = google_pubsub_subscription.entry[each.key].id
+  project      = var.project
+  subscription = google_pubsub_subscription.entry[each.key].name
   role         = "roles/pubsub.subscriber"
   member       = local.pubsub_agent
-
-  depends_on = [terraform_data.service_agents]
+  depends_on   = [google_project_service_identity.agents]
 }

@@ -1,17 +1,35 @@
 locals {
-  # How long a message may wait: `RETENTION` in functions/mnemosyne/service/ingest.py says `queued` for as long.
+  # How long a message may wait: `RETENTION` in functions/mnemosyne/service/ingest.py reports `queued` for as long.
   retention      = "604800s"
-  pubsub_agent   = "serviceAccount:service-${data.google_project.this.number}@gcp-sa-pubsub.iam.gserviceaccount.com"
-  ingest_timeout = 120
+  pubsub_agent   = "serviceAccount:service-${local.project_number}@gcp-sa-pubsub.iam.gserviceaccount.com"
+  storage_policy = length(var.message_storage_regions) == 0 ? [] : [var.message_storage_regions]
+
+  # The topics that functions publish to.
+  publishes = merge(
+    { for name in concat(["mcp"], local.import_object) : "${name} ingest" => {
+      account = name, topic = google_pubsub_topic.ingest.name
+    } },
+    { for name in var.outcomes ? concat(["ingest", "dead-letter"], local.import_object) : [] : "${name} outcomes" => {
+      account = name, topic = one(google_pubsub_topic.outcomes[*].name)
+    } },
+  )
 }
 
 resource "google_pubsub_topic" "ingest" {
-  #checkov:skip=CKV_GCP_83: Google's own keys encrypt it unless kms_key names one.
+  #checkov:skip=CKV_GCP_83: Google's keys encrypt the topic unless kms_key names another key.
+  project                    = var.project
   name                       = "${var.name}-ingest"
   message_retention_duration = local.retention
   kms_key_name               = var.kms_key
   labels                     = local.labels
-  depends_on                 = [google_kms_crypto_key_iam_member.agents, terraform_data.service_agents]
+  depends_on                 = [time_sleep.key_grants]
+
+  dynamic "message_storage_policy" {
+    for_each = local.storage_policy
+    content {
+      allowed_persistence_regions = message_storage_policy.value
+    }
+  }
 
   lifecycle {
     prevent_destroy = true
@@ -19,20 +37,29 @@ resource "google_pubsub_topic" "ingest" {
 }
 
 resource "google_pubsub_topic" "dead_letter" {
-  #checkov:skip=CKV_GCP_83: Google's own keys encrypt it unless kms_key names one.
+  #checkov:skip=CKV_GCP_83: Google's keys encrypt the topic unless kms_key names another key.
+  project                    = var.project
   name                       = "${var.name}-dead-letter"
   message_retention_duration = local.retention
   kms_key_name               = var.kms_key
   labels                     = local.labels
-  depends_on                 = [google_kms_crypto_key_iam_member.agents, terraform_data.service_agents]
+  depends_on                 = [time_sleep.key_grants]
+
+  dynamic "message_storage_policy" {
+    for_each = local.storage_policy
+    content {
+      allowed_persistence_regions = message_storage_policy.value
+    }
+  }
 
   lifecycle {
     prevent_destroy = true
   }
 }
 
-# A subscription of our own, not an Eventarc trigger: that one can have no dead letters, deadline or retry policy.
+# Not an Eventarc trigger: its subscription cannot have a dead-letter topic, an acknowledgement deadline or a retry policy.
 resource "google_pubsub_subscription" "ingest" {
+  project                    = var.project
   name                       = "${var.name}-ingest"
   topic                      = google_pubsub_topic.ingest.id
   ack_deadline_seconds       = local.ingest_timeout + 30
@@ -66,10 +93,11 @@ resource "google_pubsub_subscription" "ingest" {
     prevent_destroy = true
   }
 
-  depends_on = [google_cloudfunctions2_function.ingest]
+  depends_on = [google_cloudfunctions2_function.serving]
 }
 
 resource "google_pubsub_subscription" "dead_letter" {
+  project                    = var.project
   name                       = "${var.name}-dead-letter"
   topic                      = google_pubsub_topic.dead_letter.id
   ack_deadline_seconds       = 150
@@ -98,28 +126,30 @@ resource "google_pubsub_subscription" "dead_letter" {
     prevent_destroy = true
   }
 
-  depends_on = [google_cloudfunctions2_function.dead_letter]
+  depends_on = [google_cloudfunctions2_function.serving]
 }
 
-resource "google_pubsub_topic_iam_member" "publisher" {
-  topic  = google_pubsub_topic.ingest.id
-  role   = "roles/pubsub.publisher"
-  member = google_service_account.functions["mcp"].member
+resource "google_pubsub_topic_iam_member" "publishes" {
+  for_each = local.publishes
+  project  = var.project
+  topic    = each.value.topic
+  role     = "roles/pubsub.publisher"
+  member   = google_service_account.functions[each.value.account].member
 }
 
-# Without both of these, dead letters are neither forwarded nor taken off the subscription.
+# Pub/Sub needs both of these to forward dead letters and to acknowledge them.
 resource "google_pubsub_topic_iam_member" "agent_forwards" {
-  topic  = google_pubsub_topic.dead_letter.id
-  role   = "roles/pubsub.publisher"
-  member = local.pubsub_agent
-
-  depends_on = [terraform_data.service_agents]
+  project    = var.project
+  topic      = google_pubsub_topic.dead_letter.name
+  role       = "roles/pubsub.publisher"
+  member     = local.pubsub_agent
+  depends_on = [google_project_service_identity.agents]
 }
 
 resource "google_pubsub_subscription_iam_member" "agent_acknowledges" {
-  subscription = google_pubsub_subscription.ingest.id
+  project      = var.project
+  subscription = google_pubsub_subscription.ingest.name
   role         = "roles/pubsub.subscriber"
   member       = local.pubsub_agent
-
-  depends_on = [terraform_data.service_agents]
+  depends_on   = [google_project_service_identity.agents]
 }

@@ -1,6 +1,6 @@
 locals {
-  # Where both Cloud Run functions and Cloud SQL are, in November 2026: https://cloud.google.com/functions/docs/locations
-  # and https://cloud.google.com/sql/docs/postgres/instance-settings.
+  # Regions that had both Cloud Run functions and Cloud SQL in November 2026:
+  # https://cloud.google.com/functions/docs/locations, https://cloud.google.com/sql/docs/postgres/instance-settings
   regions = [
     "africa-south1",
     "asia-east1",

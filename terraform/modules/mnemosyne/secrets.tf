@@ -1,10 +1,11 @@
-# Made anew at every run and kept in no state: only the run that raises the version writes it anywhere.
+# An ephemeral value: every run makes a new password, but only a run that raises owner_password_version writes it.
 ephemeral "random_password" "owner" {
   length  = 40
   special = false
 }
 
 resource "google_secret_manager_secret" "owner_password" {
+  project   = var.project
   secret_id = "${var.name}-owner-password"
   labels    = local.labels
 
@@ -27,7 +28,7 @@ resource "google_secret_manager_secret" "owner_password" {
     prevent_destroy = true
   }
 
-  depends_on = [google_kms_crypto_key_iam_member.agents, time_sleep.services]
+  depends_on = [time_sleep.key_grants]
 }
 
 resource "google_secret_manager_secret_version" "owner_password" {
@@ -35,20 +36,22 @@ resource "google_secret_manager_secret_version" "owner_password" {
   secret_data_wo         = ephemeral.random_password.owner.result
   secret_data_wo_version = var.owner_password_version
 
-  # One run writes the password in both places, this one right after the other. Where it is interrupted in between,
-  # migrate says "password authentication failed": raise owner_password_version.
+  # One run writes the password to the database and then to the secret. If it is interrupted in between, the migration
+  # reports "password authentication failed": raise owner_password_version.
   depends_on = [google_sql_user.owner]
 }
 
 resource "google_secret_manager_secret_iam_member" "owner_password" {
-  secret_id = google_secret_manager_secret.owner_password.id
+  project   = var.project
+  secret_id = google_secret_manager_secret.owner_password.secret_id
   role      = "roles/secretmanager.secretAccessor"
   member    = google_service_account.functions["migrate"].member
 }
 
-# A Gemini API key is brought by the operator, into a secret made by hand.
+# The operator creates the secret of a Gemini API key.
 resource "google_secret_manager_secret_iam_member" "gemini_api_key" {
-  for_each  = var.gemini_api_key_secret == "" ? toset([]) : toset(["mcp", "ingest"])
+  for_each  = var.gemini_api_key_secret == "" ? toset([]) : toset(local.embedding_functions)
+  project   = var.project
   secret_id = var.gemini_api_key_secret
   role      = "roles/secretmanager.secretAccessor"
   member    = google_service_account.functions[each.key].member

@@ -1,10 +1,28 @@
-# The APIs that the rest needs; they stay on when this is destroyed, since others may use them.
+# `terraform destroy` leaves all APIs enabled, because other parts of the project may use them.
+
+# A resource and a wait of its own for this API, so that the project's number is read after the API works and stays known
+# in every later plan, whatever other APIs are added.
+resource "google_project_service" "resource_manager" {
+  project            = var.project
+  service            = "cloudresourcemanager.googleapis.com"
+  disable_on_destroy = false
+}
+
+resource "time_sleep" "resource_manager" {
+  create_duration = "60s"
+  depends_on      = [google_project_service.resource_manager]
+}
+
+data "google_project" "this" {
+  project_id = var.project
+  depends_on = [time_sleep.resource_manager]
+}
+
 resource "google_project_service" "this" {
   for_each = toset(concat([
     "aiplatform.googleapis.com",
     "artifactregistry.googleapis.com",
     "cloudbuild.googleapis.com",
-    "cloudresourcemanager.googleapis.com",
     "cloudfunctions.googleapis.com",
     "compute.googleapis.com",
     "iam.googleapis.com",
@@ -15,10 +33,10 @@ resource "google_project_service" "this" {
     "secretmanager.googleapis.com",
     "servicenetworking.googleapis.com",
     "sqladmin.googleapis.com",
+    "storage.googleapis.com",
     "workflows.googleapis.com",
     "workflowexecutions.googleapis.com",
     ],
-    length(var.buckets) == 0 ? [] : ["storage.googleapis.com"],
     var.billing_account == "" ? [] : ["billingbudgets.googleapis.com"],
     var.reranking_model == "" ? [] : ["discoveryengine.googleapis.com"],
     var.iap ? ["iap.googleapis.com"] : [],
@@ -26,11 +44,14 @@ resource "google_project_service" "this" {
     var.kms_key == null && var.auth_mode != "oauth" ? [] : ["cloudkms.googleapis.com"],
   ))
 
+  project            = var.project
   service            = each.key
   disable_on_destroy = false
+
+  depends_on = [google_project_service.resource_manager]
 }
 
-# An API is not usable at once when enabling it returns, and says SERVICE_DISABLED meanwhile:
+# An API answers SERVICE_DISABLED for up to a minute after it was enabled:
 # https://registry.terraform.io/providers/hashicorp/google/latest/docs/resources/google_project_service
 resource "time_sleep" "services" {
   create_duration = "60s"
@@ -38,34 +59,28 @@ resource "time_sleep" "services" {
   depends_on      = [google_project_service.this]
 }
 
-# Google makes the accounts under which its services act for us when it first needs them, and a grant to one that is not
-# there yet is refused, as is a workflow without one: "Workflows service agent does not exist".
-resource "terraform_data" "service_agents" {
-  for_each         = toset(concat(["pubsub", "workflows"], var.network == null ? [] : ["run"], var.kms_key == null ? [] : ["artifactregistry", "cloudfunctions", "run", "secretmanager", "sqladmin"]))
-  triggers_replace = [var.project]
-
-  provisioner "local-exec" {
-    interpreter = ["bash", "-c"]
-    environment = {
-      PROJECT = var.project
-      SERVICE = "${each.key}.googleapis.com"
-    }
-    command = "gcloud beta services identity create --service=\"$SERVICE\" --project=\"$PROJECT\" --quiet"
-  }
-
+# Google creates a service's own account (its service agent) when the service first needs it. Until then a grant to the
+# account is refused, and so is a workflow: "Workflows service agent does not exist".
+resource "google_project_service_identity" "agents" {
+  for_each = toset(concat(
+    ["pubsub", "workflows"],
+    var.network == null ? [] : ["run"],
+    var.kms_key == null ? [] : ["artifactregistry", "cloudfunctions", "run", "secretmanager", "sqladmin"],
+  ))
+  provider   = google-beta
+  project    = var.project
+  service    = "${each.key}.googleapis.com"
   depends_on = [time_sleep.services]
 }
 
-data "google_project" "this" {
-  project_id = var.project
-}
-
 locals {
-  labels = merge({ app = "mnemosyne", deployment = var.name }, var.labels)
+  project_number = var.project_number == "" ? data.google_project.this.number : var.project_number
+  labels         = merge({ app = "mnemosyne", deployment = var.name }, var.labels)
 
-  # Known before the functions are: Cloud Run serves each at this address too.
+  # Cloud Run serves each function at this address too, and it is known before the function exists:
+  # https://cloud.google.com/run/docs/triggering/https-request#deterministic
   urls = {
     for name in ["mcp", "ingest", "dead-letter", "import-object", "auth", "migrate"] :
-    name => "https://${var.name}-${name}-${data.google_project.this.number}.${var.region}.run.app"
+    name => "https://${var.name}-${name}-${local.project_number}.${var.region}.run.app"
   }
 }

@@ -1,5 +1,5 @@
 locals {
-  # The settings, as functions/mnemosyne/settings.py reads them.
+  # The functions' environment variables, as functions/mnemosyne/settings.py reads them.
   common = merge({
     GOOGLE_CLOUD_PROJECT               = var.project
     MNEMOSYNE_INSTANCE_CONNECTION_NAME = google_sql_database_instance.this.connection_name
@@ -13,9 +13,12 @@ locals {
     }, var.otlp_endpoint == "" ? {} : {
     OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint
   })
+
+  # No region has every model. The multi-regions have them all and keep the text on their continent.
+  default_embedding_location = startswith(var.region, "europe-") ? "eu" : startswith(var.region, "us-") ? "us" : "global"
   vertex = var.gemini_api_key_secret != "" ? {} : {
     GOOGLE_GENAI_USE_VERTEXAI = "true"
-    GOOGLE_CLOUD_LOCATION     = var.vertex_location == "" ? var.region : var.vertex_location
+    GOOGLE_CLOUD_LOCATION     = var.embedding_location == "" ? local.default_embedding_location : var.embedding_location
   }
   own_identity = { MNEMOSYNE_DB_IAM_AUTH = "true" }
 
@@ -25,8 +28,8 @@ locals {
     MNEMOSYNE_DB_POOL_SIZE          = tostring(var.pool_size.mcp)
     MNEMOSYNE_AUTH_MODE             = var.auth_mode
     MNEMOSYNE_RATE_LIMIT_PER_MINUTE = tostring(var.rate_limit_per_minute)
-    # A load balancer adds its own address behind the caller's. Where callers may also come past it, what stands before
-    # the last is theirs to choose.
+    # A load balancer appends its own address after the caller's. Where callers can also reach mcp directly, they choose
+    # every address but the last one.
     MNEMOSYNE_TRUSTED_PROXIES = var.domain_only || var.iap ? "1" : "0"
     MNEMOSYNE_ALLOWED_HOSTS   = join(",", local.mcp_hosts)
     MNEMOSYNE_ALLOWED_ORIGINS = join(",", [for host in local.mcp_hosts : "https://${host}"])
@@ -41,7 +44,7 @@ locals {
     MNEMOSYNE_OAUTH_RESOURCES = join(",", local.oauth_resources)
   })
   push_settings = {
-    for name in ["ingest", "dead-letter", "import-object"] : name => {
+    for name in local.pushed_to : name => {
       MNEMOSYNE_PUSH_ISSUER          = "https://accounts.google.com"
       MNEMOSYNE_PUSH_AUDIENCE        = local.urls[name]
       MNEMOSYNE_PUSH_SERVICE_ACCOUNT = google_service_account.push.email
@@ -59,14 +62,26 @@ locals {
   import_object_settings = length(local.import_object) == 0 ? {} : merge(local.common, local.own_identity, local.push_settings["import-object"], local.outcome_settings, {
     MNEMOSYNE_DB_USER      = google_service_account.functions["import-object"].email
     MNEMOSYNE_DB_POOL_SIZE = tostring(local.import_object_connections)
-    # The client would ask for the bucket's own description, which it may not see.
+    # The client would otherwise ask for the bucket's metadata, which the function may not read.
     DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA = "true"
   })
-  migrate_settings = merge(local.common, {
+  auth_settings = length(local.auth) == 0 ? {} : merge(local.common, local.own_identity, {
+    MNEMOSYNE_DB_USER               = google_service_account.functions["auth"].email
+    MNEMOSYNE_DB_POOL_SIZE          = tostring(local.auth_connections)
+    MNEMOSYNE_ALLOWED_HOSTS         = trimprefix(local.urls["auth"], "https://")
+    MNEMOSYNE_AUTH_MODE             = "oauth"
+    MNEMOSYNE_OAUTH_ISSUER          = local.urls["auth"]
+    MNEMOSYNE_OAUTH_RESOURCES       = join(",", local.oauth_resources)
+    MNEMOSYNE_OAUTH_SIGNING_KEY     = google_kms_crypto_key.tokens[0].id
+    MNEMOSYNE_OAUTH_PEOPLE          = jsonencode(local.oauth_people)
+    MNEMOSYNE_OAUTH_UPSTREAM_ISSUER = var.oauth_upstream_issuer
+    MNEMOSYNE_OAUTH_CLIENT_ID       = var.oauth_client_id
+  })
+  migrate_settings = merge(local.common, local.vertex, {
     MNEMOSYNE_DB_IAM_AUTH  = "false"
     MNEMOSYNE_DB_USER      = google_sql_user.owner.name
     MNEMOSYNE_DB_POOL_SIZE = "1"
-    # Who may migrate and make keys: the workflows, and nobody else.
+    # The function accepts calls of the workflow only.
     MNEMOSYNE_PUSH_ISSUER          = "https://accounts.google.com"
     MNEMOSYNE_PUSH_AUDIENCE        = local.urls["migrate"]
     MNEMOSYNE_PUSH_SERVICE_ACCOUNT = google_service_account.workflow.email

@@ -26,51 +26,56 @@ variable "budget" {
   }
 }
 
-variable "embedding_model" {
-  description = "The Gemini model that turns text into embeddings."
+variable "name" {
+  description = "Name of the deployment, with which all resource names begin. Cannot be changed after the first apply."
   type        = string
-  default     = "gemini-embedding-001"
+  default     = "mnemosyne"
 
   validation {
-    condition     = startswith(var.embedding_model, "gemini-embedding-")
-    error_message = "embedding_model must be one of Gemini's embedding models."
+    condition     = can(regex("^[a-z][a-z0-9-]{1,14}[a-z0-9]$", var.name))
+    error_message = "name must be 3 to 16 lower-case letters, digits and hyphens, and begin with a letter."
+  }
+  # A database user is named after its service account, and PostgreSQL limits names to 63 characters.
+  validation {
+    condition     = length("${var.name}-import-object@${var.project}.iam") <= 63
+    error_message = "name and project must have at most 44 characters together, got ${length(var.name) + length(var.project)}: the database user ${var.name}-import-object@${var.project}.iam would be longer than the 63 characters of PostgreSQL."
   }
 }
 
-variable "gemini_api_key_secret" {
-  description = "A Secret Manager secret with a Gemini API key; empty: Vertex AI with the functions' own identities."
+variable "project" {
+  description = "Id of the Google Cloud project. Cannot be changed after the first apply."
+  type        = string
+
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", var.project))
+    error_message = "project must be a project id, not a name or a number."
+  }
+}
+
+variable "project_number" {
+  description = "Number of the project; empty: Terraform looks it up."
   type        = string
   default     = ""
-}
-
-variable "gemini_api_key_version" {
-  description = "The version of gemini_api_key_secret to use: a number makes a new key a new revision, latest is read by new instances alone."
-  type        = string
-  default     = "latest"
 
   validation {
-    condition     = can(regex("^(latest|[1-9][0-9]*)$", var.gemini_api_key_version))
-    error_message = "gemini_api_key_version must be a version's number, or latest."
+    condition     = can(regex("^[0-9]*$", var.project_number))
+    error_message = "project_number must contain digits only."
   }
 }
 
-variable "kms_key" {
-  description = "A Cloud KMS key that encrypts database, topics, secret, sources, images and functions, as projects/P/locations/L/keyRings/R/cryptoKeys/K; null: Google's own. Fixed with the first apply."
+variable "region" {
+  description = "Region of all resources. Cannot be changed after the first apply."
   type        = string
-  default     = null
+  default     = "europe-west1"
 
   validation {
-    condition     = var.kms_key == null || can(regex("^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$", var.kms_key))
-    error_message = "kms_key must be projects/P/locations/L/keyRings/R/cryptoKeys/K."
-  }
-  validation {
-    condition     = var.kms_key == null || strcontains(coalesce(var.kms_key, "-"), "/locations/${var.region}/")
-    error_message = "kms_key must be a key in ${var.region}: the database takes one of its own region alone."
+    condition     = contains(local.regions, var.region)
+    error_message = "region must have both Cloud Run functions and Cloud SQL. ${var.region} is not in the list of such regions (${join(", ", local.regions)}); add a newer region to terraform/modules/mnemosyne/regions.tf."
   }
 }
 
 variable "labels" {
-  description = "Labels on everything that can have some, beside app and deployment."
+  description = "Labels for all resources that can have labels, in addition to app and deployment."
   type        = map(string)
   default     = {}
 
@@ -80,19 +85,73 @@ variable "labels" {
   }
 }
 
-variable "max_delivery_attempts" {
-  description = "How often a message is tried before it becomes a dead letter."
-  type        = number
-  default     = 20
+variable "kms_key" {
+  description = "Cloud KMS key that encrypts the database, topics, secrets, archives, images and functions, as projects/P/locations/L/keyRings/R/cryptoKeys/K; null: Google's keys. Cannot be changed after the first apply."
+  type        = string
+  default     = null
 
   validation {
-    condition     = var.max_delivery_attempts >= 5 && var.max_delivery_attempts <= 100
-    error_message = "max_delivery_attempts must be between 5 and 100, says Pub/Sub."
+    condition     = var.kms_key == null || can(regex("^projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys/[^/]+$", var.kms_key))
+    error_message = "kms_key must be projects/P/locations/L/keyRings/R/cryptoKeys/K."
+  }
+  validation {
+    condition     = var.kms_key == null || strcontains(coalesce(var.kms_key, "-"), "/locations/${var.region}/")
+    error_message = "kms_key must be a key in ${var.region}: Cloud SQL accepts a key of its own region only."
+  }
+}
+
+variable "migrate_by" {
+  description = "How an apply runs the migration: job, as a Cloud Run job; or gcloud, with gcloud and bash on the machine that runs Terraform."
+  type        = string
+  default     = "job"
+
+  validation {
+    condition     = contains(["job", "gcloud"], var.migrate_by)
+    error_message = "migrate_by must be job or gcloud, got ${var.migrate_by}."
+  }
+}
+
+variable "keep_traffic" {
+  description = "Functions whose traffic stays on the revision that serves now, such as [\"mcp\"] after a rollback with `gcloud run services update-traffic`. Their new revisions get no traffic until the function is removed from the list."
+  type        = set(string)
+  default     = []
+
+  validation {
+    condition     = length(setsubtract(var.keep_traffic, ["mcp", "ingest", "dead-letter", "import-object", "auth"])) == 0
+    error_message = "keep_traffic must be from mcp, ingest, dead-letter, import-object and auth."
+  }
+}
+
+variable "python_runtime" {
+  description = "Python runtime of the functions."
+  type        = string
+  default     = "python313"
+
+  validation {
+    condition     = contains(["python311", "python312", "python313", "python314"], var.python_runtime)
+    error_message = "python_runtime must be python311 or newer."
+  }
+}
+
+variable "source_dir" {
+  description = "Directory that contains functions/ and infra/; null: the repository of this module."
+  type        = string
+  default     = null
+}
+
+variable "otlp_endpoint" {
+  description = "URL of an OpenTelemetry collector that receives the functions' counters and latencies; empty: none. The functions must be able to reach it."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = var.otlp_endpoint == "" || can(regex("^https?://", var.otlp_endpoint))
+    error_message = "otlp_endpoint must be a URL that starts with http:// or https://."
   }
 }
 
 variable "max_instances" {
-  description = "Instances at most, of each function that scales."
+  description = "Maximum number of instances of each function that scales."
   type = object({
     mcp         = number
     ingest      = number
@@ -111,127 +170,12 @@ variable "max_instances" {
 }
 
 variable "mcp_min_instances" {
-  description = "Instances of mcp kept warm; 0 costs nothing at idle and a second at the first call."
+  description = "Number of instances of mcp that are always running. With 0 an idle deployment costs nothing for mcp, and the first call takes a second longer."
   type        = number
   default     = 0
 
   validation {
     condition     = var.mcp_min_instances >= 0
     error_message = "mcp_min_instances must not be negative."
-  }
-}
-
-variable "name" {
-  description = "What every resource's name begins with. Fixed with the first apply."
-  type        = string
-  default     = "mnemosyne"
-
-  validation {
-    condition     = can(regex("^[a-z][a-z0-9-]{1,14}[a-z0-9]$", var.name))
-    error_message = "name must be 3 to 16 lower-case letters, digits and hyphens, beginning with a letter."
-  }
-}
-
-variable "network" {
-  description = "A network that is there, and its subnetwork in the region, by their whole ids (projects/P/global/networks/N, projects/P/regions/R/subnetworks/S), also of a Shared VPC's host project; null: one is made. Without psc it must have private services access. Fixed with the first apply."
-  type = object({
-    network    = string
-    subnetwork = string
-  })
-  default = null
-
-  validation {
-    condition     = var.network == null || can(regex("^projects/[^/]+/global/networks/[^/]+$", var.network.network))
-    error_message = "network.network must be projects/P/global/networks/N."
-  }
-  validation {
-    condition     = var.network == null || can(regex("^projects/[^/]+/regions/[^/]+/subnetworks/[^/]+$", var.network.subnetwork))
-    error_message = "network.subnetwork must be projects/P/regions/R/subnetworks/S."
-  }
-}
-
-variable "otlp_endpoint" {
-  description = "An OpenTelemetry collector that the functions send their counters and latencies to, as a URL that they can reach; empty: none, log-based metrics tell."
-  type        = string
-  default     = ""
-
-  validation {
-    condition     = var.otlp_endpoint == "" || can(regex("^https?://", var.otlp_endpoint))
-    error_message = "otlp_endpoint must be a URL that starts with http:// or https://."
-  }
-}
-
-variable "project" {
-  description = "The Google Cloud project's id."
-  type        = string
-
-  validation {
-    condition     = can(regex("^[a-z][a-z0-9-]{4,28}[a-z0-9]$", var.project))
-    error_message = "project must be a project's id, not its name or number."
-  }
-}
-
-variable "python_runtime" {
-  description = "The functions' runtime."
-  type        = string
-  default     = "python313"
-
-  validation {
-    condition     = contains(["python311", "python312", "python313", "python314"], var.python_runtime)
-    error_message = "python_runtime must be python311 or newer."
-  }
-}
-
-variable "region" {
-  description = "Where everything runs. Fixed with the first apply."
-  type        = string
-  default     = "europe-west1"
-
-  validation {
-    condition     = contains(local.regions, var.region)
-    error_message = "region must be one that has both Cloud Run functions and Cloud SQL, and ${var.region} is none that is known here (${join(", ", local.regions)}). A newer one belongs into terraform/modules/mnemosyne/regions.tf."
-  }
-}
-
-variable "source_dir" {
-  description = "Where functions/ and infra/migrations/ are; null: in the repository that this module is part of."
-  type        = string
-  default     = null
-}
-
-variable "subnetwork_cidr" {
-  description = "The functions' addresses, where the network is made here: two for each instance, and never 192.168.1.0/24."
-  type        = string
-  default     = "10.10.0.0/24"
-
-  validation {
-    condition     = can(cidrhost(var.subnetwork_cidr, 0)) && try(tonumber(split("/", var.subnetwork_cidr)[1]), 32) <= 26
-    error_message = "subnetwork_cidr must be a range of /26 or wider, such as 10.10.0.0/24."
-  }
-}
-
-variable "reranking_model" {
-  description = "A model of Vertex AI's ranking API that orders anew what searches find, such as semantic-ranker-fast-004; queries and what they find are then sent to its global endpoint. Empty: none."
-  type        = string
-  default     = ""
-
-  validation {
-    condition     = var.reranking_model == "" || startswith(var.reranking_model, "semantic-ranker-")
-    error_message = "reranking_model must be a model of the ranking API, such as semantic-ranker-fast-004: https://cloud.google.com/generative-ai-app-builder/docs/ranking#models."
-  }
-}
-
-variable "vertex_location" {
-  description = "Where Vertex AI embeds: a region, eu, us or global; empty: the region. Not every region has every model."
-  type        = string
-  default     = ""
-
-  validation {
-    condition     = var.vertex_location == "" || can(regex("^(global|eu|us|[a-z]+-[a-z]+[0-9]+)$", var.vertex_location))
-    error_message = "vertex_location must be a region, eu, us or global."
-  }
-  validation {
-    condition     = var.vertex_location == "" || var.gemini_api_key_secret == ""
-    error_message = "vertex_location is Vertex AI's, and with gemini_api_key_secret the Gemini API is used: leave one of them out."
   }
 }

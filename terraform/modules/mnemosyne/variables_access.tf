@@ -1,5 +1,5 @@
 variable "auth_mode" {
-  description = "How callers of mcp show who they are: api_key; oauth, where people log in and keys work beside; oidc, with tokens of an issuer of yours; or iam, where Cloud Run checks them."
+  description = "How mcp identifies its callers: api_key; oauth, with which people log in and API keys work too; oidc, with tokens of your own issuer; or iam, with which Cloud Run admits the invokers only."
   type        = string
   default     = "api_key"
 
@@ -9,36 +9,47 @@ variable "auth_mode" {
   }
 }
 
+variable "open_by" {
+  description = "How everybody can reach the functions that identify their callers themselves: all_users, by a grant to allUsers; or no_invoker_check, where the organization refuses allUsers: then run the commands of `terraform output open_commands` once."
+  type        = string
+  default     = "all_users"
+
+  validation {
+    condition     = contains(["all_users", "no_invoker_check"], var.open_by)
+    error_message = "open_by must be all_users or no_invoker_check, got ${var.open_by}."
+  }
+}
+
 variable "domain" {
-  description = "A domain name of your own for mcp, behind a load balancer with Cloud Armor; empty: the run.app address."
+  description = "Domain name for mcp, served by a load balancer with Cloud Armor; empty: the run.app address."
   type        = string
   default     = ""
 
   validation {
     condition     = var.domain == "" || can(regex("^([a-z0-9]([a-z0-9-]{0,61}[a-z0-9])?\\.)+[a-z]{2,}$", var.domain))
-    error_message = "domain must be a domain name that public DNS can have, such as memory.example.com: no scheme, no path, no port."
+    error_message = "domain must be a public domain name without scheme, path and port, such as memory.example.com."
   }
 }
 
 variable "domain_only" {
-  description = "Whether mcp is reached through its domain alone; set it once the domain's certificate is ACTIVE."
+  description = "Whether mcp is reachable at its domain only. Set it when the domain's certificate is ACTIVE."
   type        = bool
   default     = false
 
   validation {
     condition     = !var.domain_only || var.domain != ""
-    error_message = "domain_only needs a domain: without one there would be no way in."
+    error_message = "domain_only needs domain: without a domain mcp would be unreachable."
   }
 }
 
 variable "iap" {
-  description = "Whether Identity-Aware Proxy stands before the load balancer and admits the invokers alone; needs a domain."
+  description = "Whether Identity-Aware Proxy admits only the invokers at the load balancer; needs domain."
   type        = bool
   default     = false
 
   validation {
     condition     = !var.iap || (var.domain != "" && contains(["api_key", "oidc"], var.auth_mode))
-    error_message = "iap needs a domain, and api_key or oidc behind it: it calls mcp under an identity of its own, and clients that log in by oauth cannot pass it."
+    error_message = "iap needs domain, and auth_mode api_key or oidc: the proxy calls mcp with its own identity, and clients that log in with oauth cannot pass the proxy."
   }
 }
 
@@ -49,40 +60,40 @@ variable "invokers" {
 
   validation {
     condition     = !contains(var.invokers, "allUsers") && !contains(var.invokers, "allAuthenticatedUsers")
-    error_message = "invokers must be named: with auth_mode iam nobody may call unauthenticated."
+    error_message = "invokers must not contain allUsers or allAuthenticatedUsers: with auth_mode iam, mcp accepts authenticated calls only."
   }
 }
 
 variable "oidc_audience" {
-  description = "The audiences, comma-separated, of which tokens must be for one, with auth_mode oidc."
+  description = "Audiences, separated by commas. A token must be for one of them, with auth_mode oidc."
   type        = string
   default     = ""
 
   validation {
     condition     = (var.auth_mode == "oidc") == (var.oidc_audience != "")
-    error_message = "oidc_audience belongs to auth_mode oidc, and is needed there."
+    error_message = "oidc_audience must be set with auth_mode oidc, and only then."
   }
 }
 
 variable "oidc_issuer" {
-  description = "The issuer whose tokens are taken, with auth_mode oidc."
+  description = "Issuer whose tokens are accepted, with auth_mode oidc."
   type        = string
   default     = ""
 
   validation {
     condition     = (var.auth_mode == "oidc") == startswith(var.oidc_issuer, "https://")
-    error_message = "oidc_issuer belongs to auth_mode oidc, is needed there, and must start with https://."
+    error_message = "oidc_issuer must be set with auth_mode oidc, and only then, to a URL that starts with https://."
   }
 }
 
 variable "oidc_namespace_claim" {
-  description = "The claim of a token that names the namespace, with auth_mode oidc."
+  description = "Claim of the token that contains the namespace, with auth_mode oidc."
   type        = string
   default     = "namespace"
 }
 
 variable "rate_limit_per_minute" {
-  description = "Units a principal may spend on one instance in a minute, a plain request being one; 0: any number."
+  description = "Units that a principal may spend per minute on one instance, where a plain request is one unit; 0: no limit."
   type        = number
   default     = 600
 

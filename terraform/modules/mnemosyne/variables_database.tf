@@ -1,5 +1,5 @@
 variable "availability_type" {
-  description = "ZONAL, or REGIONAL for a standby in another zone at twice the price."
+  description = "ZONAL, or REGIONAL for a standby in a second zone at twice the price."
   type        = string
   default     = "ZONAL"
 
@@ -9,25 +9,31 @@ variable "availability_type" {
   }
 }
 
+variable "backup_location" {
+  description = "Location of the database's backups, a region or a multi-region such as eu; empty: the multi-region closest to the region."
+  type        = string
+  default     = ""
+}
+
 variable "database_instance_name" {
-  description = "The database instance's name, where it is one that was cloned or restored and imported; empty: one is made up."
+  description = "Name of the database instance; empty: a generated name. Set it when the instance was deleted, because its name cannot be used again for a week."
   type        = string
   default     = ""
 
   validation {
     condition     = var.database_instance_name == "" || can(regex("^[a-z][a-z0-9-]{0,96}[a-z0-9]$", var.database_instance_name))
-    error_message = "database_instance_name must be an instance's name: lower-case letters, digits and hyphens."
+    error_message = "database_instance_name must contain lower-case letters, digits and hyphens only, and begin with a letter."
   }
 }
 
 variable "deletion_protection" {
-  description = "Whether the database refuses to be destroyed, by Terraform and by Google Cloud alike."
+  description = "Whether Terraform and Google Cloud refuse to delete the database."
   type        = bool
   default     = true
 }
 
 variable "disk_limit_gb" {
-  description = "How far the database's disk may grow by itself, in GB; 0: without a limit."
+  description = "Size in GB up to which the database's disk grows automatically; 0: no limit."
   type        = number
   default     = 0
 
@@ -37,19 +43,19 @@ variable "disk_limit_gb" {
   }
 }
 
-variable "embedding_dimension" {
-  description = "Length of the embeddings; fixed when the schema is created, changed by mnemosyne reembed."
+variable "final_backup_days" {
+  description = "Days that Cloud SQL keeps the backup it takes when the instance is deleted; 0: no such backup."
   type        = number
-  default     = 768
+  default     = 30
 
   validation {
-    condition     = contains([256, 512, 768, 1536, 3072], var.embedding_dimension)
-    error_message = "embedding_dimension must be 256, 512, 768, 1536 or 3072."
+    condition     = var.final_backup_days >= 0 && var.final_backup_days <= 365 && floor(var.final_backup_days) == var.final_backup_days
+    error_message = "final_backup_days must be a whole number between 0 and 365, got ${var.final_backup_days}."
   }
 }
 
 variable "max_connections" {
-  description = "Connections the database takes; all instances' pools together must fit."
+  description = "Limit of connections to the database. The pools of all instances must fit."
   type        = number
   default     = 100
 
@@ -60,18 +66,18 @@ variable "max_connections" {
 }
 
 variable "owner_password_version" {
-  description = "Raise it to have a new password for the schema's owner."
+  description = "Raise it to set a new password for the owner of the schema."
   type        = number
   default     = 1
 
   validation {
     condition     = var.owner_password_version >= 1 && floor(var.owner_password_version) == var.owner_password_version
-    error_message = "owner_password_version must be a whole number from 1 up."
+    error_message = "owner_password_version must be a whole number of at least 1."
   }
 }
 
 variable "pool_size" {
-  description = "Database connections of one instance, of each function."
+  description = "Database connections of one instance of each function."
   type = object({
     mcp         = number
     ingest      = number
@@ -90,20 +96,14 @@ variable "pool_size" {
 }
 
 variable "postgres_version" {
-  description = "Cloud SQL's PostgreSQL version."
+  description = "PostgreSQL version of Cloud SQL."
   type        = string
   default     = "POSTGRES_17"
 
   validation {
-    condition     = contains(["POSTGRES_15", "POSTGRES_16", "POSTGRES_17", "POSTGRES_18"], var.postgres_version)
-    error_message = "postgres_version must be POSTGRES_15 or newer."
+    condition     = contains(["POSTGRES_16", "POSTGRES_17", "POSTGRES_18"], var.postgres_version)
+    error_message = "postgres_version must be POSTGRES_16, POSTGRES_17 or POSTGRES_18, got ${var.postgres_version}."
   }
-}
-
-variable "psc" {
-  description = "Whether the database is reached over Private Service Connect instead of private services access. Fixed with the first apply."
-  type        = bool
-  default     = false
 }
 
 variable "sql_edition" {
@@ -117,12 +117,12 @@ variable "sql_edition" {
   }
   validation {
     condition     = (var.sql_edition == "ENTERPRISE_PLUS") == startswith(var.sql_tier, "db-perf-optimized-")
-    error_message = "sql_edition ${var.sql_edition} does not have a ${var.sql_tier}: ENTERPRISE_PLUS has db-perf-optimized-N-2 and larger, ENTERPRISE the others."
+    error_message = "sql_edition ${var.sql_edition} does not have ${var.sql_tier}: ENTERPRISE_PLUS has db-perf-optimized-N-2 and larger tiers, ENTERPRISE has the others."
   }
 }
 
 variable "sql_tier" {
-  description = "The database's machine: db-g1-small to begin with, db-custom-2-8192 for a million memories."
+  description = "Machine of the database: db-g1-small to begin with, db-custom-2-8192 for a million memories."
   type        = string
   default     = "db-g1-small"
 

@@ -1,5 +1,5 @@
 variable "buckets" {
-  description = "Buckets of this project whose new objects are imported, by a name of yours for each: the bucket, the namespace their memories go to, and what the names of those objects begin with. The report of each is written beside it."
+  description = "Buckets of this project whose new objects are imported. The key is a name of your choice; prefix limits the import to objects whose name begins with it. The report of an import is written next to the object."
   type = map(object({
     bucket    = string
     namespace = string
@@ -9,30 +9,52 @@ variable "buckets" {
 
   validation {
     condition     = alltrue([for name in keys(var.buckets) : can(regex("^[a-z][a-z0-9-]{0,29}$", name)) && !endswith(name, "-dead-letter")])
-    error_message = "Each name of buckets must be 1 to 30 lower-case letters, digits and hyphens, beginning with a letter and not ending in -dead-letter."
+    error_message = "Each name of buckets must be 1 to 30 lower-case letters, digits and hyphens, begin with a letter and not end in -dead-letter."
   }
   validation {
-    condition     = alltrue([for one in values(var.buckets) : can(regex("^[A-Za-z0-9][A-Za-z0-9._~:@|-]{0,199}$", one.namespace))])
-    error_message = "Each namespace of buckets must be 1 to 200 letters, digits and . _ ~ : @ | -, beginning with a letter or digit."
+    condition     = alltrue([for entry in values(var.buckets) : can(regex("^[A-Za-z0-9][A-Za-z0-9._~:@|-]{0,199}$", entry.namespace))])
+    error_message = "Each namespace of buckets must be 1 to 200 letters, digits and . _ ~ : @ | -, and begin with a letter or digit."
   }
 
   validation {
-    condition = alltrue(flatten([for name, one in var.buckets : [
+    condition = alltrue(flatten([for name, entry in var.buckets : [
       for other, two in var.buckets :
-      name == other || one.bucket != two.bucket || !(startswith(one.prefix, two.prefix) || startswith(two.prefix, one.prefix))
+      name == other || entry.bucket != two.bucket || !(startswith(entry.prefix, two.prefix) || startswith(two.prefix, entry.prefix))
     ]]))
-    error_message = "Two entries of buckets cover the same objects: each object belongs to one namespace. Give entries on one bucket prefixes that do not begin with one another."
+    error_message = "Two entries of buckets cover the same objects, but an object belongs to one namespace. Give the entries of one bucket prefixes of which none begins with another."
+  }
+}
+
+variable "max_delivery_attempts" {
+  description = "Number of deliveries after which a message becomes a dead letter."
+  type        = number
+  default     = 20
+
+  validation {
+    condition     = var.max_delivery_attempts >= 5 && var.max_delivery_attempts <= 100
+    error_message = "max_delivery_attempts must be between 5 and 100, the limits of Pub/Sub."
+  }
+}
+
+variable "message_storage_regions" {
+  description = "Regions where Pub/Sub may store messages, such as [\"europe-west1\"]; empty: any region that the organization's policy allows."
+  type        = set(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for region in var.message_storage_regions : can(regex("^[a-z]+-[a-z]+[0-9]+$", region))])
+    error_message = "message_storage_regions must contain regions, such as europe-west1."
   }
 }
 
 variable "outcomes" {
-  description = "Whether what becomes of each memory is published, to a topic of its own."
+  description = "Whether the outcome of each request is published to a topic."
   type        = bool
   default     = false
 }
 
 variable "publishers" {
-  description = "Who may publish memories without an agent, by a name of yours for each: the one namespace that they go to, and the accounts (serviceAccount:…, group:…). Each has a topic of its own."
+  description = "Topics for importers that may write to one namespace. The key is a name of your choice; members are the accounts that may publish, such as serviceAccount:… or group:…."
   type = map(object({
     namespace = string
     members   = list(string)
@@ -41,14 +63,14 @@ variable "publishers" {
 
   validation {
     condition     = alltrue([for name in keys(var.publishers) : can(regex("^[a-z][a-z0-9-]{0,29}$", name)) && !endswith(name, "-dead-letter")])
-    error_message = "Each name of publishers must be 1 to 30 lower-case letters, digits and hyphens, beginning with a letter and not ending in -dead-letter."
+    error_message = "Each name of publishers must be 1 to 30 lower-case letters, digits and hyphens, begin with a letter and not end in -dead-letter."
   }
   validation {
-    condition     = alltrue([for one in values(var.publishers) : can(regex("^[A-Za-z0-9][A-Za-z0-9._~:@|-]{0,199}$", one.namespace))])
-    error_message = "Each namespace of publishers must be 1 to 200 letters, digits and . _ ~ : @ | -, beginning with a letter or digit."
+    condition     = alltrue([for entry in values(var.publishers) : can(regex("^[A-Za-z0-9][A-Za-z0-9._~:@|-]{0,199}$", entry.namespace))])
+    error_message = "Each namespace of publishers must be 1 to 200 letters, digits and . _ ~ : @ | -, and begin with a letter or digit."
   }
   validation {
-    condition     = alltrue(flatten([for one in values(var.publishers) : [for member in one.members : !contains(["allUsers", "allAuthenticatedUsers"], member)]]))
-    error_message = "publishers must name their accounts: allUsers and allAuthenticatedUsers would let anybody write."
+    condition     = alltrue(flatten([for entry in values(var.publishers) : [for member in entry.members : !contains(["allUsers", "allAuthenticatedUsers"], member)]]))
+    error_message = "members of publishers must not contain allUsers or allAuthenticatedUsers: they would let everybody write."
   }
 }

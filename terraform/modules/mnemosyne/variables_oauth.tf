@@ -1,16 +1,16 @@
 variable "oauth_client_id" {
-  description = "Who the auth function is at oauth_upstream_issuer, with auth_mode oauth: a web application's client id, registered with the redirect URI of `terraform output oauth_callback`."
+  description = "Client id of the web application that is registered at oauth_upstream_issuer with the redirect URI of `terraform output oauth_callback`; for auth_mode oauth."
   type        = string
   default     = ""
 
   validation {
     condition     = (var.auth_mode == "oauth") == (var.oauth_client_id != "")
-    error_message = "oauth_client_id belongs to auth_mode oauth, and is needed there: https://console.cloud.google.com/auth/clients makes one."
+    error_message = "oauth_client_id must be set with auth_mode oauth, and only then. Create a client at https://console.cloud.google.com/auth/clients."
   }
 }
 
 variable "oauth_client_secret" {
-  description = "And by which secret. It is in no plan and no state: give it by TF_VAR_oauth_client_secret to the run that begins with auth_mode oauth or raises oauth_client_secret_version, and to no other."
+  description = "Client secret of that application. It is in no plan and no state: set TF_VAR_oauth_client_secret for the run that turns auth_mode oauth on or raises oauth_client_secret_version."
   type        = string
   default     = null
   sensitive   = true
@@ -18,18 +18,18 @@ variable "oauth_client_secret" {
 
   validation {
     condition     = var.oauth_client_secret == null || try(length(var.oauth_client_secret) > 0, false)
-    error_message = "oauth_client_secret must not be empty: leave it out where it stays as it is."
+    error_message = "oauth_client_secret must not be empty: leave it out to keep the present secret."
   }
 }
 
 variable "oauth_client_secret_version" {
-  description = "Raise it to have a new oauth_client_secret taken."
+  description = "Raise it to write a new oauth_client_secret."
   type        = number
   default     = 1
 }
 
 variable "oauth_people" {
-  description = "Who may log in with auth_mode oauth: the first rule that fits holds. `who` is an address, @domain, claim:value or *; without a namespace each person has one of their own; scopes are some of read, write and operate (redrive): without them the first two."
+  description = "Rules for who may log in with auth_mode oauth; the first rule that matches applies. `who` is an address, @domain, claim:value or *. Without namespace, each person has their own. scopes are read, write and operate (redrive); the default is read and write."
   type = list(object({
     who       = string
     namespace = optional(string)
@@ -39,20 +39,20 @@ variable "oauth_people" {
 
   validation {
     condition     = (var.auth_mode == "oauth") == (length(var.oauth_people) > 0)
-    error_message = "oauth_people belongs to auth_mode oauth, and is needed there: nobody could log in."
+    error_message = "oauth_people must be set with auth_mode oauth, and only then: without a rule nobody can log in."
   }
   validation {
-    condition     = alltrue([for one in var.oauth_people : one.who == "*" || can(regex("^([^@\\s]*@[^@\\s]+|[A-Za-z0-9_.-]+:\\S+)$", one.who))])
-    error_message = "who must be an address, @domain, claim:value or *."
+    condition     = alltrue([for rule in var.oauth_people : rule.who == "*" || can(regex("^([^@\\s]*@[^@\\s]+|[A-Za-z0-9_.-]+:\\S+)$", rule.who))])
+    error_message = "Each who of oauth_people must be an address, @domain, claim:value or *."
   }
   validation {
-    condition     = alltrue([for one in var.oauth_people : one.scopes == null || length(setsubtract(coalesce(one.scopes, []), ["read", "write", "operate"])) == 0])
-    error_message = "scopes must be some of read, write and operate."
+    condition     = alltrue([for rule in var.oauth_people : rule.scopes == null || length(setsubtract(coalesce(rule.scopes, []), ["read", "write", "operate"])) == 0])
+    error_message = "scopes of oauth_people must be from read, write and operate."
   }
 }
 
 variable "oauth_upstream_issuer" {
-  description = "Where people log in, with auth_mode oauth: any OpenID provider, by its issuer's URL."
+  description = "Issuer URL of the OpenID provider where people log in, with auth_mode oauth."
   type        = string
   default     = "https://accounts.google.com"
 

@@ -1,12 +1,18 @@
 terraform {
-  # Write-only arguments keep the database password out of the state.
+  # Terraform 1.11 is the first version with write-only arguments, which keep the database password out of the state.
   required_version = ">= 1.11"
 
   required_providers {
-    # From 7.32 on the functions' direct way into the network is checked and kept as it should be; 9.0 is not known yet.
+    # One major version, because each major version may remove arguments. Version 8 is the current one, and 8.7 is the
+    # oldest version that the tests check the configuration against.
     google = {
       source  = "hashicorp/google"
-      version = ">= 7.32, < 9.0"
+      version = "~> 8.7"
+    }
+    # Only for google_project_service_identity, which the google provider does not have.
+    google-beta = {
+      source  = "hashicorp/google-beta"
+      version = "~> 8.7"
     }
     archive = {
       source  = "hashicorp/archive"

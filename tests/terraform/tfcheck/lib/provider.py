@@ -139,6 +139,24 @@ def check(block, value, path, dotted, out, kind):
                   dotted + name + "." + ("%s." % key if isinstance(key, int) else ""), out, kind)
 
 
+def told(variable):
+    """The JSON object in the file that an environment variable names; empty without one."""
+    path = os.environ.get(variable)
+    if not path or not os.path.exists(path):
+        return {}
+    with open(path) as f:
+        return json.load(f)
+
+
+def overlaid(value, changes):
+    """The value with the changes: objects are merged, also into the single block of a list."""
+    if isinstance(changes, dict) and isinstance(value, list) and len(value) == 1:
+        return [overlaid(value[0], changes)]
+    if isinstance(changes, dict) and isinstance(value, dict):
+        return {**value, **{k: overlaid(value.get(k), c) for k, c in changes.items()}}
+    return changes
+
+
 # ------------------------------------------------------------------ provider
 
 
@@ -249,6 +267,8 @@ class Provider:
             v = fill_block(b, v, ctx, computed_null=True)
             if self.google:
                 rules.read(text(m, 1), v)
+                changes = told("TFCHECK_DRIFT").get("%s %s" % (text(m, 1), v.get("name")), {})
+                v = None if changes is None else overlaid(v, changes)
         return f_bytes(1, dyn(v)) + (f_bytes(3, one(m, 3)) if one(m, 3) else b"")
 
     def rpc_PlanResourceChange(self, m):
@@ -292,15 +312,15 @@ class Provider:
                 utility.apply(self.special, tname, planned, config)
         except Failed as e:
             return f_bytes(1, dyn(undyn(one(m, 2)))) + diag(3, str(e)) + f_int(4, 1)
-        return f_bytes(1, dyn(fill_block(b, planned, ctx))) + f_int(4, 1)
+        failure = told("TFCHECK_FAILURES").get(tname)
+        # As the real provider's SDK: what failed after its request was accepted is in the state, and tainted if it is new.
+        error = diag(3, failure) if failure else b""
+        return f_bytes(1, dyn(fill_block(b, planned, ctx))) + error + f_int(4, 1)
 
     def rpc_ImportResourceState(self, m):
         tname, rid = text(m, 1), text(m, 2)
         b = self.block("resources", tname)
-        known = {}
-        if os.environ.get("TFCHECK_CLOUD"):  # a file of {import id: attributes}: what the cloud has under it
-            with open(os.environ["TFCHECK_CLOUD"]) as f:
-                known = json.load(f)
+        known = told("TFCHECK_CLOUD")  # {import id: attributes}: what the cloud has under it
         v = normalise(b, known.get(rid, {}))
         if rid not in known:
             v.update(fakes.from_id(b, rid))
@@ -315,7 +335,8 @@ class Provider:
             if self.special:
                 utility.read(self.special, tname, v)
             elif self.google:
-                fakes.read_google(self, tname, v)
+                fakes.read_google(self, b, tname, v)
+                v = overlaid(v, told("TFCHECK_DRIFT").get("data.%s %s" % (tname, v.get("name")), {}))
         except Failed as e:
             return diag(2, str(e))
         return f_bytes(1, dyn(fill_block(b, v, self.ctx("data", tname), computed_null=True)))

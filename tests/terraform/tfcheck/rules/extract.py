@@ -34,7 +34,7 @@ FOLDERS = {
     "artifactregistry": "artifact_registry_repository artifact_registry_repository_iam_member",
     "billingbudgets": "billing_budget",
     "cloudfunctions2": "cloudfunctions2_function",
-    "cloudrunv2": "cloud_run_v2_service_iam_member",
+    "cloudrunv2": "cloud_run_v2_job cloud_run_v2_service_iam_member",
     "compute": "compute_address compute_backend_service compute_forwarding_rule compute_global_address "
     "compute_global_forwarding_rule compute_managed_ssl_certificate compute_network "
     "compute_region_network_endpoint_group compute_router compute_router_nat compute_security_policy "

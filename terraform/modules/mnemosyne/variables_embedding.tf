@@ -1,0 +1,64 @@
+variable "embedding_model" {
+  description = "Gemini model that embeds text: gemini-embedding-2 or gemini-embedding-001. `mnemosyne reembed` moves the memories from one to the other."
+  type        = string
+  default     = "gemini-embedding-2"
+
+  validation {
+    condition     = contains(["gemini-embedding-2", "gemini-embedding-001"], var.embedding_model)
+    error_message = "embedding_model must be gemini-embedding-2 or gemini-embedding-001, got ${var.embedding_model}."
+  }
+}
+
+variable "embedding_dimension" {
+  description = "Length of the embeddings. The first apply fixes it in the schema; `mnemosyne reembed` changes it."
+  type        = number
+  default     = 768
+
+  validation {
+    condition     = var.embedding_dimension >= 128 && var.embedding_dimension <= 3072 && floor(var.embedding_dimension) == var.embedding_dimension
+    error_message = "embedding_dimension must be a whole number between 128 and 3072, the limits of both models, got ${var.embedding_dimension}."
+  }
+}
+
+variable "embedding_location" {
+  description = "Vertex AI location that embeds text: eu, us, global or a region; empty: eu for a region in Europe, us for one in the United States, otherwise global. No region has every model: the migration embeds one word and fails where the location does not have embedding_model."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = var.embedding_location == "" || can(regex("^(global|eu|us|[a-z]+-[a-z]+[0-9]+)$", var.embedding_location))
+    error_message = "embedding_location must be eu, us, global or a region, got ${var.embedding_location}."
+  }
+  validation {
+    condition     = var.embedding_location == "" || var.gemini_api_key_secret == ""
+    error_message = "embedding_location is for Vertex AI, and gemini_api_key_secret selects the Gemini API: set one of them."
+  }
+}
+
+variable "gemini_api_key_secret" {
+  description = "Secret Manager secret with a key of the Gemini API; empty: Vertex AI, with the functions' service accounts."
+  type        = string
+  default     = ""
+}
+
+variable "gemini_api_key_version" {
+  description = "Version of gemini_api_key_secret. A new number makes a new revision; with latest, only new instances read a new key."
+  type        = string
+  default     = "latest"
+
+  validation {
+    condition     = can(regex("^(latest|[1-9][0-9]*)$", var.gemini_api_key_version))
+    error_message = "gemini_api_key_version must be a version number or latest."
+  }
+}
+
+variable "reranking_model" {
+  description = "Model of Vertex AI's ranking API that reorders search results, such as semantic-ranker-fast-004. Queries and results are sent to the API's global endpoint. Empty: no reranking."
+  type        = string
+  default     = ""
+
+  validation {
+    condition     = var.reranking_model == "" || startswith(var.reranking_model, "semantic-ranker-")
+    error_message = "reranking_model must be a model of the ranking API, such as semantic-ranker-fast-004: https://cloud.google.com/generative-ai-app-builder/docs/ranking#models"
+  }
+}

@@ -1,0 +1,1 @@
+modules/mnemosyne/regions.tf

@@ -1,0 +1,1 @@
+modules/mnemosyne/variables_ingestion.tf
