@@ -62,8 +62,3 @@ output "dashboard" {
   description = "URL of the project's dashboards."
   value       = module.mnemosyne.dashboard
 }
-
-output "left_after_destroy" {
-  description = "What `terraform destroy` leaves in the project, with the commands that remove it."
-  value       = module.mnemosyne.left_after_destroy
-}

@@ -67,13 +67,3 @@ output "dashboard" {
   description = "URL of the project's dashboards."
   value       = "https://console.cloud.google.com/monitoring/dashboards?project=${var.project}"
 }
-
-output "left_after_destroy" {
-  description = "What `terraform destroy` leaves in the project, with the commands that remove it."
-  value = concat([
-    "gcloud storage rm --recursive gs://gcf-v2-sources-${local.project_number}-${var.region}  # archives of all functions of the project in this region",
-    "gcloud sql backups list --project=${var.project} --instance=${google_sql_database_instance.this.name}  # the final backup, for final_backup_days",
-    ], var.psc || var.network != null ? [] : [
-    "gcloud services vpc-peerings delete --project=${var.project} --network=${var.name} --service=servicenetworking.googleapis.com  # works four days after the database is gone",
-  ])
-}

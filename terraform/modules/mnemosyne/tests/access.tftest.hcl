@@ -1,9 +1,6 @@
-# Who may reach what. Run through tfcheck: the provider's real schema, mocked values.
+# Who can reach what. tfcheck runs these with the provider's real schema and mocked values.
 
 mock_provider "google" {
-  mock_data "google_project" {
-    defaults = { number = "123456789012" }
-  }
   mock_resource "google_service_account" {
     defaults = {
       name   = "projects/p/serviceAccounts/a@p.iam.gserviceaccount.com"
@@ -13,16 +10,11 @@ mock_provider "google" {
   }
 }
 
-override_resource {
-  target = terraform_data.migrated
-}
-
-override_resource {
-  target = terraform_data.service_agents
-}
+mock_provider "google-beta" {}
 
 variables {
-  project = "my-project"
+  project        = "my-project"
+  project_number = "123456789012"
 }
 
 run "with_keys_anyone_may_call_mcp_and_nobody_anything_else" {
@@ -34,13 +26,13 @@ run "with_keys_anyone_may_call_mcp_and_nobody_anything_else" {
   }
   assert {
     condition = alltrue([
-      for function in [google_cloudfunctions2_function.ingest, google_cloudfunctions2_function.dead_letter, google_cloudfunctions2_function.migrate] :
+      for function in [google_cloudfunctions2_function.serving["ingest"], google_cloudfunctions2_function.serving["dead-letter"], google_cloudfunctions2_function.migrate] :
       function.service_config[0].ingress_settings == "ALLOW_INTERNAL_ONLY"
     ])
     error_message = "All but mcp are reached from within the project alone."
   }
   assert {
-    condition     = google_cloudfunctions2_function.mcp.service_config[0].ingress_settings == "ALLOW_ALL"
+    condition     = google_cloudfunctions2_function.serving["mcp"].service_config[0].ingress_settings == "ALLOW_ALL"
     error_message = "mcp is reached from anywhere."
   }
 }
@@ -70,6 +62,32 @@ run "iam_takes_no_everybody" {
   expect_failures = [var.invokers]
 }
 
+run "an_organization_that_refuses_all_users_gets_no_grant_to_them" {
+  command = plan
+
+  variables {
+    open_by = "no_invoker_check"
+  }
+
+  assert {
+    condition     = length(google_cloud_run_v2_service_iam_member.mcp) == 0
+    error_message = "The grant would fail at the end of the apply."
+  }
+  assert {
+    condition     = output.open_commands == ["gcloud run services update mnemosyne-mcp --project=my-project --region=europe-west1 --no-invoker-iam-check"]
+    error_message = "The operator needs the command that opens mcp."
+  }
+}
+
+run "with_the_grant_no_command_is_needed" {
+  command = plan
+
+  assert {
+    condition     = output.open_commands == []
+    error_message = "allUsers may call mcp already."
+  }
+}
+
 run "oidc_needs_its_issuer" {
   command = plan
 
@@ -89,7 +107,7 @@ run "nothing_has_a_public_address" {
   }
   assert {
     condition = alltrue([
-      for function in [google_cloudfunctions2_function.mcp, google_cloudfunctions2_function.ingest, google_cloudfunctions2_function.dead_letter, google_cloudfunctions2_function.migrate] :
+      for function in [google_cloudfunctions2_function.serving["mcp"], google_cloudfunctions2_function.serving["ingest"], google_cloudfunctions2_function.serving["dead-letter"], google_cloudfunctions2_function.migrate] :
       length(function.service_config[0].direct_vpc_network_interface) == 1
     ])
     error_message = "Every function reaches the database over our own network."
@@ -120,7 +138,7 @@ run "a_domain_leaves_the_direct_way_open_until_it_is_said_that_the_domain_works"
   }
 
   assert {
-    condition     = google_cloudfunctions2_function.mcp.service_config[0].ingress_settings == "ALLOW_ALL"
+    condition     = google_cloudfunctions2_function.serving["mcp"].service_config[0].ingress_settings == "ALLOW_ALL"
     error_message = "Until the certificate is ACTIVE there would be no way in."
   }
 }
@@ -134,11 +152,11 @@ run "a_proxy_closes_the_direct_way" {
   }
 
   assert {
-    condition     = google_cloudfunctions2_function.mcp.service_config[0].ingress_settings == "ALLOW_INTERNAL_AND_GCLB"
+    condition     = google_cloudfunctions2_function.serving["mcp"].service_config[0].ingress_settings == "ALLOW_INTERNAL_AND_GCLB"
     error_message = "Past the load balancer there is no way in."
   }
   assert {
-    condition     = strcontains(google_cloudfunctions2_function.mcp.service_config[0].environment_variables["MNEMOSYNE_ALLOWED_HOSTS"], "memory.example.com")
+    condition     = strcontains(google_cloudfunctions2_function.serving["mcp"].service_config[0].environment_variables["MNEMOSYNE_ALLOWED_HOSTS"], "memory.example.com")
     error_message = "mcp serves its domain."
   }
   assert {

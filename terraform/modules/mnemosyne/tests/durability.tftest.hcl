@@ -1,9 +1,6 @@
 # What must not be lost, and what must fit. Run through tfcheck.
 
 mock_provider "google" {
-  mock_data "google_project" {
-    defaults = { number = "123456789012" }
-  }
   mock_resource "google_service_account" {
     defaults = {
       name   = "projects/p/serviceAccounts/a@p.iam.gserviceaccount.com"
@@ -13,16 +10,11 @@ mock_provider "google" {
   }
 }
 
-override_resource {
-  target = terraform_data.migrated
-}
-
-override_resource {
-  target = terraform_data.service_agents
-}
+mock_provider "google-beta" {}
 
 variables {
-  project = "my-project"
+  project        = "my-project"
+  project_number = "123456789012"
 }
 
 run "the_database_is_protected_and_backed_up" {
@@ -49,11 +41,11 @@ run "pushes_show_who_they_are_and_are_given_up_into_the_dead_letter_topic" {
   command = plan
 
   assert {
-    condition     = google_pubsub_subscription.ingest.push_config[0].oidc_token[0].audience == google_cloudfunctions2_function.ingest.service_config[0].environment_variables["MNEMOSYNE_PUSH_AUDIENCE"]
+    condition     = google_pubsub_subscription.ingest.push_config[0].oidc_token[0].audience == google_cloudfunctions2_function.serving["ingest"].service_config[0].environment_variables["MNEMOSYNE_PUSH_AUDIENCE"]
     error_message = "The audience pushed with is the audience asked for."
   }
   assert {
-    condition     = google_pubsub_subscription.dead_letter.push_config[0].oidc_token[0].audience == google_cloudfunctions2_function.dead_letter.service_config[0].environment_variables["MNEMOSYNE_PUSH_AUDIENCE"]
+    condition     = google_pubsub_subscription.dead_letter.push_config[0].oidc_token[0].audience == google_cloudfunctions2_function.serving["dead-letter"].service_config[0].environment_variables["MNEMOSYNE_PUSH_AUDIENCE"]
     error_message = "The audience pushed with is the audience asked for."
   }
   assert {
@@ -69,7 +61,7 @@ run "pushes_show_who_they_are_and_are_given_up_into_the_dead_letter_topic" {
     error_message = "Without both grants dead letters are not forwarded."
   }
   assert {
-    condition     = google_pubsub_subscription.ingest.ack_deadline_seconds > google_cloudfunctions2_function.ingest.service_config[0].timeout_seconds
+    condition     = google_pubsub_subscription.ingest.ack_deadline_seconds > google_cloudfunctions2_function.serving["ingest"].service_config[0].timeout_seconds
     error_message = "A message is not delivered anew while it is still being stored."
   }
   assert {
@@ -109,7 +101,7 @@ run "with_an_api_key_nobody_may_use_vertex" {
     error_message = "The key is enough."
   }
   assert {
-    condition     = google_cloudfunctions2_function.ingest.service_config[0].secret_environment_variables[0].key == "GEMINI_API_KEY"
+    condition     = google_cloudfunctions2_function.serving["ingest"].service_config[0].secret_environment_variables[0].key == "GEMINI_API_KEY"
     error_message = "The key comes from Secret Manager."
   }
 }
@@ -126,7 +118,7 @@ run "private_service_connect_needs_no_peering" {
     error_message = "One way in, not two."
   }
   assert {
-    condition     = google_cloudfunctions2_function.ingest.service_config[0].environment_variables["MNEMOSYNE_DB_IP_TYPE"] == "PSC"
+    condition     = google_cloudfunctions2_function.serving["ingest"].service_config[0].environment_variables["MNEMOSYNE_DB_IP_TYPE"] == "PSC"
     error_message = "The functions ask for that way."
   }
 }

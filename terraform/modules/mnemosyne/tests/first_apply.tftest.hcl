@@ -1,9 +1,6 @@
 # What a first apply, an operator or an auditor would stumble over on the real platform. Run through the checker.
 
 mock_provider "google" {
-  mock_data "google_project" {
-    defaults = { number = "123456789012" }
-  }
   mock_resource "google_service_account" {
     defaults = {
       name   = "projects/p/serviceAccounts/a@p.iam.gserviceaccount.com"
@@ -13,16 +10,11 @@ mock_provider "google" {
   }
 }
 
-override_resource {
-  target = terraform_data.migrated
-}
-
-override_resource {
-  target = terraform_data.service_agents
-}
+mock_provider "google-beta" {}
 
 variables {
-  project = "my-project"
+  project        = "my-project"
+  project_number = "123456789012"
 }
 
 run "no_statement_is_logged_with_its_parameters" {
@@ -84,21 +76,169 @@ run "what_is_not_there_at_once_is_waited_for" {
     error_message = "An API is usable a while after it is enabled, and a metric known a while after it is made."
   }
   assert {
-    condition     = toset(keys(terraform_data.service_agents)) == toset(["pubsub", "workflows"])
-    error_message = "Google's own accounts are made before they are granted anything, and before a workflow needs one."
+    condition     = toset(keys(google_project_service_identity.agents)) == toset(["pubsub", "workflows"])
+    error_message = "Google's service agents must exist before they are granted anything, and before a workflow needs one."
   }
 }
 
-run "the_place_where_vertex_embeds_may_be_another" {
+run "text_is_embedded_in_europe_for_a_region_in_europe" {
   command = plan
 
   variables {
-    vertex_location = "eu"
+    region = "europe-north2"
   }
 
   assert {
-    condition     = google_cloudfunctions2_function.ingest.service_config[0].environment_variables["GOOGLE_CLOUD_LOCATION"] == "eu"
-    error_message = "Not every region has every model."
+    condition = toset([
+      for function in [google_cloudfunctions2_function.serving["mcp"], google_cloudfunctions2_function.serving["ingest"], google_cloudfunctions2_function.migrate] :
+      function.service_config[0].environment_variables["GOOGLE_CLOUD_LOCATION"]
+    ]) == toset(["eu"])
+    error_message = "No region has every model; eu has them all."
+  }
+}
+
+run "text_is_embedded_in_the_united_states_for_a_region_there" {
+  command = plan
+
+  variables {
+    region = "us-west4"
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.migrate.service_config[0].environment_variables["GOOGLE_CLOUD_LOCATION"] == "us"
+    error_message = "No region has every model; us has them all."
+  }
+}
+
+run "text_is_embedded_anywhere_for_all_other_regions" {
+  command = plan
+
+  variables {
+    region = "me-central2"
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.migrate.service_config[0].environment_variables["GOOGLE_CLOUD_LOCATION"] == "global"
+    error_message = "There is no multi-region for the Middle East."
+  }
+}
+
+run "the_operator_chooses_another_location_for_embedding" {
+  command = plan
+
+  variables {
+    embedding_location = "europe-west4"
+    embedding_model    = "gemini-embedding-001"
+  }
+
+  assert {
+    condition     = google_cloudfunctions2_function.serving["ingest"].service_config[0].environment_variables["GOOGLE_CLOUD_LOCATION"] == "europe-west4"
+    error_message = "embedding_location must win over the default."
+  }
+  assert {
+    condition     = contains(keys(google_project_iam_member.functions), "migrate aiplatform.user")
+    error_message = "The migration embeds one word to check model and location."
+  }
+}
+
+run "the_services_that_encrypt_wait_for_the_grants_on_the_key" {
+  command = plan
+
+  variables {
+    kms_key = "projects/p/locations/europe-west1/keyRings/r/cryptoKeys/k"
+  }
+
+  assert {
+    condition     = time_sleep.key_grants.create_duration == "120s"
+    error_message = "A service is refused the key for up to two minutes after the grant."
+  }
+}
+
+run "postgresql_18_is_not_given_a_flag_that_it_does_not_know" {
+  command = plan
+
+  variables {
+    postgres_version = "POSTGRES_18"
+  }
+
+  assert {
+    condition     = !contains([for flag in google_sql_database_instance.this.settings[0].database_flags : flag.name], "log_connections")
+    error_message = "log_connections is a list in PostgreSQL 18."
+  }
+}
+
+run "older_postgresql_logs_connections" {
+  command = plan
+
+  variables {
+    postgres_version = "POSTGRES_16"
+  }
+
+  assert {
+    condition     = contains([for flag in google_sql_database_instance.this.settings[0].database_flags : "${flag.name}=${flag.value}"], "log_connections=on")
+    error_message = "Connections are logged."
+  }
+}
+
+run "messages_and_backups_stay_in_the_regions_that_are_named" {
+  command = plan
+
+  variables {
+    message_storage_regions = ["europe-west1", "europe-west4"]
+    backup_location         = "eu"
+    outcomes                = true
+    publishers              = { crm = { namespace = "support", members = [] } }
+  }
+
+  assert {
+    condition = alltrue([
+      for topic in concat([google_pubsub_topic.ingest, google_pubsub_topic.dead_letter], google_pubsub_topic.outcomes, values(google_pubsub_topic.entry)) :
+      topic.message_storage_policy[0].allowed_persistence_regions == toset(["europe-west1", "europe-west4"])
+    ])
+    error_message = "Every topic has the policy."
+  }
+  assert {
+    condition     = google_sql_database_instance.this.settings[0].backup_configuration[0].location == "eu"
+    error_message = "Backups are stored where the operator says."
+  }
+}
+
+run "a_deleted_database_leaves_a_backup" {
+  command = plan
+
+  assert {
+    condition     = google_sql_database_instance.this.settings[0].final_backup_config[0].enabled && google_sql_database_instance.this.settings[0].final_backup_config[0].retention_days == 30 && google_sql_database_instance.this.settings[0].retain_backups_on_delete
+    error_message = "A deletion by mistake must not lose the memories."
+  }
+}
+
+run "the_migration_runs_on_an_image_that_a_job_can_start" {
+  command = plan
+
+  assert {
+    condition     = length(google_cloudfunctions2_function.migrate.build_config[0].on_deploy_update_policy) == 1
+    error_message = "With automatic updates the image has no base layers, and a job cannot add them."
+  }
+  assert {
+    condition     = google_cloud_run_v2_job.migrate[0].template[0].template[0].max_retries == 0 && !google_cloud_run_v2_job.migrate[0].deletion_protection
+    error_message = "A failed migration is reported at once, and the next apply replaces the job."
+  }
+}
+
+run "all_traffic_of_the_functions_may_be_sent_through_the_network" {
+  command = plan
+
+  variables {
+    vpc_egress = "ALL_TRAFFIC"
+  }
+
+  assert {
+    condition     = toset(concat([google_cloudfunctions2_function.migrate.service_config[0].direct_vpc_egress], [for function in google_cloudfunctions2_function.serving : function.service_config[0].direct_vpc_egress])) == toset(["VPC_EGRESS_ALL_TRAFFIC"])
+    error_message = "No function may leave past the network."
+  }
+  assert {
+    condition     = google_cloud_run_v2_job.migrate[0].template[0].template[0].vpc_access[0].egress == "ALL_TRAFFIC"
+    error_message = "Nor may the migration."
   }
 }
 
@@ -117,9 +257,9 @@ run "a_key_of_ones_own_encrypts_all_that_holds_something" {
       google_secret_manager_secret.owner_password.replication[0].user_managed[0].replicas[0].customer_managed_encryption[0].kms_key_name,
       google_storage_bucket.source.encryption[0].default_kms_key_name,
       google_artifact_registry_repository.images.kms_key_name,
-      google_cloudfunctions2_function.mcp.kms_key_name,
-      google_cloudfunctions2_function.ingest.kms_key_name,
-      google_cloudfunctions2_function.dead_letter.kms_key_name,
+      google_cloudfunctions2_function.serving["mcp"].kms_key_name,
+      google_cloudfunctions2_function.serving["ingest"].kms_key_name,
+      google_cloudfunctions2_function.serving["dead-letter"].kms_key_name,
       google_cloudfunctions2_function.migrate.kms_key_name,
     ]) == toset([var.kms_key])
     error_message = "None of them may be left to Google's keys."
@@ -134,7 +274,7 @@ run "a_reranker_may_be_asked_by_mcp_alone" {
   }
 
   assert {
-    condition     = google_cloudfunctions2_function.mcp.service_config[0].environment_variables["MNEMOSYNE_RERANKING_MODEL"] == "semantic-ranker-fast-004"
+    condition     = google_cloudfunctions2_function.serving["mcp"].service_config[0].environment_variables["MNEMOSYNE_RERANKING_MODEL"] == "semantic-ranker-fast-004"
     error_message = "mcp must know which model orders what it finds."
   }
 
@@ -153,7 +293,7 @@ run "without_a_reranker_nothing_of_it_is_there" {
   command = plan
 
   assert {
-    condition     = !contains(keys(google_project_service.this), "discoveryengine.googleapis.com") && !contains([for member in values(google_project_iam_member.functions) : member.role], "roles/discoveryengine.viewer") && !contains(keys(google_cloudfunctions2_function.mcp.service_config[0].environment_variables), "MNEMOSYNE_RERANKING_MODEL")
+    condition     = !contains(keys(google_project_service.this), "discoveryengine.googleapis.com") && !contains([for member in values(google_project_iam_member.functions) : member.role], "roles/discoveryengine.viewer") && !contains(keys(google_cloudfunctions2_function.serving["mcp"].service_config[0].environment_variables), "MNEMOSYNE_RERANKING_MODEL")
     error_message = "What is not asked for is neither on nor allowed."
   }
 }

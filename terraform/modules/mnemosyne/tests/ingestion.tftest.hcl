@@ -1,12 +1,6 @@
 # Ways in beside mcp, and the way out for outcomes. Run through the checker.
 
 mock_provider "google" {
-  mock_data "google_project" {
-    defaults = { number = "123456789012" }
-  }
-  mock_data "google_storage_project_service_account" {
-    defaults = { email_address = "service-123456789012@gs-project-accounts.iam.gserviceaccount.com" }
-  }
   mock_resource "google_service_account" {
     defaults = {
       name   = "projects/p/serviceAccounts/a@p.iam.gserviceaccount.com"
@@ -16,17 +10,12 @@ mock_provider "google" {
   }
 }
 
-override_resource {
-  target = terraform_data.migrated
-}
-
-override_resource {
-  target = terraform_data.service_agents
-}
+mock_provider "google-beta" {}
 
 variables {
-  project  = "my-project"
-  outcomes = true
+  project        = "my-project"
+  project_number = "123456789012"
+  outcomes       = true
   publishers = {
     crm = { namespace = "support", members = ["serviceAccount:crm@my-project.iam.gserviceaccount.com"] }
   }
@@ -43,7 +32,7 @@ run "a_publisher_has_a_topic_of_its_own_whose_subscription_says_the_namespace" {
       google_pubsub_topic.entry["publisher-crm"].name == "mnemosyne-publisher-crm",
       endswith(google_pubsub_subscription.entry["publisher-crm"].push_config[0].push_endpoint, "run.app/namespaces/support"),
       endswith(google_pubsub_subscription.entry_dead_letter["publisher-crm"].push_config[0].push_endpoint, "run.app/namespaces/support"),
-      google_pubsub_subscription.entry["publisher-crm"].push_config[0].oidc_token[0].audience == google_cloudfunctions2_function.ingest.service_config[0].environment_variables["MNEMOSYNE_PUSH_AUDIENCE"],
+      google_pubsub_subscription.entry["publisher-crm"].push_config[0].oidc_token[0].audience == google_cloudfunctions2_function.serving["ingest"].service_config[0].environment_variables["MNEMOSYNE_PUSH_AUDIENCE"],
     ])
     error_message = "The endpoint says whose memories they are, and the audience is the function's."
   }
@@ -87,7 +76,7 @@ run "outcomes_are_told_by_whoever_makes_them" {
   command = plan
 
   assert {
-    condition     = toset(keys(google_pubsub_topic_iam_member.outcomes)) == toset(["ingest", "dead-letter", "import-object"])
+    condition     = toset([for grant in keys(google_pubsub_topic_iam_member.publishes) : grant if endswith(grant, " outcomes")]) == toset(["ingest outcomes", "dead-letter outcomes", "import-object outcomes"])
     error_message = "Each function that ends a request may say so."
   }
 }
@@ -102,7 +91,7 @@ run "without_any_of_it_nothing_of_it_is_there" {
   }
 
   assert {
-    condition     = length(google_pubsub_topic.entry) + length(google_pubsub_topic.outcomes) + length(google_cloudfunctions2_function.import_object) + length(google_storage_notification.object) == 0
+    condition     = length(google_pubsub_topic.entry) + length(google_pubsub_topic.outcomes) + (contains(keys(google_cloudfunctions2_function.serving), "import-object") ? 1 : 0) + length(google_storage_notification.object) == 0
     error_message = "Nobody pays for what nobody asked for."
   }
 }

@@ -1,9 +1,6 @@
 # The authorization server. Run through the checker.
 
 mock_provider "google" {
-  mock_data "google_project" {
-    defaults = { number = "123456789012" }
-  }
   mock_resource "google_service_account" {
     defaults = {
       name   = "projects/p/serviceAccounts/a@p.iam.gserviceaccount.com"
@@ -13,16 +10,11 @@ mock_provider "google" {
   }
 }
 
-override_resource {
-  target = terraform_data.migrated
-}
-
-override_resource {
-  target = terraform_data.service_agents
-}
+mock_provider "google-beta" {}
 
 variables {
   project             = "my-project"
+  project_number      = "123456789012"
   domain              = "memory.example.com"
   auth_mode           = "oauth"
   oauth_client_id     = "upstream"
@@ -35,7 +27,7 @@ run "mcp_takes_the_tokens_of_auth_for_each_of_its_addresses" {
 
   assert {
     condition = alltrue([
-      for function in [google_cloudfunctions2_function.mcp, google_cloudfunctions2_function.auth[0]] :
+      for function in [google_cloudfunctions2_function.serving["mcp"], google_cloudfunctions2_function.serving["auth"]] :
       function.service_config[0].environment_variables["MNEMOSYNE_OAUTH_ISSUER"] == "https://mnemosyne-auth-123456789012.europe-west1.run.app" &&
       function.service_config[0].environment_variables["MNEMOSYNE_OAUTH_RESOURCES"] == "https://mnemosyne-mcp-123456789012.europe-west1.run.app/mcp,https://memory.example.com/mcp"
     ])
@@ -51,7 +43,7 @@ run "the_rules_are_told_without_what_was_left_out" {
   command = plan
 
   assert {
-    condition     = google_cloudfunctions2_function.auth[0].service_config[0].environment_variables["MNEMOSYNE_OAUTH_PEOPLE"] == "[{\"namespace\":\"team\",\"scopes\":[\"read\"],\"who\":\"@example.com\"},{\"who\":\"hd:example.org\"}]"
+    condition     = google_cloudfunctions2_function.serving["auth"].service_config[0].environment_variables["MNEMOSYNE_OAUTH_PEOPLE"] == "[{\"namespace\":\"team\",\"scopes\":[\"read\"],\"who\":\"@example.com\"},{\"who\":\"hd:example.org\"}]"
     error_message = "A null is no namespace."
   }
 }
@@ -93,7 +85,7 @@ run "there_is_nothing_of_it_with_keys_alone" {
   }
 
   assert {
-    condition     = length(google_cloudfunctions2_function.auth) + length(google_kms_key_ring.tokens) + length(google_secret_manager_secret.oauth_client) == 0
+    condition     = (contains(keys(google_cloudfunctions2_function.serving), "auth") ? 1 : 0) + length(google_kms_key_ring.tokens) + length(google_secret_manager_secret.oauth_client) == 0
     error_message = "Whoever does not ask for it pays for nothing."
   }
 }
