@@ -5,13 +5,12 @@ import os
 import shutil
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import pytest
 
-from tests.terraform.workspace import ROOT, TERRAFORM, TFCHECK, Workspace, without_gcloud, workspace
+from tests.terraform.workspace import ROOT, TERRAFORM, TFCHECK, Workspace, workspace
 
 __all__ = ["ROOT", "TERRAFORM", "Plan", "tfcheck"]
 
@@ -19,7 +18,7 @@ __all__ = ["ROOT", "TERRAFORM", "Plan", "tfcheck"]
 def tfcheck(
     directory: Path, *arguments: str, variables: Mapping[str, str] | None = None
 ) -> subprocess.CompletedProcess[str]:
-    """Run the checker, with those variables of terraform's; skips loudly where terraform is missing."""
+    """Run the checker with Terraform variables; skips with a reason where terraform is not installed."""
     if shutil.which("terraform") is None:
         pytest.skip("NOT TESTED: terraform is not installed")
     command = [sys.executable, str(TFCHECK), str(directory), *arguments]
@@ -28,6 +27,7 @@ def tfcheck(
 
 
 EVERYTHING = {
+    "project_number": "123456789012",
     "auth_mode": "oauth",
     "oauth_client_id": "upstream-client",
     "oauth_client_secret": "upstream-secret",
@@ -37,11 +37,11 @@ EVERYTHING = {
     "publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}},
     "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
 }
-"""With every function, and every grant."""
+"""Variables that create every function and every grant, with addresses that the plan shows."""
 
 
 class Plan:
-    """What terraform would make of an empty project, and the archive it has built for that."""
+    """Terraform's plan for an empty project, and the archive that it built."""
 
     def __init__(self, text: str, archive: Path) -> None:
         self.text = text
@@ -64,7 +64,7 @@ def plan() -> Iterator[Plan]:
 
 @pytest.fixture(scope="module")
 def deployed() -> Iterator[Workspace]:
-    """A deployment with all defaults, applied once; for tests that only plan."""
-    with tempfile.TemporaryDirectory() as home, workspace(environment=without_gcloud(Path(home))) as made:
+    """A deployment with the default of every variable, applied once, for tests that only plan."""
+    with workspace() as made:
         made.apply()
         yield made

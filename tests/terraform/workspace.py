@@ -1,12 +1,11 @@
-"""A terraform working directory on a copy of the configuration, with the checker's provider in the place of Google's.
+"""A terraform working directory on a copy of the configuration, with the checker's provider instead of Google's.
 
-The provider has the real one's schema and rules (tfcheck/), keeps what it made in terraform's own state, and answers
-reads as the API does. `terraform` is the real program.
+The provider has the schema and the rules of the real one (tfcheck/), keeps its resources in Terraform's state, and
+answers reads as the API does. `terraform` is the real program.
 """
 
 import importlib.util
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -21,8 +20,8 @@ ROOT = Path(__file__).parents[2]
 TERRAFORM = ROOT / "terraform"
 MODULE = TERRAFORM / "modules" / "mnemosyne"
 TFCHECK = Path(__file__).parent / "tfcheck" / "tfcheck"
-LOWER_BOUND = "7.32.0"
-NEWEST = "8.7.0"
+SCHEMA = "8.7.0"
+"""The version of the provider whose schema the checker has."""
 PROJECT = "my-project"
 HOLDS_DATA = (
     "google_sql_database_instance.this",
@@ -33,36 +32,38 @@ HOLDS_DATA = (
     "google_pubsub_subscription.dead_letter",
     "google_secret_manager_secret.owner_password",
 )
-"""What, made anew, would have lost what was in it."""
+"""Resources whose replacement would lose data."""
 
 
 @dataclass(frozen=True)
 class Done:
-    """How a run of terraform ended, and what it printed."""
+    """The exit status and the output of a run of terraform."""
 
     status: int
     printed: str
 
 
 class Workspace:
-    """One working directory, with a state of its own."""
+    """One working directory with its own state, and a cloud whose faults a test chooses."""
 
-    def __init__(self, directory: Path, schema: str = NEWEST, environment: Mapping[str, str] | None = None) -> None:
+    def __init__(self, directory: Path, environment: Mapping[str, str] | None = None) -> None:
         loader = SourceFileLoader("tfcheck_program", str(TFCHECK))
         spec = importlib.util.spec_from_loader("tfcheck_program", loader)
         assert spec is not None
         program: Any = importlib.util.module_from_spec(spec)
         loader.exec_module(program)
         _, options = program.arguments([str(directory), "plan"])
-        chosen = {"dir": str(directory), "schema": {"google": schema}, "only_named_types": True}
+        chosen = {"dir": str(directory), "only_named_types": True}
         self._run = program.Run(options | chosen)
         self.directory = Path(self._run.work)
         for above in self.directory.parents:
             if (above / "functions").is_symlink():
                 (above / "functions").unlink()
-                write_small_source(above / "functions", str(directory))
-        # Go collects less often in a run this short: a fifth of its CPU.
-        self._run.env.update({"GOGC": "400"} | dict(environment or {}))
+                self._functions = above / "functions"
+                write_small_source(self._functions, str(directory))
+        # Less garbage collection saves a fifth of the CPU in runs this short.
+        cloud = {f"TFCHECK_{name}": f"{self._run.scratch}/{name}.json" for name in ("FAILURES", "DRIFT")}
+        self._run.env.update({"GOGC": "400"} | cloud | dict(environment or {}))
         (self.directory / "tfcheck_override.tf").write_text('terraform {\n  backend "local" {}\n}\n')
         required = self._run.required()
         assert required is not None
@@ -71,35 +72,58 @@ class Workspace:
 
     @property
     def environment(self) -> dict[str, str]:
-        """The variables that terraform runs with."""
+        """The environment variables that terraform runs with."""
         environment: dict[str, str] = self._run.env
         return environment
 
     def run(self, *arguments: str, ok: bool = True) -> Done:
-        """Run terraform; fails the test where it fails and should not."""
+        """Run terraform; with `ok`, a failure fails the test."""
         status, printed = self._run.terraform(*arguments, "-no-color")
         assert not ok or status in (0, 2), printed
         return Done(status, printed)
 
-    def apply(self, **variables: object) -> Done:
-        """Apply with those variables."""
-        return self.run("apply", "-auto-approve", "-input=false", *_variables(variables))
+    def apply(self, *, ok: bool = True, **variables: object) -> Done:
+        """Apply with the variables."""
+        return self.run("apply", "-auto-approve", "-input=false", *_variables(variables), ok=ok)
+
+    def fail(self, **messages: str) -> None:
+        """Let each apply of these resource types fail with a message; without any, none fails."""
+        Path(self.environment["TFCHECK_FAILURES"]).write_text(json.dumps(messages))
+
+    def drift(self, changes: Mapping[str, object]) -> None:
+        """Let the cloud answer reads with changes, by resource type and name; None: the resource is gone."""
+        Path(self.environment["TFCHECK_DRIFT"]).write_text(json.dumps(changes))
+
+    def change_source(self, comment: str) -> None:
+        """Change the functions' source, and with it the archive."""
+        (self._functions / "main.py").write_text(f"# {comment}\n")
 
     def plan(self, *options: str, **variables: object) -> Done:
-        """Plan on the state as it is; status 0: nothing to do, 1: refused, 2: changes."""
+        """Plan; the status is 0 without changes, 1 after an error, and 2 with changes."""
         where = self.directory / "plan"
         arguments = ("-input=false", "-lock=false", "-detailed-exitcode", f"-out={where}")
         return self.run("plan", *arguments, *options, *_variables(variables), ok=False)
 
     def changes(self) -> dict[str, list[str]]:
-        """What the last plan would do, by address: create, update, delete; two for a replacement."""
+        """The actions of the last plan by address: create, update, delete; two for a replacement."""
         shown = json.loads(self._run.terraform("show", "-json", str(self.directory / "plan"))[1])
         planned = {one["address"]: one["change"]["actions"] for one in shown.get("resource_changes", [])}
         return {address: actions for address, actions in planned.items() if actions not in (["no-op"], ["read"])}
 
     def addresses(self) -> set[str]:
-        """What is in the state."""
+        """The addresses in the state."""
         return set(self._run.terraform("state", "list")[1].split())
+
+    def values(self) -> dict[str, dict[str, Any]]:
+        """The attributes of the module's resources in the state, by address in the module."""
+        shown = json.loads(self.run("show", "-json").printed)
+        (module,) = shown["values"]["root_module"]["child_modules"]
+        return {one["address"].removeprefix(f"{module['address']}."): one["values"] for one in module["resources"]}
+
+    def planned(self) -> dict[str, Any]:
+        """The last plan as JSON."""
+        document: dict[str, Any] = json.loads(self.run("show", "-json", str(self.directory / "plan")).printed)
+        return document
 
     def close(self) -> None:
         """Remove the working directory."""
@@ -107,10 +131,10 @@ class Workspace:
 
 
 def write_small_source(functions: Path, comment: str) -> None:
-    """Write the least that the archive can be made of; another comment makes another archive.
+    """Write the smallest source of an archive; another comment makes another archive.
 
-    Terraform hashes every file of the archive over and over, which takes more than half of a plan. What is really in
-    the archive is looked at by test_archive.py.
+    Terraform hashes every file of the archive repeatedly, which takes more than half of a plan. test_archive.py looks
+    at the real archive.
     """
     (functions / "mnemosyne").mkdir(parents=True)
     (functions / "main.py").write_text(f"# {comment}\n")
@@ -119,25 +143,15 @@ def write_small_source(functions: Path, comment: str) -> None:
 
 
 @contextmanager
-def workspace(
-    directory: Path = TERRAFORM, *, schema: str = NEWEST, environment: Mapping[str, str] | None = None
-) -> Iterator[Workspace]:
-    """A working directory until the context ends; skips loudly where terraform is not installed."""
+def workspace(directory: Path = TERRAFORM, *, environment: Mapping[str, str] | None = None) -> Iterator[Workspace]:
+    """A working directory until the context ends; skips with a reason where terraform is not installed."""
     if shutil.which("terraform") is None:
         pytest.skip("NOT TESTED: terraform is not installed")
-    made = Workspace(directory, schema, environment)
+    made = Workspace(directory, environment)
     try:
         yield made
     finally:
         made.close()
-
-
-def without_gcloud(directory: Path) -> dict[str, str]:
-    """An environment in which the provisioners' gcloud succeeds at everything and does nothing."""
-    program = directory / "gcloud"
-    program.write_text('#!/bin/sh\necho \'{"state": "SUCCEEDED"}\'\n')
-    program.chmod(0o755)
-    return {"PATH": f"{directory}{os.pathsep}{os.environ['PATH']}"}
 
 
 def _variables(values: Mapping[str, object]) -> list[str]:
@@ -146,7 +160,7 @@ def _variables(values: Mapping[str, object]) -> list[str]:
 
 
 def made_anew(planned: Done) -> list[str]:
-    """Of what holds data, what a plan with `-json` would delete."""
+    """The resources with data that a plan with `-json` would delete."""
     messages = [json.loads(line) for line in planned.printed.splitlines() if line.startswith("{")]
     changes = [one["change"] for one in messages if one["type"] == "planned_change"]
     assert changes

@@ -14,7 +14,7 @@ locals {
     OTEL_EXPORTER_OTLP_ENDPOINT = var.otlp_endpoint
   })
 
-  # No region has every model. The multi-regions have them all and keep the text on their continent.
+  # A single region may not have the model. The multi-regions eu and us keep the text on their continent.
   default_embedding_location = startswith(var.region, "europe-") ? "eu" : startswith(var.region, "us-") ? "us" : "global"
   vertex = var.gemini_api_key_secret != "" ? {} : {
     GOOGLE_GENAI_USE_VERTEXAI = "true"

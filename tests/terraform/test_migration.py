@@ -1,0 +1,157 @@
+"""The migration as part of an apply: it runs before the functions that serve are changed, and again after a failure."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.terraform.workspace import Workspace, workspace
+
+SERVING = 'google_cloudfunctions2_function.serving["{}"]'
+JOB = "google_cloud_run_v2_job.migrate[0]"
+IN_ROOT = f"module.mnemosyne.{JOB}"
+FAILURE = "Error waiting to create Job: The execution failed: 42P07 relation already exists"
+GCLOUD = """#!/bin/sh
+echo "$@" >> {calls}
+cat {answer}
+"""
+
+
+@pytest.fixture
+def empty() -> Iterator[Workspace]:
+    with workspace() as own:
+        yield own
+
+
+def _source(own: Workspace, function: str) -> str:
+    build = own.values()[SERVING.format(function)]["build_config"]
+    source: str = build[0]["source"][0]["storage_source"][0]["object"]
+    return source
+
+
+def test_an_apply_needs_no_program_beside_terraform(tmp_path: Path) -> None:
+    with workspace(environment={"PATH": str(tmp_path)}) as own:
+        own.apply()
+        assert SERVING.format("mcp") in own.values()
+
+
+def test_the_job_runs_the_migration_with_the_image_and_the_settings_of_the_function(empty: Workspace) -> None:
+    empty.apply()
+    values = empty.values()
+    job = values[JOB]
+    (task,) = job["template"][0]["template"]
+    (container,) = task["containers"]
+    assert container["image"] == "europe-west1-docker.pkg.dev/my-project/images/mnemosyne-migrate:version_1"
+    assert container["command"] + container["args"] == [
+        "/cnb/lifecycle/launcher",
+        *("--", "python3", "-m", "mnemosyne.migrate"),
+    ]
+    function = values["google_cloudfunctions2_function.migrate"]["service_config"][0]
+    settings = {one["name"]: one["value"] for one in container["env"] if not one["value_source"]}
+    assert settings.items() <= function["environment_variables"].items()
+    (secret,) = [one for one in container["env"] if one["value_source"]]
+    (reference,) = secret["value_source"][0]["secret_key_ref"]
+    (expected,) = function["secret_environment_variables"]
+    assert secret["name"] == expected["key"]
+    assert reference["version"] == expected["version"]
+    assert reference["secret"].endswith(f"/{expected['secret']}")
+    assert task["service_account"] == function["service_account_email"]
+    assert len(f"{job['name']}-{job['run_execution_token']}") < 63
+
+
+def test_a_failed_migration_of_a_first_apply_leaves_no_function_that_serves(empty: Workspace) -> None:
+    empty.fail(google_cloud_run_v2_job=FAILURE)
+    failed = empty.apply(ok=False)
+    assert failed.status == 1
+    assert "42P07" in failed.printed
+    assert not [address for address in empty.addresses() if "function.serving" in address]
+    empty.fail()
+    empty.apply()
+    assert SERVING.format("auth") not in empty.values()
+    assert SERVING.format("mcp") in empty.values()
+
+
+def test_a_failed_migration_of_an_upgrade_changes_no_function_and_runs_again(empty: Workspace) -> None:
+    empty.apply()
+    before = _source(empty, "mcp")
+    empty.change_source("a new version")
+    empty.fail(google_cloud_run_v2_job=FAILURE)
+    assert empty.apply(ok=False).status == 1
+    assert {_source(empty, name) for name in ("mcp", "ingest", "dead-letter")} == {before}
+    # Nothing else changes, and still the migration runs again.
+    assert empty.apply(ok=False).status == 1
+    empty.fail()
+    empty.apply()
+    assert _source(empty, "mcp") != before
+    assert empty.plan().status == 0
+
+
+@pytest.mark.parametrize(
+    "variables",
+    [
+        {"embedding_model": "gemini-embedding-001"},
+        {"embedding_location": "europe-west4"},
+        {"owner_password_version": 2},
+        {"auth_mode": "oauth", "oauth_client_id": "c", "oauth_client_secret": "s", "oauth_people": [{"who": "*"}]},
+        {"python_runtime": "python314"},
+    ],
+    ids=lambda variables: ",".join(variables),
+)
+def test_the_migration_runs_again_when_what_it_works_with_changes(
+    deployed: Workspace, variables: dict[str, Any]
+) -> None:
+    deployed.plan(**variables)
+    assert set(deployed.changes()[IN_ROOT]) == {"delete", "create"}
+
+
+@pytest.mark.parametrize("variables", [{"mcp_min_instances": 1}, {"disk_limit_gb": 50}], ids=",".join)
+def test_the_migration_does_not_run_for_other_changes(deployed: Workspace, variables: dict[str, Any]) -> None:
+    assert deployed.plan(**variables).status == 2
+    assert IN_ROOT not in deployed.changes()
+
+
+def test_a_new_image_of_the_same_source_is_no_change(empty: Workspace) -> None:
+    empty.apply()
+    container = {"image": "europe-west1-docker.pkg.dev/my-project/images/mnemosyne-migrate:version_2"}
+    service = "data.google_cloud_run_v2_service mnemosyne-migrate"
+    empty.drift({service: {"template": {"containers": container}}})
+    assert empty.plan().status == 0
+    # The next migration runs on it.
+    empty.change_source("a new version")
+    empty.apply()
+    assert empty.values()[JOB]["template"][0]["template"][0]["containers"][0]["image"] == container["image"]
+
+
+def test_with_gcloud_the_workflow_migrates_and_a_failure_runs_it_again(tmp_path: Path) -> None:
+    calls, answer, program = tmp_path / "calls", tmp_path / "answer", tmp_path / "gcloud"
+    program.write_text(GCLOUD.format(calls=calls, answer=answer))
+    program.chmod(0o755)
+    with workspace(environment={"PATH": f"{tmp_path}:/usr/bin:/bin"}) as own:
+        answer.write_text('{"state": "FAILED"}')
+        assert own.apply(migrate_by="gcloud", ok=False).status == 1
+        assert not [address for address in own.addresses() if "function.serving" in address]
+        answer.write_text('{"state": "SUCCEEDED"}')
+        own.apply(migrate_by="gcloud")
+        assert own.plan(migrate_by="gcloud").status == 0
+        assert JOB not in own.values()
+    first, second = calls.read_text().splitlines()
+    assert first == second
+    assert "workflows run mnemosyne-operate" in first
+    assert '"path": ""' in first
+
+
+def test_operators_reach_one_url_that_is_also_the_audience(empty: Workspace) -> None:
+    empty.apply()
+    values = empty.values()
+    steps = yaml.safe_load(values["google_workflows_workflow.operate"]["source_contents"])
+    call = steps["main"]["steps"][0]["call_migrate"]["try"]["args"]
+    audience = call["auth"]["audience"]
+    assert call["url"] == f'${{"{audience}/" + request.path}}'
+    settings = values["google_cloudfunctions2_function.migrate"]["service_config"][0]["environment_variables"]
+    assert settings["MNEMOSYNE_PUSH_AUDIENCE"] == audience
+    (judge,) = steps["may_pass"]["steps"]
+    assert {code for code in (400, 401, 403, 404, 429, 500, 503) if f"e.code == {code}" in judge["judge"]["return"]} == {
+        *(401, 403, 429, 503)
+    }
