@@ -1,4 +1,4 @@
-"""Variables that cannot work are refused while planning, with a sentence that says what to do."""
+"""A plan refuses variables that cannot work, with a sentence that says what to do."""
 
 import json
 from collections.abc import Iterator
@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.terraform.workspace import Workspace, without_gcloud, workspace
+from tests.terraform.workspace import Workspace, workspace
 
 DOMAIN = {"domain": "memory.example.com", "domain_only": True}
 ASKED = "https://dns.google/resolve?type=A&name=memory.example.com"
@@ -14,31 +14,61 @@ ASKED = "https://dns.google/resolve?type=A&name=memory.example.com"
 
 @pytest.fixture(scope="module")
 def empty() -> Iterator[Workspace]:
-    """Nothing is there yet."""
+    """A project without a deployment."""
     with workspace() as made:
         yield made
 
 
 @pytest.mark.parametrize(
+    "given",
+    [
+        {"project": "a-project-id-of-thirty-letters", "name": "fourteen-chars"},
+        {"project": "short1", "name": "sixteen-letters1"},
+        {"embedding_dimension": 128},
+        {"embedding_dimension": 3072, "embedding_model": "gemini-embedding-001"},
+        {"postgres_version": "POSTGRES_18"},
+    ],
+    ids=lambda given: ",".join(given),
+)
+def test_a_variable_at_its_limit_is_accepted(empty: Workspace, given: dict[str, object]) -> None:
+    assert empty.plan(**given).status == 2
+
+
+@pytest.mark.parametrize(
     ("given", "sentence"),
     [
-        ({"region": "europe-west7"}, "europe-west7 is none that is known here"),
-        ({"sql_tier": "db-f1-micro"}, "A db-f1-micro bears about 38 connections"),
-        ({"max_connections": 400}, "A db-g1-small bears about 108 connections"),
-        ({"max_connections": 60}, "would hold 73 connections, and the database takes 60"),
-        ({"domain": "https://memory.example.com/mcp"}, "no scheme, no path, no port"),
-        ({"domain": "memory"}, "a domain name that public DNS can have"),
+        ({"region": "europe-west7"}, "europe-west7 is not in the list of such regions"),
+        ({"sql_tier": "db-f1-micro"}, "A db-f1-micro has memory for about 38 connections"),
+        ({"max_connections": 400}, "A db-g1-small has memory for about 108 connections"),
+        ({"max_connections": 60}, "can hold 73 connections, and max_connections is 60"),
+        ({"domain": "https://memory.example.com/mcp"}, "without scheme, path and port"),
+        ({"domain": "memory"}, "a public domain name"),
         (DOMAIN, "has no address yet"),
-        ({"domain_only": True}, "domain_only needs a domain"),
+        ({"domain_only": True}, "domain_only needs domain"),
         ({"subnetwork_cidr": "10.0.0.0/28"}, "a range of /26 or wider"),
         (
             {"subnetwork_cidr": "10.0.0.0/26", "max_instances": {"mcp": 40, "ingest": 5, "dead_letter": 1}},
-            "need 100 addresses, two each and in blocks of sixteen",
+            "need 100 addresses, two each in blocks of sixteen",
         ),
         ({"kms_key": "projects/p/locations/us-east1/keyRings/r/cryptoKeys/k"}, "a key in europe-west1"),
-        ({"iap": True}, "iap needs a domain"),
-        ({"sql_edition": "ENTERPRISE_PLUS"}, "sql_edition ENTERPRISE_PLUS does not have a db-g1-small"),
+        ({"iap": True}, "iap needs domain"),
+        ({"sql_edition": "ENTERPRISE_PLUS"}, "sql_edition ENTERPRISE_PLUS does not have db-g1-small"),
         ({"labels": {"Team": "x"}}, "lower-case letters"),
+        ({"project": "a-project-id-of-thirty-letters", "name": "sixteen-letters1"}, "at most 44 characters together, got 46"),
+        ({"project": "a-project-id-of-thirty-letters", "name": "fifteen-letters"}, "the 63 characters of PostgreSQL"),
+        ({"postgres_version": "POSTGRES_15"}, "must be POSTGRES_16, POSTGRES_17 or POSTGRES_18, got POSTGRES_15"),
+        ({"embedding_dimension": 127}, "a whole number between 128 and 3072"),
+        ({"embedding_dimension": 3073}, "a whole number between 128 and 3072"),
+        ({"embedding_dimension": 768.5}, "a whole number between 128 and 3072"),
+        ({"embedding_model": "text-embedding-005"}, "must be gemini-embedding-2 or gemini-embedding-001"),
+        ({"embedding_location": "Europe"}, "must be eu, us, global or a region, got Europe"),
+        ({"embedding_location": "eu", "gemini_api_key_secret": "key"}, "set one of them"),
+        ({"keep_traffic": ["dead_letter"]}, "keep_traffic must be from mcp, ingest, dead-letter"),
+        ({"migrate_by": "make"}, "migrate_by must be job or gcloud, got make"),
+        ({"open_by": "allUsers"}, "open_by must be all_users or no_invoker_check"),
+        ({"vpc_egress": "all"}, "must be PRIVATE_RANGES_ONLY or ALL_TRAFFIC, got all"),
+        ({"message_storage_regions": ["eu"]}, "must contain regions, such as europe-west1"),
+        ({"final_backup_days": 400}, "between 0 and 365, got 400"),
     ],
     ids=lambda given: ",".join(given) if isinstance(given, dict) else "",
 )
@@ -51,12 +81,12 @@ def test_a_bad_variable_is_refused_with_what_to_do(empty: Workspace, given: dict
 def test_the_domain_alone_is_refused_until_it_leads_to_the_load_balancer(tmp_path: Path) -> None:
     dns = tmp_path / "dns.json"
     dns.write_text(json.dumps({ASKED: json.dumps({"Status": 0, "Answer": [{"data": "192.0.2.1"}]})}))
-    with workspace(environment=without_gcloud(tmp_path) | {"TFCHECK_HTTP": str(dns)}) as own:
+    with workspace(environment={"TFCHECK_HTTP": str(dns)}) as own:
         own.apply(domain="memory.example.com")
         planned = own.plan(**DOMAIN)
         assert planned.status == 1
-        assert "leads to 192.0.2.1, not to the load balancer" in " ".join(planned.printed.split())
+        assert "resolves to 192.0.2.1, not to the load balancer" in " ".join(planned.printed.split())
         address = own.run("output", "-raw", "domain_address").printed
         dns.write_text(json.dumps({ASKED: json.dumps({"Status": 0, "Answer": [{"data": address}]})}))
         assert own.plan(**DOMAIN).status == 2
-        assert own.changes() == {"module.mnemosyne.google_cloudfunctions2_function.mcp": ["update"]}
+        assert own.changes() == {'module.mnemosyne.google_cloudfunctions2_function.serving["mcp"]': ["update"]}

@@ -120,6 +120,17 @@ class Workspace:
         (module,) = shown["values"]["root_module"]["child_modules"]
         return {one["address"].removeprefix(f"{module['address']}."): one["values"] for one in module["resources"]}
 
+    def schemas(self) -> dict[str, dict[str, set[str]]]:
+        """The arguments that a configuration can set, by mode (managed or data) and type."""
+        found: dict[str, dict[str, set[str]]] = {"managed": {}, "data": {}}
+        for provider in json.loads(self._run.terraform("providers", "schema", "-json")[1])["provider_schemas"].values():
+            for mode, kind in (("managed", "resource_schemas"), ("data", "data_source_schemas")):
+                for name, schema in provider.get(kind, {}).items():
+                    arguments = schema["block"].get("attributes", {}).items()
+                    settable = {key for key, one in arguments if one.get("optional") or one.get("required")}
+                    found[mode][name] = settable
+        return found
+
     def planned(self) -> dict[str, Any]:
         """The last plan as JSON."""
         document: dict[str, Any] = json.loads(self.run("show", "-json", str(self.directory / "plan")).printed)
