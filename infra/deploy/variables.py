@@ -3,25 +3,27 @@
 import re
 from pathlib import Path
 
-VARIABLES = Path(__file__).parents[2] / "terraform" / "variables.tf"
+TERRAFORM = Path(__file__).parents[2] / "terraform"
 HEAD = """# Variables of the deployment
 
-Made from `terraform/variables.tf` by `make docs`. Set them in `terraform/terraform.tfvars`; `make deploy` sets
-`project`. What a variable must be is checked while planning, and said with what to do.
+`make docs` writes this page from `terraform/variables*.tf`. Set the variables in `terraform/terraform.tfvars`, or in a
+file for each environment (`terraform/environments/`); `make deploy` sets `project`. A plan refuses a value that cannot
+work, with a sentence that says what to do.
 
-| variable | default | what |
+| variable | default | meaning |
 |---|---|---|
 """
 
 
 def table() -> str:
-    """Return the page, from the root's variables in their order."""
+    """Return the page, with the variables in alphabetical order."""
     rows = []
-    for name, body in re.findall(r'(?ms)^variable "(\w+)" \{\n(.*?)^\}', VARIABLES.read_text()):
+    text = "\n".join(file.read_text() for file in TERRAFORM.glob("variables*.tf"))
+    for name, body in sorted(re.findall(r'(?ms)^variable "(\w+)" \{\n(.*?)^\}', text)):
         description = re.search(r'^  description = "(.*)"$', body, re.MULTILINE)
-        default = re.search(r"(?ms)^  default\s+= (\{.*?^  \}|[^\n]+)", body)
+        default = re.search(r"(?ms)^  default\s+= (\{\n.*?^  \}|[^\n]+)", body)
         shown = f"`{' '.join(default[1].split())}`" if default else "must be set"
-        rows.append(f"| `{name}` | {shown} | {description[1] if description else ''} |\n")
+        rows.append(f"| `{name}` | {shown} | {description[1].replace(chr(92), '') if description else ''} |\n")
     return HEAD + "".join(rows)
 
 

@@ -1,4 +1,4 @@
-"""A deployment, as its operator's commands reach it: through gcloud and a workflow within the project."""
+"""Commands on a deployment: gcloud runs a workflow of the project, which calls the migrate function."""
 
 import json
 import subprocess
@@ -13,21 +13,24 @@ Command = Callable[..., None]
 
 
 class Deployment:
-    """One deployment; each kind of question has a workflow of its own."""
+    """A deployment in Google Cloud."""
 
     def __init__(self, project: str, region: str, name: str) -> None:
         self._project, self._region, self._name = project, region, name
 
-    def run(self, workflow: str, **asked: Any) -> dict[str, Any]:
-        """Return the answer to what is asked; raises Unavailable where gcloud or the deployment refuses."""
+    def post(self, path: str, **body: Any) -> dict[str, Any]:
+        """Post to a path of the migrate function: keys, quotas or grants.
+
+        Raises Unavailable when gcloud fails or the function answers with an error.
+        """
         command = [
-            "gcloud", "workflows", "run", f"{self._name}-{workflow}", f"--project={self._project}",
-            f"--location={self._region}", f"--data={json.dumps(asked)}", "--format=json",
+            "gcloud", "workflows", "run", f"{self._name}-operate", f"--project={self._project}",
+            f"--location={self._region}", f"--data={json.dumps({'path': path, 'body': body})}", "--format=json",
         ]  # fmt: skip
         try:
-            done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - gcloud, as asked
+            done = subprocess.run(command, capture_output=True, text=True, check=True)  # noqa: S603 - constant program, arguments without a shell
         except (OSError, subprocess.CalledProcessError) as exc:
-            raise Unavailable(f"gcloud could not ask the deployment: {getattr(exc, 'stderr', '') or exc}") from exc
+            raise Unavailable(f"gcloud could not call the deployment: {getattr(exc, 'stderr', '') or exc}") from exc
         execution = json.loads(done.stdout)
         if execution.get("state") != "SUCCEEDED":
             raise Unavailable(f"the deployment refused: {execution.get('error', execution)}")
@@ -36,12 +39,12 @@ class Deployment:
 
 
 def where(command: Command) -> Command:
-    """Let a command say which system it works on, and whether it prints JSON."""
+    """Add the options that select a local system or a deployment, and JSON as the output format."""
     for option in (
         click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory."),
-        click.option("--deployment", default="mnemosyne", show_default=True, help="Its name, with --project."),
-        click.option("--region", default="europe-west1", show_default=True, help="Its region, with --project."),
-        click.option("--project", metavar="PROJECT", help="Work on the deployment in this project, through gcloud."),
+        click.option("--deployment", default="mnemosyne", show_default=True, help="Name of the deployment, with --project."),
+        click.option("--region", default="europe-west1", show_default=True, help="Region of the deployment, with --project."),
+        click.option("--project", metavar="PROJECT", help="Work on the deployment in this project; needs gcloud."),
         click.option("--json", "as_json", is_flag=True, help="Print JSON."),
     ):
         command = option(command)

@@ -59,12 +59,12 @@ class _There:
 
     def every(self, person: str | None) -> Sequence[dict[str, Any]]:
         asked = {"person": person} if person else {}
-        listed: list[dict[str, Any]] = self._deployment.run("grants", action="list", **asked)["grants"]
+        listed: list[dict[str, Any]] = self._deployment.post("grants", action="list", **asked)["grants"]
         return listed
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
         asked = {"person": person} if person else {}
-        revoked: list[str] = self._deployment.run("grants", action="revoke", ids=[*map(str, ids)], **asked)["revoked"]
+        revoked: list[str] = self._deployment.post("grants", action="revoke", ids=[*map(str, ids)], **asked)["revoked"]
         return revoked
 
 

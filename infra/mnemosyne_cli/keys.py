@@ -27,7 +27,7 @@ class _There:
     """The keys of a deployment: of a new key only the hash leaves this machine."""
 
     def __init__(self, deployment: Deployment) -> None:
-        self._run = partial(deployment.run, "keys")
+        self._run = partial(deployment.post, "keys")
 
     def create(self, key: ApiKey) -> None:
         """Keep a new key."""

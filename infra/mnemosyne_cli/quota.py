@@ -86,11 +86,11 @@ class _There:
         self._deployment = deployment
 
     def set(self, namespace: str, limits: dict[str, int | None]) -> None:
-        self._deployment.run("quotas", action="set", namespace=namespace, limits=limits)
+        self._deployment.post("quotas", action="set", namespace=namespace, limits=limits)
 
     def every(self, namespace: str | None) -> Sequence[tuple[str, dict[str, Any]]]:
         asked = {"namespace": namespace} if namespace else {}
-        answer = self._deployment.run("quotas", action="list", **asked)
+        answer = self._deployment.post("quotas", action="list", **asked)
         return [(one.pop("namespace"), one) for one in answer["quotas"]]
 
 

@@ -8,7 +8,7 @@ locals {
   has_uptime_check = local.notified && var.auth_mode != "iam" && !var.iap
 
   of_run      = "resource.type = \"cloud_run_revision\""
-  of_mcp      = "${local.of_run} AND resource.labels.service_name = \"${google_cloudfunctions2_function.mcp.name}\""
+  of_mcp      = "${local.of_run} AND resource.labels.service_name = \"${var.name}-mcp\""
   of_events   = "metric.type = \"${local.metric_type}\" AND ${local.of_run}"
   requests    = "metric.type = \"run.googleapis.com/request_count\" AND ${local.of_mcp}"
   of_database = "resource.type = \"cloudsql_database\" AND resource.labels.database_id = \"${var.project}:${google_sql_database_instance.this.name}\""
