@@ -1,15 +1,16 @@
-"""The source archive as terraform builds it, and what the runtime's buildpack makes of it.
+"""The source archive that Terraform builds, and the build and the start of the runtime's buildpack.
 
-The buildpack's steps, under the deployed Python, from GoogleCloudPlatform/buildpacks at 21f28de, in
-cmd/python/functions_framework/lib/lib.go and pkg/python/python.go: it compiles every file and fails where one cannot
-be, installs requirements.txt, whose hashes make pip check each file, runs `pip check`, and starts a bare
-`functions-framework`, which is told by its environment what to serve.
+The steps are those of GoogleCloudPlatform/buildpacks at 21f28de, in cmd/python/functions_framework/lib/lib.go,
+cmd/python/uv/lib/lib.go, pkg/python/python.go and pkg/python/requirements.go, under the deployed Python: compile every
+file, install requirements.txt with pip or, from Python 3.14 on, with uv, check that the packages go together, and start
+`functions-framework`, which reads from its environment what to serve.
 """
 
 import os
 import re
 import shutil
 import subprocess
+import sys
 import tempfile
 import zipfile
 from collections.abc import Callable, Iterator, Mapping
@@ -40,17 +41,18 @@ OAUTH = {
     "MNEMOSYNE_OAUTH_CLIENT_ID": "c",
     "MNEMOSYNE_OAUTH_CLIENT_SECRET": "s",
 }
-"""What auth has beside."""
+"""Additional settings of auth."""
 PIP_OPTIONS = (
     *("--upgrade", "--upgrade-strategy", "only-if-needed", "--no-warn-script-location", "--no-warn-conflicts"),
     *("--force-reinstall", "--no-compile", "--disable-pip-version-check", "--no-cache-dir", "--user"),
 )
+UV_OPTIONS = ("--reinstall", "--link-mode=copy", "--no-cache")
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 ENTRY_POINTS = ("mcp", "ingest", "dead_letter", "import_object", "auth", "migrate")
 
 
 def _runtime() -> str:
-    """The Python that the deployment runs under by default: 3.13, wherever it is; skips loudly without."""
+    """The Python of the default runtime; skips with a reason where it is not installed."""
     runtime = re.search(
         r'variable "python_runtime".*?default\s+= "python3(\d+)"', (MODULE / "variables.tf").read_text(), re.S
     )
@@ -66,19 +68,51 @@ def _runtime() -> str:
 
 @dataclass(frozen=True)
 class Built:
-    """The archive unpacked, and the layer that its requirements are installed into."""
+    """The unpacked archive, and the layer with its installed requirements."""
 
     source: Path
     layer: Path
     python: str
 
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
-        """Run the runtime's Python with the layer, and with nothing else of this machine's."""
+        """Run the runtime's Python with the layer, and with no other package of this machine."""
         environment = {"PATH": os.environ["PATH"], "HOME": str(self.layer), "PYTHONUSERBASE": str(self.layer)}
         environment |= {name: value for name, value in os.environ.items() if name.startswith("PIP_")}
-        return subprocess.run(
-            [self.python, *arguments], cwd=self.source, env=environment, capture_output=True, text=True, check=False
-        )
+        return _run([self.python, *arguments], self.source, environment)
+
+
+@dataclass(frozen=True)
+class BuiltByUv:
+    """The unpacked archive, and the virtual environment with its installed requirements."""
+
+    source: Path
+    layer: Path
+    uv: str
+    python: str
+    build_environment: Mapping[str, str]
+
+    def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
+        """Run uv on the virtual environment, with the build's environment variables."""
+        environment = {**os.environ, "VIRTUAL_ENV": str(self.layer), "UV_PYTHON_DOWNLOADS": "never"}
+        environment |= _index_of_pip() | self.build_environment
+        return _run([self.uv, *arguments], self.source, environment)
+
+    def install(self, requirements: Path) -> subprocess.CompletedProcess[str]:
+        """Install as the buildpack does."""
+        return self.run("pip", "install", "-r", str(requirements), *UV_OPTIONS)
+
+
+def _run(command: list[str], directory: Path, environment: Mapping[str, str]) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, cwd=directory, env=environment, capture_output=True, text=True, check=False)
+
+
+def _index_of_pip() -> dict[str, str]:
+    """pip's package indexes as uv's variables; like pip, uv then takes each version from whichever index has it."""
+    asked = subprocess.run([sys.executable, "-m", "pip", "config", "list"], capture_output=True, text=True, check=False)
+    settings = dict(re.findall(r"^(?:global|:env:)\.([a-z-]+)='(.*)'$", asked.stdout, re.MULTILINE))
+    names = {"index-url": "UV_DEFAULT_INDEX", "extra-index-url": "UV_INDEX", "find-links": "UV_FIND_LINKS"}
+    found = {names[key]: value.replace("\\n", " ").strip() for key, value in settings.items() if key in names}
+    return {**found, "UV_INDEX_STRATEGY": "unsafe-best-match"}
 
 
 @pytest.fixture(scope="module")
@@ -92,6 +126,24 @@ def built(plan: Plan) -> Iterator[Built]:
         if pip_configuration.exists():  # which index there is, on this machine
             shutil.copytree(pip_configuration, one.layer / ".config" / "pip")
         installed = one.run("-m", "pip", "install", "--requirement", "requirements.txt", *PIP_OPTIONS)
+        assert installed.returncode == 0, installed.stderr[-2000:]
+        yield one
+
+
+@pytest.fixture(scope="module")
+def built_by_uv(plan: Plan) -> Iterator[BuiltByUv]:
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-archive-") as home:
+        tools = Path(home) / "tools"
+        tool = [sys.executable, "-m", "pip", "install", "--quiet", "--target", str(tools), "uv"]
+        subprocess.run(tool, check=True)
+        found = re.search(r'build_environment = \{ (\w+) = "(\w+)" \}', (MODULE / "functions.tf").read_text())
+        assert found
+        uv = str(tools / "bin" / "uv")
+        one = BuiltByUv(Path(home) / "source", Path(home) / ".venv", uv, _runtime(), {found[1]: found[2]})
+        zipfile.ZipFile(plan.archive).extractall(one.source)
+        made = one.run("venv", str(one.layer), "--clear", "--python", one.python)
+        assert made.returncode == 0, made.stderr
+        installed = one.install(one.source / "requirements.txt")
         assert installed.returncode == 0, installed.stderr[-2000:]
         yield one
 
@@ -139,22 +191,49 @@ def test_what_is_deployed_is_what_the_repository_pins(plan: Plan) -> None:
     ],
     ids=["another hash", "one without"],
 )
-def test_the_runtime_installs_nothing_but_what_the_hashes_say(
+def test_pip_refuses_a_package_without_the_right_hash(
     built: Built, tmp_path: Path, changed: Callable[[str], str], said: str
 ) -> None:
-    """One hash among the requirements puts pip into that mode, without an option of the buildpack's."""
-    text = (built.source / "requirements.txt").read_text()
-    entry = next(one for one in re.split(r"\n(?=\S)", text) if one.startswith("uuid6=="))
-    (tmp_path / "requirements.txt").write_text(changed(entry))
-    file = str(tmp_path / "requirements.txt")
-    refused = built.run("-m", "pip", "install", "--requirement", file, *PIP_OPTIONS)
+    """A single hash in the requirements turns this mode of pip on; the buildpack sets no option for it."""
+    file = _changed_requirements(built.source, tmp_path, changed)
+    refused = built.run("-m", "pip", "install", "--requirement", str(file), *PIP_OPTIONS)
     assert refused.returncode != 0
     assert said in refused.stderr
 
 
-def test_what_is_installed_fits_together(built: Built) -> None:
+@pytest.mark.parametrize(
+    ("changed", "said"),
+    [
+        (lambda entry: re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", entry), "Hash mismatch"),
+        (lambda entry: f"{entry}\nasn1crypto==1.5.1\n", "`--require-hashes` mode"),
+    ],
+    ids=["another hash", "one without"],
+)
+def test_uv_refuses_a_package_without_the_right_hash(
+    built_by_uv: BuiltByUv, tmp_path: Path, changed: Callable[[str], str], said: str
+) -> None:
+    refused = built_by_uv.install(_changed_requirements(built_by_uv.source, tmp_path, changed))
+    assert refused.returncode != 0
+    assert said in " ".join(refused.stderr.split())
+
+
+def _changed_requirements(source: Path, directory: Path, changed: Callable[[str], str]) -> Path:
+    text = (source / "requirements.txt").read_text()
+    entry = next(one for one in re.split(r"\n(?=\S)", text) if one.startswith("uuid6=="))
+    file = directory / "requirements.txt"
+    file.write_text(changed(entry))
+    return file
+
+
+def test_what_is_installed_fits_together(built: Built, built_by_uv: BuiltByUv) -> None:
     checked = built.run("-m", "pip", "check")
     assert checked.returncode == 0, checked.stdout
+    checked = built_by_uv.run("pip", "check")
+    assert checked.returncode == 0, checked.stderr
+
+
+def test_an_entry_point_answers_from_what_uv_installed(built_by_uv: BuiltByUv) -> None:
+    assert _answer(built_by_uv, "ingest", SETTINGS, "/health").status_code == 200
 
 
 @pytest.mark.parametrize("target", ENTRY_POINTS)
@@ -169,13 +248,15 @@ def test_mcp_asks_who_calls(built: Built) -> None:
 
 @pytest.mark.parametrize("target", ENTRY_POINTS)
 def test_without_settings_it_starts_and_says_that_it_is_misconfigured(built: Built, target: str) -> None:
-    """An instance that ended would be a deployment that fails without a word of why."""
+    """An instance that exits would be a deployment that fails without a reason."""
     answer = _answer(built, target, {}, "/health")
     assert (answer.status_code, answer.text) == (500, "the server is misconfigured; its log says how\n")
 
 
-def _answer(built: Built, target: str, settings: Mapping[str, str], path: str, body: object = None) -> httpx.Response:
-    """Start the function as the runtime does, told by FUNCTION_TARGET and PORT alone, and ask it once."""
+def _answer(
+    built: Built | BuiltByUv, target: str, settings: Mapping[str, str], path: str, body: object = None
+) -> httpx.Response:
+    """Start the function as the runtime does, with FUNCTION_TARGET and PORT, and send one request."""
     port = free_port()
     environment = {
         "PATH": f"{built.layer / 'bin'}{os.pathsep}{os.environ['PATH']}",

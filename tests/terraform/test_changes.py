@@ -170,11 +170,17 @@ def test_another_domain_has_its_certificate_before_the_old_one_goes() -> None:
 
 def test_an_optional_part_of_each_kind_plans_twice() -> None:
     given: dict[str, object] = {
-        **{"domain": "memory.example.com", "alert_emails": ["ada@example.com"], "billing_account": "0-0-0"},
-        **{"kms_key": KEY, "outcomes": True, "reranking_model": "semantic-ranker-fast-004", **OAUTH},
+        "domain": "memory.example.com",
+        "alert_emails": ["ada@example.com"],
+        "billing_account": "0-0-0",
+        "kms_key": KEY,
+        "outcomes": True,
+        "reranking_model": "semantic-ranker-fast-004",
+        **OAUTH,
         "publishers": {"crm": {"namespace": "support", "members": ["group:crm@example.com"]}},
         "buckets": {"exports": {"bucket": "acme-exports", "namespace": "archive"}},
-        **{"message_storage_regions": ["europe-west1"], "backup_location": "eu"},
+        "message_storage_regions": ["europe-west1"],
+        "backup_location": "eu",
     }
     with workspace() as own:
         own.apply(**given)
@@ -189,7 +195,7 @@ def test_one_major_version_of_the_provider_is_accepted_from_the_tested_schema_on
 
 
 def test_each_resource_names_the_project(deployed: Workspace) -> None:
-    """A module that relies on the provider's project creates its resources in another one where the provider has none."""
+    """Without it, a resource is created in the provider's project, which need not be the module's."""
     deployed.plan()
     module = deployed.planned()["configuration"]["root_module"]["module_calls"]["mnemosyne"]["module"]
     schemas = deployed.schemas()
@@ -247,9 +253,7 @@ def test_everything_that_can_have_labels_has_them(deployed: Workspace) -> None:
         ("migrate", "google_cloud_run_v2_service_iam_member.migrate"),
     ],
 )
-def test_a_function_that_is_replaced_gets_its_callers_again(
-    deployed: Workspace, function: str, member: str
-) -> None:
+def test_a_function_that_is_replaced_gets_its_callers_again(deployed: Workspace, function: str, member: str) -> None:
     name = "migrate" if function == "migrate" else f'serving["{function}"]'
     address = f"module.mnemosyne.google_cloudfunctions2_function.{name}"
     deployed.run("plan", "-input=false", "-lock=false", "-var=project=my-project", f"-replace={address}",

@@ -152,6 +152,5 @@ def test_operators_reach_one_url_that_is_also_the_audience(empty: Workspace) -> 
     settings = values["google_cloudfunctions2_function.migrate"]["service_config"][0]["environment_variables"]
     assert settings["MNEMOSYNE_PUSH_AUDIENCE"] == audience
     (judge,) = steps["may_pass"]["steps"]
-    assert {code for code in (400, 401, 403, 404, 429, 500, 503) if f"e.code == {code}" in judge["judge"]["return"]} == {
-        *(401, 403, 429, 503)
-    }
+    tried_again = judge["judge"]["return"]
+    assert {code for code in range(400, 600) if f"e.code == {code}" in tried_again} == {401, 403, 429, 503}

@@ -9,6 +9,7 @@ import pytest
 from tests.terraform.workspace import Workspace, workspace
 
 DOMAIN = {"domain": "memory.example.com", "domain_only": True}
+LONG_PROJECT = "a-project-id-of-thirty-letters"
 ASKED = "https://dns.google/resolve?type=A&name=memory.example.com"
 
 
@@ -22,7 +23,7 @@ def empty() -> Iterator[Workspace]:
 @pytest.mark.parametrize(
     "given",
     [
-        {"project": "a-project-id-of-thirty-letters", "name": "fourteen-chars"},
+        {"project": LONG_PROJECT, "name": "fourteen-chars"},
         {"project": "short1", "name": "sixteen-letters1"},
         {"embedding_dimension": 128},
         {"embedding_dimension": 3072, "embedding_model": "gemini-embedding-001"},
@@ -54,8 +55,8 @@ def test_a_variable_at_its_limit_is_accepted(empty: Workspace, given: dict[str, 
         ({"iap": True}, "iap needs domain"),
         ({"sql_edition": "ENTERPRISE_PLUS"}, "sql_edition ENTERPRISE_PLUS does not have db-g1-small"),
         ({"labels": {"Team": "x"}}, "lower-case letters"),
-        ({"project": "a-project-id-of-thirty-letters", "name": "sixteen-letters1"}, "at most 44 characters together, got 46"),
-        ({"project": "a-project-id-of-thirty-letters", "name": "fifteen-letters"}, "the 63 characters of PostgreSQL"),
+        ({"project": LONG_PROJECT, "name": "sixteen-letters1"}, "at most 44 characters together, got 46"),
+        ({"project": LONG_PROJECT, "name": "fifteen-letters"}, "the 63 characters of PostgreSQL"),
         ({"postgres_version": "POSTGRES_15"}, "must be POSTGRES_16, POSTGRES_17 or POSTGRES_18, got POSTGRES_15"),
         ({"embedding_dimension": 127}, "a whole number between 128 and 3072"),
         ({"embedding_dimension": 3073}, "a whole number between 128 and 3072"),

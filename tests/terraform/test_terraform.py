@@ -92,7 +92,7 @@ def _environment(plan: Plan, function: str) -> dict[str, str]:
         "MNEMOSYNE_PUSH_SERVICE_ACCOUNT": "push@my-project.iam.gserviceaccount.com",
         "MNEMOSYNE_RUNTIME_USERS": "a,b",
     }
-    block = _block(plan, function)
+    block = _block(plan, function).partition("+ service_config {")[2]
     variables = re.search(r"\n( *)\+ environment_variables\s*=\s*\{(.*?)\n\1  \}", block, re.DOTALL)
     assert variables, function
     found = dict(re.findall(r'\+ "?([A-Z_]+)"?\s*=\s*(.+)', variables[2]))
@@ -135,7 +135,7 @@ def test_no_secret_is_in_the_plan(plan: Plan) -> None:
 
 
 def _page() -> str:
-    return (ROOT / "docs" / "deployment.md").read_text()
+    return (ROOT / "docs" / "grants.md").read_text()
 
 
 def test_the_page_of_variables_is_made_of_the_variables() -> None:
