@@ -28,6 +28,7 @@ resource "random_id" "database" {
 }
 
 resource "google_sql_database_instance" "this" {
+  #checkov:skip=CKV_GCP_52: log_connections is on, except in PostgreSQL 18, where it is a list.
   #checkov:skip=CKV_GCP_79: The operator chooses postgres_version, because a major upgrade stops the database for a while.
   #checkov:skip=CKV_GCP_108: Looking up the names of private addresses delays every connection.
   #checkov:skip=CKV_GCP_109: Warnings are useful, and log_error_verbosity keeps contents out of all messages.
