@@ -94,7 +94,7 @@ class BuiltByUv:
     def run(self, *arguments: str) -> subprocess.CompletedProcess[str]:
         """Run uv on the virtual environment, with the build's environment variables."""
         environment = {**os.environ, "VIRTUAL_ENV": str(self.layer), "UV_PYTHON_DOWNLOADS": "never"}
-        environment |= _index_of_pip() | self.build_environment
+        environment |= {**_index_of_pip(), **self.build_environment}
         return _run([self.uv, *arguments], self.source, environment)
 
     def install(self, requirements: Path) -> subprocess.CompletedProcess[str]:

@@ -63,7 +63,7 @@ def test_the_job_runs_the_migration_with_the_image_and_the_settings_of_the_funct
 
 def test_a_failed_migration_of_a_first_apply_leaves_no_function_that_serves(empty: Workspace) -> None:
     empty.fail(google_cloud_run_v2_job=FAILURE)
-    failed = empty.apply(ok=False)
+    failed = empty.try_apply()
     assert failed.status == 1
     assert "42P07" in failed.printed
     assert not [address for address in empty.addresses() if "function.serving" in address]
@@ -78,10 +78,10 @@ def test_a_failed_migration_of_an_upgrade_changes_no_function_and_runs_again(emp
     before = _source(empty, "mcp")
     empty.change_source("a new version")
     empty.fail(google_cloud_run_v2_job=FAILURE)
-    assert empty.apply(ok=False).status == 1
+    assert empty.try_apply().status == 1
     assert {_source(empty, name) for name in ("mcp", "ingest", "dead-letter")} == {before}
     # Nothing else changes, and still the migration runs again.
-    assert empty.apply(ok=False).status == 1
+    assert empty.try_apply().status == 1
     empty.fail()
     empty.apply()
     assert _source(empty, "mcp") != before
@@ -130,7 +130,7 @@ def test_with_gcloud_the_workflow_migrates_and_a_failure_runs_it_again(tmp_path:
     program.chmod(0o755)
     with workspace(environment={"PATH": f"{tmp_path}:/usr/bin:/bin"}) as own:
         answer.write_text('{"state": "FAILED"}')
-        assert own.apply(migrate_by="gcloud", ok=False).status == 1
+        assert own.try_apply(migrate_by="gcloud").status == 1
         assert not [address for address in own.addresses() if "function.serving" in address]
         answer.write_text('{"state": "SUCCEEDED"}')
         own.apply(migrate_by="gcloud")

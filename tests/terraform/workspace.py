@@ -83,9 +83,13 @@ class Workspace:
         assert not ok or status in (0, 2), printed
         return Done(status, printed)
 
-    def apply(self, *, ok: bool = True, **variables: object) -> Done:
-        """Apply with the variables."""
-        return self.run("apply", "-auto-approve", "-input=false", *_variables(variables), ok=ok)
+    def apply(self, **variables: object) -> Done:
+        """Apply with the variables; a failure fails the test."""
+        return self.run("apply", "-auto-approve", "-input=false", *_variables(variables))
+
+    def try_apply(self, **variables: object) -> Done:
+        """Apply with the variables, whether that succeeds or not."""
+        return self.run("apply", "-auto-approve", "-input=false", *_variables(variables), ok=False)
 
     def fail(self, **messages: str) -> None:
         """Let each apply of these resource types fail with a message; without any, none fails."""
