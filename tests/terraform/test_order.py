@@ -1,0 +1,83 @@
+"""What must exist, and have taken effect, before a resource is created: the platform refuses what comes earlier."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from tests.terraform.workspace import Workspace
+
+Resources = dict[str, dict[str, Any]]
+
+
+@pytest.fixture(scope="module")
+def resources(deployed: Workspace) -> Resources:
+    """The module's resources as they are configured, by address."""
+    deployed.plan()
+    module = deployed.planned()["configuration"]["root_module"]["module_calls"]["mnemosyne"]["module"]
+    return {one["address"]: one for one in module["resources"]}
+
+
+def _references(value: object) -> Iterator[str]:
+    if isinstance(value, dict):
+        for key, one in value.items():
+            yield from one if key in ("references", "depends_on") else _references(one)
+    elif isinstance(value, list):
+        for one in value:
+            yield from _references(one)
+
+
+def _before(address: str, resources: Resources) -> set[str]:
+    """The addresses that Terraform finishes before it begins with one."""
+    found: set[str] = set()
+    waiting = [address]
+    while waiting:
+        for reference in _references(resources[waiting.pop()]):
+            parts = reference.partition("[")[0].split(".")
+            name = ".".join(parts[: 3 if parts[0] == "data" else 2])
+            if name in resources and name not in found:
+                found.add(name)
+                waiting.append(name)
+    return found
+
+
+def test_each_resource_that_encrypts_with_the_key_waits_until_the_grants_on_it_have_taken_effect(
+    resources: Resources,
+) -> None:
+    encrypted = [
+        address
+        for address, one in resources.items()
+        if "var.kms_key" in _references(one["expressions"]) and one["type"].startswith("google_")
+    ]
+    grants = "google_kms_crypto_key_iam_member.agents"
+    encrypted.remove(grants)
+    assert len(encrypted) > 8
+    for address in encrypted:
+        assert {"time_sleep.key_grants", grants} <= _before(address, resources), address
+
+
+@pytest.mark.parametrize(
+    ("address", "earlier"),
+    [
+        ("google_storage_notification.object", ["time_sleep.notifies", "google_pubsub_topic_iam_member.notifies"]),
+        ("data.google_project.this", ["time_sleep.resource_manager", "google_project_service.resource_manager"]),
+        ("google_pubsub_topic_iam_member.agent_forwards", ["google_project_service_identity.agents"]),
+        ("google_workflows_workflow.operate", ["google_project_service_identity.agents", "time_sleep.services"]),
+        ("google_cloudfunctions2_function.migrate", ["time_sleep.build_grants", "google_sql_user.owner"]),
+        (
+            "google_cloudfunctions2_function.serving",
+            ["google_cloud_run_v2_job.migrate", "terraform_data.migrated"],
+        ),
+        ("google_cloud_run_v2_job.migrate", ["google_cloudfunctions2_function.migrate"]),
+        ("google_pubsub_subscription.ingest", ["google_cloudfunctions2_function.serving"]),
+    ],
+)
+def test_a_resource_waits_for_what_it_needs(address: str, earlier: list[str], resources: Resources) -> None:
+    assert set(earlier) <= _before(address, resources)
+
+
+def test_no_grant_on_a_function_that_serves_comes_before_the_migration(resources: Resources) -> None:
+    """Grants open a function to callers, who would meet a database without a schema."""
+    for address in ("mcp", "auth", "push"):
+        before = _before(f"google_cloud_run_v2_service_iam_member.{address}", resources)
+        assert "google_cloud_run_v2_job.migrate" in before
