@@ -55,8 +55,7 @@ def test_the_job_runs_the_migration_with_the_image_and_the_settings_of_the_funct
     (reference,) = secret["value_source"][0]["secret_key_ref"]
     (expected,) = function["secret_environment_variables"]
     assert secret["name"] == expected["key"]
-    assert reference["version"] == expected["version"]
-    assert reference["secret"].endswith(f"/{expected['secret']}")
+    assert reference == {"secret": expected["secret"], "version": expected["version"]}
     assert task["service_account"] == function["service_account_email"]
     assert len(f"{job['name']}-{job['run_execution_token']}") < 63
 

@@ -137,7 +137,7 @@ resource "google_cloud_run_v2_job" "migrate" {
             name = env.key
             value_source {
               secret_key_ref {
-                secret  = "projects/${var.project}/secrets/${env.value.secret}"
+                secret  = env.value.secret
                 version = env.value.version
               }
             }
