@@ -17,27 +17,27 @@ variables {
   project_number = "123456789012"
 }
 
-run "with_keys_anyone_may_call_mcp_and_nobody_anything_else" {
+run "with_keys_everybody_can_call_mcp_and_no_other_function" {
   command = plan
 
   assert {
     condition     = toset(keys(google_cloud_run_v2_service_iam_member.mcp)) == toset(["allUsers"])
-    error_message = "With keys the function itself asks who calls."
+    error_message = "With keys, mcp identifies its callers itself."
   }
   assert {
     condition = alltrue([
       for function in [google_cloudfunctions2_function.serving["ingest"], google_cloudfunctions2_function.serving["dead-letter"], google_cloudfunctions2_function.migrate] :
       function.service_config[0].ingress_settings == "ALLOW_INTERNAL_ONLY"
     ])
-    error_message = "All but mcp are reached from within the project alone."
+    error_message = "Only mcp accepts calls from outside the project."
   }
   assert {
     condition     = google_cloudfunctions2_function.serving["mcp"].service_config[0].ingress_settings == "ALLOW_ALL"
-    error_message = "mcp is reached from anywhere."
+    error_message = "mcp must accept calls from everywhere."
   }
 }
 
-run "with_iam_only_those_named_may_call_mcp" {
+run "with_iam_only_the_invokers_can_call_mcp" {
   command = plan
 
   variables {
@@ -47,11 +47,11 @@ run "with_iam_only_those_named_may_call_mcp" {
 
   assert {
     condition     = toset(keys(google_cloud_run_v2_service_iam_member.mcp)) == toset(["user:ada@example.com"])
-    error_message = "With iam nobody may call unauthenticated."
+    error_message = "With iam, unauthenticated calls are refused."
   }
 }
 
-run "iam_takes_no_everybody" {
+run "iam_refuses_all_users_as_an_invoker" {
   command = plan
 
   variables {
@@ -98,27 +98,27 @@ run "oidc_needs_its_issuer" {
   expect_failures = [var.oidc_audience, var.oidc_issuer]
 }
 
-run "nothing_has_a_public_address" {
+run "neither_database_nor_archive_is_public" {
   command = plan
 
   assert {
     condition     = google_sql_database_instance.this.settings[0].ip_configuration[0].ipv4_enabled == false
-    error_message = "The database has no public address."
+    error_message = "The database must not have a public address."
   }
   assert {
     condition = alltrue([
       for function in [google_cloudfunctions2_function.serving["mcp"], google_cloudfunctions2_function.serving["ingest"], google_cloudfunctions2_function.serving["dead-letter"], google_cloudfunctions2_function.migrate] :
       length(function.service_config[0].direct_vpc_network_interface) == 1
     ])
-    error_message = "Every function reaches the database over our own network."
+    error_message = "Every function connects to the database through the network."
   }
   assert {
     condition     = google_storage_bucket.source.public_access_prevention == "enforced"
-    error_message = "The source is nobody else's to read."
+    error_message = "Nobody else can read the archive."
   }
 }
 
-run "no_role_is_a_primitive_one" {
+run "no_grant_is_a_basic_role" {
   command = plan
 
   assert {
@@ -126,11 +126,11 @@ run "no_role_is_a_primitive_one" {
       for member in concat(values(google_project_iam_member.functions), values(google_project_iam_member.build), [google_project_iam_member.build_sources]) :
       !contains(["roles/owner", "roles/editor", "roles/viewer"], member.role)
     ])
-    error_message = "Primitive roles give away far more than is needed."
+    error_message = "Basic roles grant far more than is needed."
   }
 }
 
-run "a_domain_leaves_the_direct_way_open_until_it_is_said_that_the_domain_works" {
+run "a_domain_leaves_the_run_app_address_open_until_domain_only_is_set" {
   command = plan
 
   variables {
@@ -139,11 +139,11 @@ run "a_domain_leaves_the_direct_way_open_until_it_is_said_that_the_domain_works"
 
   assert {
     condition     = google_cloudfunctions2_function.serving["mcp"].service_config[0].ingress_settings == "ALLOW_ALL"
-    error_message = "Until the certificate is ACTIVE there would be no way in."
+    error_message = "Until the certificate is ACTIVE, mcp would be unreachable."
   }
 }
 
-run "a_proxy_closes_the_direct_way" {
+run "iap_closes_the_run_app_address" {
   command = plan
 
   variables {
@@ -153,14 +153,14 @@ run "a_proxy_closes_the_direct_way" {
 
   assert {
     condition     = google_cloudfunctions2_function.serving["mcp"].service_config[0].ingress_settings == "ALLOW_INTERNAL_AND_GCLB"
-    error_message = "Past the load balancer there is no way in."
+    error_message = "Calls that bypass the load balancer are refused."
   }
   assert {
     condition     = strcontains(google_cloudfunctions2_function.serving["mcp"].service_config[0].environment_variables["MNEMOSYNE_ALLOWED_HOSTS"], "memory.example.com")
-    error_message = "mcp serves its domain."
+    error_message = "mcp must accept its domain as host."
   }
   assert {
     condition     = google_compute_backend_service.mcp[0].iap[0].enabled
-    error_message = "Identity-Aware Proxy stands before it."
+    error_message = "Identity-Aware Proxy is on."
   }
 }

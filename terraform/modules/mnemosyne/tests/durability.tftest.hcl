@@ -1,4 +1,4 @@
-# What must not be lost, and what must fit. Run through tfcheck.
+# Protection of the data, deliveries, and limits that must fit together. tfcheck runs these.
 
 mock_provider "google" {
   mock_resource "google_service_account" {
@@ -22,35 +22,35 @@ run "the_database_is_protected_and_backed_up" {
 
   assert {
     condition     = google_sql_database_instance.this.deletion_protection && google_sql_database_instance.this.settings[0].deletion_protection_enabled
-    error_message = "Neither Terraform nor anybody else deletes the database by mistake."
+    error_message = "Neither Terraform nor a person can delete the database by mistake."
   }
   assert {
     condition = (
       google_sql_database_instance.this.settings[0].backup_configuration[0].enabled &&
       google_sql_database_instance.this.settings[0].backup_configuration[0].point_in_time_recovery_enabled
     )
-    error_message = "It can be brought back to any second of the last week."
+    error_message = "It can be restored to any second of the last week."
   }
   assert {
     condition     = google_sql_database_instance.this.settings[0].edition == "ENTERPRISE"
-    error_message = "Small tiers need the edition said: from PostgreSQL 16 on the default refuses them."
+    error_message = "From PostgreSQL 16 on, the default edition refuses small tiers."
   }
 }
 
-run "pushes_show_who_they_are_and_are_given_up_into_the_dead_letter_topic" {
+run "pushes_are_authenticated_and_end_in_the_dead_letter_topic" {
   command = plan
 
   assert {
     condition     = google_pubsub_subscription.ingest.push_config[0].oidc_token[0].audience == google_cloudfunctions2_function.serving["ingest"].service_config[0].environment_variables["MNEMOSYNE_PUSH_AUDIENCE"]
-    error_message = "The audience pushed with is the audience asked for."
+    error_message = "The push must have the audience that the function expects."
   }
   assert {
     condition     = google_pubsub_subscription.dead_letter.push_config[0].oidc_token[0].audience == google_cloudfunctions2_function.serving["dead-letter"].service_config[0].environment_variables["MNEMOSYNE_PUSH_AUDIENCE"]
-    error_message = "The audience pushed with is the audience asked for."
+    error_message = "The push must have the audience that the function expects."
   }
   assert {
     condition     = google_pubsub_subscription.ingest.dead_letter_policy[0].max_delivery_attempts == 20
-    error_message = "Given up after twenty attempts."
+    error_message = "A message becomes a dead letter after twenty deliveries."
   }
   assert {
     condition = (
@@ -62,11 +62,11 @@ run "pushes_show_who_they_are_and_are_given_up_into_the_dead_letter_topic" {
   }
   assert {
     condition     = google_pubsub_subscription.ingest.ack_deadline_seconds > google_cloudfunctions2_function.serving["ingest"].service_config[0].timeout_seconds
-    error_message = "A message is not delivered anew while it is still being stored."
+    error_message = "A message must not be delivered again while it is being stored."
   }
   assert {
     condition     = google_pubsub_subscription.ingest.expiration_policy[0].ttl == ""
-    error_message = "A quiet month does not delete the subscription."
+    error_message = "The subscription must not expire."
   }
 }
 
@@ -79,7 +79,7 @@ run "the_connections_of_all_instances_fit" {
   }
 }
 
-run "more_instances_than_the_database_has_connections_for_are_refused" {
+run "more_instances_than_connections_are_refused" {
   command = plan
 
   variables {
@@ -89,7 +89,7 @@ run "more_instances_than_the_database_has_connections_for_are_refused" {
   expect_failures = [google_sql_database_instance.this]
 }
 
-run "with_an_api_key_nobody_may_use_vertex" {
+run "with_an_api_key_no_function_can_use_vertex_ai" {
   command = plan
 
   variables {
@@ -98,7 +98,7 @@ run "with_an_api_key_nobody_may_use_vertex" {
 
   assert {
     condition     = !contains([for member in values(google_project_iam_member.functions) : member.role], "roles/aiplatform.user")
-    error_message = "The key is enough."
+    error_message = "The key replaces the role."
   }
   assert {
     condition     = google_cloudfunctions2_function.serving["ingest"].service_config[0].secret_environment_variables[0].key == "GEMINI_API_KEY"
@@ -115,10 +115,10 @@ run "private_service_connect_needs_no_peering" {
 
   assert {
     condition     = length(google_service_networking_connection.services) == 0 && length(google_compute_forwarding_rule.database) == 1
-    error_message = "One way in, not two."
+    error_message = "Private services access is not needed."
   }
   assert {
     condition     = google_cloudfunctions2_function.serving["ingest"].service_config[0].environment_variables["MNEMOSYNE_DB_IP_TYPE"] == "PSC"
-    error_message = "The functions ask for that way."
+    error_message = "The functions must use Private Service Connect."
   }
 }

@@ -1,4 +1,4 @@
-# What a first apply, an operator or an auditor would stumble over on the real platform. Run through the checker.
+# Behaviour of the platform that stops a first apply, or surprises an operator or an auditor. tfcheck runs these.
 
 mock_provider "google" {
   mock_resource "google_service_account" {
@@ -29,7 +29,7 @@ run "no_statement_is_logged_with_its_parameters" {
   }
   assert {
     condition     = contains([for flag in google_sql_database_instance.this.settings[0].database_flags : "${flag.name}=${flag.value}"], "log_error_verbosity=terse")
-    error_message = "The detail of an error may be a whole row."
+    error_message = "The detail of an error can contain a whole row."
   }
 }
 
@@ -38,7 +38,7 @@ run "a_peering_that_an_earlier_deployment_left_is_taken_over" {
 
   assert {
     condition     = google_service_networking_connection.services[0].update_on_creation_fail && google_service_networking_connection.services[0].deletion_policy == "ABANDON"
-    error_message = "Making it anew fails otherwise, and it cannot be removed while Google keeps the database's remains."
+    error_message = "Creating it again fails otherwise, and Google refuses to delete it while the database can be restored."
   }
 }
 
@@ -47,7 +47,7 @@ run "what_is_replaced_in_the_source_bucket_goes_and_what_is_used_stays" {
 
   assert {
     condition     = one(one(google_storage_bucket.source.lifecycle_rule).condition).days_since_noncurrent_time == 30
-    error_message = "Each archive has a name of its own: counting newer versions would never match one."
+    error_message = "Each archive has its own name, so that a rule on newer versions never matches."
   }
 }
 
@@ -60,11 +60,11 @@ run "builds_read_the_sources_and_not_the_state" {
   }
   assert {
     condition     = toset(keys(google_project_iam_member.build)) == toset(["roles/logging.logWriter"])
-    error_message = "In the whole project a build may write its log, and nothing else."
+    error_message = "A project-wide grant to the build account is for its log only."
   }
   assert {
     condition     = toset(google_artifact_registry_repository.images.cleanup_policies[*].action) == toset(["KEEP", "DELETE"])
-    error_message = "Old images go, the last ones stay."
+    error_message = "Old images are deleted, the last ten are kept."
   }
 }
 
@@ -73,7 +73,7 @@ run "what_is_not_there_at_once_is_waited_for" {
 
   assert {
     condition     = time_sleep.services.create_duration == "60s" && time_sleep.metrics.create_duration == "600s" && time_sleep.build_grants.create_duration == "120s"
-    error_message = "An API is usable a while after it is enabled, and a metric known a while after it is made."
+    error_message = "An API and a metric can be used some time after they were created."
   }
   assert {
     condition     = toset(keys(google_project_service_identity.agents)) == toset(["pubsub", "workflows"])
@@ -93,7 +93,7 @@ run "text_is_embedded_in_europe_for_a_region_in_europe" {
       for function in [google_cloudfunctions2_function.serving["mcp"], google_cloudfunctions2_function.serving["ingest"], google_cloudfunctions2_function.migrate] :
       function.service_config[0].environment_variables["GOOGLE_CLOUD_LOCATION"]
     ]) == toset(["eu"])
-    error_message = "No region has every model; eu has them all."
+    error_message = "A single region may not have the model."
   }
 }
 
@@ -106,7 +106,7 @@ run "text_is_embedded_in_the_united_states_for_a_region_there" {
 
   assert {
     condition     = google_cloudfunctions2_function.migrate.service_config[0].environment_variables["GOOGLE_CLOUD_LOCATION"] == "us"
-    error_message = "No region has every model; us has them all."
+    error_message = "A single region may not have the model."
   }
 }
 
@@ -234,15 +234,15 @@ run "all_traffic_of_the_functions_may_be_sent_through_the_network" {
 
   assert {
     condition     = toset(concat([google_cloudfunctions2_function.migrate.service_config[0].direct_vpc_egress], [for function in google_cloudfunctions2_function.serving : function.service_config[0].direct_vpc_egress])) == toset(["VPC_EGRESS_ALL_TRAFFIC"])
-    error_message = "No function may leave past the network."
+    error_message = "No function may send traffic past the network."
   }
   assert {
     condition     = google_cloud_run_v2_job.migrate[0].template[0].template[0].vpc_access[0].egress == "ALL_TRAFFIC"
-    error_message = "Nor may the migration."
+    error_message = "The migration may not either."
   }
 }
 
-run "a_key_of_ones_own_encrypts_all_that_holds_something" {
+run "kms_key_encrypts_everything_that_stores_data" {
   command = plan
 
   variables {
@@ -261,12 +261,13 @@ run "a_key_of_ones_own_encrypts_all_that_holds_something" {
       google_cloudfunctions2_function.serving["ingest"].kms_key_name,
       google_cloudfunctions2_function.serving["dead-letter"].kms_key_name,
       google_cloudfunctions2_function.migrate.kms_key_name,
+      google_cloud_run_v2_job.migrate[0].template[0].template[0].encryption_key,
     ]) == toset([var.kms_key])
-    error_message = "None of them may be left to Google's keys."
+    error_message = "None of them may use Google's key."
   }
 }
 
-run "a_reranker_may_be_asked_by_mcp_alone" {
+run "only_mcp_can_rerank" {
   command = plan
 
   variables {
@@ -275,25 +276,25 @@ run "a_reranker_may_be_asked_by_mcp_alone" {
 
   assert {
     condition     = google_cloudfunctions2_function.serving["mcp"].service_config[0].environment_variables["MNEMOSYNE_RERANKING_MODEL"] == "semantic-ranker-fast-004"
-    error_message = "mcp must know which model orders what it finds."
+    error_message = "mcp must know the model."
   }
 
   assert {
     condition     = [for name, member in google_project_iam_member.functions : name if member.role == "roles/discoveryengine.viewer"] == ["mcp discoveryengine.viewer"]
-    error_message = "mcp must be allowed to rank, and nobody else."
+    error_message = "mcp must have the role, and no other function."
   }
 
   assert {
     condition     = contains(keys(google_project_service.this), "discoveryengine.googleapis.com")
-    error_message = "The ranking API must be on."
+    error_message = "The ranking API must be enabled."
   }
 }
 
-run "without_a_reranker_nothing_of_it_is_there" {
+run "without_a_reranker_neither_api_nor_role_exists" {
   command = plan
 
   assert {
     condition     = !contains(keys(google_project_service.this), "discoveryengine.googleapis.com") && !contains([for member in values(google_project_iam_member.functions) : member.role], "roles/discoveryengine.viewer") && !contains(keys(google_cloudfunctions2_function.serving["mcp"].service_config[0].environment_variables), "MNEMOSYNE_RERANKING_MODEL")
-    error_message = "What is not asked for is neither on nor allowed."
+    error_message = "Without reranking_model nothing of it is needed."
   }
 }

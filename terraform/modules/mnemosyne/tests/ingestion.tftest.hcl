@@ -1,4 +1,4 @@
-# Ways in beside mcp, and the way out for outcomes. Run through the checker.
+# Publishers, buckets and outcomes. tfcheck runs these.
 
 mock_provider "google" {
   mock_resource "google_service_account" {
@@ -24,7 +24,7 @@ variables {
   }
 }
 
-run "a_publisher_has_a_topic_of_its_own_whose_subscription_says_the_namespace" {
+run "a_publisher_has_its_own_topic_whose_endpoint_names_the_namespace" {
   command = plan
 
   assert {
@@ -34,15 +34,15 @@ run "a_publisher_has_a_topic_of_its_own_whose_subscription_says_the_namespace" {
       endswith(google_pubsub_subscription.entry_dead_letter["publisher-crm"].push_config[0].push_endpoint, "run.app/namespaces/support"),
       google_pubsub_subscription.entry["publisher-crm"].push_config[0].oidc_token[0].audience == google_cloudfunctions2_function.serving["ingest"].service_config[0].environment_variables["MNEMOSYNE_PUSH_AUDIENCE"],
     ])
-    error_message = "The endpoint says whose memories they are, and the audience is the function's."
+    error_message = "The endpoint names the namespace, and the audience is the function."
   }
   assert {
     condition     = { for key, grant in google_pubsub_topic_iam_member.entry_publisher : grant.member => key } == { "serviceAccount:crm@my-project.iam.gserviceaccount.com" = "crm serviceAccount:crm@my-project.iam.gserviceaccount.com" }
-    error_message = "Its accounts may publish there, and nobody else."
+    error_message = "Only its members may publish to its topic."
   }
 }
 
-run "a_bucket_tells_of_its_objects_and_its_reader_may_read_and_report_and_nothing_else" {
+run "a_bucket_reports_its_objects_and_import_object_can_read_and_create_only" {
   command = plan
 
   assert {
@@ -52,7 +52,7 @@ run "a_bucket_tells_of_its_objects_and_its_reader_may_read_and_report_and_nothin
       one(google_storage_notification.object["exports"].event_types) == "OBJECT_FINALIZE",
       google_pubsub_topic_iam_member.notifies["exports"].role == "roles/pubsub.publisher",
     ])
-    error_message = "Cloud Storage tells of each new object, and may."
+    error_message = "Cloud Storage must report each new object, and have the right to."
   }
   assert {
     condition = alltrue([
@@ -60,11 +60,11 @@ run "a_bucket_tells_of_its_objects_and_its_reader_may_read_and_report_and_nothin
       google_pubsub_subscription.entry["bucket-exports"].ack_deadline_seconds == 600,
       google_pubsub_subscription.entry["bucket-exports"].dead_letter_policy[0].max_delivery_attempts == 100,
     ])
-    error_message = "A large object takes many deliveries, each as long as Pub/Sub waits."
+    error_message = "A large object takes many deliveries of the longest deadline."
   }
   assert {
     condition     = [google_storage_bucket_iam_member.reads["acme-exports"].role, google_storage_bucket_iam_member.reports["acme-exports"].role] == ["roles/storage.objectViewer", "roles/storage.objectCreator"]
-    error_message = "It overwrites and deletes nothing."
+    error_message = "import-object must not overwrite or delete."
   }
   assert {
     condition     = output.connections_needed == 5 * 8 + 5 * 4 + 1 * 2 + 2 * 2 + 1 + 10
@@ -72,16 +72,16 @@ run "a_bucket_tells_of_its_objects_and_its_reader_may_read_and_report_and_nothin
   }
 }
 
-run "outcomes_are_told_by_whoever_makes_them" {
+run "each_function_that_ends_a_request_can_publish_its_outcome" {
   command = plan
 
   assert {
     condition     = toset([for grant in keys(google_pubsub_topic_iam_member.publishes) : grant if endswith(grant, " outcomes")]) == toset(["ingest outcomes", "dead-letter outcomes", "import-object outcomes"])
-    error_message = "Each function that ends a request may say so."
+    error_message = "These three end requests."
   }
 }
 
-run "without_any_of_it_nothing_of_it_is_there" {
+run "without_publishers_buckets_and_outcomes_nothing_of_them_exists" {
   command = plan
 
   variables {
@@ -92,11 +92,11 @@ run "without_any_of_it_nothing_of_it_is_there" {
 
   assert {
     condition     = length(google_pubsub_topic.entry) + length(google_pubsub_topic.outcomes) + (contains(keys(google_cloudfunctions2_function.serving), "import-object") ? 1 : 0) + length(google_storage_notification.object) == 0
-    error_message = "Nobody pays for what nobody asked for."
+    error_message = "They cost nothing unless they are used."
   }
 }
 
-run "everybody_is_no_publisher" {
+run "all_users_cannot_publish" {
   command = plan
 
   variables {
@@ -106,7 +106,7 @@ run "everybody_is_no_publisher" {
   expect_failures = [var.publishers]
 }
 
-run "a_namespace_that_no_path_can_say_is_refused" {
+run "a_namespace_that_no_path_can_contain_is_refused" {
   command = plan
 
   variables {
@@ -131,7 +131,7 @@ run "names_and_prefixes_that_would_collide_are_refused" {
   expect_failures = [var.publishers, var.buckets]
 }
 
-run "a_namespace_that_a_path_would_lose_is_refused" {
+run "a_namespace_that_a_path_would_drop_is_refused" {
   command = plan
 
   variables {

@@ -1,4 +1,4 @@
-# The authorization server. Run through the checker.
+# The authorization server. tfcheck runs these.
 
 mock_provider "google" {
   mock_resource "google_service_account" {
@@ -22,7 +22,7 @@ variables {
   oauth_people        = [{ who = "@example.com", namespace = "team", scopes = ["read"] }, { who = "hd:example.org" }]
 }
 
-run "mcp_takes_the_tokens_of_auth_for_each_of_its_addresses" {
+run "mcp_accepts_the_tokens_of_auth_for_each_of_its_addresses" {
   command = plan
 
   assert {
@@ -31,24 +31,24 @@ run "mcp_takes_the_tokens_of_auth_for_each_of_its_addresses" {
       function.service_config[0].environment_variables["MNEMOSYNE_OAUTH_ISSUER"] == "https://mnemosyne-auth-123456789012.europe-west1.run.app" &&
       function.service_config[0].environment_variables["MNEMOSYNE_OAUTH_RESOURCES"] == "https://mnemosyne-mcp-123456789012.europe-west1.run.app/mcp,https://memory.example.com/mcp"
     ])
-    error_message = "What one gives the other must take."
+    error_message = "Both functions must agree on issuer and resources."
   }
   assert {
     condition     = output.oauth_callback == "https://mnemosyne-auth-123456789012.europe-west1.run.app/callback"
-    error_message = "It is what is registered at the identity provider."
+    error_message = "The redirect URI must be the one registered at the identity provider."
   }
 }
 
-run "the_rules_are_told_without_what_was_left_out" {
+run "rules_contain_no_null" {
   command = plan
 
   assert {
     condition     = google_cloudfunctions2_function.serving["auth"].service_config[0].environment_variables["MNEMOSYNE_OAUTH_PEOPLE"] == "[{\"namespace\":\"team\",\"scopes\":[\"read\"],\"who\":\"@example.com\"},{\"who\":\"hd:example.org\"}]"
-    error_message = "A null is no namespace."
+    error_message = "The setting does not accept null."
   }
 }
 
-run "auth_signs_by_a_key_that_nobody_holds_and_is_who_it_is_alone" {
+run "auth_signs_with_a_key_in_cloud_kms_under_its_own_account" {
   command = plan
 
   assert {
@@ -57,24 +57,24 @@ run "auth_signs_by_a_key_that_nobody_holds_and_is_who_it_is_alone" {
   }
   assert {
     condition     = contains(keys(google_sql_user.functions), "auth") && contains(keys(google_service_account.functions), "auth")
-    error_message = "It has an account and a database user of its own."
+    error_message = "It has its own account and its own database user."
   }
   assert {
     condition     = contains(keys(google_project_service.this), "cloudkms.googleapis.com")
-    error_message = "Cloud KMS is turned on."
+    error_message = "Cloud KMS must be enabled."
   }
 }
 
-run "auth_counts_among_connections_and_addresses" {
+run "the_connections_of_auth_are_counted" {
   command = plan
 
   assert {
     condition     = output.connections_needed == 73 + 8
-    error_message = "Its instances hold connections too."
+    error_message = "Its instances hold connections."
   }
 }
 
-run "there_is_nothing_of_it_with_keys_alone" {
+run "with_keys_alone_nothing_of_it_exists" {
   command = plan
 
   variables {
@@ -86,7 +86,7 @@ run "there_is_nothing_of_it_with_keys_alone" {
 
   assert {
     condition     = (contains(keys(google_cloudfunctions2_function.serving), "auth") ? 1 : 0) + length(google_kms_key_ring.tokens) + length(google_secret_manager_secret.oauth_client) == 0
-    error_message = "Whoever does not ask for it pays for nothing."
+    error_message = "It costs nothing unless it is used."
   }
 }
 
@@ -101,7 +101,7 @@ run "it_needs_a_client_and_people" {
   expect_failures = [var.oauth_client_id, var.oauth_people]
 }
 
-run "a_rule_is_refused_that_fits_nobody" {
+run "a_rule_that_matches_nobody_is_refused" {
   command = plan
 
   variables {
@@ -111,7 +111,7 @@ run "a_rule_is_refused_that_fits_nobody" {
   expect_failures = [var.oauth_people]
 }
 
-run "a_rule_gives_what_a_client_may_ask_for" {
+run "an_unknown_scope_is_refused" {
   command = plan
 
   variables {
@@ -121,7 +121,7 @@ run "a_rule_gives_what_a_client_may_ask_for" {
   expect_failures = [var.oauth_people]
 }
 
-run "a_proxy_would_hold_up_clients_that_log_in" {
+run "iap_is_refused_because_clients_cannot_pass_it" {
   command = plan
 
   variables {
