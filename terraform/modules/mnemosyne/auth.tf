@@ -75,6 +75,7 @@ resource "google_secret_manager_secret" "oauth_client" {
 # cannot be empty".
 resource "google_secret_manager_secret_version" "oauth_client" {
   count                  = length(local.auth)
+  project                = var.project
   secret                 = google_secret_manager_secret.oauth_client[0].id
   secret_data_wo         = var.oauth_client_secret
   secret_data_wo_version = var.oauth_client_secret_version

@@ -32,6 +32,7 @@ resource "google_secret_manager_secret" "owner_password" {
 }
 
 resource "google_secret_manager_secret_version" "owner_password" {
+  project                = var.project
   secret                 = google_secret_manager_secret.owner_password.id
   secret_data_wo         = ephemeral.random_password.owner.result
   secret_data_wo_version = var.owner_password_version
