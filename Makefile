@@ -112,15 +112,18 @@ clean:
 	rm -rf .venv .venv-checkov .venv-supply-chain sbom.json .mypy_cache .ruff_cache .pytest_cache
 
 require-project:
-	@test -n "$(PROJECT)" || { echo "Say which project: make $(firstword $(MAKECMDGOALS)) PROJECT=my-project-id" >&2; exit 1; }
+	@test -n "$(PROJECT)" || { echo "PROJECT is not set: make $(firstword $(MAKECMDGOALS)) PROJECT=my-project-id" >&2; exit 1; }
 
-# The deployment, from this machine; DEPLOYMENT and REGION where they are not in terraform.tfvars or the defaults.
+# ENV from the command line only: shells use a variable of that name for a start-up file.
+DEPLOY = PROJECT="$(PROJECT)" DEPLOYMENT="$(DEPLOYMENT)" REGION="$(REGION)" ENVIRONMENT="$(if $(filter command,$(firstword $(origin ENV))),$(ENV))" infra/deploy
+
+# Deploy to Google Cloud; ENV=staging reads terraform/environments/staging.tfvars in addition to terraform/terraform.tfvars.
 deploy: require-project
-	@PROJECT="$(PROJECT)" DEPLOYMENT="$(DEPLOYMENT)" REGION="$(REGION)" infra/deploy/deploy $(ARGS)
+	@$(DEPLOY)/deploy $(ARGS)
 
 # An API key for the deployment; only its hash leaves this machine.
 key: require-project install
-	@PROJECT="$(PROJECT)" DEPLOYMENT="$(DEPLOYMENT)" REGION="$(REGION)" infra/deploy/key "$(or $(NAME),$(shell whoami))" $(ARGS)
+	@$(DEPLOY)/key "$(or $(NAME),$(shell whoami))" $(ARGS)
 
 destroy: require-project
-	@PROJECT="$(PROJECT)" DEPLOYMENT="$(DEPLOYMENT)" REGION="$(REGION)" infra/deploy/destroy $(ARGS)
+	@$(DEPLOY)/destroy $(ARGS)

@@ -10,9 +10,10 @@ from pathlib import Path
 
 import pytest
 
+from tests.terraform.gcloud_operator import operator
 from tests.terraform.workspace import ROOT, TERRAFORM, TFCHECK, Workspace, workspace
 
-__all__ = ["ROOT", "TERRAFORM", "Plan", "tfcheck"]
+__all__ = ["ROOT", "TERRAFORM", "Plan", "operator", "tfcheck"]
 
 
 def tfcheck(

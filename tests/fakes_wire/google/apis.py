@@ -7,12 +7,11 @@ from typing import Any
 from tests.fakes_wire.google.base import NOW, NUMBER, Call, route
 from tests.fakes_wire.google.buckets import Buckets
 from tests.fakes_wire.google.errors import Answer, refused, refused_of_old
+from tests.fakes_wire.google.organization import OrganizationApis
 from tests.fakes_wire.google.services import ServiceApis
 
 PROJECT = "my-project"
 REGION = "europe-west1"
-ANYTHING = "ALLOW"
-"""An organization policy that allows all values."""
 
 
 def succeeded(result: Any) -> dict[str, Any]:
@@ -31,7 +30,7 @@ def failed(payload: Any, context: str) -> dict[str, Any]:
 _LAST_STEP = {"currentSteps": [{"routine": "main", "step": "call_migrate"}]}
 
 
-class GoogleApis(ServiceApis):
+class GoogleApis(OrganizationApis, ServiceApis):
     """One project on the APIs that gcloud calls. Set its state before, read state and `calls` afterwards."""
 
     def __init__(self) -> None:
@@ -39,8 +38,6 @@ class GoogleApis(ServiceApis):
         self.buckets = Buckets(self.url)
         self.enabled: set[str] = set()
         self.identities: set[str] = set()
-        self.org_policies: dict[str, str | list[str]] = {"iam.allowedPolicyMemberDomains": ANYTHING}
-        """Effective: `ANYTHING`, or the allowed values."""
         self.workflows: dict[str, Callable[[str | None], dict[str, Any]]] = {}
         """By name: given the argument (JSON text), how the execution ends: `succeeded` or `failed`."""
         self.executions: dict[str, dict[str, Any]] = {}
@@ -95,20 +92,6 @@ class GoogleApis(ServiceApis):
             return refused(403, "The caller does not have permission")
         shown = {"projectNumber": NUMBER, "projectId": project, "lifecycleState": "ACTIVE", "name": project}
         return 200, shown | {"createTime": NOW}
-
-    @route("POST", "/v1/projects/{project}:getEffectiveOrgPolicy")
-    def _org_policy_v1(self, body: dict[str, Any], project: str) -> Answer:
-        allowed = self.org_policies.get(body["constraint"].removeprefix("constraints/"), ANYTHING)
-        policy = {"allValues": allowed} if isinstance(allowed, str) else {"allowedValues": allowed}
-        return 200, {"constraint": body["constraint"], "listPolicy": policy}
-
-    # Organization Policy v2: https://cloud.google.com/resource-manager/docs/reference/orgpolicy/rest
-
-    @route("GET", "/v2/projects/{project}/policies/{constraint}:getEffectivePolicy")
-    def _org_policy_v2(self, body: Any, project: str, constraint: str) -> Answer:
-        allowed = self.org_policies.get(constraint, ANYTHING)
-        rule = {"allowAll": True} if isinstance(allowed, str) else {"values": {"allowedValues": allowed}}
-        return 200, {"name": f"projects/{NUMBER}/policies/{constraint}", "spec": {"rules": [rule]}}
 
     # Workflow Executions: https://cloud.google.com/workflows/docs/reference/executions/rest
 

@@ -7,6 +7,7 @@ ENDPOINTS = {
     "ARTIFACTREGISTRY": "/",
     "CLOUDRESOURCEMANAGER": "/",
     "COMPUTE": "/compute/v1/",
+    "LOGGING": "/",
     "ORGPOLICY": "/",
     "SECRETMANAGER": "/",
     "SERVICEUSAGE": "/",

@@ -1,0 +1,54 @@
+# Sourced by deploy: what would stop an apply at its end, or with an error that does not say why. One function per check.
+
+# Six regions, which Google does not restrict: https://cloud.google.com/build/docs/locations#restricted_regions_for_some_projects
+BUILD_REGIONS="us-central1 us-west2 europe-west1 asia-east1 australia-southeast1 southamerica-east1"
+
+check_build_region() {
+    case " $BUILD_REGIONS " in *" $REGION "*) return ;; esac
+    say "Note: in some new projects Google restricts Cloud Build to $BUILD_REGIONS. If the build of a function fails with \"no concurrent builds quota available\" or \"cannot run builds in this region\", ask Google's support for builds in $REGION, or set one of these regions before the first apply."
+}
+
+effective_policy() { # CONSTRAINT
+    gcloud org-policies describe "$1" --project="$PROJECT" --effective --format=json 2>/dev/null
+}
+
+# Prints each policy that refuses allUsers. Fails if the policies cannot be read.
+policies_against_everybody() {
+    local policy organization name action condition
+    policy=$(effective_policy iam.allowedPolicyMemberDomains) || return 1
+    ! grep -qE '"allowedValues"|"denyAll": true' <<<"$policy" || echo iam.allowedPolicyMemberDomains
+    policy=$(effective_policy iam.managed.allowedPolicyMembers) || return 1
+    ! grep -q '"enforce": true' <<<"$policy" || grep -q '"allUsers"' <<<"$policy" || echo iam.managed.allowedPolicyMembers
+
+    organization=$(gcloud projects get-ancestors "$PROJECT" --format='value(id, type)' 2>/dev/null) || return 1
+    organization=$(sed -nE 's/^([0-9]+)[[:space:]]+organization$/\1/p' <<<"$organization")
+    [ -n "$organization" ] || return 0
+    policy=$(gcloud org-policies list-custom-constraints --organization="$organization" --format='value[separator="|"](name.basename(), actionType, condition)' \
+        --filter='resourceTypes:iam.googleapis.com/AllowPolicy' 2>/dev/null) || return 1
+    while IFS='|' read -r name action condition; do
+        [ "$action" = DENY ] && [[ $condition == *allUsers* ]] || continue
+        policy=$(effective_policy "$name") || return 1
+        ! grep -q '"enforce": true' <<<"$policy" || echo "$name"
+    done <<<"$policy"
+}
+
+# The last step of an apply lets allUsers call mcp, which identifies its callers itself.
+check_public_access() {
+    [ "$(configured auth_mode api_key)" != iam ] && [ "$(configured open_by all_users)" = all_users ] || return 0
+    [ -z "${SKIP_POLICY_CHECK:-}" ] || return 0
+    local refusing way="" granted
+    granted=$(terraform -chdir=terraform state list 2>/dev/null || true)
+    ! grep -qF 'google_cloud_run_v2_service_iam_member.mcp["allUsers"]' <<<"$granted" || return 0
+    refusing=$(policies_against_everybody) || {
+        say "The organization policies of $PROJECT cannot be read (roles/orgpolicy.policyViewer on the organization allows it), so nobody knows yet whether one refuses allUsers. Continuing."
+        return 0
+    }
+    [ -n "$refusing" ] || return 0
+    grep -q '"enforce": true' <<<"$(effective_policy run.managed.requireInvokerIam || true)" ||
+        way="
+  - open_by = \"no_invoker_check\" in $TFVARS, the way that Google recommends. After the apply: gcloud run services update $DEPLOYMENT-mcp --no-invoker-iam-check --region=$REGION --project=$PROJECT"
+    fail "An organization policy refuses allUsers in $PROJECT: ${refusing//$'\n'/, }. mcp could not be reached with API keys and tokens. Choose one:
+  - auth_mode = \"iam\" and invokers in $TFVARS: Cloud Run checks the Google identity of each caller.
+  - An exception for $PROJECT, by an administrator of organization policies.$way
+If $PROJECT has an exception that this check does not see: SKIP_POLICY_CHECK=1 make deploy …"
+}

@@ -1,0 +1,67 @@
+"""A project's organization, its policies, and the project's log, the parts that an operator's gcloud calls."""
+
+import re
+from typing import Any
+
+from tests.fakes_wire.google.base import NUMBER, RoutedServer, route
+from tests.fakes_wire.google.errors import Answer
+
+ORGANIZATION = "987654321"
+
+
+class OrganizationApis(RoutedServer):
+    """What an organization and the log of its project hold."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.in_organization = True
+        self.org_policies: dict[str, list[dict[str, Any]]] = {}
+        """Rules of effective policies by constraint; all others have Google's default, which refuses nothing."""
+        self.custom_constraints: list[dict[str, Any]] = []
+        self.log: list[dict[str, Any]] = []
+        """Entries of Cloud Logging, the newest last."""
+
+    # Resource Manager v1: https://cloud.google.com/resource-manager/reference/rest/v1/projects/getAncestry
+
+    @route("POST", "/v1/projects/{project}:getAncestry")
+    def _ancestry(self, body: Any, project: str) -> Answer:
+        ids = [("project", project), *([("organization", ORGANIZATION)] if self.in_organization else [])]
+        return 200, {"ancestor": [{"resourceId": {"type": kind, "id": value}} for kind, value in ids]}
+
+    # Organization Policy v2: https://cloud.google.com/resource-manager/docs/reference/orgpolicy/rest
+
+    @route("GET", "/v2/projects/{project}/policies/{constraint}:getEffectivePolicy")
+    def _effective_policy(self, body: Any, project: str, constraint: str) -> Answer:
+        is_list = ".managed." not in constraint and not constraint.startswith("custom.")
+        default = [{"allowAll": True}] if is_list else [{"enforce": False}]
+        rules = self.org_policies.get(constraint, default)
+        return 200, {"name": f"projects/{NUMBER}/policies/{constraint}", "spec": {"rules": rules}}
+
+    @route("GET", "/v2/organizations/{organization}/customConstraints")
+    def _custom_constraints(self, body: Any, organization: str) -> Answer:
+        return 200, {"customConstraints": self.custom_constraints}
+
+    # Cloud Logging v2: https://cloud.google.com/logging/docs/reference/v2/rest/v2/entries/list
+
+    @route("POST", "/v2/entries:list")
+    def _entries(self, body: dict[str, Any], **_: str) -> Answer:
+        found = [entry for entry in reversed(self.log) if _matches(body.get("filter", ""), entry)]
+        return 200, {"entries": found[: body.get("pageSize", 1000)]}
+
+
+def _matches(condition: str, entry: dict[str, Any]) -> bool:
+    """Evaluate a filter of comparisons, joined by AND, and by OR in parentheses."""
+    for term in re.split(r" AND (?![^(]*\))", condition):
+        choices = [re.fullmatch(r'([\w.]+)(=|>=)"([^"]*)"', one) for one in term.strip("() ").split(" OR ")]
+        if not all(choices):
+            raise ValueError(f"the fake does not know the filter {term}")
+        if not any(_holds(entry, *choice.groups()) for choice in choices if choice):
+            return False
+    return True
+
+
+def _holds(entry: dict[str, Any], field: str, comparison: str, value: str) -> bool:
+    found: Any = entry
+    for name in field.split("."):
+        found = found.get(name) if isinstance(found, dict) else None
+    return found is not None and (found == value if comparison == "=" else found >= value)

@@ -1,0 +1,79 @@
+"""An operator at a clone of the repository, with the real gcloud and the real terraform, on a fake of Google's APIs.
+
+gcloud and Terraform's state backend speak to one server on loopback; Terraform's provider is the checker's.
+"""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes_wire.google.apis import PROJECT, GoogleApis, succeeded
+from tests.fakes_wire.google.environment import gcloud_environment
+from tests.terraform.workspace import ROOT, workspace, write_small_source
+
+BUCKET = f"{PROJECT}-terraform"
+
+
+class Operator:
+    """Somebody at a clone of the repository, logged in with gcloud."""
+
+    def __init__(self, home: Path, apis: GoogleApis) -> None:
+        self.apis = apis
+        self.clone = home / "clone"
+        ignored = shutil.ignore_patterns(
+            ".git", ".venv*", "functions", "tests", ".terraform", "__pycache__", ".*_cache"
+        )
+        shutil.copytree(ROOT, self.clone, ignore=ignored, symlinks=True)
+        write_small_source(self.clone / "functions", "small")
+        (self.clone / ".venv").symlink_to(ROOT / ".venv")
+        with workspace() as made:  # for the mirror of providers that it lays out
+            self._mirror = home / "mirror"
+            shutil.copytree(Path(made.environment["TFCHECK_ROOT"]), self._mirror, symlinks=True)
+            settings = Path(made.environment["TF_CLI_CONFIG_FILE"]).read_text()
+            settings = settings.replace(made.environment["TFCHECK_ROOT"], str(self._mirror))
+            (home / "cli.tfrc").write_text(settings)
+            plain = {name: made.environment[name] for name in ("TF_DISABLE_PLUGIN_TLS", "CHECKPOINT_DISABLE")}
+        self.environment = {
+            **gcloud_environment(apis.host, home),
+            **plain,
+            "TF_CLI_CONFIG_FILE": str(home / "cli.tfrc"),
+            "TF_IN_AUTOMATION": "1",
+            "GOOGLE_OAUTH_ACCESS_TOKEN": "a-token",
+            "GOOGLE_BACKEND_STORAGE_CUSTOM_ENDPOINT": f"{apis.url}/storage/v1/",
+        }
+
+    def make(self, target: str, *variables: str, answer: str = "") -> subprocess.CompletedProcess[str]:
+        """Type `make TARGET PROJECT=my-project …`, and the answer to what it asks."""
+        command = ["make", target, f"PROJECT={PROJECT}", *variables]
+        return subprocess.run(
+            command, cwd=self.clone, env=self.environment, input=answer, capture_output=True, text=True, timeout=1800
+        )
+
+    def deploy(self, *variables: str) -> subprocess.CompletedProcess[str]:
+        """Run `make deploy` without a question."""
+        return self.make("deploy", "ARGS=-auto-approve", *variables)
+
+    def preflight(self, *variables: str) -> subprocess.CompletedProcess[str]:
+        """Run `make deploy` up to the apply, and apply one resource without a cost."""
+        return self.make("deploy", "ARGS=-auto-approve -target=module.mnemosyne.random_id.database", *variables)
+
+    def state_of(self, deployment: str = "mnemosyne") -> dict[str, Any]:
+        """Terraform's state in the bucket."""
+        state: dict[str, Any] = json.loads(self.apis.buckets.known[BUCKET].objects[f"{deployment}/default.tfstate"])
+        return state
+
+
+@pytest.fixture
+def operator(tmp_path: Path) -> Iterator[Operator]:
+    for program in ("gcloud", "terraform"):
+        if shutil.which(program) is None:
+            pytest.skip(f"NOT TESTED: {program} is not installed")
+    with GoogleApis().serving() as apis:
+        apis.workflows["mnemosyne-migrate"] = lambda argument: succeeded({"applied": ["0001 memories"]})
+        apis.workflows["mnemosyne-keys"] = lambda argument: succeeded({"id": json.loads(argument or "{}")["id"]})
+        yield Operator(tmp_path, apis)

@@ -1,0 +1,239 @@
+"""What `make deploy` checks before it builds anything, with the real gcloud on a fake of Google's APIs."""
+
+import json
+import shutil
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.fakes_wire.google.apis import PROJECT, GoogleApis
+from tests.fakes_wire.google.base import Call
+from tests.fakes_wire.google.buckets import Bucket
+from tests.fakes_wire.google.environment import gcloud_environment
+from tests.fakes_wire.google.errors import Answer, enabling_denied, refused
+from tests.fakes_wire.google.organization import ORGANIZATION
+from tests.terraform.gcloud_operator import BUCKET, Operator
+from tests.terraform.workspace import ROOT
+
+REFUSALS: dict[str, dict[str, Any]] = {
+    "domain restriction": {"iam.allowedPolicyMemberDomains": [{"values": {"allowedValues": ["C0123abcd"]}}]},
+    "domain restriction that denies all": {"iam.allowedPolicyMemberDomains": [{"denyAll": True}]},
+    "managed constraint": {
+        "iam.managed.allowedPolicyMembers": [
+            {
+                "enforce": True,
+                "parameters": {"allowedPrincipalSets": ["//cloudresourcemanager.googleapis.com/organizations/1"]},
+            }
+        ]
+    },
+    "custom constraint": {"custom.noPublicIam": [{"enforce": True}]},
+}
+"""Effective policies, each of which refuses allUsers."""
+OF_NETWORKS = {
+    "name": f"organizations/{ORGANIZATION}/customConstraints/custom.networks",
+    "resourceTypes": ["compute.googleapis.com/Network"],
+    "methodTypes": ["CREATE"],
+    "actionType": "DENY",
+    "condition": "resource.autoCreateSubnetworks == true",
+}
+
+
+def custom_constraint(name: str) -> dict[str, Any]:
+    """A constraint on IAM policies: https://cloud.google.com/iam/docs/org-policy-custom-constraints."""
+    member = "MemberSubjectMatches(member, ['allUsers', 'allAuthenticatedUsers'])"
+    return {
+        "name": f"organizations/{ORGANIZATION}/customConstraints/{name}",
+        "resourceTypes": ["iam.googleapis.com/AllowPolicy"],
+        "methodTypes": ["CREATE", "UPDATE"],
+        "actionType": "DENY",
+        "condition": f"resource.bindings.exists(binding, binding.members.exists(member, {member}))",
+    }
+
+
+class Checks:
+    """The functions of infra/deploy, each run by itself: a whole `make deploy` takes ten times as long."""
+
+    def __init__(self, home: Path, apis: GoogleApis) -> None:
+        self.apis = apis
+        self.tfvars = home / "terraform/terraform.tfvars"
+        self.tfvars.parent.mkdir()
+        shutil.copytree(ROOT / "infra/deploy", home / "infra/deploy")
+        self._home = home
+        self._environment = gcloud_environment(apis.host, home) | {"PROJECT": PROJECT}
+
+    def run(self, function: str, **environment: str) -> subprocess.CompletedProcess[str]:
+        """Run one check."""
+        script = f". infra/deploy/common.sh; . infra/deploy/preflight.sh; {function}"
+        command = ["bash", "-c", script]
+        variables = self._environment | environment
+        return subprocess.run(command, cwd=self._home, env=variables, capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def checks(tmp_path: Path) -> Iterator[Checks]:
+    if shutil.which("gcloud") is None:
+        pytest.skip("NOT TESTED: gcloud is not installed")
+    with GoogleApis().serving() as apis:
+        yield Checks(tmp_path, apis)
+
+
+def test_apis_that_may_not_be_enabled_are_said_with_the_role_that_is_missing(operator: Operator) -> None:
+    operator.apis.faults = lambda call: (
+        enabling_denied("cloudresourcemanager.googleapis.com") if "batchEnable" in call.path else None
+    )
+    done = operator.deploy()
+    assert done.returncode != 0
+    assert "roles/serviceusage.serviceUsageAdmin" in done.stderr
+    assert not operator.apis.buckets.known
+
+
+def test_a_bucket_that_may_not_be_made_is_said_with_the_role_that_is_missing(operator: Operator) -> None:
+    def refuse(call: Call) -> Answer | None:
+        return (
+            refused(403, "storage.buckets.create denied")
+            if (call.method, call.path) == ("POST", "/storage/v1/b")
+            else None
+        )
+
+    operator.apis.faults = refuse
+    done = operator.deploy()
+    assert done.returncode != 0
+    assert "roles/storage.admin" in done.stderr
+
+
+def test_a_policy_that_refuses_everybody_stops_the_deployment_before_anything_is_built(operator: Operator) -> None:
+    operator.apis.org_policies |= REFUSALS["managed constraint"]
+    done = operator.deploy()
+    assert done.returncode != 0
+    assert "iam.managed.allowedPolicyMembers" in done.stderr
+    assert operator.state_of()["resources"] == []
+
+
+@pytest.mark.parametrize("refusal", REFUSALS)
+def test_each_kind_of_policy_that_refuses_everybody_is_named_with_the_ways_out(checks: Checks, refusal: str) -> None:
+    checks.apis.org_policies |= REFUSALS[refusal]
+    checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam"), OF_NETWORKS]
+    done = checks.run("check_public_access")
+    assert done.returncode != 0
+    (constraint,) = REFUSALS[refusal]
+    assert f"An organization policy refuses allUsers in {PROJECT}: {constraint}." in done.stderr
+    assert 'auth_mode = "iam" and invokers' in done.stderr
+    assert 'open_by = "no_invoker_check"' in done.stderr
+
+
+def test_all_policies_that_refuse_everybody_are_named_at_once(checks: Checks) -> None:
+    for refusal in REFUSALS.values():
+        checks.apis.org_policies |= refusal
+    checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam")]
+    named = "iam.allowedPolicyMemberDomains, iam.managed.allowedPolicyMembers, custom.noPublicIam"
+    assert f"refuses allUsers in {PROJECT}: {named}." in checks.run("check_public_access").stderr
+
+
+def test_no_invoker_check_is_not_offered_where_a_policy_requires_it(checks: Checks) -> None:
+    checks.apis.org_policies |= REFUSALS["managed constraint"]
+    checks.apis.org_policies["run.managed.requireInvokerIam"] = [{"enforce": True}]
+    done = checks.run("check_public_access")
+    assert 'auth_mode = "iam" and invokers' in done.stderr
+    assert "no_invoker_check" not in done.stderr
+
+
+HARMLESS: dict[str, dict[str, Any]] = {
+    "a managed constraint that allows everybody": {
+        "iam.managed.allowedPolicyMembers": [{"enforce": True, "parameters": {"allowedMemberSubjects": ["allUsers"]}}]
+    },
+    "a managed constraint that is not enforced": {"iam.managed.allowedPolicyMembers": [{"enforce": False}]},
+    "a custom constraint that is not enforced": {"custom.noPublicIam": [{"enforce": False}]},
+    "a custom constraint on other resources": {"custom.networks": [{"enforce": True}]},
+}
+
+
+@pytest.mark.parametrize("policies", HARMLESS.values(), ids=HARMLESS)
+def test_a_policy_that_lets_everybody_in_stops_nothing(checks: Checks, policies: dict[str, Any]) -> None:
+    checks.apis.org_policies |= policies
+    checks.apis.custom_constraints = [custom_constraint("custom.noPublicIam"), OF_NETWORKS]
+    done = checks.run("check_public_access")
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_project_without_an_organization_has_no_custom_constraints(checks: Checks) -> None:
+    checks.apis.in_organization = False
+    done = checks.run("check_public_access")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert not any("customConstraints" in call.path for call in checks.apis.calls)
+
+
+@pytest.mark.parametrize("variable", ['auth_mode = "iam"\n', 'open_by   = "no_invoker_check"\n'])
+def test_a_deployment_that_grants_nothing_to_everybody_asks_no_policy(checks: Checks, variable: str) -> None:
+    checks.tfvars.write_text(variable)
+    assert checks.run("check_public_access").returncode == 0
+    assert checks.apis.calls == []
+
+
+def test_an_operator_who_knows_of_an_exception_skips_the_check(checks: Checks) -> None:
+    assert checks.run("check_public_access", SKIP_POLICY_CHECK="1").returncode == 0
+    assert checks.apis.calls == []
+
+
+@pytest.mark.parametrize("part", ["getEffectivePolicy", "getAncestry", "customConstraints"])
+def test_a_policy_that_may_not_be_read_stops_nothing(checks: Checks, part: str) -> None:
+    checks.apis.faults = lambda call: refused(403, "denied") if part in call.path else None
+    done = checks.run("check_public_access")
+    assert done.returncode == 0, done.stderr
+    assert "roles/orgpolicy.policyViewer" in done.stderr
+
+
+@pytest.mark.parametrize("target", ["deploy", "key", "destroy"])
+def test_a_state_bucket_of_another_project_is_refused(operator: Operator, target: str) -> None:
+    """Bucket names are global, and a stranger can have created one of this name that everybody may use."""
+    operator.apis.buckets.known[BUCKET] = Bucket(BUCKET, "EUROPE-WEST1", {"projectNumber": "999"})
+    done = operator.make(target, "ARGS=-auto-approve", answer=f"{PROJECT}\n")
+    assert done.returncode != 0
+    assert f"gs://{BUCKET} belongs to project number 999, not to {PROJECT}" in done.stderr
+    assert operator.apis.buckets.known[BUCKET].objects == {}
+    assert not operator.apis.buckets.known[BUCKET].versioned
+
+
+def test_the_state_can_be_kept_in_another_bucket(operator: Operator) -> None:
+    operator.environment["STATE_BUCKET"] = "acme-states"
+    assert operator.preflight().returncode == 0
+    assert set(operator.apis.buckets.known) == {"acme-states"}
+
+
+@pytest.mark.parametrize(("region", "noted"), [("europe-west1", False), ("europe-west3", True), ("us-east4", True)])
+def test_a_region_in_which_google_may_restrict_builds_is_noted(checks: Checks, region: str, noted: bool) -> None:
+    done = checks.run("check_build_region", REGION=region)
+    assert done.returncode == 0, done.stderr
+    assert (f"ask Google's support for builds in {region}" in done.stderr) is noted
+
+
+def test_an_environment_has_its_own_variables_and_state(operator: Operator) -> None:
+    for name in ("mnemosyne", "stage"):
+        operator.apis.workflows[f"{name}-migrate"] = operator.apis.workflows["mnemosyne-migrate"]
+    environments = operator.clone / "terraform/environments"
+    (operator.clone / "terraform/terraform.tfvars").write_text('region = "us-central1"\nlabels = { team = "memory" }\n')
+    (environments / "staging.tfvars").write_text('name   = "stage"\nregion = "us-east1"\n')
+    assert operator.deploy().returncode == 0
+    done = operator.deploy("ENV=staging")
+    assert done.returncode == 0, done.stderr
+    regions = {name: operator.state_of(name)["outputs"]["region"]["value"] for name in ("mnemosyne", "stage")}
+    assert regions == {"mnemosyne": "us-central1", "stage": "us-east1"}
+    assert '"team": "memory"' in json.dumps(operator.state_of("stage"))  # terraform.tfvars is for all environments
+
+
+@pytest.mark.parametrize(("file", "said"), [(None, "does not exist"), ('region = "us-east1"\n', "does not set name")])
+def test_an_environment_without_a_file_or_a_name_is_refused(operator: Operator, file: str | None, said: str) -> None:
+    """In the same project, it would change the deployment of another environment."""
+    if file is not None:
+        (operator.clone / "terraform/environments/staging.tfvars").write_text(file)
+    done = operator.deploy("ENV=staging")
+    assert done.returncode != 0
+    assert f"terraform/environments/staging.tfvars {said}" in done.stderr
+    assert operator.apis.calls == []
+
+
+def test_a_variable_env_of_the_shell_names_no_environment(operator: Operator) -> None:
+    operator.environment["ENV"] = "/home/ada/.shrc"
+    assert operator.preflight().returncode == 0
