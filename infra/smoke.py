@@ -1,47 +1,90 @@
-"""Show that a deployed server remembers: ingest, wait for the status, search, forget. `python infra/smoke.py URL`.
+"""Test a deployed server: store a memory, wait for it, find it, delete it. `python3 infra/smoke.py URL`.
 
-A bearer token is taken from MNEMOSYNE_TOKEN. Exit code 1 where anything is not as it should be.
+Uses the standard library only, because the pipeline runs it as the account that deploys: nothing is installed there.
+The bearer token is the variable MNEMOSYNE_TOKEN. The exit code is 1 when a step fails.
 """
 
+import json
+import os
 import sys
 import time
+import urllib.error
+import urllib.request
 import uuid
-
-from mnemosyne.errors import MnemosyneError
-from mnemosyne_cli.tool_client import ToolClient
+from typing import Any
 
 SECONDS = 120.0
+"""Time for the whole test, in which a busy server may answer 429 and 503."""
+
+
+class SmokeError(Exception):
+    """A step that failed, and why."""
 
 
 def smoke(url: str, *, seconds: float = SECONDS) -> str:
-    """Return what was done, in one line; raises MnemosyneError where it could not be."""
-    server = ToolClient(url)
-    content = f"Smoke test {uuid.uuid4()}: the deployment remembers."
-    queued = server.call("ingest_memory", {"content": content, "timestamp": "2026-01-01T00:00:00Z", "tags": ["smoke"]})
+    """Run the test and return its result in one line; raises SmokeError when a step fails."""
     deadline = time.monotonic() + seconds
+    content = f"Smoke test {uuid.uuid4()}: the deployment remembers."
+    memory = {"content": content, "timestamp": "2026-01-01T00:00:00Z", "tags": ["smoke"]}
+    request_id = _call(url, "ingest_memory", memory, deadline)["request_id"]
+    memory_id = _stored(url, request_id, deadline)
+    result = _call(url, "memory_search", {"query": content, "limit": 3}, deadline)
+    _call(url, "delete_memory", {"id": memory_id}, deadline)
+    if memory_id not in [hit["id"] for hit in result["memories"]]:
+        raise SmokeError("the memory was stored, but a search does not find it")
+    if "degraded" in result:
+        raise SmokeError(f"searches are degraded: {result['degraded']}")
+    return f"{url} works: memory {memory_id} was stored, found and deleted."
+
+
+def _stored(url: str, request_id: str, deadline: float) -> str:
+    """Wait for a request's end and return its memory's id."""
     while True:
-        (status,) = server.call("ingest_status", {"request_id": queued["request_id"]})["requests"]
+        (status,) = _call(url, "ingest_status", {"request_id": request_id}, deadline)["requests"]
+        if status["state"] == "stored":
+            return str(status["memory_id"])
         if status["state"] != "queued":
-            break
+            raise SmokeError(f"the memory was not stored but {status['state']}: {status['error']}")
         if time.monotonic() > deadline:
-            raise MnemosyneError(f"still queued after {seconds:.0f} s: {status['error']}")
+            raise SmokeError(f"the memory is still queued: {status['error']}")
         time.sleep(0.5)
-    if status["state"] != "stored":
-        raise MnemosyneError(f"ended {status['state']}: {status['error']}")
-    found = server.call("memory_search", {"query": content, "limit": 3})
-    if status["memory_id"] not in [memory["id"] for memory in found["memories"]]:
-        raise MnemosyneError("the memory is stored and not found")
-    if "degraded" in found:
-        raise MnemosyneError(f"searches are degraded: {found['degraded']}")
-    server.call("delete_memory", {"id": status["memory_id"]})
-    return f"{url} remembers: stored as {status['memory_id']}, found, forgotten."
+
+
+def _call(url: str, tool: str, arguments: dict[str, Any], deadline: float) -> dict[str, Any]:
+    """Call a tool by one POST and return its structured result."""
+    body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
+    headers = {"Content-Type": "application/json"}
+    if token := os.environ.get("MNEMOSYNE_TOKEN"):
+        headers["Authorization"] = f"Bearer {token}"
+    answer = _post(url, json.dumps(body).encode(), headers, deadline)
+    result = answer.get("result")
+    if not result or result.get("isError"):
+        reason = result["content"][0]["text"] if result else answer.get("error", answer)
+        raise SmokeError(f"{tool}: {reason}")
+    structured: dict[str, Any] = result["structuredContent"]
+    return structured
+
+
+def _post(url: str, body: bytes, headers: dict[str, str], deadline: float) -> dict[str, Any]:
+    while True:
+        try:
+            request = urllib.request.Request(url, body, headers)  # noqa: S310 - the operator gives the URL
+            with urllib.request.urlopen(request, timeout=60) as response:  # noqa: S310
+                answer: dict[str, Any] = json.load(response)
+                return answer
+        except urllib.error.HTTPError as exc:
+            if exc.code not in (429, 503) or time.monotonic() > deadline:
+                raise SmokeError(f"{url} answers {exc.code}: {exc.read().decode(errors='replace')}") from exc
+            time.sleep(float(exc.headers.get("Retry-After", 1)))
+        except (OSError, ValueError) as exc:
+            raise SmokeError(f"{url} cannot be reached: {exc}") from exc
 
 
 def main() -> None:
-    """Run it on the address given."""
+    """Test the server whose URL is the first argument."""
     try:
         sys.stdout.write(smoke(sys.argv[1]) + "\n")
-    except MnemosyneError as exc:
+    except SmokeError as exc:
         sys.stderr.write(f"smoke: {exc}\n")
         sys.exit(1)
 

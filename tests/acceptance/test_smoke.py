@@ -1,18 +1,35 @@
-"""The smoke test that follows a deployment, on a server of our own."""
+"""The smoke test that follows a deployment, on a local server."""
+
+import subprocess
+import sys
 
 import pytest
 
-from mnemosyne.errors import MnemosyneError
-from smoke import smoke
+from smoke import SmokeError, smoke
 from tests.dev import DevServer
+from tests.terraform.workspace import ROOT
 
 
-def test_a_server_that_remembers_passes_and_keeps_nothing_of_it(dev: DevServer) -> None:
+def test_a_working_server_passes_and_keeps_nothing(dev: DevServer) -> None:
     before = dev.call("memory_stats", {})["memories"]
-    assert "found, forgotten" in smoke(dev.url)
+    assert "was stored, found and deleted" in smoke(dev.url)
     assert dev.call("memory_stats", {})["memories"] == before
 
 
-def test_a_server_that_is_not_there_fails() -> None:
-    with pytest.raises(MnemosyneError, match="cannot be reached"):
-        smoke("http://127.0.0.1:9/mcp")
+def test_the_program_needs_the_standard_library_only(dev: DevServer) -> None:
+    """`-I -S` leaves out every installed package and the repository's own modules."""
+    command = [sys.executable, "-I", "-S", str(ROOT / "infra/smoke.py"), dev.url]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    assert "was stored, found and deleted" in done.stdout
+
+
+@pytest.mark.parametrize("url", ["http://127.0.0.1:9/mcp", "127.0.0.1/mcp"])
+def test_a_server_that_is_not_there_fails(url: str) -> None:
+    with pytest.raises(SmokeError, match="cannot be reached"):
+        smoke(url)
+
+
+def test_an_address_without_the_endpoint_fails(dev: DevServer) -> None:
+    with pytest.raises(SmokeError, match="answers 40"):
+        smoke(dev.url.replace("/mcp", "/nothing"))

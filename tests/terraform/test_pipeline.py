@@ -1,4 +1,4 @@
-"""The two pipelines in Cloud Build: what is tested under one account is deployed under another."""
+"""The pipeline's files: a commit that is tested as one account is deployed as another."""
 
 import os
 import re
@@ -70,6 +70,14 @@ def test_an_image_is_the_same_wherever_it_is_named() -> None:
     assert len({image.split(":")[0] for image in images}) == len(images)
 
 
+def test_the_smoke_test_installs_nothing() -> None:
+    """It runs as the account that deploys."""
+    (step,) = [step for step in _read(DEPLOY)["steps"] if step["id"] == "smoke"]
+    script = step["args"][-1]
+    assert "python3 -I -S infra/smoke.py" in script
+    assert not re.search(r"\b(make|pip|uv|apt|apt-get|npm)\b", script)
+
+
 def _tested(directory: Path, said: str) -> subprocess.CompletedProcess[str]:
     """Run the deployment's first step in a clone, where gcloud says this of the build of the tests."""
     programs = directory / "programs"
@@ -103,4 +111,4 @@ def test_what_was_not_tested_is_not_deployed(clone: tuple[Path, str], said: str)
     directory, head = clone
     done = _tested(directory, said.replace("HEAD", head))
     assert done.returncode == 1
-    assert done.stdout.startswith('Nothing is deployed: build "b-1" says ')
+    assert done.stdout.startswith('Nothing is deployed: build "b-1" is ')

@@ -1,0 +1,110 @@
+# Two triggers, because all steps of a build run as one account: tests run the code of a commit and of its development
+# dependencies, and must not have the rights of a deployment.
+
+resource "google_service_account" "test" {
+  count        = local.on_cloud_build
+  project      = var.project
+  account_id   = "${var.deployment}-test"
+  display_name = "Mnemosyne: the pipeline tests as this account"
+  depends_on   = [google_project_service.this]
+}
+
+resource "google_project_iam_member" "test" {
+  count   = local.on_cloud_build
+  project = var.project
+  role    = "roles/logging.logWriter"
+  member  = google_service_account.test[0].member
+}
+
+# The API key of the smoke test. Terraform never sees the key: docs/deployment.md has the command that adds it.
+resource "google_secret_manager_secret" "smoke_key" {
+  count     = local.on_cloud_build
+  project   = var.project
+  secret_id = "${var.deployment}-smoke-key"
+
+  replication {
+    auto {}
+  }
+
+  depends_on = [google_project_service.this]
+}
+
+resource "google_secret_manager_secret_iam_member" "smoke_key" {
+  count     = local.on_cloud_build
+  project   = var.project
+  secret_id = google_secret_manager_secret.smoke_key[0].secret_id
+  role      = "roles/secretmanager.secretAccessor"
+  member    = google_service_account.deploy.member
+}
+
+# Cloud Build publishes the end of each build to the topic of this name:
+# https://cloud.google.com/build/docs/subscribe-build-notifications
+resource "google_pubsub_topic" "builds" {
+  #checkov:skip=CKV_GCP_83: The messages describe builds and contain no memories.
+  count      = local.on_cloud_build
+  project    = var.project
+  name       = "cloud-builds"
+  depends_on = [google_project_service.this]
+}
+
+resource "google_cloudbuild_trigger" "test" {
+  count           = local.on_cloud_build
+  project         = var.project
+  location        = "global"
+  name            = "${var.deployment}-test"
+  description     = "Tests each push to ${var.branch}."
+  filename        = "cloudbuild.yaml"
+  service_account = google_service_account.test[0].id
+  substitutions   = { _TEST_ACCOUNT = google_service_account.test[0].email }
+
+  github {
+    owner = split("/", var.repository)[0]
+    name  = split("/", var.repository)[1]
+
+    push {
+      branch = "^${replace(var.branch, ".", "\\.")}$"
+    }
+  }
+
+  depends_on = [google_project_iam_member.test]
+}
+
+resource "google_cloudbuild_trigger" "deploy" {
+  count           = local.on_cloud_build
+  project         = var.project
+  location        = "global"
+  name            = "${var.deployment}-deploy"
+  description     = "Deploys a commit that ${var.deployment}-test has passed."
+  service_account = google_service_account.deploy.id
+  filter          = "_STATUS == \"SUCCESS\" && _TRIGGER == \"${google_cloudbuild_trigger.test[0].trigger_id}\""
+
+  substitutions = {
+    _BUILD          = "$(body.message.data.id)"
+    _STATUS         = "$(body.message.data.status)"
+    _TRIGGER        = "$(body.message.data.buildTriggerId)"
+    _TEST_TRIGGER   = google_cloudbuild_trigger.test[0].trigger_id
+    _DEPLOY_ACCOUNT = google_service_account.deploy.email
+    _DEPLOYMENT     = var.deployment
+    _SMOKE_KEY      = google_secret_manager_secret.smoke_key[0].secret_id
+    _STATE_BUCKET   = local.state_bucket
+  }
+
+  pubsub_config {
+    topic = google_pubsub_topic.builds[0].id
+  }
+
+  source_to_build {
+    uri       = "https://github.com/${var.repository}"
+    ref       = "refs/heads/${var.branch}"
+    repo_type = "GITHUB"
+  }
+
+  git_file_source {
+    path      = "infra/deploy/cloudbuild.yaml"
+    uri       = "https://github.com/${var.repository}"
+    revision  = "refs/heads/${var.branch}"
+    repo_type = "GITHUB"
+  }
+
+  depends_on = [google_project_iam_member.deploy, google_project_iam_member.deploy_grants]
+}

@@ -1,0 +1,47 @@
+# GitHub's token of a workflow run is exchanged for the deploy account's, so no key of the account exists:
+# https://cloud.google.com/iam/docs/workload-identity-federation-with-deployment-pipelines
+
+locals {
+  # workflow_ref names file and branch. A run for a pull request has the event pull_request or pull_request_target.
+  github_condition = join(" && ", concat(
+    [
+      "assertion.repository == '${var.repository}'",
+      "assertion.workflow_ref == '${var.repository}/.github/workflows/deploy.yaml@refs/heads/${var.branch}'",
+      "assertion.event_name in ['workflow_dispatch', 'workflow_run']",
+    ],
+    var.repository_id == null ? [] : ["assertion.repository_id == '${var.repository_id}'"],
+  ))
+}
+
+resource "google_iam_workload_identity_pool" "github" {
+  count                     = local.on_github
+  project                   = var.project
+  workload_identity_pool_id = "${var.deployment}-github"
+  display_name              = "Mnemosyne: GitHub Actions"
+  depends_on                = [google_project_service.this]
+}
+
+resource "google_iam_workload_identity_pool_provider" "github" {
+  count                              = local.on_github
+  project                            = var.project
+  workload_identity_pool_id          = google_iam_workload_identity_pool.github[0].workload_identity_pool_id
+  workload_identity_pool_provider_id = "github"
+  display_name                       = "GitHub Actions"
+  attribute_condition                = local.github_condition
+
+  attribute_mapping = {
+    "google.subject"       = "assertion.sub"
+    "attribute.repository" = "assertion.repository"
+  }
+
+  oidc {
+    issuer_uri = "https://token.actions.githubusercontent.com"
+  }
+}
+
+resource "google_service_account_iam_member" "github" {
+  count              = local.on_github
+  service_account_id = google_service_account.deploy.name
+  role               = "roles/iam.workloadIdentityUser"
+  member             = "principalSet://iam.googleapis.com/${google_iam_workload_identity_pool.github[0].name}/attribute.repository/${var.repository}"
+}

@@ -1,0 +1,111 @@
+# The accounts of the pipeline and their rights. A first `make deploy` comes before: it creates the buckets named here.
+
+locals {
+  state_bucket   = coalesce(var.state_bucket, "${var.project}-terraform")
+  on_cloud_build = var.runner == "cloud_build" ? 1 : 0
+  on_github      = var.runner == "github_actions" ? 1 : 0
+
+  deploy_roles = concat(
+    [
+      "roles/artifactregistry.admin",
+      "roles/cloudfunctions.admin",
+      "roles/cloudsql.admin",
+      "roles/compute.networkAdmin",
+      "roles/iam.serviceAccountAdmin",
+      "roles/iam.serviceAccountUser",
+      "roles/logging.configWriter",
+      "roles/monitoring.admin",
+      "roles/pubsub.admin",
+      "roles/run.admin",
+      "roles/secretmanager.admin",
+      "roles/serviceusage.serviceUsageAdmin",
+      "roles/workflows.admin",
+    ],
+    # A build writes its log, and asks Cloud Build for the result of the tests.
+    var.runner == "cloud_build" ? ["roles/cloudbuild.builds.viewer", "roles/logging.logWriter"] : [],
+    contains(var.features, "domain") || contains(var.features, "iap") ? ["roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin"] : [],
+    contains(var.features, "iap") ? ["roles/iap.admin"] : [],
+    contains(var.features, "oauth") ? ["roles/cloudkms.admin"] : [],
+    contains(var.features, "psc") ? ["roles/dns.admin"] : [],
+  )
+
+  # Roles in the project that the deployment gives to its own accounts.
+  granted_roles = [
+    "roles/aiplatform.user",
+    "roles/cloudsql.client",
+    "roles/cloudsql.instanceUser",
+    "roles/discoveryengine.viewer",
+    "roles/logging.logWriter",
+    "roles/storage.objectViewer",
+  ]
+}
+
+resource "google_project_service" "this" {
+  for_each           = toset(concat(["iam.googleapis.com", "secretmanager.googleapis.com"], var.runner == "cloud_build" ? ["cloudbuild.googleapis.com", "pubsub.googleapis.com"] : ["iamcredentials.googleapis.com", "sts.googleapis.com"]))
+  project            = var.project
+  service            = each.key
+  disable_on_destroy = false
+}
+
+resource "google_service_account" "deploy" {
+  project      = var.project
+  account_id   = "${var.deployment}-deploy"
+  display_name = "Mnemosyne: the pipeline deploys as this account"
+  depends_on   = [google_project_service.this]
+}
+
+resource "google_project_iam_member" "deploy" {
+  for_each = toset(local.deploy_roles)
+  project  = var.project
+  role     = each.key
+  member   = google_service_account.deploy.member
+}
+
+# Without the condition the account could make itself an owner:
+# https://cloud.google.com/iam/docs/setting-limits-on-granting-roles
+resource "google_project_iam_member" "deploy_grants" {
+  project = var.project
+  role    = "roles/resourcemanager.projectIamAdmin"
+  member  = google_service_account.deploy.member
+
+  condition {
+    title       = "granted roles"
+    description = "Only the roles that a deployment gives to its own accounts."
+    expression  = "api.getAttribute('iam.googleapis.com/modifiedGrantsByRole', []).hasOnly([${join(", ", formatlist("'%s'", local.granted_roles))}])"
+  }
+}
+
+# In Cloud Storage the account has no role in the project, only roles on single buckets.
+resource "google_storage_bucket_iam_member" "state" {
+  bucket = local.state_bucket
+  role   = "roles/storage.objectUser"
+  member = google_service_account.deploy.member
+}
+
+resource "google_storage_bucket_iam_member" "source" {
+  bucket = "${var.project}-${var.deployment}-source"
+  role   = "roles/storage.admin"
+  member = google_service_account.deploy.member
+}
+
+# Changes a bucket's grants and notifications, and reads no object.
+resource "google_storage_bucket_iam_member" "imports" {
+  for_each = toset(var.buckets)
+  bucket   = each.key
+  role     = "roles/storage.legacyBucketOwner"
+  member   = google_service_account.deploy.member
+}
+
+resource "google_kms_crypto_key_iam_member" "deploy" {
+  count         = var.kms_key == null ? 0 : 1
+  crypto_key_id = var.kms_key
+  role          = "roles/cloudkms.admin"
+  member        = google_service_account.deploy.member
+}
+
+resource "google_billing_account_iam_member" "deploy" {
+  count              = var.billing_account == "" ? 0 : 1
+  billing_account_id = var.billing_account
+  role               = "roles/billing.costsManager"
+  member             = google_service_account.deploy.member
+}

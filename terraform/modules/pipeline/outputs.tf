@@ -1,0 +1,14 @@
+output "deploy_account" {
+  description = "E-mail address of the account that deploys."
+  value       = google_service_account.deploy.email
+}
+
+output "workload_identity_provider" {
+  description = "Provider for google-github-actions/auth; null with cloud_build."
+  value       = one(google_iam_workload_identity_pool_provider.github[*].name)
+}
+
+output "smoke_key" {
+  description = "Secret for the API key of the smoke test; null with github_actions, where it is a secret of the repository."
+  value       = one(google_secret_manager_secret.smoke_key[*].secret_id)
+}

@@ -1,0 +1,94 @@
+variable "billing_account" {
+  description = "Billing account of the deployment's budget, as in the deployment's variables; empty: no budget."
+  type        = string
+  default     = ""
+}
+
+variable "branch" {
+  description = "Branch that is deployed."
+  type        = string
+  default     = "main"
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9._/-]*$", var.branch))
+    error_message = "branch must be a branch's name, got ${var.branch}."
+  }
+}
+
+variable "buckets" {
+  description = "Names of the buckets that the deployment imports from."
+  type        = list(string)
+  default     = []
+}
+
+variable "deployment" {
+  description = "Name of the deployment, as in its variable name."
+  type        = string
+  default     = "mnemosyne"
+
+  # The accounts are named after it, and an account's name has at most 30 characters.
+  validation {
+    condition     = can(regex("^[a-z][a-z0-9-]{1,14}[a-z0-9]$", var.deployment))
+    error_message = "deployment must be 3 to 16 lower-case letters, digits and hyphens, beginning with a letter, got ${var.deployment}."
+  }
+}
+
+variable "features" {
+  description = "Parts of the deployment that need roles of their own: domain, iap, oauth, psc."
+  type        = set(string)
+  default     = []
+
+  validation {
+    condition     = length(setsubtract(var.features, ["domain", "iap", "oauth", "psc"])) == 0
+    error_message = "features must be some of domain, iap, oauth and psc."
+  }
+}
+
+variable "kms_key" {
+  description = "Cloud KMS key of the deployment, as in its variable kms_key; null: none."
+  type        = string
+  default     = null
+}
+
+variable "project" {
+  description = "Id of the Google Cloud project."
+  type        = string
+}
+
+variable "repository" {
+  description = "GitHub repository, as OWNER/REPOSITORY."
+  type        = string
+
+  validation {
+    condition     = can(regex("^[A-Za-z0-9][A-Za-z0-9-]*/[A-Za-z0-9._-]+$", var.repository))
+    error_message = "repository must be OWNER/REPOSITORY, got ${var.repository}."
+  }
+}
+
+variable "repository_id" {
+  description = "GitHub's number of the repository, for github_actions; null: only its name is checked, which a stranger can register after you rename or delete the repository."
+  type        = string
+  default     = null
+
+  validation {
+    condition     = var.repository_id == null || can(regex("^[0-9]+$", var.repository_id))
+    error_message = "repository_id must be a number, as `gh api repos/OWNER/REPOSITORY --jq .id` prints it."
+  }
+}
+
+variable "runner" {
+  description = "Where the pipeline runs: cloud_build or github_actions."
+  type        = string
+  default     = "cloud_build"
+
+  validation {
+    condition     = contains(["cloud_build", "github_actions"], var.runner)
+    error_message = "runner must be cloud_build or github_actions, got ${var.runner}."
+  }
+}
+
+variable "state_bucket" {
+  description = "Bucket of Terraform's state; null: PROJECT-terraform."
+  type        = string
+  default     = null
+}

@@ -1,0 +1,219 @@
+"""The pipeline as a Terraform module: triggers, accounts, rights, and the federation with GitHub."""
+
+import ast
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.terraform.conftest import Plan
+from tests.terraform.test_pipeline import DEPLOY, TEST
+from tests.terraform.workspace import ROOT, TERRAFORM, workspace
+
+EXAMPLE = TERRAFORM / "examples" / "pipeline"
+REPOSITORY = "acme/memory"
+WORKFLOW = ROOT / "infra" / "deploy" / "github_actions.yaml"
+Resources = dict[str, list[dict[str, Any]]]
+
+
+def _applied(**variables: object) -> Resources:
+    """Resources of an applied pipeline by type."""
+    with workspace(EXAMPLE) as made:
+        made.apply(repository=REPOSITORY, **variables)
+        assert made.plan(repository=REPOSITORY, **variables).status == 0
+        shown = json.loads(made.run("show", "-json").printed)
+    found: Resources = {}
+    for resource in shown["values"]["root_module"]["child_modules"][0]["resources"]:
+        found.setdefault(resource["type"], []).append(resource["values"])
+    return found
+
+
+@pytest.fixture(scope="module")
+def cloud_build() -> Iterator[Resources]:
+    yield _applied()
+
+
+@pytest.fixture(scope="module")
+def github() -> Iterator[Resources]:
+    yield _applied(runner="github_actions")
+
+
+def _triggers(resources: Resources) -> dict[str, dict[str, Any]]:
+    return {trigger["name"]: trigger for trigger in resources["google_cloudbuild_trigger"]}
+
+
+def test_each_trigger_runs_its_file_as_its_own_account(cloud_build: Resources) -> None:
+    triggers = _triggers(cloud_build)
+    accounts = {account["account_id"]: account["id"] for account in cloud_build["google_service_account"]}
+    assert triggers["mnemosyne-test"]["service_account"] == accounts["mnemosyne-test"]
+    assert triggers["mnemosyne-deploy"]["service_account"] == accounts["mnemosyne-deploy"]
+    assert triggers["mnemosyne-test"]["filename"] == TEST.name
+    assert triggers["mnemosyne-deploy"]["git_file_source"][0]["path"] == str(DEPLOY.relative_to(ROOT))
+
+
+def test_the_triggers_set_the_substitutions_of_their_files(cloud_build: Resources) -> None:
+    triggers = _triggers(cloud_build)
+    for file, name in ((TEST, "mnemosyne-test"), (DEPLOY, "mnemosyne-deploy")):
+        declared = set(yaml.safe_load(file.read_text())["substitutions"])
+        used_by_filter = set(re.findall(r"\b_[A-Z_]+\b", triggers[name]["filter"] or ""))
+        assert set(triggers[name]["substitutions"]) == declared | used_by_filter
+
+
+def test_a_deployment_starts_only_after_tests_that_succeeded(cloud_build: Resources) -> None:
+    triggers = _triggers(cloud_build)
+    deploy = triggers["mnemosyne-deploy"]
+    tests = triggers["mnemosyne-test"]["trigger_id"]
+    assert deploy["filter"] == f'_STATUS == "SUCCESS" && _TRIGGER == "{tests}"'
+    assert deploy["substitutions"]["_TEST_TRIGGER"] == tests
+    message = {name: value for name, value in deploy["substitutions"].items() if value.startswith("$(")}
+    assert message == {
+        "_BUILD": "$(body.message.data.id)",
+        "_STATUS": "$(body.message.data.status)",
+        "_TRIGGER": "$(body.message.data.buildTriggerId)",
+    }
+    (topic,) = cloud_build["google_pubsub_topic"]
+    assert topic["name"] == "cloud-builds"  # the only one that Cloud Build publishes to
+    assert deploy["pubsub_config"][0]["topic"] == topic["id"]
+
+
+def _project_roles(resources: Resources, account: str) -> set[str]:
+    return {grant["role"] for grant in resources["google_project_iam_member"] if f"{account}@" in grant["member"]}
+
+
+def test_the_account_of_the_tests_writes_its_log_and_nothing_else(cloud_build: Resources) -> None:
+    assert _project_roles(cloud_build, "mnemosyne-test") == {"roles/logging.logWriter"}
+    grants = [grant for kind, found in cloud_build.items() if kind.endswith("_iam_member") for grant in found]
+    assert len([grant for grant in grants if "mnemosyne-test@" in grant["member"]]) == 1
+
+
+def test_the_account_that_deploys_has_no_role_on_all_buckets_and_no_primitive_role(cloud_build: Resources) -> None:
+    roles = _project_roles(cloud_build, "mnemosyne-deploy")
+    assert len(roles) > 10
+    assert not {role for role in roles if role.startswith("roles/storage.")}
+    assert not roles & {"roles/owner", "roles/editor", "roles/viewer"}
+    buckets = {grant["bucket"]: grant["role"] for grant in cloud_build["google_storage_bucket_iam_member"]}
+    assert buckets == {
+        "my-project-terraform": "roles/storage.objectUser",
+        "my-project-mnemosyne-source": "roles/storage.admin",
+    }
+
+
+def test_the_account_that_deploys_may_grant_exactly_the_roles_of_a_deployment(
+    cloud_build: Resources, plan: Plan
+) -> None:
+    (grant,) = [one for one in cloud_build["google_project_iam_member"] if one["role"].endswith("projectIamAdmin")]
+    allowed = set(re.findall(r"roles/[\w.]+", grant["condition"][0]["expression"]))
+    granted = r'# google_project_iam_member\.[^\n]+ will be created.*?\+ role\s+= "([^"]+)"'
+    assert allowed == set(re.findall(granted, plan.text, re.DOTALL))
+
+
+def test_with_github_nothing_of_cloud_build_is_created_and_no_key_exists(github: Resources) -> None:
+    for kind in ("google_cloudbuild_trigger", "google_pubsub_topic", "google_service_account_key"):
+        assert kind not in github
+    (account,) = github["google_service_account"]
+    (grant,) = github["google_service_account_iam_member"]
+    assert grant["role"] == "roles/iam.workloadIdentityUser"
+    assert grant["service_account_id"] == account["name"]
+    assert grant["member"].endswith(f"/attribute.repository/{REPOSITORY}")
+
+
+TOKEN = {
+    "repository": REPOSITORY,
+    "workflow_ref": f"{REPOSITORY}/.github/workflows/deploy.yaml@refs/heads/main",
+    "event_name": "workflow_run",
+}
+
+
+FORKED = "mallory/memory/.github/workflows/deploy.yaml@refs/heads/main"
+
+
+def _admits(condition: str, token: Mapping[str, str]) -> bool:
+    """Evaluate a condition of `==` and `in`, joined by `&&`, on the claims of a token."""
+    for term in condition.split(" && "):
+        parsed = re.fullmatch(r"assertion\.(\w+) (==|in) (.+)", term)
+        assert parsed, term
+        expected = ast.literal_eval(parsed[3])
+        claim = token.get(parsed[1])
+        if not (claim == expected if parsed[2] == "==" else claim in expected):
+            return False
+    return True
+
+
+@pytest.mark.parametrize(
+    ("claims", "admitted"),
+    [
+        ({}, True),
+        ({"event_name": "workflow_dispatch"}, True),
+        ({"repository": "acme/memory-fork"}, False),
+        ({"repository": "mallory/memory", "workflow_ref": FORKED}, False),
+        ({"workflow_ref": f"{REPOSITORY}/.github/workflows/deploy.yaml@refs/heads/feature"}, False),
+        ({"workflow_ref": f"{REPOSITORY}/.github/workflows/ci.yaml@refs/heads/main"}, False),
+        ({"event_name": "pull_request_target"}, False),
+        ({"event_name": "push"}, False),
+    ],
+)  # fmt: skip
+def test_only_the_deploy_workflow_of_the_branch_is_admitted(
+    github: Resources, claims: dict[str, str], admitted: bool
+) -> None:
+    (provider,) = github["google_iam_workload_identity_pool_provider"]
+    assert _admits(provider["attribute_condition"], TOKEN | claims) is admitted
+    assert provider["oidc"][0]["issuer_uri"] == "https://token.actions.githubusercontent.com"
+
+
+def test_the_workflow_runs_on_the_events_that_are_admitted(github: Resources) -> None:
+    workflow = yaml.safe_load(WORKFLOW.read_text())
+    (provider,) = github["google_iam_workload_identity_pool_provider"]
+    events = workflow[True]  # YAML reads `on` as a boolean
+    assert all(_admits(provider["attribute_condition"], TOKEN | {"event_name": event}) for event in events)
+    assert events["workflow_run"]["workflows"] == [
+        yaml.safe_load((ROOT / ".github/workflows/ci.yaml").read_text())["name"]
+    ]
+
+
+def test_only_the_job_that_applies_gets_a_token_for_google(github: Resources) -> None:
+    jobs = yaml.safe_load(WORKFLOW.read_text())["jobs"]
+    assert {name for name, job in jobs.items() if "id-token" in job.get("permissions", {})} == {"apply"}
+    assert "workflow_run.event == 'push'" in jobs["apply"]["if"]
+
+
+def test_a_repository_s_number_protects_from_a_stranger_who_registers_its_name() -> None:
+    with workspace(TERRAFORM / "modules" / "pipeline") as own:
+        own.apply(repository=REPOSITORY, runner="github_actions", repository_id="42")
+        shown = json.loads(own.run("show", "-json").printed)
+    (condition,) = [one["values"]["attribute_condition"] for one in shown["values"]["root_module"]["resources"] if
+                    one["type"] == "google_iam_workload_identity_pool_provider"]  # fmt: skip
+    assert _admits(condition, TOKEN | {"repository_id": "42"})
+    assert not _admits(condition, TOKEN | {"repository_id": "43"})
+
+
+@pytest.mark.parametrize(
+    ("features", "roles"),
+    [
+        (["domain"], {"roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin"}),
+        (["domain", "iap"], {"roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin", "roles/iap.admin"}),
+        (["oauth", "psc"], {"roles/cloudkms.admin", "roles/dns.admin"}),
+    ],
+)
+def test_a_feature_adds_the_roles_that_it_needs(features: list[str], roles: set[str]) -> None:
+    with workspace(TERRAFORM / "modules" / "pipeline") as own:
+        own.apply(repository=REPOSITORY)
+        own.plan(repository=REPOSITORY, features=features)
+        added = {re.sub(r'.*\["(.*)"\]', r"\1", address) for address in own.changes()}
+    assert added == roles
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"runner": "jenkins"}, "runner must be cloud_build or github_actions, got jenkins"),
+        ({"repository": "https://github.com/acme/memory"}, "repository must be OWNER/REPOSITORY, got https://"),
+    ],
+)
+def test_a_bad_variable_is_refused_with_its_value(given: dict[str, str], sentence: str) -> None:
+    with workspace(EXAMPLE) as own:
+        planned = own.plan(**({"repository": REPOSITORY} | given))
+    assert planned.status == 1
+    assert sentence in " ".join(planned.printed.split())
