@@ -54,7 +54,7 @@ def _call(url: str, tool: str, arguments: dict[str, Any], deadline: float) -> di
     """Call a tool by one POST and return its structured result."""
     body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
     headers = {"Content-Type": "application/json"}
-    if token := os.environ.get("MNEMOSYNE_TOKEN"):
+    if token := os.environ.get("MNEMOSYNE_TOKEN", "").strip():
         headers["Authorization"] = f"Bearer {token}"
     answer = _post(url, json.dumps(body).encode(), headers, deadline)
     result = answer.get("result")

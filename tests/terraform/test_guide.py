@@ -1,0 +1,141 @@
+"""The commands, variables and names in docs/deployment.md and docs/operations.md exist."""
+
+import json
+import re
+import shlex
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.fakes_wire.google.environment import gcloud_environment
+from tests.terraform.conftest import TERRAFORM
+from tests.terraform.workspace import ROOT
+
+PAGES = {name: (ROOT / "docs" / name).read_text() for name in ("deployment.md", "operations.md")}
+TEXT = "\n".join(PAGES.values())
+DEPLOY = ROOT / "infra" / "deploy"
+
+
+def _commands(program: str) -> list[str]:
+    """Commands of a program, in blocks, in inline code, and at the end of a pipe."""
+    blocks = re.findall(r"^ {4,}(\S.*)$", TEXT, re.MULTILINE)
+    inline = re.findall(r"`([^`\n]+)`", TEXT)
+    parts = [
+        part.strip() for code in [*blocks, *inline] for part in re.split(r" \| | && |[$]\((?=terraform)|\)\"", code)
+    ]
+    return sorted({part for part in parts if part.startswith(f"{program} ")})
+
+
+@pytest.mark.parametrize("command", [one for one in _commands("gcloud") if "…" not in one])
+def test_gcloud_knows_each_command_and_each_of_its_options(command: str, tmp_path: Path) -> None:
+    if shutil.which("gcloud") is None:
+        pytest.skip("NOT TESTED: gcloud is not installed")
+    given = command.replace("MY-PROJECT", "my-project")  # gcloud checks the form of an id
+    lint = ["gcloud", "meta", "lint-gcloud-commands", f"--command-string={given}"]
+    environment = gcloud_environment("127.0.0.1:9", tmp_path)
+    done = subprocess.run(lint, env=environment, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stderr
+    (result,) = json.loads(done.stdout)
+    assert result["success"], result["error_message"]
+
+
+def test_the_check_of_gcloud_s_commands_notices_a_wrong_option(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError, match="unrecognized arguments"):
+        test_gcloud_knows_each_command_and_each_of_its_options("gcloud sql backups list --instanze=x", tmp_path)
+
+
+def test_the_guide_has_commands_of_each_program() -> None:
+    counts = {program: len(_commands(program)) for program in ("gcloud", "terraform", "make", "mnemosyne")}
+    assert all(count >= 4 for count in counts.values()), counts
+
+
+@pytest.mark.parametrize("command", [one for one in _commands("make") if "…" not in one])
+def test_make_has_each_target_and_uses_each_variable(command: str) -> None:
+    words = shlex.split(command)
+    makefile = (ROOT / "Makefile").read_text()
+    for word in words[1:]:
+        variable, is_variable, _ = word.partition("=")
+        assert re.search(rf"\$\((if )?.*\b{variable}\b" if is_variable else rf"(?m)^{word}:", makefile), word
+
+
+@pytest.mark.parametrize("command", _commands("terraform"))
+def test_terraform_runs_in_a_directory_with_the_outputs_that_it_prints(command: str) -> None:
+    words = shlex.split(command)
+    options = [word for word in words if word.startswith("-chdir=")]
+    directory = ROOT / options[0].removeprefix("-chdir=") if options else TERRAFORM
+    text = "\n".join(file.read_text() for file in directory.glob("*.tf"))
+    if "output" in words:
+        assert f'output "{words[-1]}"' in text
+    for variable in re.findall(r"-var=(\w+)=", command):
+        assert f'variable "{variable}"' in text
+
+
+def test_each_variable_that_the_guide_sets_exists() -> None:
+    variables = set(re.findall(r'^variable "(\w+)"', "\n".join(f.read_text() for f in TERRAFORM.glob("*.tf")), re.M))
+    code = "\n".join([*re.findall(r"`([^`]+)`", TEXT), *re.findall(r"^ {4,}(\S.*)$", TEXT, re.MULTILINE)])
+    named = set(re.findall(r"^([a-z_]+) += ", code, re.MULTILINE)) - {"organization", "name"}  # HCP Terraform's own
+    assert len(named) > 8
+    assert named <= variables | {"scopes", "namespace"}
+
+
+def test_each_link_leads_to_a_page_and_a_section() -> None:
+    def anchors(text: str) -> set[str]:
+        titles = re.findall(r"^#+ (.+)$", text, re.MULTILINE)
+        return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
+
+    for name, text in PAGES.items():
+        for page, _, section in re.findall(r"\]\((?!https?://)([\w./-]*\.md)?(#([\w-]+))?\)", text):
+            target = ROOT / "docs" / (page or name)
+            assert target.is_file(), f"{name}: {page}"
+            assert not section or section in anchors(target.read_text()), f"{name}: {page}#{section}"
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_each_file_that_the_guide_names_exists(page: str) -> None:
+    named = re.findall(r"`((?:terraform|infra|tests|docs)/[\w./-]+)`", PAGES[page])
+    made_by_the_reader = {"terraform/cloud_override.tf", "terraform/.terraform.lock.hcl"}
+    missing = [one for one in named if not (ROOT / one).exists() and one not in made_by_the_reader]
+    assert missing == []
+
+
+MESSAGES = {
+    "The first APIs cannot be enabled": DEPLOY / "deploy",
+    "An organization policy refuses allUsers": DEPLOY / "preflight.sh",
+    "belongs to project number": DEPLOY / "common.sh",
+    "no concurrent builds quota available": DEPLOY / "preflight.sh",
+    "The migration failed": DEPLOY / "deploy",
+    "domain_only would make mcp unreachable": TERRAFORM / "modules/mnemosyne/functions.tf",
+    "63 characters": TERRAFORM / "modules/mnemosyne/variables.tf",
+}
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_a_message_of_ours_in_the_troubleshooting_table_is_one_that_is_printed(message: str) -> None:
+    table = PAGES["deployment.md"].split("## Troubleshooting")[1]
+    assert message in table
+    assert message in MESSAGES[message].read_text()
+
+
+def test_the_readme_and_the_guide_agree_on_the_cost() -> None:
+    found = re.search(r"costs about (\d+) without alerts, and (\d+) to (\d+) with them", PAGES["deployment.md"])
+    assert found
+    expected = f"about {found[1]} US dollars a month at idle, and up to {found[3]} with alerts"
+    assert expected in " ".join((ROOT / "README.md").read_text().split())
+
+
+def test_the_pipeline_grants_the_roles_that_the_guide_counts() -> None:
+    text = (TERRAFORM / "modules/pipeline/main.tf").read_text()
+    granted = re.findall(r'"roles/', text.split("granted_roles = [")[1].split("]")[0])
+    assert len(granted) == 6
+    assert "the six roles that a deployment grants" in " ".join(PAGES["deployment.md"].split())
+
+
+def test_the_workflow_of_github_reads_the_variables_that_its_head_names() -> None:
+    file = DEPLOY / "github_actions.yaml"
+    head = file.read_text().split("name: Deploy")[0]
+    used = set(re.findall(r"(?:vars|secrets)\.([A-Z_]+)", file.read_text()))
+    assert used == set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b|\bPROJECT\b|\bDEPLOYMENT\b", head))
+    assert yaml.safe_load(file.read_text())["name"] == "Deploy"
