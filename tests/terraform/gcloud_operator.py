@@ -20,7 +20,7 @@ BUCKET = f"{PROJECT}-terraform"
 
 
 class Operator:
-    """Somebody at a clone of the repository, logged in with gcloud."""
+    """An operator who is logged in with gcloud, at a clone of the repository."""
 
     def __init__(self, home: Path, apis: GoogleApis) -> None:
         self.apis = apis
@@ -38,8 +38,10 @@ class Operator:
             settings = settings.replace(made.environment["TFCHECK_ROOT"], str(self._mirror))
             (home / "cli.tfrc").write_text(settings)
             plain = {name: made.environment[name] for name in ("TF_DISABLE_PLUGIN_TLS", "CHECKPOINT_DISABLE")}
+        self._failures = home / "failures.json"
         self.environment = {
             **gcloud_environment(apis.host, home),
+            "TFCHECK_FAILURES": str(self._failures),
             **plain,
             "TF_CLI_CONFIG_FILE": str(home / "cli.tfrc"),
             "TF_IN_AUTOMATION": "1",
@@ -48,7 +50,7 @@ class Operator:
         }
 
     def make(self, target: str, *variables: str, answer: str = "") -> subprocess.CompletedProcess[str]:
-        """Type `make TARGET PROJECT=my-project …`, and the answer to what it asks."""
+        """Run `make TARGET PROJECT=my-project …`, and answer its question."""
         command = ["make", target, f"PROJECT={PROJECT}", *variables]
         return subprocess.run(
             command, cwd=self.clone, env=self.environment, input=answer, capture_output=True, text=True, timeout=1800
@@ -62,6 +64,10 @@ class Operator:
         """Run `make deploy` up to the apply, and apply one resource without a cost."""
         return self.make("deploy", "ARGS=-auto-approve -target=module.mnemosyne.random_id.database", *variables)
 
+    def fail(self, **messages: str) -> None:
+        """Let each apply of these resource types fail with a message; without any, none fails."""
+        self._failures.write_text(json.dumps(messages))
+
     def state_of(self, deployment: str = "mnemosyne") -> dict[str, Any]:
         """Terraform's state in the bucket."""
         state: dict[str, Any] = json.loads(self.apis.buckets.known[BUCKET].objects[f"{deployment}/default.tfstate"])
@@ -74,6 +80,7 @@ def operator(tmp_path: Path) -> Iterator[Operator]:
         if shutil.which(program) is None:
             pytest.skip(f"NOT TESTED: {program} is not installed")
     with GoogleApis().serving() as apis:
-        apis.workflows["mnemosyne-migrate"] = lambda argument: succeeded({"applied": ["0001 memories"]})
-        apis.workflows["mnemosyne-keys"] = lambda argument: succeeded({"id": json.loads(argument or "{}")["id"]})
+        apis.workflows["mnemosyne-operate"] = lambda argument: succeeded(
+            {"id": json.loads(argument or "{}")["body"]["id"]}
+        )
         yield Operator(tmp_path, apis)

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.fakes_wire.google.apis import PROJECT, failed, succeeded
-from tests.fakes_wire.google.errors import refused, service_disabled
+from tests.fakes_wire.google.apis import PROJECT, failed
+from tests.fakes_wire.google.errors import refused
 from tests.terraform.gcloud_operator import BUCKET, Operator
 from tests.terraform.workspace import ROOT
 
@@ -27,21 +27,22 @@ def test_a_deployment_is_made_given_a_key_and_destroyed(operator: Operator) -> N
     apis = operator.apis
     bucket = apis.buckets.known[BUCKET]
     assert (bucket.location, bucket.versioned) == ("EUROPE-WEST1", True)
-    assert apis.identities == {"pubsub.googleapis.com", "workflows.googleapis.com"}
-    assert len(apis.executions) == 1  # the migration
+    assert apis.executions == {}  # the migration is a job, and needs no gcloud
     state = operator.state_of()
     assert state["resources"]
     assert state["outputs"]["console_url"]["value"] + "mcp" == state["outputs"]["mcp_url"]["value"]
 
+    # A policy that came later does not remove the grant, so it stops nothing.
+    apis.org_policies["iam.managed.allowedPolicyMembers"] = [{"enforce": True}]
     again = operator.deploy()
     assert "No changes" in again.stdout, again.stdout[-2000:]
 
     key = operator.make("key", "NAME=me")
     assert key.returncode == 0, key.stderr
     assert key.stdout.startswith("mnk_")
-    asked = json.loads(next(reversed(apis.executions.values()))["argument"])
-    assert (asked["action"], asked["name"]) == ("create", "me")
-    assert key.stdout.split()[0].rpartition("_")[2] not in json.dumps(asked)  # its hash alone has left the machine
+    request = json.loads(next(reversed(apis.executions.values()))["argument"])
+    assert (request["path"], request["body"]["action"], request["body"]["name"]) == ("keys", "create", "me")
+    assert key.stdout.split()[0].rpartition("_")[2] not in json.dumps(request)  # only its hash leaves the machine
 
     apis.peerings["mnemosyne"] = ["servicenetworking-googleapis-com"]
     destroyed = operator.make("destroy", "ARGS=-auto-approve", answer=f"{PROJECT}\n")
@@ -52,9 +53,8 @@ def test_a_deployment_is_made_given_a_key_and_destroyed(operator: Operator) -> N
 
 
 def test_two_deployments_of_a_project_have_a_state_and_keys_each(operator: Operator) -> None:
-    for part in ("migrate", "keys"):
-        operator.apis.workflows[f"other-{part}"] = operator.apis.workflows[f"mnemosyne-{part}"]
-    # A label of that name is not the deployment's.
+    operator.apis.workflows["other-operate"] = operator.apis.workflows["mnemosyne-operate"]
+    # A label called name is not the deployment's name.
     (operator.clone / "terraform/terraform.tfvars").write_text('labels = {\n  name = "memory"\n  region = "emea"\n}\n')
     for name in ("mnemosyne", "other"):
         done = operator.deploy(*([f"DEPLOYMENT={name}"] if name == "other" else []))
@@ -62,7 +62,7 @@ def test_two_deployments_of_a_project_have_a_state_and_keys_each(operator: Opera
         assert operator.state_of(name)["outputs"]["name"]["value"] == name
     for name in ("mnemosyne", "other"):
         assert operator.make("key", f"DEPLOYMENT={name}").returncode == 0
-        assert f"/workflows/{name}-keys/" in next(reversed(operator.apis.executions))
+        assert f"/workflows/{name}-operate/" in next(reversed(operator.apis.executions))
 
 
 def test_what_a_killed_destroy_left_is_removed(operator: Operator) -> None:
@@ -89,9 +89,7 @@ def test_nothing_is_destroyed_without_the_project_s_name(operator: Operator) -> 
 
 
 def test_a_migration_that_fails_ends_the_apply_before_a_function_that_serves_is_made(operator: Operator) -> None:
-    operator.apis.workflows["mnemosyne-migrate"] = lambda argument: failed(
-        {"body": {"error": "role does not exist"}}, "HTTP server responded with error code 500"
-    )
+    operator.fail(google_cloud_run_v2_job="The execution of the job failed")
     operator.apis.log = [
         migration_failure("mnemosyne", "2000-01-01T00:00:00Z", "earlier"),
         migration_failure("mnemosyne", "2999-01-01T00:00:00Z", 'relation "memories" already exists'),
@@ -99,27 +97,25 @@ def test_a_migration_that_fails_ends_the_apply_before_a_function_that_serves_is_
     ]
     done = operator.deploy()
     assert done.returncode != 0
-    assert "The migration failed; the functions stay as they were." in done.stdout + done.stderr
+    assert "The execution of the job failed" in done.stdout + done.stderr
     (reason,) = [line for line in done.stderr.splitlines() if line.startswith("The migration failed: ")]
     assert reason == 'The migration failed: 0001_memories.sql 42P07 relation "memories" already exists'
-    made = {(one["type"], one["name"]) for one in operator.state_of()["resources"]}
-    assert ("google_cloudfunctions2_function", "migrate") in made
-    assert ("google_cloudfunctions2_function", "mcp") not in made
+    created = {f"{one['type']}.{one['name']}" for one in operator.state_of()["resources"]}
+    assert "google_cloudfunctions2_function.migrate" in created
+    assert "google_cloudfunctions2_function.serving" not in created
 
-    # Half applied: it is gone on with, and it is taken away.
-    operator.apis.workflows["mnemosyne-migrate"] = lambda argument: succeeded({"applied": []})
+    # The next deployment continues.
+    operator.fail()
     assert operator.deploy().returncode == 0
 
 
 def test_a_first_apply_that_failed_early_is_destroyed_without_making_anything(operator: Operator) -> None:
-    operator.apis.faults = lambda call: (
-        service_disabled("serviceusage.googleapis.com", PROJECT) if "generateService" in call.path else None
-    )
+    operator.fail(google_project_service="SERVICE_DISABLED")
     done = operator.deploy()
     assert done.returncode != 0
     assert "SERVICE_DISABLED" in done.stdout + done.stderr
     assert "The migration failed" not in done.stderr
-    operator.apis.faults = lambda call: None
+    operator.fail()
     destroyed = operator.make("destroy", "ARGS=-auto-approve", answer=f"{PROJECT}\n")
     assert destroyed.returncode == 0, destroyed.stdout[-2000:] + destroyed.stderr[-2000:]
     assert "google_sql_database_instance" not in destroyed.stdout
@@ -130,15 +126,15 @@ def test_a_first_apply_that_failed_early_is_destroyed_without_making_anything(op
     ("ending", "said"),
     [
         (lambda argument: failed({"code": 403}, "permission denied"), "the deployment refused"),
-        (None, "gcloud could not ask the deployment"),
+        (None, "gcloud could not call the deployment"),
     ],
     ids=["the workflow fails", "there is no workflow"],
 )
 def test_a_key_that_could_not_be_kept_is_not_shown(operator: Operator, ending: Any, said: str) -> None:
     if ending is None:
-        del operator.apis.workflows["mnemosyne-keys"]
+        del operator.apis.workflows["mnemosyne-operate"]
     else:
-        operator.apis.workflows["mnemosyne-keys"] = ending
+        operator.apis.workflows["mnemosyne-operate"] = ending
     command = [str(ROOT / ".venv/bin/mnemosyne"), "keys", "create", "--project", PROJECT, "--name", "me"]
     done = subprocess.run(
         command, env={**os.environ, **operator.environment}, capture_output=True, text=True, check=False, timeout=1800
