@@ -139,3 +139,18 @@ def test_the_workflow_of_github_reads_the_variables_that_its_head_names() -> Non
     used = set(re.findall(r"(?:vars|secrets)\.([A-Z_]+)", file.read_text()))
     assert used == set(re.findall(r"\b[A-Z]+(?:_[A-Z]+)+\b|\bPROJECT\b|\bDEPLOYMENT\b", head))
     assert yaml.safe_load(file.read_text())["name"] == "Deploy"
+
+
+def test_each_test_that_the_page_of_the_platform_names_exists() -> None:
+    text = (ROOT / "docs" / "platform.md").read_text()
+    files = {file.name: file.read_text() for suffix in ("py", "hcl") for file in ROOT.glob(f"t*/**/*.{suffix}")}
+    named = re.findall(r"`(test_\w+\.py)(?:::(test_\w+))?`", text)
+    runs = re.findall(r"`(\w+\.tftest\.hcl): (\w+)`", text)
+    assert len(named) > 40
+    missing = [f"{file}::{name}" for file, name in named if f"def {name}(" not in files[file] and name]
+    missing += [f"{file}: {name}" for file, name in runs if f'run "{name}"' not in files[file]]
+    assert missing == []
+    rows = [
+        line for line in text.splitlines() if line.startswith("| ") and not line.startswith(("| behaviour", "| quest"))
+    ]
+    assert [row for row in rows if ".py" not in row and ".hcl" not in row] == []
