@@ -16,8 +16,8 @@ from tests.terraform.workspace import ROOT
 
 def migration_failure(deployment: str, timestamp: str, error: str) -> dict[str, Any]:
     """The log entry of a failed migration."""
-    payload = {"event": "migration_failed", "file": "0001_memories.sql", "sqlstate": "42P07", "error": error}
-    resource = {"type": "cloud_run_revision", "labels": {"service_name": f"{deployment}-migrate"}}
+    resource = {"type": "cloud_run_job", "labels": {"job_name": f"{deployment}-migrate"}}
+    payload = {"event": "migration_failed", "error": error}
     return {"timestamp": timestamp, "resource": resource, "jsonPayload": payload, "insertId": timestamp}
 
 
@@ -92,14 +92,14 @@ def test_a_migration_that_fails_ends_the_apply_before_a_function_that_serves_is_
     operator.fail(google_cloud_run_v2_job="The execution of the job failed")
     operator.apis.log = [
         migration_failure("mnemosyne", "2000-01-01T00:00:00Z", "earlier"),
-        migration_failure("mnemosyne", "2999-01-01T00:00:00Z", 'relation "memories" already exists'),
+        migration_failure("mnemosyne", "2999-01-01T00:00:00Z", '0001.sql failed: 42P07 relation "a" already exists'),
         migration_failure("mnemosyne-2", "2999-01-01T00:00:01Z", "another deployment"),
     ]
     done = operator.deploy()
     assert done.returncode != 0
     assert "The execution of the job failed" in done.stdout + done.stderr
     (reason,) = [line for line in done.stderr.splitlines() if line.startswith("The migration failed: ")]
-    assert reason == 'The migration failed: 0001_memories.sql 42P07 relation "memories" already exists'
+    assert reason == 'The migration failed: 0001.sql failed: 42P07 relation "a" already exists'
     created = {f"{one['type']}.{one['name']}" for one in operator.state_of()["resources"]}
     assert "google_cloudfunctions2_function.migrate" in created
     assert "google_cloudfunctions2_function.serving" not in created
