@@ -210,8 +210,6 @@ def test_a_region_in_which_google_may_restrict_builds_is_noted(checks: Checks, r
 
 
 def test_an_environment_has_its_own_variables_and_state(operator: Operator) -> None:
-    for name in ("mnemosyne", "stage"):
-        operator.apis.workflows[f"{name}-migrate"] = operator.apis.workflows["mnemosyne-migrate"]
     environments = operator.clone / "terraform/environments"
     (operator.clone / "terraform/terraform.tfvars").write_text('region = "us-central1"\nlabels = { team = "memory" }\n')
     (environments / "staging.tfvars").write_text('name   = "stage"\nregion = "us-east1"\n')
