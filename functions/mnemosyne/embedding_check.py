@@ -5,13 +5,16 @@ A region without the model, a restricted model or a missing right is otherwise n
 
 import re
 import time
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from mnemosyne.adapters.embedders import registry
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.settings import Settings
+
+if TYPE_CHECKING:
+    from google.genai.errors import APIError
 
 log = EventLog(__name__)
 
@@ -46,20 +49,22 @@ def check_embedding(
 
 def _may_pass(exc: Exception) -> bool:
     """Whether the same call may succeed within some minutes. The wrong dimension has no cause and does not pass."""
-    code = _code(exc)
-    return exc.__cause__ is not None if code is None else code in (403, 408, 429) or code >= 500
+    answer = _answer(exc)
+    return exc.__cause__ is not None if answer is None else answer.code in (403, 408, 429) or answer.code >= 500
 
 
-def _code(exc: Exception) -> int | None:
-    """The HTTP status of the embedding service's answer; None if there was none."""
+def _answer(exc: BaseException | None) -> "APIError | None":
+    """The embedding service's answer that caused an error; None if there was none."""
     from google.genai.errors import APIError
 
-    return exc.__cause__.code if isinstance(exc.__cause__, APIError) else None
+    while exc is not None and not isinstance(exc, APIError):
+        exc = exc.__cause__
+    return exc
 
 
 def _explanation(exc: Exception, settings: Settings, space: EmbeddingSpace) -> str:
-    cause, code, model = exc.__cause__, _code(exc), space.model
-    said = f"{code}: {getattr(cause, 'message', cause)}" if code else str(exc)
+    answer, model = _answer(exc), space.model
+    code, said = (None, str(exc)) if answer is None else (answer.code, f"{answer.code}: {answer.message}")
     if settings.google_genai_use_vertexai:
         location, api = settings.google_cloud_location or "global", "aiplatform.googleapis.com"
         where, elsewhere = f"at {location}", "set embedding_location to eu, us, global or a region that offers it, or "

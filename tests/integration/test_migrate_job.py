@@ -115,6 +115,7 @@ def _environment(url: str, **changed: str) -> dict[str, str]:
         "MNEMOSYNE_DATABASE_URL": url,
         "MNEMOSYNE_TOPIC": "projects/p/topics/t",
         "MNEMOSYNE_EMBEDDER": "gemini",
+        "MNEMOSYNE_EMBEDDING_MODEL": MODEL,
         "GOOGLE_CLOUD_PROJECT": PROJECT,
         **changed,
     }
