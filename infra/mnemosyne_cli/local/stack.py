@@ -12,7 +12,7 @@ from pathlib import Path
 
 import fasteners
 
-from mnemosyne.adapters.embedders.offline import SPACE, counts_file
+from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.adapters.queues.local import LocalQueue
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.principal import LOCAL
@@ -39,7 +39,7 @@ class Stack:
     functions: tuple[FunctionProcess, ...]
 
     def watch(self, stopping: threading.Event, say: Callable[[str], None]) -> None:
-        """Restart what has died, and say who may log in by which code, until told to stop."""
+        """Restart parts that have died and print log-in codes, until `stopping` is set."""
         codes = self.directory.log_in_codes
         told = codes.stat().st_size if codes.exists() else 0
         while not stopping.wait(RESTART_SECONDS):
@@ -58,7 +58,7 @@ class Stack:
 
 
 def _tell_codes(codes: Path, told: int, say: Callable[[str], None]) -> int:
-    """Say what was written to the file since; how much of it has been said."""
+    """Print the codes beyond the first `told` bytes of the file; return how many bytes are printed now."""
     if not codes.exists():
         return told
     with codes.open("rb") as file:
@@ -78,7 +78,7 @@ def environment(
     access: Mapping[str, str] = NOBODY_IS_ASKED,
     host: str = LOOPBACK,
 ) -> dict[str, str]:
-    """Return the settings under which the functions, and any command beside them, work on this directory."""
+    """The settings of the functions and commands that work on this directory."""
     on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
     hosts = {} if host in _LOOPBACK else {
         "MNEMOSYNE_ALLOWED_HOSTS": f"{host},{host}:*,localhost:*,127.0.0.1:*",
@@ -88,14 +88,14 @@ def environment(
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
         "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",
         **access,
-        # With the emulator nothing keeps others from publishing, which is as good as pushing.
+        # On the emulator anybody may publish, so a secret for pushes would protect nothing.
         **({} if on_emulator else {"MNEMOSYNE_PUSH_SECRET": secrets.token_urlsafe(32)}),
         **_embedding(directory, postgres.space(database)),
     }
 
 
 def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[str, str]:
-    """Return how callers are let in: with oauth by a server at the next port, for who sees the terminal."""
+    """The settings of authentication. With oauth, the authorization server listens on the next port."""
     if auth_mode != "oauth":
         return {"MNEMOSYNE_AUTH_MODE": auth_mode}
     functions.require_free(host, port + 1)
@@ -112,20 +112,11 @@ def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[st
 
 
 def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
-    """Return the settings of the embedder that makes vectors of that space."""
+    """The settings of the embedder of an embedding space."""
     chosen = {"MNEMOSYNE_EMBEDDER": space.provider, "MNEMOSYNE_EMBEDDING_DIMENSION": str(space.dimension)}
     if space != SPACE:
         return chosen | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
-    _adopt_counts(directory)
     return chosen | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
-
-
-def _adopt_counts(directory: DataDir) -> None:
-    """Let the one file of an earlier version's counts be the default namespace's: there was seldom another."""
-    before, own = directory.path / "token-counts.bin", counts_file(directory.statistics, LOCAL.namespace)
-    if before.exists() and not own.exists():
-        own.parent.mkdir(mode=0o700, exist_ok=True)
-        before.rename(own)
 
 
 @contextmanager
