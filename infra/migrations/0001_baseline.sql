@@ -9,8 +9,14 @@ CREATE EXTENSION IF NOT EXISTS vector;
 -- Set aside a table memories(id, timestamp, content, embedding, content_hash, last_seen_at) of the earlier Go server.
 -- ../sql/90_adopt_memories.sql copies its rows.
 DO $$
+DECLARE
+    owner oid := (SELECT relowner FROM pg_class WHERE oid = to_regclass('public.memories'));
 BEGIN
-    IF to_regclass('public.memories') IS NOT NULL THEN
+    IF NOT pg_has_role(owner, 'USAGE') THEN
+        RAISE EXCEPTION 'the table memories belongs to %, and % may not move it: as %, run ALTER TABLE memories OWNER TO a role that both are members of (on Cloud SQL: cloudsqlsuperuser), then migrate again',
+            pg_get_userbyid(owner), current_user, pg_get_userbyid(owner);
+    END IF;
+    IF owner IS NOT NULL THEN
         CREATE SCHEMA mnemosyne_adopted;
         ALTER TABLE public.memories SET SCHEMA mnemosyne_adopted;
     END IF;

@@ -150,4 +150,4 @@ def test_what_the_container_copies_is_there_and_starts_the_functions(tmp_path: P
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
     count = len(list((ROOT / "infra").glob("*/*.sql")))
-    assert done.stdout.split(maxsplit=2) == ["mcp", str(count), "0001 memories\n"], done.stderr
+    assert done.stdout.split(maxsplit=2) == ["mcp", str(count), "0001 baseline\n"], done.stderr

@@ -154,7 +154,7 @@ def test_it_holds_what_runs_and_nothing_else(plan: Plan) -> None:
         "main.py",
         "requirements.txt",
         "mnemosyne/bootstrap.py",
-        "mnemosyne/sql/migrations/0001_memories.sql",
+        "mnemosyne/sql/migrations/0001_baseline.sql",
     } <= set(names)
     kinds = {Path(name).suffix for name in names}
     assert kinds == {".py", ".txt", ".sql", ".html", ".css", ".js"}
