@@ -41,9 +41,10 @@ def cluster() -> "Iterator[EmbeddedPostgres]":
     """A PostgreSQL server of this test session's own."""
     from mnemosyne_cli.local import postgres
     from mnemosyne_cli.local.data_dir import DataDir
+    from tests.directories import in_memory
     from tests.fakes import FAKE_SPACE
 
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-test-") as directory:
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-test-", dir=in_memory()) as directory:
         server = postgres.start(DataDir.at(directory))
         try:
             postgres.prepare(server, FAKE_SPACE)
