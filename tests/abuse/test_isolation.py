@@ -10,7 +10,7 @@ import random
 import re
 import time
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, LiteralString
 
 import pg8000.exceptions
 import pytest
@@ -29,7 +29,6 @@ from mnemosyne_cli.local import postgres
 from tests.abuse.conftest import CALLERS
 from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request
 
-PAIRS = int(os.environ.get("ISOLATION_PAIRS", "40"))
 WORDS = ["tea", "cup", "train", "Lisbon", "flat", "Ada", "dog", "walk", "violin", "garden", "paint", "letter", "winter"]
 RARE = [f"zyx{n}" for n in range(30)]
 TIMED = ("embed_ms", "database_ms", "total_ms")
@@ -120,50 +119,61 @@ def _answers(services: FakeServices, scenario: Scenario, requests: dict[Any, Ing
 
 
 @pytest.fixture
-def pair(cluster: postgres.EmbeddedPostgres) -> Iterator[tuple[PostgresMemories, PostgresMemories, list[FakeServices]]]:
-    """Two new databases, alone and shared: stores that may store, and services of the one that agents use."""
-    owner = connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()
-    names = ("pair_alone", "pair_shared")
-    for name in names:
-        owner.script(f"CREATE DATABASE {name} TEMPLATE {postgres.DATABASE}")
-    stores = [PostgresMemories(Pool(connection_factory(cluster.url("ingest", name)), 1), FAKE_SPACE) for name in names]
-    services = [_services(cluster, name) for name in names]
-    yield stores[0], stores[1], services
-    used: list[Any] = [*stores, *(one.memories for one in services)]
-    for store in used:
-        store._pool.close()
-    for name in names:
-        owner.script(f"DROP DATABASE {name} WITH (FORCE)")
-    owner.close()
+def pairs() -> int:
+    """The number of pairs of stores to compare."""
+    return int(os.environ.get("ISOLATION_PAIRS", "40"))
 
 
-def _emptied(cluster: postgres.EmbeddedPostgres) -> None:
-    for name in ("pair_alone", "pair_shared"):
-        owner = connection_factory(cluster.url(postgres.OWNER, name))()
-        owner.script(
+class Pair:
+    """Two databases: one for Ada alone, one that she shares with Bob. `ingest` stores into each, `mcp` answers."""
+
+    def __init__(self, cluster: postgres.EmbeddedPostgres, names: tuple[str, str]) -> None:
+        self._cluster = cluster
+        self.names = names
+        self.alone, self.shared = (
+            PostgresMemories(Pool(connection_factory(cluster.url("ingest", name)), 1), FAKE_SPACE) for name in names
+        )
+        self.services_alone, self.services_shared = (_services(cluster, name) for name in names)
+
+    def as_owner(self, statement: LiteralString) -> None:
+        for name in self.names:
+            owner = connection_factory(self._cluster.url(postgres.OWNER, name))()
+            owner.script(statement)
+            owner.close()
+
+    def empty(self) -> None:
+        self.as_owner(
             "TRUNCATE memories, memory_chunks, memory_words, memory_ratings, ingest_requests, namespace_usage, "
             "namespace_words"
         )
-        owner.close()
+
+    def close(self) -> None:
+        used: list[Any] = [self.alone, self.shared, self.services_alone.memories, self.services_shared.memories]
+        for store in used:
+            store._pool.close()
 
 
-def test_no_answer_differs_whatever_the_other_tenant_stores(
-    cluster: postgres.EmbeddedPostgres, pair: tuple[PostgresMemories, PostgresMemories, list[FakeServices]]
-) -> None:
-    alone, shared, (without, beside) = pair
+@pytest.fixture
+def pair(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., str]) -> Iterator[Pair]:
+    made = Pair(cluster, (new_database(), new_database()))
+    yield made
+    made.close()
+
+
+def test_no_answer_differs_whatever_the_other_tenant_stores(pair: Pair, pairs: int) -> None:
     compared = 0
-    for seed in range(PAIRS):
-        _emptied(cluster)
+    for seed in range(pairs):
+        pair.empty()
         scenario = Scenario(seed)
         half = len(scenario.bob) // 2
-        _store(shared, "bob", scenario.bob[:half])
-        expected = list(_answers(without, scenario, _store(alone, "ada", scenario.ada)))
-        requests = _store(shared, "ada", scenario.ada)
-        _store(shared, "bob", scenario.bob[half:])
-        found = list(_answers(beside, scenario, requests))
+        _store(pair.shared, "bob", scenario.bob[:half])
+        expected = list(_answers(pair.services_alone, scenario, _store(pair.alone, "ada", scenario.ada)))
+        requests = _store(pair.shared, "ada", scenario.ada)
+        _store(pair.shared, "bob", scenario.bob[half:])
+        found = list(_answers(pair.services_shared, scenario, requests))
         assert found == expected, f"pair {seed}"
         compared += len(found)
-    assert compared >= 20 * PAIRS
+    assert compared >= 20 * pairs
 
 
 def test_the_offline_embedder_answers_alike_whatever_others_store(tmp_path: Any) -> None:
@@ -178,21 +188,15 @@ def test_the_offline_embedder_answers_alike_whatever_others_store(tmp_path: Any)
             assert (shared.for_namespace("ada").embed_query(question) == expected).all()
 
 
-def test_how_long_a_search_takes_tells_nothing_of_what_others_store(
-    cluster: postgres.EmbeddedPostgres, pair: tuple[PostgresMemories, PostgresMemories, list[FakeServices]]
-) -> None:
+def test_how_long_a_search_takes_tells_nothing_of_what_others_store(pair: Pair) -> None:
     """The stated test: Mann-Whitney's U over interleaved searches, as the chance that one of hers beside him takes
     longer than one alone. A half is no difference; .35 to .65 is what the order of two such runs makes by itself.
     """
-    alone, shared, (without, beside) = pair
     contents = [Scenario(seed).ada[0] + f" {seed}" for seed in range(150)]
-    for store in (alone, shared):
+    for store in (pair.alone, pair.shared):
         _store(store, "ada", contents)
-    _store(shared, "bob", [f"{content} {n}" for n in range(8) for content in contents])
-    for name in ("pair_alone", "pair_shared"):
-        owner = connection_factory(cluster.url(postgres.OWNER, name))()
-        owner.script("VACUUM ANALYZE memories")
-        owner.close()
+    _store(pair.shared, "bob", [f"{content} {n}" for n in range(8) for content in contents])
+    pair.as_owner("VACUUM ANALYZE memories")
 
     def seconds(services: FakeServices, word: str, embedder: FakeEmbedder) -> float:
         query = SearchQuery(query=word, mode=SearchMode.HYBRID, characters=20_000)
@@ -205,7 +209,7 @@ def test_how_long_a_search_takes_tells_nothing_of_what_others_store(
     for turn, word in zip(range(400), itertools.cycle([*WORDS, *RARE]), strict=False):
         order = (0, 1) if turn % 2 else (1, 0)
         for one in order:
-            times[one].append(seconds((without, beside)[one], word, embedder))
+            times[one].append(seconds((pair.services_alone, pair.services_shared)[one], word, embedder))
     longer = sum((b > a) + 0.5 * (b == a) for a in times[0][40:] for b in times[1][40:])
     superiority = longer / (len(times[0][40:]) * len(times[1][40:]))
     print(f"the chance that a search beside the other tenant takes longer than one alone: {superiority:.2f}")
