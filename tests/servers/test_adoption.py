@@ -1,0 +1,8 @@
+"""Adoption of a Go server's memories, as tests/integration claims it."""
+
+import pytest
+
+from tests.integration.test_adoption import *  # noqa: F403
+from tests.servers.conftest import OTHERS
+
+pytestmark = pytest.mark.parametrize("server", OTHERS, indirect=True)

@@ -1,0 +1,257 @@
+"""The work of each function on every server, under the function's own database user."""
+
+import subprocess
+from collections.abc import Callable, Iterator
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.api_keys import PostgresApiKeys, PostgresApiKeyStore
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.oauth import PostgresGrants, PostgresOAuth
+from mnemosyne.adapters.database.object_imports import PostgresObjectImports
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.database.reembedding import Reembedding
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.memory import DeadLetter, IngestState, Unstored
+from mnemosyne.domain.message import IngestMessage, encode
+from mnemosyne.domain.oauth import Grant
+from mnemosyne.domain.object_import import ObjectImport
+from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.ids import new_id
+from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.tools import by_name
+from mnemosyne.service import ingest
+from mnemosyne.service.api_keys import new_key
+from mnemosyne_cli.local import postgres
+from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, FakeServices, request
+from tests.servers.server import Server
+
+ADA = Principal(id="ada", namespace="ada", scopes=frozenset({Scope.READ, Scope.WRITE, Scope.OPERATE}))
+LONG = "a violin plays at dawn. " * 30  # in several chunks
+
+
+class Functions:
+    """The functions on one database."""
+
+    def __init__(self, server: Server, database: str) -> None:
+        self._server = server
+        self._database = database
+        self._pools: dict[str, Pool] = {}
+        self._services = FakeServices()
+        self._services.memories = self.memories("mcp")  # type: ignore[assignment]
+
+    def pool(self, function: str) -> Pool:
+        """Connections under that function's user."""
+        if function not in self._pools:
+            self._pools[function] = Pool(connection_factory(self._server.url(function, self._database)), 2)
+        return self._pools[function]
+
+    def memories(self, function: str) -> PostgresMemories:
+        return PostgresMemories(self.pool(function), FAKE_SPACE)
+
+    def ingest(self, *requests: Any) -> dict[UUID, Any]:
+        """Store memories as `ingest` does, and return the outcomes by their requests."""
+        message = IngestMessage("ada", tuple(requests))
+        return ingest.store(message, memories=self.memories("ingest"), embedder=FakeEmbedder()).outcomes
+
+    def stored(self, content: str, **fields: Any) -> str:
+        """Store a memory and return its id."""
+        (outcome,) = self.ingest(request(content, **fields)).values()
+        assert outcome.state is IngestState.STORED
+        return str(outcome.memory_id)
+
+    def tool(self, name: str, **arguments: Any) -> dict[str, Any]:
+        """Call a tool as `mcp` does, and return the structured result."""
+        result = call(by_name()[name], arguments, ADA, self._services)
+        assert not result.is_error, result.content
+        return dict(result.structured_content or {})
+
+    def close(self) -> None:
+        for pool in self._pools.values():
+            pool.close()
+
+
+@pytest.fixture
+def functions_on(cluster: Server) -> Iterator[Callable[[str], Functions]]:
+    made: list[Functions] = []
+
+    def make(database: str) -> Functions:
+        made.append(Functions(cluster, database))
+        return made[-1]
+
+    yield make
+    for one in made:
+        one.close()
+
+
+@pytest.fixture
+def functions(functions_on: Callable[[str], Functions], database: str) -> Functions:
+    return functions_on(database)
+
+
+@pytest.mark.parametrize("mode", SearchMode)
+def test_what_ingest_stores_is_found_in_every_mode(functions: Functions, mode: SearchMode) -> None:
+    violin = functions.stored(LONG, title="Lakehurst", tags=["Airship"], metadata={"year": 1937})
+    functions.stored("black coffee")
+    answer = functions.tool("memory_search", query="violin", mode=mode.value, limit=1)
+    assert [hit["id"] for hit in answer["memories"]] == [violin]
+    assert "degraded" not in answer
+    narrowed = functions.tool("memory_search", query="violin", mode=mode.value, tags=["airship"], after="2000-01-01")
+    assert [hit["id"] for hit in narrowed["memories"]] == [violin]
+
+
+def test_ingest_recognises_what_is_stored_already(functions: Functions) -> None:
+    first, again, long_again = request("tea"), request("tea"), request(LONG)
+    (stored,) = functions.ingest(first).values()
+    functions.ingest(request(LONG))
+    outcomes = functions.ingest(again, long_again)
+    assert {one.state for one in outcomes.values()} == {IngestState.DUPLICATE}
+    assert outcomes[again.request_id].memory_id == stored.memory_id
+
+
+def test_a_claim_keeps_others_out_until_it_ends(functions: Functions) -> None:
+    mine, theirs = request("tea"), request("tea")
+    with functions.memories("ingest").claim("ada", [mine]) as claim:
+        assert claim.new == [mine]
+        with functions.memories("ingest").claim("ada", [theirs]) as other:
+            assert other.busy == [theirs]
+    with functions.memories("ingest").claim("ada", [theirs]) as claim:
+        assert claim.new == [theirs]
+
+
+@pytest.mark.parametrize(
+    ("tool", "arguments"),
+    [
+        ("list_memories", {"tags": ["tea"]}),
+        ("memory_stats", {}),
+        ("memory_timeline", {}),
+        ("memory_facets", {}),
+        ("get_memory", {"id": "ID"}),
+        ("fetch", {"id": "ID"}),
+        ("memory_history", {"id": "ID"}),
+        ("search", {"query": "tea"}),
+        ("exact_match_retrieve", {"content": "tea"}),
+        ("recall_by_timeframe", {"start_date": "2000-01-01"}),
+        ("retrieve_with_quality_boost", {"query": "tea"}),
+        ("export_memories", {}),
+        ("update_memory", {"id": "ID", "title": "Tea", "tags": ["green"], "metadata": {"cups": 2}}),
+        ("rate_memory", {"id": "ID", "rating": 1, "reason": "tea"}),
+        ("list_requests", {}),
+        ("list_dead_letters", {}),
+        ("delete_memory", {"id": "ID"}),
+    ],
+)
+def test_mcp_answers_with_the_rights_of_its_user(functions: Functions, tool: str, arguments: dict[str, Any]) -> None:
+    memory_id = functions.stored("green tea", tags=["tea"])
+    functions.stored("black tea")
+    answer = functions.tool(tool, **{name: memory_id if value == "ID" else value for name, value in arguments.items()})
+    assert answer
+
+
+def test_a_dead_letter_is_kept_by_its_function_and_redriven_by_mcp(functions: Functions) -> None:
+    lost = request("tea")
+    data, attributes = encode("ada", [lost], traceparent="")
+    dead_letter = DeadLetter(message_id="7", data=data, attributes=attributes, cause="lost", dead_lettered_at=NOW)
+    waiting = [Unstored(request_id=lost.request_id, error="lost")]
+    assert functions.memories("dead_letter").give_up("ada", dead_letter, waiting, contents={})
+    states = functions.tool("list_dead_letters")
+    assert [one["message_id"] for one in states["dead_letters"]] == ["7"]
+    functions.tool("redrive", message_id="7")
+    assert functions.tool("list_dead_letters")["dead_letters"] == []
+    (outcome,) = functions.ingest(lost).values()
+    assert outcome.state is IngestState.STORED
+
+
+def test_import_object_records_how_far_it_has_read(functions: Functions) -> None:
+    imports = PostgresObjectImports(functions.pool("import_object"))
+    for progress in (ObjectImport(source="gs://b/o#1", memories=3), ObjectImport(source="gs://b/o#1", memories=5)):
+        imports.record("ada", progress)
+        assert imports.progress("ada", "gs://b/o#1") == progress
+    assert imports.final_states("ada", "gs://b/o#1") == {}
+
+
+def test_mcp_finds_the_api_keys_that_the_owner_creates(functions: Functions, cluster: Server, database: str) -> None:
+    key, _ = new_key(name="n", namespace="ada", scopes=frozenset({Scope.READ}), created_at=NOW, expires_at=None)
+    keeper = PostgresApiKeyStore(connection_factory(cluster.url(postgres.OWNER, database)))
+    keeper.create(key)
+    keys = PostgresApiKeys(functions.pool("mcp"))
+    assert keys.find(key.id) == key
+    keeper.revoke(key.id)
+    revoked = keys.find(key.id)
+    assert revoked is not None
+    assert revoked.revoked_at is not None
+
+
+def test_mcp_sees_whether_a_grant_of_auth_s_is_valid(functions: Functions) -> None:
+    grant = Grant(
+        id=new_id(), subject="ada", person="ada@example.com", namespace="ada", client_id="client",
+        scopes=frozenset({Scope.READ}), resource="r", expires_at=datetime.now(UTC) + timedelta(hours=1),
+    )  # fmt: skip
+    auth, grants = PostgresOAuth(functions.pool("auth")), PostgresGrants(functions.pool("mcp"))
+    with auth.transaction() as rows:
+        rows.add_grant(grant, 3600)
+    assert grants.stands(grant.id)
+    with auth.transaction() as rows:
+        rows.revoke(grant.id, "asked")
+    assert not grants.stands(grant.id)
+
+
+def test_the_owner_can_vacuum_and_reindex_what_the_functions_have_stored(
+    functions: Functions, cluster: Server, database: str
+) -> None:
+    """Since version 17 maintenance runs with a search path that excludes our functions."""
+    violin = functions.stored(LONG, tags=["Airship"], metadata={"year": 1937})
+    with cluster.connection(postgres.OWNER, database) as owner:
+        owner.run_file("VACUUM ANALYZE memories, memory_chunks, memory_words, ingest_requests")
+        owner.run_file("REINDEX SCHEMA public")
+    for mode in SearchMode:
+        found = functions.tool("memory_search", query="violin", mode=mode.value)["memories"]
+        assert [hit["id"] for hit in found] == [violin]
+
+
+def test_the_owner_moves_what_the_functions_have_stored_to_another_embedding_space(
+    functions: Functions, cluster: Server, database: str
+) -> None:
+    violin, embedder = functions.stored(LONG), FakeEmbedder()
+    embedder.model, embedder.dimension = "other", 96
+    space = EmbeddingSpace(FAKE_SPACE.provider, embedder.model, embedder.dimension)
+    with cluster.connection(postgres.OWNER, database) as owner:
+        move = Reembedding(owner, embedder, space)
+        move.begin()
+        functions.stored("black coffee")  # ingest may write while it runs
+        while move.fill(10):
+            pass
+        move.index()
+        assert move.switch()
+    moved = PostgresMemories(functions.pool("mcp"), space)
+    query = SearchQuery(query="violin", mode=SearchMode.SEMANTIC, limit=1)
+    (hit,) = moved.search("ada", query, embedder.embed_query("violin"), model="other", lexical_weight=0.5).hits
+    assert str(hit.id) == violin
+
+
+def test_a_dump_that_the_owner_restores_serves_the_functions(
+    functions: Functions,
+    functions_on: Callable[[str], Functions],
+    cluster: Server,
+    database: str,
+    new_database: Callable[..., str],
+) -> None:
+    violin, restored = functions.stored(LONG, tags=["Airship"]), new_database(empty=True)
+    urls = cluster.url(postgres.OWNER, database), cluster.url(postgres.OWNER, restored)
+    dump = subprocess.run([cluster.programs / "pg_dump", "--no-owner", urls[0]], check=True, capture_output=True)
+    psql = [str(cluster.programs / "psql"), "--quiet", "--set=ON_ERROR_STOP=1"]
+    subprocess.run([*psql, urls[1]], input=dump.stdout, check=True, capture_output=True)
+    there = functions_on(restored)
+    coffee = there.stored("black coffee")
+    for mode in SearchMode:
+        found = there.tool("memory_search", query="violin", mode=mode.value, limit=1)["memories"]
+        assert [hit["id"] for hit in found] == [violin]
+    assert {one["id"] for one in there.tool("list_memories")["memories"]} == {violin, coffee}
+    with cluster.connection(postgres.OWNER, restored) as owner:
+        assert migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE) == []

@@ -1,0 +1,85 @@
+"""Migrations that lose their connection after any file, on every server."""
+
+import itertools
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.errors import Unavailable
+from mnemosyne_cli.local import postgres
+from tests.fakes import FAKE_SPACE
+from tests.integration.test_adoption import OldDatabase
+from tests.servers import catalog
+from tests.servers.server import Server
+
+
+class Interrupted(Connection):
+    """A connection that `other` terminates after a number of scripts: bookkeeping, BEGIN, each file, COMMIT."""
+
+    def __init__(self, opened: Connection, scripts: int, other: Connection) -> None:
+        super().__init__(opened._driver, None)
+        self._left = scripts
+        self._process = opened.one("SELECT pg_backend_pid() AS process")["process"]
+        self._other = other
+
+    def run_file(self, text: str) -> list[list[Any]]:
+        rows = super().run_file(text)
+        self._left -= 1
+        if self._left == 0:
+            assert self._other.run("SELECT pg_terminate_backend(:process, 60000)", process=self._process) == [[True]]
+        return rows
+
+
+FILES = len(migrations.bundled())
+BEFORE_FILES = 2  # bookkeeping and BEGIN
+
+
+def _is_interrupted(server: Server, database: str, scripts: int, other: Connection) -> bool:
+    """Run the migration, terminated after that number of scripts, and return whether it had more."""
+    with server.connection(postgres.OWNER, database) as opened:
+        try:
+            migrations.migrate(Interrupted(opened, scripts, other), migrations.bundled(), space=FAKE_SPACE)
+        except Unavailable:
+            return True
+        return False
+
+
+@pytest.fixture
+def whole(cluster: Server) -> tuple[list[str], list[str]]:
+    """The objects and the listing of a schema that was applied without an interruption."""
+    with cluster.connection(postgres.OWNER, postgres.DATABASE) as owner:
+        return catalog.objects(owner), catalog.listing(owner)
+
+
+def test_a_run_that_is_interrupted_after_any_file_changes_nothing_and_the_next_one_completes_it(
+    server: Server, new_database: Callable[..., str], whole: tuple[list[str], list[str]]
+) -> None:
+    name, objects = new_database(empty=True), []
+    with server.connection(postgres.OWNER, name) as owner:
+        for scripts in itertools.count(1):
+            if not _is_interrupted(server, name, scripts, owner):
+                break
+            objects.append(catalog.objects(owner))
+        only_bookkeeping = objects[0]
+        assert not any("memories" in one for one in only_bookkeeping)
+        assert objects == [only_bookkeeping] * (BEFORE_FILES + FILES) + [whole[0]]  # the last one after COMMIT
+        assert catalog.listing(owner) == whole[1]
+
+
+@pytest.mark.parametrize("scripts", [BEFORE_FILES + 1, BEFORE_FILES + FILES], ids=["set aside", "copied"])
+def test_a_go_server_s_memories_are_where_they_were_after_an_interruption(
+    server: Server, new_database: Callable[..., str], whole: tuple[list[str], list[str]], scripts: int
+) -> None:
+    name = new_database(empty=True)
+    rows = "SELECT id, content, CAST(embedding AS text), content_hash, last_seen_at FROM memories ORDER BY id"
+    with server.connection(postgres.OWNER, name) as owner:
+        OldDatabase(owner, FAKE_SPACE.dimension)
+        before = owner.run_file(rows)
+        assert _is_interrupted(server, name, scripts, owner)
+        assert owner.run_file(rows) == before
+        migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
+        assert catalog.objects(owner) == whole[0]
+        assert [row[:2] for row in owner.run_file(rows)] == [row[:2] for row in before]

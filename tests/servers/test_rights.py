@@ -1,0 +1,100 @@
+"""Rights on every server: of the roles, of the functions' users, and the owner's right to grant."""
+
+from collections.abc import Iterator
+
+import pg8000.exceptions
+import pytest
+
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.errors import Misconfigured
+from mnemosyne_cli.local import postgres
+from tests.servers import catalog
+from tests.servers.server import LOGINS, Server
+
+ROLES = ("auth", "dead_letter", "import_object", "ingest", "mcp", "runtime")
+
+
+@pytest.fixture
+def owner(cluster: Server, database: str) -> Iterator[Connection]:
+    """A connection of the schema's owner."""
+    with cluster.connection(postgres.OWNER, database) as connection:
+        yield connection
+
+
+@pytest.fixture
+def stranger(cluster: Server, database: str) -> Iterator[Connection]:
+    """A connection of a user without any role."""
+    name = cluster.login("stranger")
+    cluster.as_superuser(f'CREATE ROLE "{name}" LOGIN')
+    with cluster.connection("stranger", database) as connection:
+        yield connection
+    cluster.as_superuser(f'DROP ROLE "{name}"')
+
+
+def test_a_role_of_a_function_is_no_login_and_has_no_attribute(owner: Connection) -> None:
+    assert catalog.roles(owner) == [
+        f"role mnemosyne_{role}, login f, superuser f, creates roles f, bypasses row security f, replicates f"
+        for role in ROLES
+    ]
+
+
+def test_each_user_is_a_member_of_its_function_s_role_alone(cluster: Server, owner: Connection) -> None:
+    for user, function in LOGINS.items():
+        granted = owner.run(
+            "SELECT r.rolname, m.admin_option FROM pg_auth_members m JOIN pg_roles r ON r.oid = m.roleid"
+            " JOIN pg_roles u ON u.oid = m.member WHERE u.rolname = :name",
+            name=cluster.login(user),
+        )
+        assert granted == [[f"mnemosyne_{function or 'runtime'}", False]]
+
+
+def test_a_user_without_a_role_may_use_no_table_and_no_function_that_has_the_owner_s_rights(
+    stranger: Connection,
+) -> None:
+    tables = stranger.run(
+        "SELECT relname FROM pg_class WHERE relnamespace = CAST('public' AS regnamespace) AND relkind IN ('r', 'v')"
+        " AND (has_table_privilege(oid, 'SELECT, INSERT, UPDATE, DELETE, TRUNCATE')"
+        " OR has_any_column_privilege(oid, 'SELECT, INSERT, UPDATE'))"
+    )
+    functions = stranger.run(
+        "SELECT proname FROM pg_proc WHERE pronamespace = CAST('public' AS regnamespace) AND prosecdef"
+        " AND has_function_privilege(oid, 'EXECUTE')"
+    )
+    assert (tables, functions) == ([], [])
+    with pytest.raises(pg8000.exceptions.DatabaseError, match="permission denied for table memories"):
+        stranger.script("SELECT count(*) FROM memories")
+
+
+def test_the_owner_grants_a_role_as_often_as_the_migration_runs(
+    cluster: Server, owner: Connection, stranger: Connection
+) -> None:
+    for _ in range(2):
+        migrations.grant_runtime_role(owner, [f"ingest={cluster.login('stranger')}"])
+    assert stranger.script("SELECT count(*) FROM ingest_requests") == [[0]]
+
+
+def test_a_user_that_does_not_exist_is_named(owner: Connection) -> None:
+    with pytest.raises(Misconfigured, match="mnemosyne_mcp cannot be granted to the database user nobody@my-project"):
+        migrations.grant_runtime_role(owner, ["mcp=nobody@my-project.iam"])
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "SET ROLE mnemosyne_{other}",
+        "GRANT mnemosyne_{other} TO CURRENT_USER",
+        "CREATE TABLE public.mine (x integer)",
+        "CREATE ROLE mine",
+        "ALTER TABLE memories DISABLE ROW LEVEL SECURITY",
+        "CREATE OR REPLACE FUNCTION find_api_key(p_id text) RETURNS SETOF api_keys LANGUAGE sql AS ''",
+    ],
+)
+def test_no_function_s_user_can_gain_rights(cluster: Server, database: str, statement: str) -> None:
+    for user in LOGINS:
+        other = "auth" if user != "auth" else "runtime"
+        refused = pytest.raises(
+            pg8000.exceptions.DatabaseError, match=r"permission denied|must be owner|must have admin option"
+        )
+        with cluster.connection(user, database) as connection, refused:
+            connection.run_file(statement.format(other=other))
