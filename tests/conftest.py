@@ -48,6 +48,8 @@ def cluster() -> "Iterator[EmbeddedPostgres]":
         server = postgres.start(DataDir.at(directory))
         try:
             postgres.prepare(server, FAKE_SPACE)
+            _as_owner(server, "ALTER SYSTEM SET max_wal_size = '256MB'")  # Its files may be in memory.
+            _as_owner(server, "SELECT pg_reload_conf()")
             yield server
         finally:
             server.stop()
