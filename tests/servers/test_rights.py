@@ -1,15 +1,18 @@
 """Rights on every server: of the roles, of the functions' users, and the owner's right to grant."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import pg8000.exceptions
 import pytest
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.errors import Misconfigured
+from mnemosyne.errors import MigrationFailed, Misconfigured
 from mnemosyne_cli.local import postgres
+from tests.fakes import FAKE_SPACE
+from tests.integration.test_adoption import OldDatabase
 from tests.servers import catalog
+from tests.servers.conftest import CLOUD_SQL
 from tests.servers.server import LOGINS, Server
 
 ROLES = ("auth", "dead_letter", "import_object", "ingest", "mcp", "runtime")
@@ -98,3 +101,18 @@ def test_no_function_s_user_can_gain_rights(cluster: Server, database: str, stat
         )
         with cluster.connection(user, database) as connection, refused:
             connection.run_file(statement.format(other=other))
+
+
+@pytest.mark.parametrize("server", CLOUD_SQL, indirect=True)
+def test_a_table_of_another_user_is_adopted_once_that_user_hands_it_over(
+    server: Server, new_database: Callable[..., str]
+) -> None:
+    name = new_database(empty=True)
+    with server.connection("other owner", name) as other, server.connection(postgres.OWNER, name) as owner:
+        OldDatabase(other, FAKE_SPACE.dimension)
+        with pytest.raises(MigrationFailed, match=r"as postgres, run ALTER TABLE memories OWNER TO"):
+            migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
+        (before,) = other.run("SELECT count(*) FROM memories")
+        other.script("ALTER TABLE memories OWNER TO cloudsqlsuperuser")
+        migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
+        assert owner.run("SELECT count(*) FROM memories") == [before]
