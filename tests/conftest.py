@@ -41,11 +41,11 @@ def cluster() -> "Iterator[EmbeddedPostgres]":
     """A PostgreSQL server of this test session's own."""
     from mnemosyne_cli.local import postgres
     from mnemosyne_cli.local.data_dir import DataDir
-    from tests.directories import in_memory
+    from tests.directories import server_directory
     from tests.fakes import FAKE_SPACE
 
-    with tempfile.TemporaryDirectory(prefix="mnemosyne-test-", dir=in_memory()) as directory:
-        server = postgres.start(DataDir.at(directory))
+    with server_directory() as directory:
+        server = postgres.start(DataDir.at(str(directory)))
         try:
             postgres.prepare(server, FAKE_SPACE)
             _as_owner(server, "ALTER SYSTEM SET max_wal_size = '256MB'")  # Its files may be in memory.

@@ -2,22 +2,27 @@
 
 import os
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
 
 import pytest
 
 from mnemosyne_cli.local import postgres
+from tests.directories import server_directory
 from tests.servers import programs
 from tests.servers.server import CloudServer, Server
 
-SERVERS: dict[str, Callable[[str], Server]] = {
-    "embedded": lambda name: Server(name, programs.embedded()[postgres.VERSION]),
-    "newest embedded": lambda name: Server(name, max(programs.embedded().items())[1]),
-    "Cloud SQL 15": lambda name: CloudServer(name, programs.postgresql_15(), programs.american_english()),
-    "Cloud SQL 17": lambda name: CloudServer(name, programs.postgresql_17(), programs.american_english()),
-    "Cloud SQL 18": lambda name: CloudServer(name, programs.postgresql_18(), programs.american_english()),
+EMBEDDED: dict[str, Callable[[], Path]] = {
+    "embedded": lambda: programs.embedded()[postgres.VERSION],
+    "newest embedded": lambda: max(programs.embedded().items())[1],
 }
-CLOUD_SQL = [name for name in SERVERS if name.startswith("Cloud SQL")]
-OTHERS = [name for name in SERVERS if name != "embedded"]
+CLOUD_SQL: dict[str, Callable[[], Path]] = {
+    "Cloud SQL 15": programs.postgresql_15,
+    "Cloud SQL 17": programs.postgresql_17,
+    "Cloud SQL 18": programs.postgresql_18,
+}
+SERVERS = [*EMBEDDED, *CLOUD_SQL]
+OTHERS = SERVERS[1:]
 """The servers that tests in other folders do not use."""
 
 
@@ -32,17 +37,22 @@ def started() -> Iterator[Callable[[str], Server]]:
             pytest.skip(missing[name])
         if name not in servers:
             try:
-                made = SERVERS[name](name)
+                servers[name] = _made(name, exits.enter_context(server_directory()))
             except pytest.skip.Exception as skipped:
                 missing[name] = str(skipped)
                 raise
-            servers[name] = made
-            made.start()
+            exits.callback(servers[name].stop)
+            servers[name].start()
         return servers[name]
 
-    yield server
-    for one in servers.values():
-        one.stop()
+    with ExitStack() as exits:
+        yield server
+
+
+def _made(name: str, directory: Path) -> Server:
+    if name in EMBEDDED:
+        return Server(name, EMBEDDED[name](), directory)
+    return CloudServer(name, CLOUD_SQL[name](), directory, programs.american_english())
 
 
 @pytest.fixture(params=SERVERS)

@@ -2,11 +2,9 @@
 
 import os
 import pwd
-import shutil
 import signal
 import subprocess
 import sys
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -19,7 +17,6 @@ from mnemosyne.errors import MnemosyneError
 from mnemosyne_cli.local import postgres
 from mnemosyne_cli.local.data_dir import is_root
 from mnemosyne_cli.local.traversal import let_pass
-from tests.directories import in_memory
 from tests.fakes import FAKE_SPACE
 from tests.servers.programs import embedded
 from tests.waiting import wait_until
@@ -54,10 +51,10 @@ class Server:
     superuser = postgres.OWNER
     locale = "en_US.UTF-8" if sys.platform == "darwin" else "C.UTF-8"
 
-    def __init__(self, name: str, programs: Path) -> None:
+    def __init__(self, name: str, programs: Path, directory: Path) -> None:
         self.name = name
         self.programs = programs
-        self.socket_directory = Path(tempfile.mkdtemp(prefix="mnemosyne-server-", dir=in_memory()))
+        self.socket_directory = directory
         self._environment = {**os.environ, "LC_ALL": "C"}
         self._process: subprocess.Popen[bytes] | None = None
         self._has_schema = False
@@ -153,11 +150,10 @@ class Server:
             migrations.grant_runtime_role(owner, users)
 
     def stop(self) -> None:
-        """Stop the server and remove its files."""
+        """Stop the server."""
         if self._process is not None:
             self._process.send_signal(signal.SIGQUIT)
             self._process.wait()
-        shutil.rmtree(self.socket_directory)
 
 
 class CloudServer(Server):
@@ -169,8 +165,8 @@ class CloudServer(Server):
     superuser = "cloudsqladmin"
     locale = "en_US.UTF-8"
 
-    def __init__(self, name: str, programs: Path, locales: Path) -> None:
-        super().__init__(name, programs)
+    def __init__(self, name: str, programs: Path, directory: Path, locales: Path) -> None:
+        super().__init__(name, programs, directory)
         self._environment["LOCPATH"] = str(locales)
 
     def login(self, user: str) -> str:
