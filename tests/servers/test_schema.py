@@ -10,9 +10,7 @@ from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE
-from tests.integration.test_adoption import CONTENTS, OldDatabase
 from tests.servers import catalog
-from tests.servers.conftest import CLOUD_SQL
 from tests.servers.server import CloudServer, Server
 
 NewDatabase = Callable[..., str]
@@ -97,18 +95,3 @@ def test_embeddings_have_the_provider_model_and_dimension_of_the_settings(
         " AND attrelid IN (CAST('memories' AS regclass), CAST('memory_chunks' AS regclass))"
     )
     assert columns == [[f"halfvec({space.dimension})"]] * 2
-
-
-@pytest.mark.parametrize("server", CLOUD_SQL, indirect=True)
-def test_a_go_server_s_table_is_adopted_once_it_belongs_to_a_role_of_both_owners(
-    server: Server, new_database: NewDatabase
-) -> None:
-    """The Go server's user on Cloud SQL, `postgres` by default, is not the owner that Terraform creates."""
-    name = new_database(empty=True)
-    with server.connection("other owner", name) as other, server.connection(postgres.OWNER, name) as owner:
-        OldDatabase(other, FAKE_SPACE.dimension)
-        with pytest.raises(Exception, match="table memories"):
-            migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
-        other.script("ALTER TABLE memories OWNER TO cloudsqlsuperuser")
-        migrations.migrate(owner, migrations.bundled(), space=FAKE_SPACE)
-        assert owner.run("SELECT count(*) FROM memories") == [[len(CONTENTS)]]
