@@ -3,12 +3,11 @@
 import json
 import re
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.terraform.workspace import ROOT, Workspace, without_gcloud, workspace
+from tests.terraform.workspace import ROOT, Workspace, workspace
 
 NOTIFIED = {"alert_emails": ["ada@example.com"], "notification_channels": ["projects/p/notificationChannels/1"]}
 ENTRIES = {
@@ -60,16 +59,16 @@ class Monitoring:
         return [condition for condition in self.conditions if condition["condition_threshold"]]
 
 
-def applied(home: Path, **variables: object) -> Monitoring:
-    with workspace(environment=without_gcloud(home)) as made:
+def applied(**variables: object) -> Monitoring:
+    with workspace() as made:
         made.apply(**variables)
         return Monitoring(made)
 
 
 @pytest.fixture(scope="module")
-def monitoring(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Monitoring]:
+def monitoring() -> Iterator[Monitoring]:
     """A deployment named `mem` that notifies somebody, with a publisher and a bucket."""
-    yield applied(tmp_path_factory.mktemp("mem"), name="mem", **NOTIFIED, **ENTRIES)
+    yield applied(name="mem", **NOTIFIED, **ENTRIES)
 
 
 def selects(condition: str, entry: dict[str, str]) -> bool:
@@ -196,8 +195,8 @@ def test_a_failed_backup_is_read_from_the_database_s_own_system_events(monitorin
     assert 'protoPayload.methodName="cloudsql.instances.automatedBackup"' in used
 
 
-def test_without_anybody_to_notify_no_condition_is_billed(tmp_path: Path) -> None:
-    made = applied(tmp_path, **ENTRIES)
+def test_without_anybody_to_notify_no_condition_is_billed() -> None:
+    made = applied(**ENTRIES)
     assert made.conditions == []
     assert made.of("google_monitoring_uptime_check_config") == []
     assert len(made.charts) == 4
@@ -210,8 +209,8 @@ PRIVATE = {
 
 
 @pytest.mark.parametrize("variables", PRIVATE.values(), ids=PRIVATE)
-def test_no_uptime_check_knocks_where_google_turns_it_away(tmp_path: Path, variables: dict[str, object]) -> None:
-    made = applied(tmp_path, **NOTIFIED, **variables)
+def test_no_uptime_check_knocks_where_google_turns_it_away(variables: dict[str, object]) -> None:
+    made = applied(**NOTIFIED, **variables)
     assert made.of("google_monitoring_uptime_check_config") == []
     assert not [one for one in made.thresholds if "uptime_check" in one["condition_threshold"][0]["filter"]]
 
@@ -232,8 +231,8 @@ def test_the_uptime_check_asks_mcp_for_its_health(monitoring: Monitoring) -> Non
 
 
 @pytest.mark.parametrize("channel", ["ada@example.com", "notificationChannels/1", "projects/p/notificationChannels/x"])
-def test_a_channel_that_is_no_channel_s_name_is_refused(tmp_path: Path, channel: str) -> None:
-    with workspace(environment=without_gcloud(tmp_path)) as own:
+def test_a_channel_that_is_no_channel_s_name_is_refused(channel: str) -> None:
+    with workspace() as own:
         planned = own.plan(notification_channels=[channel])
     assert planned.status == 1
     assert "projects/P/notificationChannels/ID" in " ".join(planned.printed.split())

@@ -6,7 +6,6 @@ answers reads as the API does. `terraform` is the real program.
 
 import importlib.util
 import json
-import os
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
@@ -168,14 +167,6 @@ def workspace(directory: Path = TERRAFORM, *, environment: Mapping[str, str] | N
         yield made
     finally:
         made.close()
-
-
-def without_gcloud(directory: Path) -> dict[str, str]:
-    """An environment whose gcloud reports success and does nothing."""
-    program = directory / "gcloud"
-    program.write_text('#!/bin/sh\necho \'{"state": "SUCCEEDED"}\'\n')
-    program.chmod(0o755)
-    return {"PATH": f"{directory}{os.pathsep}{os.environ['PATH']}"}
 
 
 def _variables(values: Mapping[str, object]) -> list[str]:
