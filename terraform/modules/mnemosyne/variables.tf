@@ -1,5 +1,5 @@
 variable "alert_emails" {
-  description = "Addresses that alerts are sent to."
+  description = "Addresses that receive alerts by e-mail."
   type        = list(string)
   default     = []
 
@@ -10,13 +10,13 @@ variable "alert_emails" {
 }
 
 variable "billing_account" {
-  description = "The billing account to keep a budget on; empty: none is kept."
+  description = "Billing account of the budget. Empty for no budget."
   type        = string
   default     = ""
 }
 
 variable "budget" {
-  description = "Monthly budget in the billing account's currency; mails are sent at half, nine tenths and all of it."
+  description = "Monthly budget in the billing account's currency. E-mails are sent at 50, 90 and 100 percent of it."
   type        = number
   default     = 100
 
