@@ -29,6 +29,10 @@ PAUSE_SECONDS = 0.05
 listener resets the connections in that queue."""
 UNREAD_SECONDS = 0.2
 """How long an accepted connection may take to send its request once no more are accepted."""
+KEEP_ALIVE_SECONDS = 620
+"""How long an idle connection stays open. The framework's server closes it after two seconds, in which a client may be
+sending its next request: it then has an error and no response. Longer than usual clients and Google's front ends reuse
+one; these do for 600 seconds: https://cloud.google.com/load-balancing/docs/https#timeouts_and_retries."""
 DRAIN_SECONDS = 6.0
 """How long requests may run after SIGTERM. Cloud Run sends SIGKILL after ten seconds; telemetry takes up to three."""
 
@@ -79,7 +83,9 @@ class Hosted(Response):
             self._app = _built(self._build)
             self._ready = asyncio.get_running_loop().create_future()
             self._owner = asyncio.create_task(self._own(self._app, self._ready))
-            self._chain_sigterm()
+            stop_server = signal.getsignal(signal.SIGTERM)
+            _keep_connections(getattr(stop_server, "__self__", None))
+            self._chain_sigterm(stop_server)
         # Shielded: a client that disconnects must not cancel what all other requests wait for.
         await asyncio.shield(self._ready)
         if self._app is None:
@@ -97,9 +103,8 @@ class Hosted(Response):
                 raise
             ready.set_exception(exc)
 
-    def _chain_sigterm(self) -> None:
+    def _chain_sigterm(self, stop_server: Any) -> None:
         loop = asyncio.get_running_loop()
-        stop_server: Any = signal.getsignal(signal.SIGTERM)
 
         def begin() -> None:
             if self._shutdown is None:
@@ -137,6 +142,14 @@ class Hosted(Response):
         await asyncio.to_thread(flush)
         if callable(stop_server):
             stop_server(signal.SIGTERM, None)
+
+
+def _keep_connections(server: Any) -> None:
+    """Let idle connections of a Uvicorn server stay open for KEEP_ALIVE_SECONDS, those opened before as well."""
+    state = getattr(server, "server_state", None)
+    for part in (getattr(server, "config", None), *getattr(state, "connections", ())):
+        if hasattr(part, "timeout_keep_alive"):
+            part.timeout_keep_alive = KEEP_ALIVE_SECONDS
 
 
 class _Exchange:
