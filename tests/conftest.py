@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+import mnemosyne_cli  # noqa: F401  (before gRPC: it turns off what crashes forked children)
 from tests.clock import clock
 
 if TYPE_CHECKING:

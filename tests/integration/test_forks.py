@@ -1,0 +1,25 @@
+"""Programs that a command starts while it uses gRPC, as `mnemosyne dev` does beside the Pub/Sub emulator."""
+
+import subprocess
+import sys
+
+FORKS = 200
+PROGRAM = f"""
+import mnemosyne_cli  # first, as in the command
+import os, subprocess, sys
+from concurrent import futures
+import grpc
+
+server = grpc.server(futures.ThreadPoolExecutor(4))
+port = server.add_insecure_port("127.0.0.1:0")
+server.start()
+grpc.channel_ready_future(grpc.insecure_channel(f"127.0.0.1:{{port}}")).result(30)
+ended = [subprocess.run(["true"], preexec_fn=lambda: None).returncode for _ in range({FORKS})]
+print(sum(code != 0 for code in ended), flush=True)
+os._exit(0)
+"""
+
+
+def test_no_program_crashes_in_the_fork_that_starts_it() -> None:
+    done = subprocess.run([sys.executable, "-c", PROGRAM], capture_output=True, text=True, check=True)
+    assert done.stdout == "0\n", done.stderr[-2000:]
