@@ -1,4 +1,4 @@
-"""Programs that a command starts while it uses gRPC, as `mnemosyne dev` does beside the Pub/Sub emulator."""
+"""Programs that a command starts while it uses gRPC, as `mnemosyne dev` does with the Pub/Sub emulator."""
 
 import subprocess
 import sys
