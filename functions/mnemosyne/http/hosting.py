@@ -30,8 +30,8 @@ listener resets the connections in that queue."""
 UNREAD_SECONDS = 0.2
 """How long an accepted connection may take to send its request once no more are accepted."""
 KEEP_ALIVE_SECONDS = 620
-"""How long an idle connection stays open. The framework's server closes it after two seconds, and a client that sends its
-next request at that moment gets an error. Google's front ends reuse an idle connection for up to 600 seconds:
+"""How long an idle connection stays open. The framework's server closes it after two seconds, and a client that sends
+its next request at that moment gets an error. Google's front ends reuse an idle connection for up to 600 seconds:
 https://cloud.google.com/load-balancing/docs/https#timeouts_and_retries."""
 DRAIN_SECONDS = 6.0
 """How long requests may run after SIGTERM. Cloud Run sends SIGKILL after ten seconds; telemetry takes up to three."""
