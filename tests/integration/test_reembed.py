@@ -280,18 +280,22 @@ def test_building_an_index_waits_for_open_transactions_beyond_the_connections_li
     move = Reembedding(limited, FakeEmbedder(), replace(OLD, dimension=96))
     move.begin()
     owner.script("BEGIN; LOCK TABLE memories IN ROW EXCLUSIVE MODE")  # as a delivery that embeds
+    # A connection of its own: a transaction reads pg_stat_activity once, and sees no activity that began later.
+    watching = connection_factory(cluster.url(postgres.OWNER, name))()
     waiting = (
         "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE '%CREATE INDEX CONCURRENTLY%'"
         " AND state = 'active' AND pid <> pg_backend_pid() AND clock_timestamp() - query_start > '1 second')"
     )
     with ThreadPoolExecutor(1) as thread:
         indexing = thread.submit(move.index)
-        wait_until(lambda: indexing.done() or owner.run(waiting) == [[True]], "the build waits longer than the limits")
+        wait_until(
+            lambda: indexing.done() or watching.run(waiting) == [[True]], "the build waits longer than the limits"
+        )
         assert not indexing.done(), indexing.exception()
         owner.script("ROLLBACK")
         indexing.result()
     valid = "SELECT indisvalid FROM pg_index WHERE indexrelid = CAST('memories_embedding_next' AS regclass)"
     assert owner.run(valid) == [[True]]
     assert limited.run("SHOW statement_timeout") == [["30s"]]
-    limited.close()
-    owner.close()
+    for connection in (limited, watching, owner):
+        connection.close()
