@@ -48,3 +48,13 @@ def derived_id(source: str, key: str) -> UUID:
     every time.
     """
     return uuid5(uuid5(NAMESPACE_URL, source), key)
+
+
+def version_id(source: str, key: str, content_hash: str, timestamp: datetime) -> UUID:
+    """Return the request id of one version of what `source` calls `key`: the same for the same content and time."""
+    return uuid5(derived_id(source, key), f"{content_hash} {timestamp.astimezone(UTC).isoformat()}")
+
+
+def deletion_id(source: str, key: str, timestamp: datetime) -> UUID:
+    """Return the request id of a deletion of what `source` calls `key` at that time."""
+    return uuid5(derived_id(source, key), f"delete {timestamp.astimezone(UTC).isoformat()}")

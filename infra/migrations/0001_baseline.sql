@@ -103,11 +103,12 @@ CREATE TABLE memory_ratings (
     rated_at  timestamptz NOT NULL DEFAULT now()
 );
 
--- The state of every accepted request. The id follows from source and key where a publisher gives both.
+-- The state of every accepted request. Where a publisher gives source and key, each version of the record is a request of its
+-- own, and its id follows from source, key, content and time.
 CREATE TABLE ingest_requests (
     namespace    text NOT NULL,
     request_id   uuid NOT NULL,
-    state        text NOT NULL CHECK (state IN ('queued', 'stored', 'duplicate', 'failed', 'dead_lettered')),
+    state        text NOT NULL CHECK (state IN ('queued', 'stored', 'duplicate', 'deleted', 'failed', 'dead_lettered')),
     memory_id    uuid,  -- No foreign key: the outcome outlives the memory, so that redelivery cannot revive it.
     content_hash bytea,  -- of the stored content: tells a redelivery from another content under the same id
     source       text,
@@ -121,6 +122,18 @@ CREATE TABLE ingest_requests (
     PRIMARY KEY (namespace, request_id)
 )
 WITH (fillfactor = 70);
+
+-- The current version of every record that a publisher has named by source and key, and its latest deletion.
+CREATE TABLE source_keys (
+    namespace         text NOT NULL,
+    key_id            uuid NOT NULL,  -- uuid5(uuid5(NAMESPACE_URL, source), key)
+    memory_id         uuid,           -- of the current version; null where there is none
+    version_at        timestamptz,    -- the current version's timestamp, then when it was published: the order of versions
+    version_published timestamptz,
+    deleted_at        timestamptz,    -- the latest deletion's timestamp, and when it was published
+    deleted_published timestamptz,
+    PRIMARY KEY (namespace, key_id)
+);
 
 -- Messages that were given up, whole, so that they can be published again.
 CREATE TABLE dead_letters (
@@ -345,6 +358,7 @@ CREATE INDEX memory_ratings_memory ON memory_ratings (memory_id);
 CREATE INDEX ingest_requests_updated ON ingest_requests (namespace, updated_at, request_id);
 -- The digest of the source: an index entry holds 2,704 bytes at most.
 CREATE INDEX ingest_requests_source ON ingest_requests (namespace, md5(source), key) WHERE source IS NOT NULL;
+CREATE INDEX source_keys_memory ON source_keys (namespace, memory_id) WHERE memory_id IS NOT NULL;
 CREATE INDEX ingest_requests_open ON ingest_requests (namespace, state) WHERE state IN ('queued', 'dead_lettered');
 CREATE INDEX dead_letters_newest ON dead_letters (namespace, dead_lettered_at, message_id);
 
@@ -361,8 +375,8 @@ DO $$
 DECLARE
     name text;
 BEGIN
-    FOREACH name IN ARRAY ARRAY['memories', 'memory_chunks', 'memory_ratings', 'ingest_requests', 'dead_letters',
-        'object_imports', 'namespace_usage'] LOOP
+    FOREACH name IN ARRAY ARRAY['memories', 'memory_chunks', 'memory_ratings', 'ingest_requests', 'source_keys',
+        'dead_letters', 'object_imports', 'namespace_usage'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('CREATE POLICY namespace_isolation ON %I TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, '
             'mnemosyne_dead_letter, mnemosyne_import_object '

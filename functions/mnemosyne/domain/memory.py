@@ -78,6 +78,8 @@ class IngestRequest(MemoryFields):
 
     request_id: UUID
     origin: Origin | None = None
+    published: datetime | None = None
+    """When its message was first published. It decides between versions of a key that have the same timestamp."""
 
     @cached_property
     def content_hash(self) -> str:
@@ -123,6 +125,18 @@ class IngestRequest(MemoryFields):
 
 
 @dataclass(frozen=True, kw_only=True)
+class Deletion:
+    """A request to delete the record that a source calls by a key, as accepted."""
+
+    request_id: UUID
+    origin: Origin
+    timestamp: datetime
+    """Versions of the record with a later timestamp stay. Where the publisher gives none, when it was published."""
+    published: datetime | None = None
+    """Versions that were published earlier stay deleted, whatever their timestamp."""
+
+
+@dataclass(frozen=True, kw_only=True)
 class Unstored:
     """A request that an attempt has left without a memory, and why."""
 
@@ -132,12 +146,13 @@ class Unstored:
 
 
 class IngestState(StrEnum):
-    """Where an ingest request is; the last four are final."""
+    """Where an ingest request is. The last five are reported as outcomes."""
 
     QUEUED = "queued"
     UNKNOWN = "unknown"
     STORED = "stored"
     DUPLICATE = "duplicate"
+    DELETED = "deleted"
     FAILED = "failed"
     DEAD_LETTERED = "dead_lettered"
 

@@ -1,0 +1,28 @@
+-- The state of an ingest request after an event, or null where the event changes nothing. Every statement that changes a
+-- state asks this function; docs/requests.md has the same table in words.
+--
+-- p_state is null for a request that has no row. The events:
+--   postponed  an attempt failed for a reason that may pass
+--   stored     its memory was stored
+--   duplicate  a memory with the same content exists
+--   deleted    the deletion was done, or a deletion of its key is newer than the request
+--   failed     it can never be stored as it is
+--   given_up   its message became a dead letter
+--   redriven   its dead letter was published again
+--
+-- stored, duplicate and deleted are final. failed and dead_lettered are what was reported last: a later delivery of the same
+-- request may still store it, and nothing else moves them, except that a redrive queues what was dead-lettered.
+CREATE OR REPLACE FUNCTION next_request_state(p_state text, p_event text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE
+    WHEN p_state IN ('stored', 'duplicate', 'deleted') THEN NULL
+    WHEN p_event IN ('stored', 'duplicate', 'deleted') THEN p_event
+    WHEN p_event = 'postponed' AND (p_state IS NULL OR p_state = 'queued') THEN 'queued'
+    WHEN p_event = 'failed' AND (p_state IS NULL OR p_state IN ('queued', 'failed')) THEN 'failed'
+    WHEN p_event = 'given_up' AND (p_state IS NULL OR p_state IN ('queued', 'dead_lettered')) THEN 'dead_lettered'
+    WHEN p_event = 'redriven' AND p_state = 'dead_lettered' THEN 'queued'
+END;
+
+REVOKE ALL ON FUNCTION next_request_state FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION next_request_state TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
+    mnemosyne_dead_letter, mnemosyne_import_object;
