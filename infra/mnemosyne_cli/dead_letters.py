@@ -9,7 +9,7 @@ import click
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import NotFound
-from mnemosyne.service import ingest
+from mnemosyne.service.dead_letters import request_ids_in
 from mnemosyne_cli.all_dead_letters import all_dead_letters
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
 from mnemosyne_cli.terminal import plain
@@ -82,5 +82,5 @@ def _shown(dead_letter: DeadLetter, namespace: str) -> dict[str, Any]:
         "cause": dead_letter.cause,
         "attributes": dict(dead_letter.attributes),
         "bytes": len(dead_letter.data),
-        "request_ids": [str(one) for one in ingest.request_ids_in(namespace, dead_letter)],
+        "request_ids": [str(one) for one in request_ids_in(namespace, dead_letter)],
     }

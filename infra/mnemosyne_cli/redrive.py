@@ -7,7 +7,7 @@ import click
 
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.service import ingest
+from mnemosyne.service import dead_letters
 from mnemosyne_cli.all_dead_letters import all_dead_letters
 from mnemosyne_cli.durations import duration
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
@@ -51,10 +51,12 @@ def redrive(
                 dead_letter.message_id,
             ):
                 continue
-            count = len(ingest.request_ids_in(into or namespace, dead_letter))
+            count = len(dead_letters.request_ids_in(into or namespace, dead_letter))
             try:
                 if not dry_run:
-                    ingest.redrive(namespace, dead_letter, memories=services.memories, queue=services.queue, into=into)
+                    dead_letters.redrive(
+                        namespace, dead_letter, memories=services.memories, queue=services.queue, into=into
+                    )
             except InvalidRequest as exc:
                 click.echo(plain(exc), err=True)
                 continue

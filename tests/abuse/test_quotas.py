@@ -18,7 +18,7 @@ from mnemosyne.http import migrate
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.migrate import report
-from mnemosyne.service import ingest
+from mnemosyne.service import dead_letters, ingest
 from mnemosyne_cli.local import postgres
 from mnemosyne_cli.main import cli
 from tests.abuse.conftest import CALLERS
@@ -115,11 +115,11 @@ def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
     (dead_letter,) = store.dead_letters("ada", 10)
     assert "quota of 1 memories" in dead_letter.cause
     keeper.set("ada", {"memories": 10})
-    ingest.redrive("ada", dead_letter, memories=store, queue=services.queue)
+    dead_letters.redrive("ada", dead_letter, memories=store, queue=services.queue)
     ((_, again),) = services.queue.published
     ingest.store(IngestMessage("ada", tuple(again)), memories=store, embedder=services.embedder)
     assert store.quota("ada").memories == 2
-    monkeypatch.setattr("mnemosyne.service.ingest.BEYOND_QUOTA_KEPT", 1)
+    monkeypatch.setattr("mnemosyne.service.dead_letters.BEYOND_QUOTA_KEPT", 1)
     keeper.set("ada", {"memories": 2})
     for number, content in enumerate(("dog", "cat")):
         deliver(f"x{number}", content)

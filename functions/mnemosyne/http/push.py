@@ -31,7 +31,7 @@ from mnemosyne.http.health import health_routes
 from mnemosyne.import_ports import ImportServices
 from mnemosyne.observability import EventLog, milliseconds, trace
 from mnemosyne.ports import SubscriberServices
-from mnemosyne.service import ingest, object_import, outcomes
+from mnemosyne.service import dead_letters, ingest, object_import, outcomes
 from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
 from mnemosyne.service.group_commit import GroupCommit
 
@@ -152,7 +152,7 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
         lost = "; ".join(filter(None, [lost, stored.lost]))
         if stored.over_quota and not lost:
             dead_letter = push.dead_letter(next(iter(stored.over_quota.values())))
-            ingest.store_over_quota(message.namespace, dead_letter, memories=services.memories)
+            dead_letters.store_over_quota(message.namespace, dead_letter, memories=services.memories)
     _conclude(push, message, push.dead_letter(lost) if lost else None, services)
 
 
@@ -168,19 +168,19 @@ def give_up(push: Push, services: SubscriberServices) -> None:
     except Exception as exc:
         log.exception("push_crashed", message_id=push.message.message_id)
         dead_letter = push.dead_letter(f"a fault of our own while it was given up: {type(exc).__name__}")
-        ingest.store_dead_letter(push.only or "", dead_letter, memories=services.memories)
+        dead_letters.store_dead_letter(push.only or "", dead_letter, memories=services.memories)
 
 
 def _bury(push: Push, services: SubscriberServices) -> None:
     count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
     if push.of_bucket:
         why = f"the object of this notification could not be imported in {count} deliveries"
-        ingest.store_dead_letter(push.only or "", push.dead_letter(why), memories=services.memories)
+        dead_letters.store_dead_letter(push.only or "", push.dead_letter(why), memories=services.memories)
         return
     message = push.decoded()
     dead_letter = push.dead_letter(message.postponed or message.lost or f"given up after {count} deliveries")
     kept = (
-        ingest.give_up(message.namespace, dead_letter, message, memories=services.memories)
+        dead_letters.give_up(message.namespace, dead_letter, message, memories=services.memories)
         if message.request_ids
         else None
     )
@@ -197,7 +197,7 @@ def import_object(push: Push, services: ImportServices) -> None:
         if push.only is None or not push.of_bucket:
             raise InvalidRequest("a bucket's subscription must push to /objects/NAMESPACE")
     except InvalidRequest as exc:
-        ingest.store_dead_letter(push.only or "", push.dead_letter(str(exc)), memories=services.memories)
+        dead_letters.store_dead_letter(push.only or "", push.dead_letter(str(exc)), memories=services.memories)
         return
     if wanted:
         object_import.import_object(push.only, wanted, services, message_id=push.message.message_id)
@@ -206,7 +206,7 @@ def import_object(push: Push, services: ImportServices) -> None:
 def _conclude(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:
     """Keep the message where something in it is lost otherwise, and tell its publisher of every outcome."""
     if dead_letter:
-        ingest.store_dead_letter(message.namespace, dead_letter, memories=services.memories)
+        dead_letters.store_dead_letter(message.namespace, dead_letter, memories=services.memories)
     if services.outcome_topic:
         outcomes.announce(
             message.namespace,

@@ -7,7 +7,7 @@ from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus, KeysetCur
 from mnemosyne.domain.overview import DeadLetterSummary, History
 from mnemosyne.errors import NotFound
 from mnemosyne.ports import IngestQueue, MemoryStore
-from mnemosyne.service import ingest
+from mnemosyne.service import dead_letters as letters
 
 
 def history(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> tuple[History, Sequence[MemorySummary]]:
@@ -41,6 +41,6 @@ def redrive(namespace: str, message_id: str, *, memories: MemoryStore, queue: In
     dead_letter = memories.dead_letter(namespace, message_id)
     if dead_letter is None:
         raise NotFound(f"no dead letter has the message id {message_id[:100]!r}; it may have been redriven already")
-    asked = ingest.request_ids_in(namespace, dead_letter)
-    ingest.redrive(namespace, dead_letter, memories=memories, queue=queue)
+    asked = letters.request_ids_in(namespace, dead_letter)
+    letters.redrive(namespace, dead_letter, memories=memories, queue=queue)
     return asked

@@ -12,7 +12,7 @@ from mnemosyne.adapters.queues.local import QueuedMessage
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.search import Filters
-from mnemosyne.service import ingest
+from mnemosyne.service import dead_letters
 from mnemosyne_cli.local.delivery import push_envelope
 from tests.fakes import request
 from tests.fakes_wire.gemini import GeminiServer, error
@@ -76,7 +76,7 @@ def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriv
     assert "answered 500: chokes on it" in (outcomes[poison].error or "")
     cloud.gemini.fault = None
     (dead_letter,) = cloud.system.memories.dead_letters(cloud.namespace, 100)
-    ingest.redrive(cloud.namespace, dead_letter, memories=cloud.system.memories, queue=cloud.system.queue)
+    dead_letters.redrive(cloud.namespace, dead_letter, memories=cloud.system.memories, queue=cloud.system.queue)
     wait_until(lambda: cloud.statuses([poison])[poison].state is IngestState.STORED, "the redriven memory is stored")
     assert cloud.system.memories.dead_letters(cloud.namespace, 100) == []
 

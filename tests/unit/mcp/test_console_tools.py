@@ -10,7 +10,7 @@ from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import CONSOLE_NAMES, TOOLS, by_name, console_tools, required_scope
-from mnemosyne.service import ingest
+from mnemosyne.service import dead_letters, ingest
 from tests.fakes import NOW, FakeServices, request
 
 
@@ -39,7 +39,7 @@ def _store(services: FakeServices, *requests: IngestRequest) -> None:
 def _given_up(services: FakeServices, one: IngestRequest) -> None:
     data, attributes = encode(LOCAL.namespace, [one], "")
     letter = DeadLetter(message_id="7", data=data, attributes=attributes, cause="away", dead_lettered_at=NOW)
-    ingest.give_up(LOCAL.namespace, letter, IngestMessage(LOCAL.namespace, (one,)), memories=services.memories)
+    dead_letters.give_up(LOCAL.namespace, letter, IngestMessage(LOCAL.namespace, (one,)), memories=services.memories)
 
 
 def test_agents_are_shown_none_of_them() -> None:

@@ -13,7 +13,7 @@ from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.errors import InvalidRequest, Unavailable, Uncertain
 from mnemosyne.ids import issue_request_id
 from mnemosyne.ports import Vector
-from mnemosyne.service import ingest
+from mnemosyne.service import dead_letters, ingest
 from tests.fakes import NOW, FakeEmbedder, FakeServices, FakeStore, request
 
 
@@ -173,7 +173,7 @@ def _dead_letter(*requests: IngestRequest) -> DeadLetter:
 
 
 def _bury(services: FakeServices, *requests: IngestRequest) -> None:
-    ingest.give_up("ns", _dead_letter(*requests), IngestMessage("ns", requests), memories=services.memories)
+    dead_letters.give_up("ns", _dead_letter(*requests), IngestMessage("ns", requests), memories=services.memories)
 
 
 def test_what_was_given_up_is_recorded_with_its_last_error_and_kept() -> None:
@@ -203,7 +203,7 @@ def test_a_redriven_request_is_stored_and_its_letter_forgotten() -> None:
     waiting = request("a")
     _bury(services, waiting)
     (dead_letter,) = services.memories.dead_letters("ns", 100)
-    ingest.redrive("ns", dead_letter, memories=services.memories, queue=services.queue)
+    dead_letters.redrive("ns", dead_letter, memories=services.memories, queue=services.queue)
     assert services.memories.dead_letters("ns", 100) == []
     ((_, (republished,)),) = services.queue.published
     assert _store(services, republished) == [IngestState.STORED]
@@ -216,7 +216,7 @@ def test_a_redrive_that_cannot_be_published_keeps_the_letter() -> None:
     services.queue.away = True
     (dead_letter,) = services.memories.dead_letters("ns", 100)
     with pytest.raises(Unavailable):
-        ingest.redrive("ns", dead_letter, memories=services.memories, queue=services.queue)
+        dead_letters.redrive("ns", dead_letter, memories=services.memories, queue=services.queue)
     assert len(services.memories.dead_letters("ns", 100)) == 1
     (known,) = services.memories.statuses("ns", [waiting.request_id]).values()
     assert known.state is IngestState.DEAD_LETTERED, "nobody waits for what is on no queue"
@@ -233,7 +233,7 @@ def test_a_redrive_whose_letter_could_not_be_deleted_says_that_it_is_on_the_queu
     data, attributes = encode("ns", [waiting], "")
     letter = DeadLetter(message_id="7", data=data, attributes=attributes, cause="away", dead_lettered_at=NOW)
     with pytest.raises(Uncertain, match="7 is on the queue again"):
-        ingest.redrive("ns", letter, memories=memories, queue=services.queue)
+        dead_letters.redrive("ns", letter, memories=memories, queue=services.queue)
     assert [one for _, (one,) in services.queue.published] == [waiting]
 
 

@@ -6,7 +6,7 @@ from contextlib import AbstractContextManager
 from datetime import datetime
 from uuid import UUID
 
-from mnemosyne.adapters.database import ingest_sql
+from mnemosyne.adapters.database import dead_letter_sql, ingest_sql
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.rows import (
     announced_json,
@@ -47,7 +47,7 @@ class PostgresRequests:
         """
         values = dead_letter_values(dead_letter) | {"cause": dead_letter.cause, "unless": unless}
         with self._transaction(namespace) as connection:
-            return bool(connection.run(ingest_sql.STORE_DEAD_LETTER, namespace=namespace, **values))
+            return bool(connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=namespace, **values))
 
     def give_up(
         self, namespace: str, dead_letter: DeadLetter, waiting: Sequence[Unstored], *, contents: Mapping[UUID, str]
@@ -55,7 +55,7 @@ class PostgresRequests:
         """Record the requests of a message as dead-lettered, and store it; as stored, None where it is not."""
         with self._transaction(namespace) as connection:
             stored = connection.run(
-                ingest_sql.GIVE_UP,
+                dead_letter_sql.GIVE_UP,
                 namespace=namespace,
                 requests=unstored_json(waiting, contents),
                 **dead_letter_values(dead_letter),
@@ -66,7 +66,7 @@ class PostgresRequests:
         """List dead letters, oldest first, after one of them."""
         with self._transaction(namespace) as connection:
             found = connection.run(
-                ingest_sql.DEAD_LETTERS,
+                dead_letter_sql.DEAD_LETTERS,
                 namespace=namespace,
                 limit=limit,
                 cursor_time=after.dead_lettered_at if after else None,
@@ -77,18 +77,18 @@ class PostgresRequests:
     def lost_dead_letters(self, namespace: str, since: datetime) -> Sequence[DeadLetter]:
         """List those stored since then of which something has no other outcome, oldest first and without their data."""
         with self._transaction(namespace) as connection:
-            found = connection.run(ingest_sql.LOST_DEAD_LETTERS, namespace=namespace, since=since)
+            found = connection.run(dead_letter_sql.LOST_DEAD_LETTERS, namespace=namespace, since=since)
         return list(map(read_dead_letter, found))
 
     def mark_queued(self, namespace: str, request_ids: Sequence[UUID]) -> None:
         """Let requests that were dead-lettered wait again."""
         with self._transaction(namespace) as connection:
-            connection.run(ingest_sql.MARK_QUEUED, namespace=namespace, request_ids=uuid_array(request_ids))
+            connection.run(dead_letter_sql.MARK_QUEUED, namespace=namespace, request_ids=uuid_array(request_ids))
 
     def delete_dead_letter(self, namespace: str, message_id: str) -> None:
         """Delete a dead letter that has been put back on the queue."""
         with self._transaction(namespace) as connection:
-            connection.run(ingest_sql.DELETE_DEAD_LETTER, namespace=namespace, message_id=message_id)
+            connection.run(dead_letter_sql.DELETE_DEAD_LETTER, namespace=namespace, message_id=message_id)
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return what is known of each request; those not yet seen are absent."""
