@@ -12,7 +12,7 @@ from uuid import UUID
 import orjson
 from pydantic import BeforeValidator, ConfigDict, Field
 
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, Origin, Unstored
+from mnemosyne.domain.memory import BATCH_LIMIT, Deletion, IngestRequest, Origin, Unstored
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import (
     KEY_LIMIT,
@@ -76,11 +76,13 @@ class IngestMessage:
     """Why the message must be kept as a dead letter: something in it can be answered for in no other way."""
     postponed: str = ""
     """Why it must be delivered again: it is newer than its reader."""
+    deletions: tuple[Deletion, ...] = ()
+    """Records to delete. They are deleted before the message's memories are stored."""
 
     @property
     def request_ids(self) -> list[UUID]:
         """Every request the message carries."""
-        return [*(request.request_id for request in self.requests), *(one.request_id for one in self.rejected)]
+        return [one.request_id for one in (*self.requests, *self.deletions, *self.rejected)]
 
     @property
     def contents(self) -> dict[UUID, str]:
@@ -88,10 +90,11 @@ class IngestMessage:
         return {request.request_id: request.content_hash for request in self.requests}
 
     def waiting(self, error: str) -> list[Unstored]:
-        """Return the requests that may yet be stored, as ones that this error has left without a memory."""
+        """Return the requests and deletions that may yet be done, each with the error of this attempt."""
         if self.postponed:
             return list(self.rejected)
-        return [Unstored(request_id=one.request_id, error=error, origin=one.origin) for one in self.requests]
+        undone = (*self.requests, *self.deletions)
+        return [Unstored(request_id=one.request_id, error=error, origin=one.origin) for one in undone]
 
 
 def encode(namespace: str, requests: Sequence[IngestRequest], traceparent: str) -> tuple[bytes, dict[str, str]]:

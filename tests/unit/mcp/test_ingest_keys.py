@@ -1,17 +1,22 @@
-"""A memory that its source has a key for is stored once, however often the call is made again."""
+"""A version of a record that its source names by a key is one request, however often it is sent."""
 
 from typing import Any
 
 import pytest
 
-from mnemosyne.domain.memory import Origin
+from mnemosyne.domain.memory import Origin, content_hash
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.ids import derived_id
+from mnemosyne.ids import version_id
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY
-from tests.fakes import FakeServices
+from tests.fakes import NOW, FakeServices
 
-KEYED = {"content": "Ada: tea, please.", "source": "adk://app/ada", "key": "event-1"}
+KEYED = {
+    "content": "Ada: tea, please.",
+    "timestamp": "2026-05-20T12:00:00Z",
+    "source": "adk://app/ada",
+    "key": "event-1",
+}
 
 
 def _said(tool: Any, services: FakeServices, **arguments: Any) -> str:
@@ -20,10 +25,11 @@ def _said(tool: Any, services: FakeServices, **arguments: Any) -> str:
     return result.content[0].text  # type: ignore[union-attr]
 
 
-def test_the_request_has_the_id_of_its_source_and_key() -> None:
+def test_the_request_has_the_id_of_its_version() -> None:
     services = FakeServices()
     ids = [call(INGEST_MEMORY, KEYED, LOCAL, services).structured_content["request_id"] for _ in range(2)]
-    assert ids == [str(derived_id("adk://app/ada", "event-1"))] * 2
+    version = version_id("adk://app/ada", "event-1", content_hash("Ada: tea, please."), NOW)
+    assert ids == [str(version)] * 2
     ((_, (published,)), _) = services.queue.published
     assert published.origin == Origin("adk://app/ada", "event-1")
 
@@ -36,8 +42,15 @@ def test_one_without_the_other_is_refused(left_out: str) -> None:
     assert services.queue.published == []
 
 
-def test_two_of_a_batch_cannot_have_the_same() -> None:
+def test_a_batch_may_have_two_versions_of_a_record() -> None:
     services = FakeServices()
-    said = _said(INGEST_MEMORIES, services, memories=[KEYED, KEYED | {"content": "other"}])
-    assert said == "memories must have different source and key: two have the same"
+    memories = [KEYED, KEYED | {"content": "other"}, KEYED | {"timestamp": "2026-05-20T12:00:01Z"}]
+    queued = call(INGEST_MEMORIES, {"memories": memories}, LOCAL, services).structured_content
+    assert len(set(queued["request_ids"])) == 3
+
+
+def test_a_batch_cannot_have_one_version_twice() -> None:
+    services = FakeServices()
+    said = _said(INGEST_MEMORIES, services, memories=[KEYED, KEYED])
+    assert said == "two memories have the same source, key, content and timestamp: send each once"
     assert services.queue.published == []

@@ -1,6 +1,7 @@
 """`ingest_memory` and `ingest_status`: hand a memory over, and learn what became of it."""
 
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
@@ -15,7 +16,7 @@ from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.rfc3339 import moment
 from mnemosyne.domain.time.window import zone
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.ids import derived_id, issue_request_id
+from mnemosyne.ids import issue_request_id, version_id
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
@@ -59,7 +60,7 @@ class MemoryArguments(MemoryInput):
         return self
 
     def request_at(self, namespace: str, now: datetime) -> IngestRequest:
-        """Return the request, under a new id or that of its source and key.
+        """Return the request, under a new id or the id of its version of the source's record.
 
         Raises InvalidRequest for a time that its zone moves out of all years.
         """
@@ -69,8 +70,11 @@ class MemoryArguments(MemoryInput):
             raise InvalidRequest(f"timestamp {exc}") from exc
         said = {name: getattr(self, name) for name in MEMORY_FIELDS}
         origin = Origin(self.source, self.key) if self.source and self.key else None
-        request_id = derived_id(origin.source, origin.key) if origin else issue_request_id(namespace)
-        return IngestRequest.of(request_id, origin=origin, **said | {"timestamp": when})
+        request = IngestRequest.of(issue_request_id(namespace), origin=origin, **said | {"timestamp": when})
+        if origin is None:
+            return request
+        version = version_id(origin.source, origin.key, request.content_hash, when)
+        return replace(request, request_id=version)
 
 
 class IngestArguments(MemoryArguments):
@@ -119,7 +123,7 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
     now = services.clock()
     requests = [memory.request_at(principal.namespace, now) for memory in arguments.memories]
     if len({request.request_id for request in requests}) < len(requests):
-        raise InvalidRequest("memories must have different source and key: two have the same")
+        raise InvalidRequest("two memories have the same source, key, content and timestamp: send each once")
     _accept(requests, principal, services)
     return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
 
