@@ -8,7 +8,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 from itertools import accumulate
 from typing import Any
 from uuid import UUID
@@ -22,6 +22,8 @@ from mnemosyne.domain.memory import (
     EXPORT_BYTES,
     Cursor,
     DeadLetter,
+    DeletedMemory,
+    Deletion,
     ExportedMemory,
     IngestRequest,
     IngestState,
@@ -160,19 +162,18 @@ class FakeClaim:
             known = store.requests.get((namespace, request.request_id))
             if request in self.busy:
                 continue
-            if known and known.state in (IngestState.STORED, IngestState.DUPLICATE):
+            if known and known.state in (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED):
                 self.already_final[request.request_id] = known
                 if store.contents.get((namespace, request.request_id)) != request.content_hash:
                     self.conflicting.append(request.request_id)
             elif (found := store.by_hash(namespace, request.content_hash)) is not None:
-                successor = found.superseded_by
-                error = f"the memory is superseded by {successor}" if successor else None
-                self.already_final[request.request_id] = self._record(request, IngestState.DUPLICATE, found.id, error)
+                note = _duplicate_note(found, request)
+                self.already_final[request.request_id] = self._record(request, IngestState.DUPLICATE, found.id, note)
             else:
                 self.new.append(request)
 
     def _record(
-        self, request: IngestRequest, state: IngestState, memory_id: UUID, error: str | None = None
+        self, request: IngestRequest, state: IngestState, memory_id: UUID, note: str | None = None
     ) -> IngestStatus:
         key = (self._namespace, request.request_id)
         self._store.announced.discard(key)
@@ -183,7 +184,7 @@ class FakeClaim:
             state=state,
             memory_id=memory_id,
             attempts=attempts + 1,
-            error=error,
+            note=note,
             updated_at=NOW,
             origin=request.origin,
         )
@@ -210,8 +211,16 @@ class FakeClaim:
                 last_seen_at=NOW,
             )
             self._store.memories[memory.id] = (self._namespace, memory, vectors)
-            outcomes[request.request_id] = self._record(request, state, memory.id)
+            note = _duplicate_note(found, request) if found else None
+            outcomes[request.request_id] = self._record(request, state, memory.id, note)
         return outcomes
+
+
+def _duplicate_note(found: Memory, request: IngestRequest) -> str | None:
+    superseded = f"the memory is superseded by {found.superseded_by}" if found.superseded_by else ""
+    differing = ", ".join(n for n, value in sorted(request.given_labels.items()) if getattr(found, n) != value)
+    not_taken = f"not taken, because the memory has another one: {differing}" if differing else ""
+    return "; ".join(filter(None, [superseded, not_taken])) or None
 
 
 class FakeStore(FakeOverview):
@@ -256,16 +265,16 @@ class FakeStore(FakeOverview):
     def _record(self, namespace: str, requests: Sequence[Unstored], state: IngestState) -> None:
         for one in requests:
             known = self.requests.get((namespace, one.request_id))
-            again = known and known.state is IngestState.FAILED and state is IngestState.QUEUED
-            if known and known.state is not IngestState.QUEUED and not again:
+            if known and known.state not in (IngestState.QUEUED, state):
                 continue
-            self.announced.discard((namespace, one.request_id))
+            if known is None or known.error != one.error:
+                self.announced.discard((namespace, one.request_id))
             self.requests[namespace, one.request_id] = IngestStatus(
                 request_id=one.request_id,
                 state=state,
                 attempts=(known.attempts if known else 0) + 1,
                 error=one.error,
-                updated_at=NOW,
+                updated_at=NOW + timedelta(microseconds=known.attempts if known else 0),
                 origin=one.origin,
             )
 
@@ -337,12 +346,19 @@ class FakeStore(FakeOverview):
         self.stored_dead_letters.pop((namespace, message_id), None)
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
-        known = {i: self.requests[namespace, i] for i in request_ids if (namespace, i) in self.requests}
+        known = {i: self._shown(namespace, i) for i in request_ids if (namespace, i) in self.requests}
         error = "this is the id of a memory, not of a request: get_memory reads it"
         for i in request_ids:
             if self._get(namespace, i):
                 known[i] = IngestStatus(request_id=i, state=IngestState.UNKNOWN, memory_id=i, error=error)
         return known
+
+    def _shown(self, namespace: str, request_id: UUID) -> IngestStatus:
+        status = self.requests[namespace, request_id]
+        if status.state not in (IngestState.STORED, IngestState.DUPLICATE) or status.memory_id in self.memories:
+            return status
+        error = "its memory was deleted later: ingest it again with a later timestamp to store it"
+        return replace(status, state=IngestState.DELETED, error=error)
 
     def outcomes(
         self, namespace: str, limit: int, *, after: OutcomeCursor, source: str | None = None
@@ -453,6 +469,8 @@ class FakeStore(FakeOverview):
             if successor == memory_id:
                 raise Conflict("a circle would hide both")
             if (next_one := self._get(namespace, successor)) is None:
+                if successor != change.superseded_by:
+                    break
                 raise NotFound(f"superseded_by must be the id of a memory, and no memory has the id {successor}")
             successor = next_one.superseded_by
         if memory is None:
@@ -511,15 +529,34 @@ class FakeStore(FakeOverview):
         others = [m for n, m, _ in self.memories.values() if one and n == namespace and m.superseded_by is None]
         return [_summary(m) for m in others if one and m.id != one.id and _words(m.content) == _words(one.content)][:3]
 
-    def delete(self, namespace: str, memory_id: UUID) -> str | None:
+    def delete(self, namespace: str, memory_id: UUID) -> DeletedMemory | None:
         memory = self._get(namespace, memory_id)
         if memory is None:
             return None
-        for n, m, _ in list(self.memories.values()):
-            if n == namespace and m.superseded_by == memory_id:
-                self._keep(replace(m, superseded_by=memory.superseded_by))
+        older = [m for n, m, _ in list(self.memories.values()) if n == namespace and m.superseded_by == memory_id]
+        if memory.superseded_by:
+            older = [one for one in older if not self._keep(replace(one, superseded_by=memory.superseded_by))]
         del self.memories[memory_id]
-        return memory.title
+        return DeletedMemory(title=memory.title, superseded=tuple(one.id for one in older))
+
+    def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> Mapping[UUID, IngestStatus]:
+        outcomes = {}
+        for one in deletions:
+            versions = [
+                status for (n, _), status in self.requests.items() if (n, status.origin) == (namespace, one.origin)
+            ]
+            for status in versions:
+                if status.memory_id:
+                    self.memories.pop(status.memory_id, None)
+            outcomes[one.request_id] = self.requests[namespace, one.request_id] = IngestStatus(
+                request_id=one.request_id,
+                state=IngestState.DELETED,
+                memory_id=versions[-1].memory_id if versions else None,
+                attempts=1,
+                updated_at=NOW,
+                origin=one.origin,
+            )
+        return outcomes
 
 
 def _summary(m: Memory) -> MemorySummary:

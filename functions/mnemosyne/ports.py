@@ -11,6 +11,8 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
     Cursor,
     DeadLetter,
+    DeletedMemory,
+    Deletion,
     ExportedMemory,
     IngestRequest,
     IngestStatus,
@@ -107,7 +109,7 @@ class Claim(Protocol):
 
     @property
     def busy(self) -> Sequence[IngestRequest]:
-        """The requests whose content another delivery is storing at this moment."""
+        """The requests whose id, key or content another delivery has locked."""
 
     @property
     def conflicting(self) -> Sequence[UUID]:
@@ -131,6 +133,9 @@ class MemoryStore(MemoryOverview, Protocol):
 
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> AbstractContextManager[Claim]:
         """Claim the requests; nothing is recorded unless the context ends without an error."""
+
+    def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> Mapping[UUID, IngestStatus]:
+        """Delete the versions of records that each deletion covers, and return the recorded outcomes."""
 
     def record_attempt(self, namespace: str, waiting: Sequence[Unstored]) -> None:
         """Note that an attempt failed for a reason that may pass."""
@@ -201,8 +206,8 @@ class MemoryStore(MemoryOverview, Protocol):
     def similar(self, namespace: str, memory_id: UUID) -> Sequence[MemorySummary]:
         """Return up to three memories, not superseded, that nearly say the same as one."""
 
-    def delete(self, namespace: str, memory_id: UUID) -> str | None:
-        """Delete one memory; its title, or None where there is none."""
+    def delete(self, namespace: str, memory_id: UUID) -> DeletedMemory | None:
+        """Delete one memory and return it, or None if there is none. What it had superseded stays superseded."""
 
     def update(self, namespace: str, memory_id: UUID, change: MemoryChange) -> Memory | None:
         """Return the memory after the change, or None where there is none.

@@ -185,7 +185,7 @@ def _pool(settings: Settings, statement_seconds: int) -> "Pool":
 def _memories(settings: Settings, pool: "Pool") -> MemoryStore:
     from mnemosyne.adapters.database.memories import PostgresMemories
 
-    return PostgresMemories(pool, embedding_space(settings))
+    return PostgresMemories(pool, embedding_space(settings), immutable_sources=settings.immutable_sources)
 
 
 def _queue(settings: Settings) -> IngestQueue:

@@ -42,6 +42,9 @@ class Settings(BaseModel):
         description="where accepted requests are published: projects/P/topics/T, or a local queue's file:///path"
     )
     outcome_topic: str = Field("", description="where outcomes are told: projects/P/topics/T; empty: nowhere")
+    immutable_sources: tuple[str, ...] = Field(
+        (), description="comma-separated sources whose records keep the first content stored: other content fails"
+    )
     embedder: str = Field("offline", description=f"who turns text into vectors: {' or '.join(PROVIDERS)}")
     embedding_model: str = Field(
         "", description=f"the provider's model; empty: {PROVIDERS['gemini'].model}, the offline one is fixed"
@@ -131,7 +134,9 @@ def variable(name: str) -> str:
 
 
 def _value(name: str, value: str) -> object:
-    if name in ("allowed_hosts", "allowed_origins", "oauth_resources", "oidc_audience", "runtime_users"):
+    if name in (
+        "allowed_hosts", "allowed_origins", "immutable_sources", "oauth_resources", "oidc_audience", "runtime_users"
+    ):  # fmt: skip
         return _listed(value)
     return _people(value) if name == "oauth_people" else value
 

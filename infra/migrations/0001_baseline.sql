@@ -54,7 +54,7 @@ CREATE TABLE memories (
     embedding_model text NOT NULL,
     created_at      timestamptz NOT NULL DEFAULT now(),
     last_seen_at    timestamptz NOT NULL DEFAULT now(),
-    superseded_by   uuid REFERENCES memories ON DELETE SET NULL,
+    superseded_by   uuid,  -- No foreign key: what a deleted memory has superseded stays out of searches.
     rating_count    integer NOT NULL DEFAULT 0,
     rating_sum      integer NOT NULL DEFAULT 0,
     fetches         bigint NOT NULL DEFAULT 0,
@@ -113,8 +113,11 @@ CREATE TABLE ingest_requests (
     content_hash bytea,  -- of the stored content: tells a redelivery from another content under the same id
     source       text,
     key          text,
+    version_at        timestamptz,  -- of a version of a record that is stored, or deleted: its timestamp
+    version_published timestamptz,  -- and when it was first published
     attempts     integer NOT NULL DEFAULT 0,
     error        text,
+    note         text,  -- what else to report: which memory supersedes which, and labels that were taken or not
     created_at   timestamptz NOT NULL DEFAULT now(),
     -- Not now(): the transaction begins before the text is embedded, long before others see the row.
     updated_at   timestamptz NOT NULL DEFAULT clock_timestamp(),

@@ -1,41 +1,52 @@
--- Set the transaction's namespace, lock the contents of the requests, and report which requests need no storing.
+-- Set the transaction's namespace, lock the requests, and report which of them need no storing.
 --
--- p_requests is [{"request_id": …, "content_hash": …, "source": …, "key": …}, …]. The answer is {"busy": [content_hash, …],
--- "already_final": [{request_id, state, memory_id, attempts, error}, …], "conflicting": [request_id, …]}:
--- busy are contents that another delivery is storing; already_final are requests in a final state, including those
--- recorded here as duplicates of a stored content (which sets the memory's last_seen_at and nothing else); conflicting are
--- requests under whose id another content was stored. A request that failed or was dead-lettered is tried again.
+-- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}}, …]; a version of a record also has "source", "key",
+-- "key_id", "version_at", "published" and "immutable". The answer is {"busy": [request_id, …], "already_final":
+-- [{request_id, state, memory_id, attempts, error, note}, …], "conflicting": [request_id, …]}. Another delivery has locked
+-- the busy requests. Requests that are already_final have a final state, which may have been recorded here: a duplicate
+-- of a stored content, a version that a deletion covers, or a refused change of an immutable record. Another content was
+-- stored under the id of a conflicting request. A request that failed or was dead-lettered is tried again.
 --
--- The locks last until the transaction ends, so two deliveries of one content cannot both store it, and a crash leaves
--- nothing to clean up. They are tried, not waited for: a waiting delivery would hold a pooled connection. A caller that
--- goes on to store (p_to_store) locks a content exclusively, one that only looks shares the lock.
+-- Request ids, keys and contents are locked until the transaction ends, so that two deliveries cannot store two contents
+-- under one id, two versions of a record, or one content twice. A crash leaves nothing to clean up. Locks are tried, not
+-- waited for: a waiting delivery would hold a pooled connection. A caller that only looks (not p_to_store) shares the
+-- lock of a content, so that many duplicates of it can be recorded at once.
 CREATE OR REPLACE FUNCTION claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 DECLARE
-    busy text[];
+    busy uuid[];
+    versions jsonb := '[]';
     answer jsonb;
 BEGIN
     PERFORM set_config('mnemosyne.namespace', p_namespace, true);
     busy := ARRAY(
-        SELECT content_hash
-        FROM (SELECT DISTINCT r.content_hash FROM jsonb_to_recordset(p_requests) AS r (content_hash text)) AS content,
-            hashtextextended(p_namespace || content_hash, 0) AS key
-        WHERE NOT CASE WHEN p_to_store THEN pg_try_advisory_xact_lock(key)
-            ELSE pg_try_advisory_xact_lock_shared(key) END
+        SELECT r.request_id
+        FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, key_id uuid),
+            hashtextextended(p_namespace || r.content_hash, 0) AS content
+        WHERE NOT CASE
+            WHEN NOT pg_try_advisory_xact_lock(hashtextextended(p_namespace || r.request_id, 2)) THEN false
+            WHEN NOT coalesce(pg_try_advisory_xact_lock(hashtextextended(p_namespace || r.key_id, 3)), true) THEN false
+            WHEN p_to_store THEN pg_try_advisory_xact_lock(content)
+            ELSE pg_try_advisory_xact_lock_shared(content) END
     );
-    -- A separate statement, so that it sees what was committed before the locks were taken. Outcomes are looked up by an
-    -- array of ids: with a join, a plan made while the table was small would read all outcomes of the namespace. One
-    -- delivery at a time updates last_seen_at and the others skip it: waiting for each other's rows could deadlock.
+    -- Separate statements, so that they see what was committed before the locks were taken. Versions come first: to record
+    -- them may wait for a change of supersession, which must not find this transaction with a memory's row locked.
+    IF p_requests @? '$[*].key_id' THEN
+        versions := record_versions(p_namespace, known_versions(p_namespace, p_requests, busy));
+    END IF;
+    -- Outcomes are looked up by an array of ids: with a join, a plan made while the table was small would read all outcomes
+    -- of the namespace. One delivery at a time updates last_seen_at and the others skip it: waiting for each other's rows
+    -- could deadlock.
     WITH request AS (
-        SELECT r.request_id, r.content_hash, r.source, r.key
-        FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, source text, key text)
-        WHERE r.content_hash <> ALL (busy)
+        SELECT r.request_id, r.content_hash, r.key_id, r.labels
+        FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, key_id uuid, labels jsonb)
+        WHERE r.request_id <> ALL (busy)
     ), final AS (
-        SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, encode(i.content_hash, 'hex') AS content_hash
+        SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note, encode(i.content_hash, 'hex') AS content_hash
         FROM ingest_requests i
         WHERE i.namespace = p_namespace AND i.request_id = ANY (ARRAY(SELECT request_id FROM request))
-            AND i.state IN ('stored', 'duplicate')
+            AND i.state IN ('stored', 'duplicate', 'deleted')
     ), conflicting AS (
         SELECT request.request_id
         FROM request
@@ -54,30 +65,31 @@ BEGIN
             SELECT id FROM seen WHERE pg_try_advisory_xact_lock(hashtextextended(CAST(id AS text), 1))
         ))
     ), recorded AS (
-        INSERT INTO ingest_requests AS i (
-            request_id, namespace, state, memory_id, content_hash, attempts, error, source, key
-        )
-        SELECT DISTINCT ON (request.request_id) request.request_id, p_namespace, 'duplicate', seen.id,
-               decode(seen.content_hash, 'hex'), 1,
-               'the memory is superseded by ' || seen.superseded_by || ', so searches leave it out: '
-                   || 'update_memory with superseded_by "none" brings it back',
-               request.source, request.key
+        INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, content_hash, attempts, note)
+        SELECT DISTINCT ON (request.request_id) request.request_id, p_namespace, next_request_state(NULL, 'duplicate'),
+            seen.id, decode(seen.content_hash, 'hex'), 1,
+            duplicate_note(seen.superseded_by, differing_labels(p_namespace, seen.id, request.labels))
         FROM request
         JOIN seen USING (content_hash)
-        WHERE request.request_id NOT IN (SELECT request_id FROM final)
+        WHERE request.key_id IS NULL AND request.request_id NOT IN (SELECT request_id FROM final)
         ON CONFLICT (namespace, request_id) DO UPDATE
-        SET state = 'duplicate', memory_id = EXCLUDED.memory_id, content_hash = EXCLUDED.content_hash,
-            attempts = i.attempts + 1, error = EXCLUDED.error, source = EXCLUDED.source, key = EXCLUDED.key,
+        SET state = next_request_state(i.state, 'duplicate'), memory_id = EXCLUDED.memory_id,
+            content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1, error = NULL, note = EXCLUDED.note,
             updated_at = clock_timestamp(), announced_at = NULL
-        WHERE i.state IN ('queued', 'failed', 'dead_lettered')
-        RETURNING request_id, state, memory_id, attempts, error
+        WHERE next_request_state(i.state, 'duplicate') IS NOT NULL
+        RETURNING request_id, state, memory_id, attempts, error, note
     ), already_final AS (
-        SELECT request_id, state, memory_id, attempts, error FROM final UNION ALL SELECT * FROM recorded
+        SELECT request_id, state, memory_id, attempts, error, note FROM final
+        UNION
+        SELECT request_id, state, memory_id, attempts, error, note FROM jsonb_to_recordset(versions)
+            AS v (request_id uuid, state text, memory_id uuid, attempts integer, error text, note text)
+        UNION ALL
+        SELECT * FROM recorded
     )
     SELECT jsonb_build_object(
         -- A stored content whose request is not final here: another delivery has recorded its outcome meanwhile.
         'busy', to_jsonb(busy || ARRAY(
-            SELECT content_hash FROM request JOIN seen USING (content_hash)
+            SELECT request_id FROM request JOIN seen USING (content_hash)
             WHERE request_id NOT IN (SELECT request_id FROM already_final)
         )),
         'already_final', (SELECT coalesce(jsonb_agg(already_final), '[]') FROM already_final),

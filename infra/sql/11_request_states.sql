@@ -23,6 +23,19 @@ RETURN CASE
     WHEN p_event = 'redriven' AND p_state = 'dead_lettered' THEN 'queued'
 END;
 
-REVOKE ALL ON FUNCTION next_request_state FROM PUBLIC;
+-- The state and error that are reported of a request, p_existing being its memory's id if the memory still exists. A request
+-- whose memory was deleted later is reported as deleted.
+CREATE OR REPLACE FUNCTION shown_outcome(
+    p_state text, p_error text, p_existing uuid, OUT state text, OUT error text
+)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+AS $$
+SELECT CASE WHEN gone THEN 'deleted' ELSE p_state END,
+    CASE WHEN gone THEN 'its memory was deleted later: ingest it again with a later timestamp to store it' ELSE p_error END
+FROM (SELECT p_state IN ('stored', 'duplicate') AND p_existing IS NULL AS gone) AS one
+$$;
+
+REVOKE ALL ON FUNCTION next_request_state, shown_outcome FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION shown_outcome TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest;
 GRANT EXECUTE ON FUNCTION next_request_state TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter, mnemosyne_import_object;

@@ -19,7 +19,8 @@ GRANT SELECT ON embedding_space, schema_migrations, schema_repeatables TO mnemos
 -- The command line does what all functions do.
 GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO mnemosyne_runtime;
 GRANT SELECT, INSERT ON memory_chunks, memory_ratings TO mnemosyne_runtime;
-GRANT SELECT, INSERT, UPDATE ON ingest_requests, source_keys, object_imports TO mnemosyne_runtime;
+GRANT SELECT, INSERT, UPDATE ON ingest_requests, object_imports TO mnemosyne_runtime;
+GRANT SELECT ON source_keys TO mnemosyne_runtime;
 GRANT SELECT, INSERT, DELETE, UPDATE (lost) ON dead_letters TO mnemosyne_runtime;
 GRANT SELECT ON namespace_usage, quotas TO mnemosyne_runtime;
 
@@ -33,7 +34,8 @@ GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemos
 GRANT INSERT, SELECT (id, namespace, content_hash, superseded_by, last_seen_at), UPDATE (last_seen_at)
     ON memories TO mnemosyne_ingest;
 GRANT INSERT ON memory_chunks TO mnemosyne_ingest;
-GRANT SELECT, INSERT, UPDATE ON ingest_requests, source_keys TO mnemosyne_ingest;
+GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_ingest;
+GRANT SELECT ON source_keys TO mnemosyne_ingest;
 GRANT SELECT, INSERT, UPDATE (lost) ON dead_letters TO mnemosyne_ingest;
 GRANT SELECT ON namespace_usage, quotas TO mnemosyne_ingest;
 

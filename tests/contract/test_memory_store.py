@@ -15,6 +15,7 @@ from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.memory import (
     Cursor,
     DeadLetter,
+    DeletedMemory,
     IngestRequest,
     IngestState,
     IngestStatus,
@@ -135,7 +136,7 @@ def test_the_same_words_said_in_another_session_are_another_memory(memories: Mem
 def test_a_settled_request_keeps_its_outcome_after_a_delete(memories: MemoryStore) -> None:
     made = request("a")
     outcome = _store(memories, made)[made.request_id]
-    assert outcome.memory_id and memories.delete("ns", outcome.memory_id) == "a"
+    assert outcome.memory_id and memories.delete("ns", outcome.memory_id) == DeletedMemory(title="a")
     assert _store(memories, made)[made.request_id] == outcome
     assert memories.fetch("ns", outcome.memory_id) is None
 
@@ -439,7 +440,7 @@ def test_a_list_is_newest_first_and_no_longer_than_asked(memories: MemoryStore) 
 def test_deleting_what_is_not_there_is_told(memories: MemoryStore) -> None:
     mine = _stored(memories, "a")
     assert memories.delete("other", mine) is None
-    assert memories.delete("ns", mine) == "a"
+    assert memories.delete("ns", mine) == DeletedMemory(title="a")
     assert memories.delete("ns", mine) is None
 
 
@@ -534,13 +535,24 @@ def test_a_message_given_up_of_which_something_is_lost_beside_says_so(memories: 
     assert len(memories.dead_letters("ns", 100)) == 1
 
 
-def test_what_has_failed_waits_again_once_it_is_mended_and_what_was_given_up_does_not(memories: MemoryStore) -> None:
+def test_an_attempt_that_is_postponed_changes_neither_failed_nor_dead_lettered(memories: MemoryStore) -> None:
     failed, given_up = request("a"), request("b")
     memories.record_failures("ns", [_unstored(failed, "no good")])
     memories.give_up("ns", _dead_letter("1"), [_unstored(given_up, "given up")], contents={})
     memories.record_attempt("ns", [_unstored(one, "away") for one in (failed, given_up)])
     states = {key: one.state for key, one in memories.statuses("ns", [failed.request_id, given_up.request_id]).items()}
-    assert states == {failed.request_id: IngestState.QUEUED, given_up.request_id: IngestState.DEAD_LETTERED}
+    assert states == {failed.request_id: IngestState.FAILED, given_up.request_id: IngestState.DEAD_LETTERED}
+
+
+def test_a_request_that_fails_again_has_a_new_time_and_one_more_attempt(memories: MemoryStore) -> None:
+    failed = request("a")
+    seen = []
+    for _ in range(3):
+        memories.record_failures("ns", [_unstored(failed, "no good")])
+        (status,) = memories.statuses("ns", [failed.request_id]).values()
+        seen.append((status.attempts, status.updated_at))
+    assert [attempts for attempts, _ in seen] == [1, 2, 3]
+    assert len({updated_at for _, updated_at in seen}) == 3
 
 
 def test_another_content_is_told_from_a_redelivery_after_the_memory_is_deleted(memories: MemoryStore) -> None:
@@ -660,7 +672,7 @@ def test_a_duplicate_of_a_superseded_memory_says_so(memories: MemoryStore) -> No
     again = request("old")
     outcome = _store(memories, again)[again.request_id]
     assert (outcome.state, outcome.memory_id) == (IngestState.DUPLICATE, old)
-    assert outcome.error and f"superseded by {new}" in outcome.error
+    assert outcome.note and f"superseded by {new}" in outcome.note
 
 
 def test_deleting_the_middle_of_a_chain_does_not_revive_its_beginning(memories: MemoryStore) -> None:

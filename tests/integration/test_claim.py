@@ -11,7 +11,7 @@ from mnemosyne.adapters.database import ingest_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.memory import DeletedMemory, IngestRequest, IngestState, IngestStatus
 from mnemosyne.errors import Unavailable
 from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
@@ -98,7 +98,9 @@ def test_a_known_content_that_another_delivery_is_storing_is_busy(store: Postgre
 def test_a_known_content_that_was_deleted_elsewhere_is_stored_anew(store: PostgresMemories, pool: Pool) -> None:
     first, again, neighbour = request("a"), request("a"), request("b")
     (stored,) = _deliver(store, first).values()
-    assert stored.memory_id and PostgresMemories(pool, FAKE_SPACE).delete("ns", stored.memory_id) == "a"
+    assert stored.memory_id and PostgresMemories(pool, FAKE_SPACE).delete("ns", stored.memory_id) == DeletedMemory(
+        title="a"
+    )
     outcomes = _deliver(store, again, neighbour)
     assert {one.state for one in outcomes.values()} == {IngestState.STORED}
     assert outcomes[again.request_id].memory_id not in (stored.memory_id, None)
@@ -142,7 +144,7 @@ def test_an_outcome_that_another_delivery_records_meanwhile_stands(
         with other.transaction():
             other.run("SELECT set_config('mnemosyne.namespace', 'ns', true)")
             other.run(
-                "INSERT INTO ingest_requests (namespace, request_id, state, error) VALUES ('ns', :id, 'stored', 'x')",
+                "INSERT INTO ingest_requests (namespace, request_id, state, error) VALUES ('ns', :id, 'deleted', 'x')",
                 id=again.request_id,
             )
             delivery.start()
@@ -151,7 +153,7 @@ def test_an_outcome_that_another_delivery_records_meanwhile_stands(
     watcher.close()
     assert [r.request_id for r in busy] == ([] if known else [again.request_id])
     status = store.statuses("ns", [again.request_id])[again.request_id]
-    assert (status.state, status.error) == (IngestState.STORED, "x")
+    assert (status.state, status.error) == (IngestState.DELETED, "x")
 
 
 @pytest.mark.parametrize("content_hash", ["a" * 63, "a" * 65, "A" * 64, "g" * 64, ""])

@@ -216,10 +216,11 @@ def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
     )
     assert [row[0] for row in definers] == [
         "collect_changed_words", "collect_metadata_keys", "collect_words", "count_chunks", "count_deleted",
-        "count_stored", "count_updated", "delete_dead_letter", "find_api_key", "grant_stands", "list_memories",
-        "mark_queued", "memory_facets", "memory_timeline", "rerank_memories", "search_memories", "similar_memories",
-        "usage_and_quota",
-    ]  # fmt: skip
+            "count_stored", "count_updated", "delete_dead_letter", "delete_records", "differing_labels",
+            "find_api_key", "forget_versions", "grant_stands", "list_memories", "mark_queued", "memory_facets",
+            "memory_timeline", "record_versions", "rerank_memories", "search_memories", "similar_memories",
+            "usage_and_quota",
+        ]  # fmt: skip
     assert all("search_path=public, pg_temp" in row[1] for row in definers)
     assert not any(row[2] for row in definers)
     owner.close()

@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime
+from datetime import datetime, timedelta
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
@@ -19,6 +19,9 @@ EXPORT_BYTES = 2_000_000
 """Of the contents in one page of an export; a page ends with the memory that reaches it."""
 BATCH_LIMIT = 100
 """Memories of one message, at most."""
+
+NOW_MEANS = timedelta(minutes=1)
+"""Difference up to which a timestamp is taken for the time of publishing."""
 
 NO_REQUEST = UUID(int=0)
 """Before every request's id."""
@@ -90,6 +93,18 @@ class IngestRequest(MemoryFields):
     def embedded_text(self) -> str:
         """See `embedded_text`."""
         return embedded_text(self.title, self.tags, self.content)
+
+    @property
+    def given_labels(self) -> dict[str, Any]:
+        """The labels that do not follow from the content or the time of publishing."""
+        tags, published = tags_of(self.content), self.published
+        is_now = published is not None and abs(self.timestamp - published) <= NOW_MEANS
+        return {
+            **({"title": self.title} if self.title != title_of(self.content) else {}),
+            **({"tags": self.tags} if self.tags != unite_tags((), tags) else {}),
+            **({"metadata": self.metadata} if self.metadata else {}),
+            **({} if is_now else {"timestamp": self.timestamp}),
+        }
 
     @property
     def size(self) -> int:
@@ -166,6 +181,8 @@ class IngestStatus:
     memory_id: UUID | None = None
     attempts: int = 0
     error: str | None = None
+    note: str | None = None
+    """Which memory supersedes which, and labels of a duplicate that its memory has taken or not."""
     updated_at: datetime | None = None
     origin: Origin | None = None
 
@@ -202,6 +219,15 @@ class Memory(MemoryFields):
     last_seen_at: datetime
     superseded_by: UUID | None = None
     quality: float = 0.5
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeletedMemory:
+    """A memory that has just been deleted."""
+
+    title: str
+    superseded: tuple[UUID, ...] = ()
+    """Up to 20 memories that it had superseded. They stay superseded, out of searches."""
 
 
 NO_TAGS = "none"

@@ -82,7 +82,8 @@ class IngestMessage:
     @property
     def request_ids(self) -> list[UUID]:
         """Every request the message carries."""
-        return [one.request_id for one in (*self.requests, *self.deletions, *self.rejected)]
+        asked: Sequence[IngestRequest | Deletion | Unstored] = (*self.requests, *self.deletions, *self.rejected)
+        return [one.request_id for one in asked]
 
     @property
     def contents(self) -> dict[UUID, str]:
@@ -93,7 +94,7 @@ class IngestMessage:
         """Return the requests and deletions that may yet be done, each with the error of this attempt."""
         if self.postponed:
             return list(self.rejected)
-        undone = (*self.requests, *self.deletions)
+        undone: Sequence[IngestRequest | Deletion] = (*self.requests, *self.deletions)
         return [Unstored(request_id=one.request_id, error=error, origin=one.origin) for one in undone]
 
 

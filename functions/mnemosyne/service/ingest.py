@@ -86,10 +86,12 @@ def store(
         if message.postponed:
             raise Unavailable(message.postponed)
         reject(message.namespace, message.rejected, memories=memories)
+        deleted = memories.delete_records(message.namespace, message.deletions) if message.deletions else {}
         stored = _store_all(message.namespace, message.requests, memories, embedder, group_commit or GroupCommit())
     except Unavailable as exc:
         _note_attempt(message, str(exc), memories)
         raise
+    stored.outcomes |= deleted
     for outcome in stored.outcomes.values():
         log.info(
             "ingest_outcome",

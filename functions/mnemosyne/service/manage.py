@@ -3,11 +3,23 @@
 from collections.abc import Sequence
 from uuid import UUID
 
-from mnemosyne.domain.memory import Cursor, Memory, MemoryChange, MemorySummary, Rating, Stats
+from mnemosyne.domain.memory import (
+    Cursor,
+    DeletedMemory,
+    Deletion,
+    IngestStatus,
+    Memory,
+    MemoryChange,
+    MemorySummary,
+    Origin,
+    Rating,
+    Stats,
+)
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import NotFound
+from mnemosyne.ids import deletion_id
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import MemoryStore
+from mnemosyne.ports import Clock, MemoryStore
 
 log = EventLog(__name__)
 
@@ -31,13 +43,23 @@ def newest(
     return heads[:limit], Cursor(timestamp=last.timestamp, id=last.id)
 
 
-def delete(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> str:
-    """Delete one memory and return its title; raises NotFound where there was none."""
-    title = memories.delete(namespace, memory_id)
-    if title is None:
+def delete(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> DeletedMemory:
+    """Delete one memory and return it. Raises NotFound."""
+    deleted = memories.delete(namespace, memory_id)
+    if deleted is None:
         raise NotFound(f"no memory has the id {memory_id}; nothing was deleted")
     log.info("memory_deleted", namespace=namespace, memory_id=memory_id)
-    return title
+    return deleted
+
+
+def delete_by_key(namespace: str, origin: Origin, *, memories: MemoryStore, clock: Clock) -> IngestStatus:
+    """Delete all versions of a record that exist or were published up to now, and return the outcome."""
+    now = clock()
+    request_id = deletion_id(origin.source, origin.key, now)
+    deletion = Deletion(request_id=request_id, origin=origin, timestamp=now, published=now)
+    outcome = memories.delete_records(namespace, [deletion])[request_id]
+    log.info("record_deleted", namespace=namespace, request_id=request_id, memory_id=outcome.memory_id)
+    return outcome
 
 
 def update(namespace: str, memory_id: UUID, change: MemoryChange, *, memories: MemoryStore) -> Memory:

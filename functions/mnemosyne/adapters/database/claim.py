@@ -1,6 +1,6 @@
-"""The claim on ingest requests: locks on their contents, held by one transaction until their memories are stored."""
+"""The claim on ingest requests: locks that one transaction holds until their memories are stored."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Any
@@ -23,18 +23,24 @@ def claim_requests(
     requests: Sequence[IngestRequest],
     known: Sequence[IngestRequest],
     transaction: ExitStack,
+    *,
+    immutable_sources: Collection[str] = (),
 ) -> "PostgresClaim":
     """Return a claim in a transaction that `transaction` ends; none is begun where nothing is left to store.
 
     `known` are the requests whose content was lately seen stored: they are tried first, without preparing to store.
     What needs no storing beside something new is committed at once: nobody waits for it while the new one is embedded.
     """
-    found = _look_up(connection, namespace, known, to_store=False) if known else _Found()
+
+    def look_up(some: Sequence[IngestRequest], *, to_store: bool) -> _Found:
+        return _look_up(connection, namespace, rows.requests_json(some, immutable_sources), to_store=to_store)
+
+    found = look_up(known, to_store=False) if known else _Found()
     while rest := [request for request in requests if request.request_id not in found.already_final]:
         _prepare(connection)
         with ExitStack() as attempt:
             attempt.enter_context(connection.transaction())
-            more = _look_up(connection, namespace, rest, to_store=True)
+            more = look_up(rest, to_store=True)
             found = _Found(
                 found.already_final | more.already_final, more.busy, found.conflicting | more.conflicting, more.quota
             )
@@ -51,8 +57,8 @@ class _Found:
 
     already_final: dict[UUID, IngestStatus] = field(default_factory=dict)
     """The outcomes of those that need no storing."""
-    busy: frozenset[str] = frozenset()
-    """The contents that another delivery has locked."""
+    busy: frozenset[UUID] = frozenset()
+    """The requests whose id, key or content another delivery has locked."""
     conflicting: frozenset[UUID] = frozenset()
     """Those under whose id another content was stored."""
     quota: Quota = field(default_factory=Quota)
@@ -66,25 +72,23 @@ def _prepare(connection: Connection) -> None:
         connection.has_incoming = True
 
 
-def _look_up(connection: Connection, namespace: str, requests: Sequence[IngestRequest], *, to_store: bool) -> _Found:
+def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool) -> _Found:
     """Return what need not be stored, and what cannot.
 
     With `to_store` the other contents are this transaction's alone.
     """
-    answer = connection.one(
-        ingest_sql.CLAIM, namespace=namespace, requests=rows.requests_json(requests), to_store=to_store
-    )["answer"]
+    answer = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store)["answer"]
     found = orjson.loads(answer)
     return _Found(
         rows.read_outcomes(found["already_final"]),
-        frozenset(found["busy"]),
+        frozenset(map(UUID, found["busy"])),
         frozenset(map(UUID, found["conflicting"])),
         Quota(**found.get("quota", {})),
     )
 
 
 class PostgresClaim:
-    """A claim on some requests: locks on the contents of the new ones, held by the transaction it lives in."""
+    """A claim on some requests: locks on the ids, keys and contents of the new ones, which its transaction holds."""
 
     def __init__(
         self, connection: Connection, namespace: str, requests: Sequence[IngestRequest], found: _Found
@@ -95,8 +99,8 @@ class PostgresClaim:
         self.quota = found.quota
         self.conflicting = [request.request_id for request in requests if request.request_id in found.conflicting]
         undecided = [request for request in requests if request.request_id not in found.already_final]
-        self.busy = [request for request in undecided if request.content_hash in found.busy]
-        self.new = [request for request in undecided if request.content_hash not in found.busy]
+        self.busy = [request for request in undecided if request.request_id in found.busy]
+        self.new = [request for request in undecided if request.request_id not in found.busy]
         self.stored_contents = {
             request.content_hash
             for request in requests
@@ -118,20 +122,33 @@ class PostgresClaim:
             if request.content_hash not in first:
                 first[request.content_hash] = (new_id(), request, vectors)
         ids = {content: memory_id for content, (memory_id, _, _) in first.items()}
-        firsts = {request.request_id for _, request, _ in first.values()}
-        requests = [
-            {
+        requests, versions = [], []
+        for request in fitting:
+            _, stored, _ = first[request.content_hash]
+            row = {
                 "request_id": request.request_id,
                 "memory_id": ids[request.content_hash],
-                "state": (IngestState.STORED if request.request_id in firsts else IngestState.DUPLICATE).value,
+                "event": (IngestState.STORED if request is stored else IngestState.DUPLICATE).value,
                 "content_hash": request.content_hash,
-                **rows.origin_values(request.origin),
             }
-            for request in fitting
-        ]
+            if request.origin:
+                versions.append({**row, **rows.version_values(request, request.origin)})
+            else:
+                differing = [name for name, value in request.given_labels.items() if value != getattr(stored, name)]
+                requests.append({**row, "differing": differing})
         recorded = self._insert(list(first.values()), requests, model, len(embeddings[0][0]))
+        if versions:
+            recorded = [*recorded, *self._record(versions)]
         self.stored_contents |= first.keys()
         return rows.read_outcomes(recorded)
+
+    def _record(self, versions: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, Any]]:
+        """Give stored versions their places, and return their outcomes as recorded."""
+        answer = self._connection.one(
+            ingest_sql.RECORD_VERSIONS, namespace=self._namespace, versions=rows.json_text(versions)
+        )["recorded"]
+        recorded: Sequence[Mapping[str, Any]] = orjson.loads(answer)
+        return recorded
 
     def _insert(
         self,

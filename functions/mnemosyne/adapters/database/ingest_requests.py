@@ -4,19 +4,27 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
+from typing import Final
 from uuid import UUID
+
+import orjson
 
 from mnemosyne.adapters.database import dead_letter_sql, ingest_sql
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.rows import (
     announced_json,
     dead_letter_values,
+    deletions_json,
     read_dead_letter,
+    read_outcomes,
     read_statuses,
     unstored_json,
     uuid_array,
 )
-from mnemosyne.domain.memory import DeadLetter, IngestState, IngestStatus, OutcomeCursor, Unstored
+from mnemosyne.domain.memory import DeadLetter, Deletion, IngestStatus, OutcomeCursor, Unstored
+
+DELETED_AT_ONCE: Final = 1_000
+"""Memories that one transaction deletes by key, at most."""
 
 
 class PostgresRequests:
@@ -28,17 +36,31 @@ class PostgresRequests:
 
     def record_attempt(self, namespace: str, waiting: Sequence[Unstored]) -> None:
         """Note that an attempt failed for a reason that may pass."""
-        self._record(namespace, waiting, IngestState.QUEUED)
+        self._record(namespace, waiting, "postponed")
 
     def record_failures(self, namespace: str, failed: Sequence[Unstored]) -> None:
         """Note that the requests can never be stored; a request already in a final state keeps it."""
-        self._record(namespace, failed, IngestState.FAILED)
+        self._record(namespace, failed, "failed")
 
-    def _record(self, namespace: str, requests: Sequence[Unstored], state: IngestState) -> None:
+    def _record(self, namespace: str, requests: Sequence[Unstored], event: str) -> None:
         with self._transaction(namespace) as connection:
             connection.run(
-                ingest_sql.RECORD_UNSTORED, namespace=namespace, requests=unstored_json(requests), state=state.value
+                ingest_sql.RECORD_UNSTORED, namespace=namespace, requests=unstored_json(requests), event=event
             )
+
+    def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> Mapping[UUID, IngestStatus]:
+        """Delete records by key, in transactions of bounded length, and return the outcomes."""
+        outcomes: dict[UUID, IngestStatus] = {}
+        while rest := [one for one in deletions if one.request_id not in outcomes]:
+            with self._transaction(namespace) as connection:
+                recorded = connection.one(
+                    ingest_sql.DELETE_RECORDS,
+                    namespace=namespace,
+                    deletions=deletions_json(rest),
+                    limit=DELETED_AT_ONCE,
+                )["recorded"]
+            outcomes |= read_outcomes(orjson.loads(recorded))
+        return outcomes
 
     def store_dead_letter(self, namespace: str, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
         """Store a message as a dead letter, whatever its requests; whether it was not stored before.

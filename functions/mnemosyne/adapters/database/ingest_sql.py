@@ -37,21 +37,31 @@ WITH space AS (
     JOIN space ON space.model = CAST(:model AS text) AND space.dimension = CAST(:dimension AS integer)
     RETURNING id
 ), recorded AS (
-    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, content_hash, attempts, source, key)
-    SELECT DISTINCT ON (request.request_id) request.request_id, :namespace, request.state, stored.id,
-        decode(request.content_hash, 'hex'), 1, request.source, request.key
+    INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, content_hash, attempts, note)
+    SELECT DISTINCT ON (request.request_id) request.request_id, :namespace, next_request_state(NULL, request.event),
+        stored.id, decode(request.content_hash, 'hex'), 1, duplicate_note(NULL, request.differing)
     FROM jsonb_to_recordset(CAST(:requests AS jsonb))
-        AS request (request_id uuid, memory_id uuid, content_hash text, state text, source text, key text)
+        AS request (request_id uuid, memory_id uuid, content_hash text, event text, differing text[])
     JOIN stored ON stored.id = request.memory_id
     ON CONFLICT (namespace, request_id) DO UPDATE
-    SET state = EXCLUDED.state, memory_id = EXCLUDED.memory_id, content_hash = EXCLUDED.content_hash,
-        attempts = i.attempts + 1, error = NULL,
-        source = EXCLUDED.source, key = EXCLUDED.key, updated_at = clock_timestamp(), announced_at = NULL
-    RETURNING request_id, state, memory_id, attempts, error
+    SET state = next_request_state(i.state, EXCLUDED.state), memory_id = EXCLUDED.memory_id,
+        content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1, error = NULL, note = EXCLUDED.note,
+        updated_at = clock_timestamp(), announced_at = NULL
+    WHERE next_request_state(i.state, EXCLUDED.state) IS NOT NULL
+    RETURNING request_id, state, memory_id, attempts, error, note
 )
 SELECT CAST(json_build_object('model', model, 'dimension', dimension, 'recorded',
     (SELECT coalesce(json_agg(recorded), '[]') FROM recorded)) AS text) AS answer
 FROM space
+"""
+
+# The outcomes of versions whose memories STORE has stored.
+RECORD_VERSIONS: Final = """
+SELECT CAST(record_versions(:namespace, CAST(:versions AS jsonb)) AS text) AS recorded
+"""
+
+DELETE_RECORDS: Final = """
+SELECT CAST(delete_records(:namespace, CAST(:deletions AS jsonb), CAST(:limit AS integer)) AS text) AS recorded
 """
 
 # Each is a text that was embedded, beside the memory's first.
@@ -66,40 +76,48 @@ WITH chunk AS (
 SELECT count_chunks((SELECT count(*) FROM chunk))
 """
 
+# A failure that was announced is announced again only if its reason is another one.
 RECORD_UNSTORED: Final = """
 INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error, source, key)
-SELECT DISTINCT ON (request_id) request_id, CAST(:namespace AS text), CAST(:state AS text), 1, error, source, key
+SELECT DISTINCT ON (request_id)
+    request_id, CAST(:namespace AS text), next_request_state(NULL, :event), 1, error, source, key
 FROM jsonb_to_recordset(CAST(:requests AS jsonb)) AS request (request_id uuid, error text, source text, key text)
 ON CONFLICT (namespace, request_id) DO UPDATE
-SET state = EXCLUDED.state, attempts = i.attempts + 1, error = EXCLUDED.error, announced_at = NULL,
+SET state = next_request_state(i.state, :event), attempts = i.attempts + 1, error = EXCLUDED.error,
+    announced_at = CASE WHEN i.error = EXCLUDED.error THEN i.announced_at END,
     source = coalesce(EXCLUDED.source, i.source), key = coalesce(EXCLUDED.key, i.key), updated_at = clock_timestamp()
--- What has failed waits again once it is mended. What was given up does not: a late delivery must not undo that.
-WHERE i.state = 'queued' OR (i.state = 'failed' AND EXCLUDED.state = 'queued')
+WHERE next_request_state(i.state, :event) IS NOT NULL
 """
 
-# Both kinds of id look alike: one who asks with a memory's is told so, instead of "queued" for days.
+# A request whose memory was deleted reads as deleted. The id of a memory is answered too: taken for a request's, it
+# would be "queued" for days.
 STATUSES: Final = """
-SELECT request_id, state, memory_id, attempts, error, updated_at, source, key
-FROM ingest_requests
-WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
+SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
+FROM ingest_requests i
+LEFT JOIN memories m ON m.id = i.memory_id
+CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id) AS shown
+WHERE i.namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
 UNION ALL
-SELECT id, 'unknown', id, 0, 'this is the id of a memory, not of a request: get_memory reads it', NULL, NULL, NULL
+SELECT id, 'unknown', id, 0, 'this is the id of a memory, not of a request: get_memory reads it', NULL, NULL, NULL, NULL
 FROM memories
 WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
 """
 
 # Outcomes in the order they came, after a cursor.
 OUTCOMES: Final = """
-SELECT request_id, state, memory_id, attempts, error, updated_at, source, key
-FROM ingest_requests
-WHERE namespace = :namespace AND state <> 'queued' AND (CAST(:source AS text) IS NULL OR source = CAST(:source AS text))
+SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
+FROM ingest_requests i
+LEFT JOIN memories m ON m.id = i.memory_id
+CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id) AS shown
+WHERE i.namespace = :namespace AND i.state <> 'queued'
+    AND (CAST(:source AS text) IS NULL OR source = CAST(:source AS text))
     AND (updated_at, request_id) > (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS uuid))
 ORDER BY updated_at, request_id
 LIMIT CAST(:limit AS integer)
 """
 
 UNANNOUNCED: Final = """
-SELECT request_id, state, memory_id, attempts, error, updated_at, source, key
+SELECT request_id, state, memory_id, attempts, error, note, updated_at, source, key
 FROM ingest_requests
 WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state <> 'queued'
     AND announced_at IS NULL

@@ -31,6 +31,6 @@ class KnownContents:
                 self._seen[namespace, content_hash] = None
 
     def among(self, namespace: str, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
-        """Those of the requests whose content is known."""
+        """Return the requests whose content is known, except versions of records, whose order matters as well."""
         with self._lock:
-            return [request for request in requests if (namespace, request.content_hash) in self._seen]
+            return [one for one in requests if one.origin is None and (namespace, one.content_hash) in self._seen]

@@ -1,6 +1,6 @@
 """Memories in PostgreSQL with pgvector. Each statement is constant and stands in `memories_sql`."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from datetime import UTC, datetime
 from uuid import UUID
@@ -19,6 +19,7 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
     EXPORT_BYTES,
     Cursor,
+    DeletedMemory,
     ExportedMemory,
     IngestRequest,
     KeysetCursor,
@@ -43,7 +44,8 @@ class PostgresMemories(PostgresRequests, PostgresOverview):
     Every transaction first names its namespace; row-level security then confines whatever it runs.
     """
 
-    def __init__(self, pool: Pool, expected: EmbeddingSpace) -> None:
+    def __init__(self, pool: Pool, expected: EmbeddingSpace, *, immutable_sources: Collection[str] = ()) -> None:
+        self._immutable_sources = frozenset(immutable_sources)
         self._pool = pool
         self._expected = expected
         self._space: EmbeddingSpace | None = None
@@ -79,7 +81,9 @@ class PostgresMemories(PostgresRequests, PostgresOverview):
         """Claim the requests under locks that end with the transaction, whatever becomes of this process."""
         known = self._known.among(namespace, requests)
         with self._connection() as connection, ExitStack() as transaction:
-            claim = claim_requests(connection, namespace, requests, known, transaction)
+            claim = claim_requests(
+                connection, namespace, requests, known, transaction, immutable_sources=self._immutable_sources
+            )
             try:
                 yield claim
             except EmbeddingModelChanged:
@@ -163,13 +167,15 @@ class PostgresMemories(PostgresRequests, PostgresOverview):
             found = connection.run(memories_sql.SIMILAR, namespace=namespace, id=memory_id)
         return [rows.read_summary(row) for row in found]
 
-    def delete(self, namespace: str, memory_id: UUID) -> str | None:
-        """Delete one memory; its title, or None where there is none."""
+    def delete(self, namespace: str, memory_id: UUID) -> DeletedMemory | None:
+        """Delete one memory and return it, or None if there is none. What it had superseded stays superseded."""
         with self._transaction(namespace) as connection:
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=namespace)
             connection.run(memories_sql.RELINK_SUPERSEDED, namespace=namespace, id=memory_id)
             deleted = connection.run(memories_sql.DELETE, namespace=namespace, id=memory_id)
-        return one_line(deleted[0]["title"]) if deleted else None
+        if not deleted:
+            return None
+        return DeletedMemory(title=one_line(deleted[0]["title"]), superseded=tuple(deleted[0]["superseded"]))
 
     def update(self, namespace: str, memory_id: UUID, change: MemoryChange) -> Memory | None:
         """Return the memory after the change, or None where there is none."""

@@ -60,14 +60,22 @@ FROM list_memories(
 )
 """
 
-# What the memory superseded is superseded by its own successor from now on, or by none.
+# What the memory superseded is now superseded by the memory's own successor. If it has none, they keep its id: a person
+# who deletes the newer fact must not find the outdated one in searches.
 RELINK_SUPERSEDED: Final = """
 UPDATE memories
-SET superseded_by = (SELECT superseded_by FROM memories WHERE namespace = :namespace AND id = :id)
-WHERE namespace = :namespace AND superseded_by = :id
+SET superseded_by = successor.superseded_by
+FROM (SELECT superseded_by FROM memories WHERE namespace = :namespace AND id = :id) AS successor
+WHERE memories.namespace = :namespace AND memories.superseded_by = :id AND successor.superseded_by IS NOT NULL
 """
 
-DELETE: Final = "DELETE FROM memories WHERE namespace = :namespace AND id = :id RETURNING title"
+DELETE: Final = """
+DELETE FROM memories WHERE namespace = :namespace AND id = :id
+RETURNING title, ARRAY(
+    SELECT older.id FROM memories older
+    WHERE older.namespace = :namespace AND older.superseded_by = :id ORDER BY older."timestamp" DESC, older.id LIMIT 20
+) AS superseded
+"""
 
 UPDATE: Final = """
 UPDATE memories m
@@ -96,7 +104,9 @@ WITH page AS (
 ), summed AS (
     SELECT id, place, sum(bytes) OVER (ORDER BY place) - bytes AS bytes_before FROM page
 )
-SELECT memory_record(m) AS record, successor.content_hash AS superseded_by_hash
+SELECT memory_record(m) AS record,
+    -- Of a deleted successor the hash of its id: no memory has it, so an import says that the successor is missing.
+    coalesce(successor.content_hash, encode(sha256(uuid_send(m.superseded_by)), 'hex')) AS superseded_by_hash
 FROM summed
 JOIN memories m USING (id)
 LEFT JOIN memories successor ON successor.id = m.superseded_by
@@ -106,7 +116,7 @@ ORDER BY summed.place
 
 # One change of supersession at a time: two at once could close a circle that neither sees.
 LOCK_SUPERSESSION: Final = """
-SELECT pg_advisory_xact_lock(hashtextextended('supersession ' || CAST(:namespace AS text), 0))
+SELECT lock_supersession(:namespace)
 """
 
 # A memory, what supersedes it, what supersedes that, and so on.

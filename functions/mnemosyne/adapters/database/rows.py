@@ -1,6 +1,6 @@
 """Values to parameters and rows to values. What has the fields of a dataclass becomes one by their names."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
 from typing import Any, Final
 from uuid import UUID
@@ -13,6 +13,7 @@ from mnemosyne.adapters.database.connections import Row
 from mnemosyne.domain.chronicle import one_line, tag_key
 from mnemosyne.domain.memory import (
     DeadLetter,
+    Deletion,
     ExportedMemory,
     IngestRequest,
     IngestState,
@@ -24,6 +25,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchQuery, TagMatch
+from mnemosyne.ids import derived_id
 from mnemosyne.ports import Vector
 
 _MEMORY: Final = TypeAdapter(Memory)
@@ -63,12 +65,50 @@ def json_text(value: object) -> str:
     return orjson.dumps(value).decode()
 
 
-def requests_json(requests: Sequence[IngestRequest]) -> str:
+def requests_json(requests: Sequence[IngestRequest], immutable_sources: Collection[str] = ()) -> str:
     """Return what the claim needs to know of each request, as JSON."""
     return json_text(
         [
-            {"request_id": one.request_id, "content_hash": one.content_hash, **origin_values(one.origin)}
+            {
+                "request_id": one.request_id,
+                "content_hash": one.content_hash,
+                **(version_values(one, one.origin, immutable_sources) if one.origin else {"labels": one.given_labels}),
+            }
             for one in requests
+        ]
+    )
+
+
+def version_values(
+    request: IngestRequest, origin: Origin, immutable_sources: Collection[str] = ()
+) -> dict[str, object]:
+    """Return the columns of a version of a record."""
+    return {
+        **key_values(origin),
+        "version_at": request.timestamp,
+        "published": request.published,
+        "immutable": origin.source in immutable_sources,
+        "labels": {
+            "title": request.title,
+            "tags": request.tags,
+            "tag_keys": [tag_key(tag) for tag in request.tags],
+            "metadata": request.metadata,
+            "timestamp": request.timestamp,
+        },
+    }
+
+
+def deletions_json(deletions: Sequence[Deletion]) -> str:
+    """Return deletions as JSON."""
+    return json_text(
+        [
+            {
+                "request_id": one.request_id,
+                **key_values(one.origin),
+                "deleted_at": one.timestamp,
+                "published": one.published,
+            }
+            for one in deletions
         ]
     )
 
@@ -99,6 +139,11 @@ def announced_json(announced: Sequence[IngestStatus]) -> str:
 def origin_values(origin: Origin | None) -> dict[str, str]:
     """Return the columns that stand for an origin; none where there is none."""
     return {"source": origin.source, "key": origin.key} if origin else {}
+
+
+def key_values(origin: Origin) -> dict[str, object]:
+    """Return the columns of an origin with its key's id."""
+    return {**origin_values(origin), "key_id": derived_id(origin.source, origin.key)}
 
 
 def dead_letter_values(dead_letter: DeadLetter) -> dict[str, object]:
@@ -157,6 +202,7 @@ def read_outcomes(listed: Sequence[Mapping[str, Any]]) -> dict[UUID, IngestStatu
             memory_id=UUID(one["memory_id"]) if one["memory_id"] else None,
             attempts=one["attempts"],
             error=one["error"],
+            note=one["note"],
         )
     return outcomes
 

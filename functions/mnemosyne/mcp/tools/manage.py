@@ -10,8 +10,8 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import one_line, unite_tags
-from mnemosyne.domain.memory import NO_TAGS, Memory, MemoryChange
-from mnemosyne.domain.parsing import Id, Input, JsonObject, Tags, Text, Title, uuid
+from mnemosyne.domain.memory import NO_TAGS, Memory, MemoryChange, Origin
+from mnemosyne.domain.parsing import Id, Input, JsonObject, Key, Source, Tags, Text, Title, uuid
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -20,17 +20,32 @@ from mnemosyne.service import manage
 
 
 class DeleteArguments(Input):
-    """Which memory to delete."""
+    """Which memory or record to delete."""
 
-    id: Annotated[Id, Field(description="Its id.")]
+    id: Annotated[Id | None, Field(description="Its id.")] = None
+    source: Annotated[Source | None, Field(description="With key instead of id: the record's source.")] = None
+    key: Annotated[Key | None, Field(description="What the source calls the record.")] = None
+
+    @model_validator(mode="after")
+    def _one_name(self) -> Self:
+        if (self.source is None) != (self.key is None) or (self.id is None) == (self.key is None):
+            raise ValueError("give either id, or source and key together")
+        return self
+
+    @property
+    def record(self) -> Origin:
+        """The record, if no id is given."""
+        return Origin(self.source or "", self.key or "")
 
 
 class Deleted(Result):
-    """The memory that is no more."""
+    """The memory that was deleted; of a record, the current version's."""
 
-    id: UUID
+    id: UUID | None = None
     title: str | None = None
+    request_id: UUID | None = None
     deleted: bool = True
+    still_superseded: list[UUID] | None = None
 
 
 class Question(Result):
@@ -40,16 +55,39 @@ class Question(Result):
 
 
 def _ask(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
+    if arguments.id is None:
+        return Reply(
+            Question(question=f"Delete all versions of record {arguments.key} of {arguments.source} for good?")
+        )
     memory = manage.get(principal.namespace, arguments.id, counted=False, memories=services.memories)
     named = f" ({memory.title})" if principal.may(Scope.READ) else ""
     return Reply(Question(question=f"Delete memory {arguments.id}{named} for good?"))
 
 
 def _delete_memory(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
-    title = manage.delete(principal.namespace, arguments.id, memories=services.memories)
+    if arguments.id is None:
+        return _delete_record(arguments.record, principal, services)
+    memory = manage.delete(principal.namespace, arguments.id, memories=services.memories)
     if not principal.may(Scope.READ):
         return Reply(Deleted(id=arguments.id), text=f"Deleted memory {arguments.id}")
-    return Reply(Deleted(id=arguments.id, title=title), text=f"Deleted memory {arguments.id}: {title}")
+    notes: tuple[str, ...] = ()
+    if memory.superseded:
+        listed = ", ".join(map(str, memory.superseded))
+        notes = (
+            f"It had superseded {listed}, which searches still leave out: update_memory with superseded_by "
+            f'"{NO_SUCCESSOR}" brings one back.',
+        )
+    deleted = Deleted(id=arguments.id, title=memory.title, still_superseded=list(memory.superseded) or None)
+    return Reply(deleted, text=f"Deleted memory {arguments.id}: {memory.title}", notes=notes)
+
+
+def _delete_record(origin: Origin, principal: Principal, services: Services) -> Reply:
+    outcome = manage.delete_by_key(principal.namespace, origin, memories=services.memories, clock=services.clock)
+    text = "Deleted all versions of the record" if outcome.memory_id else "The record has no current version"
+    return Reply(
+        Deleted(id=outcome.memory_id, request_id=outcome.request_id),
+        text=f"{text}. Versions that were published before now will not be stored.",
+    )
 
 
 ASK_BEFORE_DELETING = Tool(
@@ -65,10 +103,11 @@ ASK_BEFORE_DELETING = Tool(
 DELETE_MEMORY = Tool(
     name="delete_memory",
     title="Forget a memory",
-    description=("Delete one memory for good. An outdated one is better superseded by update_memory."),
+    description="Delete one memory for good. An outdated one is better superseded by update_memory.",
     arguments=DeleteArguments,
     result=Deleted,
     gives_stored=True,
+    unlisted=("source", "key"),
     run=_delete_memory,
     asks_first=ASK_BEFORE_DELETING,
     destructive=True,

@@ -1,0 +1,103 @@
+-- Delete records by key. p_deletions is [{"request_id": …, "source": …, "key": …, "key_id": …, "deleted_at": …,
+-- "published": …}, …]. For each, the memories of all versions that it covers are deleted, except those that are the current
+-- version of another record, and what versions it does not cover are left, the latest is current. The deletion's times
+-- stay, so that covered versions that arrive later are not stored.
+--
+-- At most about p_limit memories are deleted in one call, so that no transaction is long. The answer has the outcomes of the
+-- finished deletions, as claim_requests gives them; the caller commits, and calls again for those that are left out.
+CREATE OR REPLACE FUNCTION delete_records(p_namespace text, p_deletions jsonb, p_limit integer) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+    deletion record;
+    known source_keys;
+    latest record;
+    deleted_ids uuid[];
+    deleted bigint := 0;
+    result record;
+    recorded jsonb := '[]';
+BEGIN
+    PERFORM require_own(p_namespace);
+    PERFORM lock_supersession(p_namespace);
+    FOR deletion IN
+        SELECT d.request_id, d.source, d.key, d.key_id, d.deleted_at, coalesce(d.published, now()) AS published
+        FROM jsonb_to_recordset(p_deletions) AS d (request_id uuid, source text, key text, key_id uuid, deleted_at timestamptz,
+            published timestamptz)
+        ORDER BY d.key_id, d.request_id
+    LOOP
+        EXIT WHEN deleted >= p_limit;
+        INSERT INTO source_keys AS k (namespace, key_id, deleted_at, deleted_published)
+        VALUES (p_namespace, deletion.key_id, deletion.deleted_at, deletion.published)
+        ON CONFLICT (namespace, key_id) DO UPDATE
+        SET deleted_at = greatest(k.deleted_at, EXCLUDED.deleted_at),
+            deleted_published = greatest(k.deleted_published, EXCLUDED.deleted_published)
+        RETURNING * INTO known;
+        IF known.memory_id IS NOT NULL AND is_covered(known, known.version_at, known.version_published) THEN
+            SELECT i.memory_id, i.version_at, i.version_published INTO latest
+            FROM versions_of(p_namespace, deletion.source, deletion.key) i
+            WHERE NOT is_covered(known, i.version_at, i.version_published)
+            ORDER BY i.version_at DESC, i.version_published DESC, i.content_hash DESC
+            LIMIT 1;
+            UPDATE source_keys k
+            SET memory_id = latest.memory_id, version_at = latest.version_at, version_published = latest.version_published
+            WHERE k.namespace = p_namespace AND k.key_id = deletion.key_id;
+            UPDATE memories m SET superseded_by = NULL WHERE m.id = latest.memory_id AND m.superseded_by IS NOT NULL;
+        END IF;
+        WITH covered AS (
+            SELECT i.memory_id
+            FROM versions_of(p_namespace, deletion.source, deletion.key) i
+            WHERE NOT EXISTS (SELECT FROM source_keys k WHERE k.namespace = p_namespace AND k.memory_id = i.memory_id)
+            GROUP BY i.memory_id
+            HAVING bool_and(is_covered(known, i.version_at, i.version_published))
+            LIMIT p_limit - deleted
+        ), gone AS (
+            DELETE FROM memories m USING covered WHERE m.id = covered.memory_id RETURNING m.id
+        )
+        SELECT coalesce(array_agg(id), '{}') INTO deleted_ids FROM gone;
+        deleted := deleted + cardinality(deleted_ids);
+        EXIT WHEN deleted >= p_limit;
+        INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, source, key)
+        VALUES (deletion.request_id, p_namespace, next_request_state(NULL, 'deleted'), known.memory_id, 1,
+            deletion.source, deletion.key)
+        ON CONFLICT (namespace, request_id) DO UPDATE
+        SET state = next_request_state(i.state, 'deleted'), memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
+            error = NULL, source = EXCLUDED.source, key = EXCLUDED.key, updated_at = clock_timestamp(), announced_at = NULL
+        WHERE next_request_state(i.state, 'deleted') IS NOT NULL;
+        SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
+        FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = deletion.request_id;
+        recorded := recorded || to_jsonb(result);
+    END LOOP;
+    RETURN recorded;
+END
+$$;
+
+-- The versions of a record whose memories are stored, superseded or not.
+CREATE OR REPLACE FUNCTION versions_of(p_namespace text, p_source text, p_key text)
+RETURNS TABLE (memory_id uuid, content_hash text, version_at timestamptz, version_published timestamptz)
+LANGUAGE sql STABLE
+AS $$
+SELECT m.id, m.content_hash, i.version_at, i.version_published
+FROM ingest_requests i
+JOIN memories m ON m.id = i.memory_id
+WHERE i.namespace = p_namespace AND md5(i.source) = md5(p_source) AND i.source = p_source AND i.key = p_key
+    AND i.version_at IS NOT NULL AND i.state IN ('stored', 'duplicate')
+$$;
+
+-- A record whose current version is deleted, in any way, has none. Its earlier versions stay out of searches, and are not
+-- stored if they arrive now: to delete a memory by its id is a deletion at that version's timestamp.
+CREATE OR REPLACE FUNCTION forget_versions() RETURNS trigger
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    UPDATE source_keys k
+    SET memory_id = NULL, version_at = NULL, version_published = NULL, deleted_at = greatest(k.deleted_at, k.version_at)
+    FROM deleted
+    WHERE k.namespace = deleted.namespace AND k.memory_id = deleted.id;
+    RETURN NULL;
+END
+$$;
+CREATE OR REPLACE TRIGGER forget_versions AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
+    FOR EACH STATEMENT EXECUTE FUNCTION forget_versions();
+
+REVOKE ALL ON FUNCTION delete_records, versions_of, forget_versions FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION delete_records TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest;

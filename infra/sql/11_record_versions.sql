@@ -1,0 +1,219 @@
+-- Versions of records. A source names a record by a key; versions are ordered by timestamp, then by when each was
+-- published, then by content hash. The latest version that no deletion covers is the current one: source_keys has it.
+-- A deletion covers the versions with a timestamp up to its own, and those published up to when it was published.
+--
+-- Every change of supersession holds the advisory lock of `lock_supersession`, and takes it before any row. Functions with
+-- SECURITY DEFINER are for ingest and mcp, which may not write these tables, or not so much of them.
+
+CREATE OR REPLACE FUNCTION lock_supersession(p_namespace text) RETURNS void
+LANGUAGE sql
+BEGIN ATOMIC
+    SELECT pg_advisory_xact_lock(hashtextextended('supersession ' || p_namespace, 0));
+END;
+
+-- Null counts as later than everything: where nothing was deleted, nothing is covered.
+CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_published timestamptz) RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published <= (p_key).deleted_published, false);
+
+-- The labels, as a request gives them, that differ from the memory's.
+CREATE OR REPLACE FUNCTION differing_labels(p_namespace text, p_memory_id uuid, p_labels jsonb) RETURNS text[]
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM require_own(p_namespace);
+    RETURN ARRAY(
+        SELECT given.key
+        FROM memories m, jsonb_each(p_labels) AS given
+        WHERE m.namespace = p_namespace AND m.id = p_memory_id AND CASE given.key
+            WHEN 'title' THEN m.title <> given.value #>> '{}'
+            WHEN 'tags' THEN to_jsonb(m.tags) <> given.value
+            WHEN 'metadata' THEN m.metadata <> given.value
+            WHEN 'timestamp' THEN m."timestamp" <> CAST(given.value #>> '{}' AS timestamptz) END
+        ORDER BY given.key
+    );
+END
+$$;
+
+-- What to report of a duplicate, or null.
+CREATE OR REPLACE FUNCTION duplicate_note(p_superseded_by uuid, p_differing text[]) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN nullif(concat_ws('; ',
+    'the memory is superseded by ' || p_superseded_by || ', so searches leave it out: update_memory with superseded_by '
+        || '"none" brings it back',
+    'not taken, because the memory has another one: ' || nullif(array_to_string(p_differing, ', '), '')
+), '');
+
+-- The versions among the requests that need no storing, as record_versions takes them: those that a deletion covers,
+-- changes of immutable records, and duplicates of stored contents. Of several new contents for one immutable record, the
+-- earliest version is stored.
+CREATE OR REPLACE FUNCTION known_versions(p_namespace text, p_requests jsonb, p_busy uuid[]) RETURNS jsonb
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+BEGIN
+    RETURN (
+        SELECT jsonb_agg(to_jsonb(known))
+        FROM (
+            SELECT version.*, m.id AS memory_id, CASE
+                WHEN is_covered(k, version.version_at, coalesce(version.published, now())) THEN 'deleted'
+                WHEN version.immutable AND version.content_hash <> coalesce(
+                    (SELECT content_hash FROM memories WHERE id = k.memory_id),
+                    first_value(version.content_hash) OVER (
+                        PARTITION BY version.key_id,
+                            is_covered(k, version.version_at, coalesce(version.published, now()))
+                        ORDER BY version.version_at, version.published, version.content_hash)) THEN 'failed'
+                WHEN m.id IS NOT NULL THEN 'duplicate' END AS event
+            FROM jsonb_to_recordset(p_requests) AS version (request_id uuid, content_hash text, source text, key text,
+                key_id uuid, version_at timestamptz, published timestamptz, immutable boolean, labels jsonb)
+            LEFT JOIN source_keys k ON k.namespace = p_namespace AND k.key_id = version.key_id
+            LEFT JOIN memories m ON m.namespace = p_namespace AND m.content_hash = version.content_hash
+            WHERE version.key_id IS NOT NULL AND version.request_id <> ALL (p_busy)
+                AND NOT EXISTS (SELECT FROM ingest_requests i WHERE i.namespace = p_namespace
+                    AND i.request_id = version.request_id AND next_request_state(i.state, 'duplicate') IS NULL)
+        ) AS known
+        WHERE event IS NOT NULL
+    );
+END
+$$;
+
+-- Give each version its place among the versions of its record, and record its outcome. p_versions is as known_versions
+-- gives it; `event` is also `stored`, for a memory that this transaction has stored. The answer is that of claim_requests'
+-- already_final. The caller holds the locks of the keys. A version whose memory was deleted meanwhile is left out; raises
+-- serialization_failure if a deletion has come to cover a memory that is stored already.
+CREATE OR REPLACE FUNCTION record_versions(p_namespace text, p_versions jsonb) RETURNS jsonb
+LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+DECLARE
+    version record;
+    result record;
+    recorded jsonb := '[]';
+BEGIN
+    PERFORM require_own(p_namespace);
+    IF jsonb_array_length(coalesce(p_versions, '[]')) = 0 THEN
+        RETURN recorded;
+    END IF;
+    -- A first version with a new content changes no other memory.
+    IF p_versions @? '$[*] ? (@.event != "stored")' OR EXISTS (
+        SELECT FROM source_keys k
+        WHERE k.namespace = p_namespace AND k.memory_id IS NOT NULL
+            AND k.key_id IN (SELECT CAST(one ->> 'key_id' AS uuid) FROM jsonb_array_elements(p_versions) AS one)
+    ) THEN
+        PERFORM lock_supersession(p_namespace);
+    END IF;
+    FOR version IN
+        SELECT v.request_id, v.event, v.memory_id, v.content_hash, v.source, v.key, v.key_id, v.version_at,
+            coalesce(v.published, now()) AS published, v.labels
+        FROM jsonb_to_recordset(p_versions) AS v (request_id uuid, event text, memory_id uuid, content_hash text, source text,
+            key text, key_id uuid, version_at timestamptz, published timestamptz, labels jsonb)
+        ORDER BY v.key_id, v.version_at, coalesce(v.published, now()), v.content_hash, v.request_id
+    LOOP
+        result := place_version(p_namespace, version.event, version.memory_id, version.content_hash, version.key_id,
+            version.version_at, version.published, version.labels);
+        CONTINUE WHEN result.event IS NULL;
+        INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, content_hash, attempts, error, note,
+            source, key, version_at, version_published)
+        VALUES (version.request_id, p_namespace, next_request_state(NULL, result.event), result.memory_id,
+            decode(version.content_hash, 'hex'), 1, result.error, result.note, version.source, version.key,
+            version.version_at, version.published)
+        ON CONFLICT (namespace, request_id) DO UPDATE
+        SET state = next_request_state(i.state, result.event), memory_id = EXCLUDED.memory_id,
+            content_hash = EXCLUDED.content_hash, attempts = i.attempts + 1, error = EXCLUDED.error, note = EXCLUDED.note,
+            source = EXCLUDED.source, key = EXCLUDED.key, version_at = EXCLUDED.version_at,
+            version_published = EXCLUDED.version_published, updated_at = clock_timestamp(), announced_at = NULL
+        WHERE next_request_state(i.state, result.event) IS NOT NULL
+        RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
+        recorded := recorded || CASE WHEN FOUND THEN to_jsonb(result) ELSE '[]' END;
+    END LOOP;
+    RETURN recorded;
+END
+$$;
+
+-- Put one version into its place; the event to record, with what to report. A null event: its memory is gone.
+CREATE OR REPLACE FUNCTION place_version(
+    p_namespace text, p_event text, p_memory_id uuid, p_content_hash text, p_key_id uuid, p_at timestamptz,
+    p_published timestamptz, p_labels jsonb, OUT event text, OUT memory_id uuid, OUT error text, OUT note text
+)
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+#variable_conflict use_column
+DECLARE
+    known source_keys;
+    memory record;
+    current record;
+    differing text[];
+    is_newer boolean;
+BEGIN
+    INSERT INTO source_keys AS k (namespace, key_id) VALUES (p_namespace, p_key_id)
+    ON CONFLICT (namespace, key_id) DO UPDATE SET key_id = EXCLUDED.key_id
+    RETURNING * INTO known;
+    SELECT id, content_hash, superseded_by INTO current FROM memories WHERE id = known.memory_id;
+    IF is_covered(known, p_at, p_published) THEN
+        IF p_event = 'stored' THEN
+            RAISE serialization_failure USING MESSAGE = 'the record was deleted while its memory was stored';
+        END IF;
+        event := 'deleted';
+        error := 'the record was deleted at ' || to_char(coalesce(known.deleted_at, known.deleted_published) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+            || ', and this version is older: publish it with a later timestamp to store it';
+        RETURN;
+    ELSIF p_event = 'failed' THEN
+        event := 'failed';
+        error := coalesce('memory ' || current.id || ' has', 'another memory of this message has')
+            || ' the first content of this record, and its source is immutable (MNEMOSYNE_IMMUTABLE_SOURCES): publish other '
+            || 'content under another key';
+        RETURN;
+    END IF;
+    SELECT id, superseded_by, "timestamp" INTO memory FROM memories WHERE namespace = p_namespace AND id = p_memory_id;
+    IF memory.id IS NULL THEN
+        RETURN;
+    END IF;
+    event := p_event;
+    memory_id := memory.id;
+    is_newer := current.id IS NULL OR (p_at, p_published, p_content_hash)
+        > (known.version_at, known.version_published, current.content_hash);
+    IF is_newer THEN
+        UPDATE source_keys k SET memory_id = memory.id, version_at = p_at, version_published = p_published
+        WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
+        IF current.id IS DISTINCT FROM memory.id THEN
+            UPDATE memories m SET superseded_by = NULL WHERE m.id = memory.id AND m.superseded_by IS NOT NULL;
+            memory.superseded_by := NULL;
+            note := supersede(current.id, memory.id);
+        END IF;
+    ELSIF current.id <> memory.id AND (p_event = 'stored' OR current.superseded_by IS NULL) THEN
+        note := supersede(memory.id, current.id);
+    END IF;
+    IF p_event = 'duplicate' THEN
+        differing := differing_labels(p_namespace, memory.id, p_labels);
+        IF is_newer AND p_at >= memory."timestamp" AND differing <> '{}' THEN
+            UPDATE memories m
+            SET title = p_labels ->> 'title', metadata = p_labels -> 'metadata', "timestamp" = p_at,
+                tags = ARRAY(SELECT jsonb_array_elements_text(p_labels -> 'tags')),
+                tag_keys = ARRAY(SELECT jsonb_array_elements_text(p_labels -> 'tag_keys'))
+            WHERE m.id = memory.id;
+            note := concat_ws('; ', note, 'the memory has taken the new ' || array_to_string(differing, ', '));
+            differing := '{}';
+        END IF;
+        note := concat_ws('; ', note, duplicate_note(memory.superseded_by, differing));
+        UPDATE memories m SET last_seen_at = now() WHERE m.id = memory.id;
+    END IF;
+    note := nullif(note, '');
+END
+$$;
+
+-- Supersede an older memory by a newer one, unless it is superseded already or the current version of a record. What to
+-- report, or null.
+CREATE OR REPLACE FUNCTION supersede(p_older uuid, p_newer uuid) RETURNS text
+LANGUAGE plpgsql SET search_path = public, pg_temp
+AS $$
+BEGIN
+    UPDATE memories m SET superseded_by = p_newer
+    WHERE m.id = p_older AND m.superseded_by IS NULL
+        AND NOT EXISTS (SELECT FROM source_keys k WHERE k.namespace = m.namespace AND k.memory_id = m.id);
+    RETURN CASE WHEN FOUND THEN 'memory ' || p_older || ' is superseded by memory ' || p_newer END;
+END
+$$;
+
+REVOKE ALL ON FUNCTION lock_supersession, is_covered, differing_labels, duplicate_note, known_versions, record_versions,
+    place_version, supersede FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION lock_supersession TO mnemosyne_runtime, mnemosyne_mcp;
+GRANT EXECUTE ON FUNCTION is_covered, differing_labels, duplicate_note, known_versions, record_versions
+    TO mnemosyne_runtime, mnemosyne_ingest;
