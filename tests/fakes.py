@@ -18,6 +18,7 @@ import numpy as np
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import (
     EXPORT_BYTES,
     Cursor,
@@ -218,7 +219,7 @@ class FakeClaim:
 
 def _duplicate_note(found: Memory, request: IngestRequest) -> str | None:
     superseded = f"the memory is superseded by {found.superseded_by}" if found.superseded_by else ""
-    differing = ", ".join(n for n, value in sorted(request.given_labels.items()) if getattr(found, n) != value)
+    differing = ", ".join(n for n, value in sorted(given_labels(request).items()) if getattr(found, n) != value)
     not_taken = f"not taken, because the memory has another one: {differing}" if differing else ""
     return "; ".join(filter(None, [superseded, not_taken])) or None
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.domain.memory import Deletion, IngestRequest, IngestState, IngestStatus, Memory, Origin
+from mnemosyne.domain.memory import Deletion, IngestRequest, IngestStatus, Memory, Origin
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import deletion_id, version_id

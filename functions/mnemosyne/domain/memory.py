@@ -4,7 +4,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
-from datetime import datetime, timedelta
+from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
 from typing import Any, Final
@@ -19,9 +19,6 @@ EXPORT_BYTES = 2_000_000
 """Of the contents in one page of an export; a page ends with the memory that reaches it."""
 BATCH_LIMIT = 100
 """Memories of one message, at most."""
-
-NOW_MEANS = timedelta(minutes=1)
-"""Difference up to which a timestamp is taken for the time of publishing."""
 
 NO_REQUEST = UUID(int=0)
 """Before every request's id."""
@@ -93,18 +90,6 @@ class IngestRequest(MemoryFields):
     def embedded_text(self) -> str:
         """See `embedded_text`."""
         return embedded_text(self.title, self.tags, self.content)
-
-    @property
-    def given_labels(self) -> dict[str, Any]:
-        """The labels that do not follow from the content or the time of publishing."""
-        tags, published = tags_of(self.content), self.published
-        is_now = published is not None and abs(self.timestamp - published) <= NOW_MEANS
-        return {
-            **({"title": self.title} if self.title != title_of(self.content) else {}),
-            **({"tags": self.tags} if self.tags != unite_tags((), tags) else {}),
-            **({"metadata": self.metadata} if self.metadata else {}),
-            **({} if is_now else {"timestamp": self.timestamp}),
-        }
 
     @property
     def size(self) -> int:

@@ -47,6 +47,7 @@ class Outcome:
             "source": origin.source if origin else None,
             "key": origin.key if origin else None,
             "error": status.error if status else dead_letter.cause if dead_letter else None,
+            "note": status.note if status else None,
             "updated_at": at,
         }
         attributes = {

@@ -10,6 +10,7 @@ import orjson
 
 from mnemosyne.adapters.database import copy_binary, ingest_sql, rows
 from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import EmbeddingModelChanged
@@ -134,7 +135,7 @@ class PostgresClaim:
             if request.origin:
                 versions.append({**row, **rows.version_values(request, request.origin)})
             else:
-                differing = [name for name, value in request.given_labels.items() if value != getattr(stored, name)]
+                differing = [name for name, value in given_labels(request).items() if value != getattr(stored, name)]
                 requests.append({**row, "differing": differing})
         recorded = self._insert(list(first.values()), requests, model, len(embeddings[0][0]))
         if versions:

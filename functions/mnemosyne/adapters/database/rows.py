@@ -11,6 +11,7 @@ from pydantic import TypeAdapter
 from mnemosyne.adapters.database import metadata_filter
 from mnemosyne.adapters.database.connections import Row
 from mnemosyne.domain.chronicle import one_line, tag_key
+from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import (
     DeadLetter,
     Deletion,
@@ -72,7 +73,7 @@ def requests_json(requests: Sequence[IngestRequest], immutable_sources: Collecti
             {
                 "request_id": one.request_id,
                 "content_hash": one.content_hash,
-                **(version_values(one, one.origin, immutable_sources) if one.origin else {"labels": one.given_labels}),
+                **(version_values(one, one.origin, immutable_sources) if one.origin else {"labels": given_labels(one)}),
             }
             for one in requests
         ]

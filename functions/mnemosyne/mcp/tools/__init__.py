@@ -10,7 +10,8 @@ from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.connector import FETCH, SEARCH
 from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS
 from mnemosyne.mcp.tools.hook import RECALL_FOR_HOOK
-from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY, INGEST_STATUS
+from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY
+from mnemosyne.mcp.tools.ingest_status import INGEST_STATUS
 from mnemosyne.mcp.tools.manage import DELETE_MEMORY, MEMORY_STATS, RATE_MEMORY, UPDATE_MEMORY
 from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
 from mnemosyne.mcp.tools.retrieve import RETRIEVE_MEMORIES

@@ -1,4 +1,4 @@
-"""`ingest_memory` and `ingest_status`: hand a memory over, and learn what became of it."""
+"""`ingest_memory` and `ingest_memories`: accept memories, and wait for the outcome of one."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -6,18 +6,19 @@ from datetime import UTC, datetime
 from typing import Annotated, Any, Literal, Self
 from uuid import UUID
 
-from pydantic import AfterValidator, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.memory import BATCH_LIMIT, MEMORY_FIELDS, IngestRequest, IngestState, Origin
 from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.domain.parsing import Id, Input, Key, Source, Text
+from mnemosyne.domain.parsing import Input, Key, Source, Text
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.rfc3339 import moment
 from mnemosyne.domain.time.window import zone
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import issue_request_id, version_id
 from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.ingest_status import RequestStatus, SimilarMemory, statuses
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
 
@@ -88,6 +89,8 @@ class Queued(Result):
 
     status: Literal["queued"] = "queued"
     request_id: UUID
+    earlier_outcome_at: datetime | None = None
+    """When the last outcome of an earlier delivery of the same version was recorded."""
 
 
 def _accept(requests: Sequence[IngestRequest], principal: Principal, services: Services) -> None:
@@ -99,8 +102,24 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
     if arguments.wait and not principal.may(Scope.READ):
         raise InvalidRequest("wait needs the scope read: leave it out")
     request = arguments.request_at(principal.namespace, services.clock())
+    earlier = _earlier_outcome_at(request, principal, services) if arguments.wait and arguments.timestamp else None
     _accept([request], principal, services)
-    return Reply(Queued(request_id=request.request_id))
+    return Reply(Queued(request_id=request.request_id, earlier_outcome_at=earlier))
+
+
+def _earlier_outcome_at(request: IngestRequest, principal: Principal, services: Services) -> datetime | None:
+    """Return when the request last had an outcome, so that a wait for the next one does not take the earlier for it.
+
+    To accept a memory needs no database: if it is away, an outcome from before now is taken for an earlier one.
+    """
+    if request.origin is None:
+        return None
+    try:
+        known = services.memories.statuses(principal.namespace, [request.request_id])
+    except Unavailable:
+        return services.clock()
+    status = known.get(request.request_id)
+    return status.updated_at if status else None
 
 
 class BatchInput(Input):
@@ -142,66 +161,6 @@ INGEST_MEMORIES = Tool(
 )
 
 
-class StatusArguments(Input):
-    """Which requests to ask about."""
-
-    request_ids: Annotated[
-        list[Id] | None,
-        Field(min_length=1, max_length=BATCH_LIMIT, description="Up to 100."),
-    ] = None
-    request_id: Id | None = None
-
-    @model_validator(mode="after")
-    def _one_of_both(self) -> Self:
-        if (self.request_id is None) == (self.request_ids is None):
-            raise ValueError("give exactly one of request_id and request_ids")
-        return self
-
-
-class SimilarMemory(Result):
-    """A memory that nearly says the same."""
-
-    model_config = ConfigDict(frozen=True, from_attributes=True)
-
-    id: UUID
-    title: str
-
-
-class RequestStatus(Result):
-    """What became of one request."""
-
-    model_config = ConfigDict(frozen=True, from_attributes=True)
-
-    request_id: UUID
-    state: IngestState
-    memory_id: UUID | None
-    attempts: int
-    error: str | None
-    updated_at: datetime | None
-    similar: list[SimilarMemory] | None = None
-
-
-class Statuses(Result):
-    """One entry per request asked about, in that order."""
-
-    requests: list[RequestStatus]
-
-
-def _statuses(principal: Principal, asked: Sequence[UUID], services: Services) -> list[RequestStatus]:
-    """Return what became of them; of one alone with what nearly says the same, which takes a search."""
-    statuses = ingest.status(principal.namespace, asked, memories=services.memories, clock=services.clock)
-    shown = [RequestStatus.model_validate(status) for status in statuses]
-    if len(asked) == 1:
-        found = ingest.similar(principal.namespace, statuses[0], memories=services.memories)
-        shown[0] = shown[0].model_copy(update={"similar": [SimilarMemory.model_validate(one) for one in found] or None})
-    return shown
-
-
-def _ingest_status(arguments: StatusArguments, principal: Principal, services: Services) -> Reply:
-    asked = arguments.request_ids or ([arguments.request_id] if arguments.request_id else [])
-    return Reply(Statuses(requests=_statuses(principal, asked, services)))
-
-
 class Outcome(Result):
     """What became of a memory that was waited for: `status` is the state that ingest_status names."""
 
@@ -209,12 +168,27 @@ class Outcome(Result):
     request_id: UUID
     memory_id: UUID | None = None
     error: str | None = None
+    note: str | None = None
     similar: list[SimilarMemory] | None = None
 
 
+FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
+"""States that no later delivery of the request changes."""
+
+
+def _is_outcome(found: RequestStatus, queued: Mapping[str, Any]) -> bool:
+    """Whether the state is the outcome of what was queued, and not of an earlier delivery."""
+    if found.state in (IngestState.QUEUED, IngestState.UNKNOWN):
+        return False
+    earlier = queued.get("earlier_outcome_at")
+    if found.state in FINAL or earlier is None or found.updated_at is None:
+        return True
+    return found.updated_at > datetime.fromisoformat(earlier)
+
+
 def _outcome(queued: Mapping[str, Any], principal: Principal, services: Services) -> Reply | None:
-    (found,) = _statuses(principal, [UUID(queued["request_id"])], services)
-    if found.state in (IngestState.QUEUED, IngestState.UNKNOWN):  # of a derived id nobody knows that it was accepted
+    (found,) = statuses(principal, [UUID(queued["request_id"])], services)
+    if not _is_outcome(found, queued):
         return None
     return Reply(
         Outcome(
@@ -222,6 +196,7 @@ def _outcome(queued: Mapping[str, Any], principal: Principal, services: Services
             request_id=found.request_id,
             memory_id=found.memory_id,
             error=found.error,
+            note=found.note,
             similar=found.similar,
         )
     )
@@ -246,28 +221,4 @@ INGEST_MEMORY = Tool(
     run=_ingest_memory,
     idempotent=True,
     needs_database=False,
-)
-
-
-def _units_of_status(arguments: Mapping[str, Any]) -> float:
-    several = isinstance(ids := arguments.get("request_ids"), list) and len(ids) > 1
-    return 0.0 if several else rate_limit.SEARCH["semantic"]
-
-
-INGEST_STATUS = Tool(
-    name="ingest_status",
-    title="Was it remembered?",
-    description=(
-        "What became of ingest requests: `queued` (ask again in a second), `stored`, `duplicate` (of memory_id), "
-        "`failed` (error says why), `dead_lettered` (the operator can redrive it) or `unknown`. `similar` names "
-        "memories that nearly say the same as the one asked about: update_memory can supersede them."
-    ),
-    arguments=StatusArguments,
-    result=Statuses,
-    gives_stored=True,
-    units=_units_of_status,
-    unlisted=("request_id",),
-    run=_ingest_status,
-    read_only=True,
-    idempotent=True,
 )

@@ -1,0 +1,22 @@
+"""Labels of a request: title, tags, metadata and timestamp. Pure."""
+
+from datetime import timedelta
+from typing import Any
+
+from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
+from mnemosyne.domain.memory import IngestRequest
+
+NOW = timedelta(minutes=1)
+"""Difference up to which a timestamp is taken for the time of publishing."""
+
+
+def given_labels(request: IngestRequest) -> dict[str, Any]:
+    """Return the labels by name, except those that follow from the content or the time of publishing."""
+    published = request.published
+    is_now = published is not None and abs(request.timestamp - published) <= NOW
+    return {
+        **({"title": request.title} if request.title != title_of(request.content) else {}),
+        **({"tags": request.tags} if request.tags != unite_tags(tags_of(request.content)) else {}),
+        **({"metadata": request.metadata} if request.metadata else {}),
+        **({} if is_now else {"timestamp": request.timestamp}),
+    }

@@ -1,0 +1,101 @@
+"""`ingest_status`: the outcomes of ingest requests."""
+
+from collections.abc import Mapping, Sequence
+from datetime import datetime
+from typing import Annotated, Any, Self
+from uuid import UUID
+
+from pydantic import ConfigDict, Field, model_validator
+
+from mnemosyne.domain import rate_limit
+from mnemosyne.domain.memory import BATCH_LIMIT, IngestState
+from mnemosyne.domain.parsing import Id, Input
+from mnemosyne.domain.principal import Principal
+from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.ports import Services
+from mnemosyne.service import ingest
+
+
+class StatusArguments(Input):
+    """Which requests to ask about."""
+
+    request_ids: Annotated[
+        list[Id] | None,
+        Field(min_length=1, max_length=BATCH_LIMIT, description="Up to 100."),
+    ] = None
+    request_id: Id | None = None
+
+    @model_validator(mode="after")
+    def _one_of_both(self) -> Self:
+        if (self.request_id is None) == (self.request_ids is None):
+            raise ValueError("give exactly one of request_id and request_ids")
+        return self
+
+
+class SimilarMemory(Result):
+    """A memory that nearly says the same."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+    id: UUID
+    title: str
+
+
+class RequestStatus(Result):
+    """What became of one request."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+    request_id: UUID
+    state: IngestState
+    memory_id: UUID | None
+    attempts: int
+    error: str | None
+    note: str | None = None
+    updated_at: datetime | None
+    similar: list[SimilarMemory] | None = None
+
+
+class Statuses(Result):
+    """One entry per request asked about, in that order."""
+
+    requests: list[RequestStatus]
+
+
+def statuses(principal: Principal, asked: Sequence[UUID], services: Services) -> list[RequestStatus]:
+    """Return what became of them; of one alone with what nearly says the same, which takes a search."""
+    statuses = ingest.status(principal.namespace, asked, memories=services.memories, clock=services.clock)
+    shown = [RequestStatus.model_validate(status) for status in statuses]
+    if len(asked) == 1:
+        found = ingest.similar(principal.namespace, statuses[0], memories=services.memories)
+        shown[0] = shown[0].model_copy(update={"similar": [SimilarMemory.model_validate(one) for one in found] or None})
+    return shown
+
+
+def _ingest_status(arguments: StatusArguments, principal: Principal, services: Services) -> Reply:
+    asked = arguments.request_ids or ([arguments.request_id] if arguments.request_id else [])
+    return Reply(Statuses(requests=statuses(principal, asked, services)))
+
+
+def _units_of_status(arguments: Mapping[str, Any]) -> float:
+    several = isinstance(ids := arguments.get("request_ids"), list) and len(ids) > 1
+    return 0.0 if several else rate_limit.SEARCH["semantic"]
+
+
+INGEST_STATUS = Tool(
+    name="ingest_status",
+    title="Was it remembered?",
+    description=(
+        "What became of ingest requests: `queued` (ask again in a second), `stored`, `duplicate` (of memory_id), "
+        "`deleted`, `failed` (error says why), `dead_lettered` (the operator can redrive it) or `unknown`. `similar` "
+        "names memories that nearly say the same as the one asked about: update_memory can supersede them."
+    ),
+    arguments=StatusArguments,
+    result=Statuses,
+    gives_stored=True,
+    units=_units_of_status,
+    unlisted=("request_id",),
+    run=_ingest_status,
+    read_only=True,
+    idempotent=True,
+)
