@@ -1,14 +1,18 @@
 """A version of a record that its source names by a key is one request, however often it is sent."""
 
 from typing import Any
+from uuid import UUID
 
 import pytest
+from mcp_types import CallToolResult
 
-from mnemosyne.domain.memory import Origin, content_hash
+from mnemosyne.domain.memory import Origin, Unstored, content_hash
+from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import LOCAL
 from mnemosyne.ids import version_id
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY
+from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeServices
 
 KEYED = {
@@ -32,6 +36,48 @@ def test_the_request_has_the_id_of_its_version() -> None:
     assert ids == [str(version)] * 2
     ((_, (published,)), _) = services.queue.published
     assert published.origin == Origin("adk://app/ada", "event-1")
+
+
+def _looked_up(services: FakeServices, queued: CallToolResult) -> dict[str, Any] | None:
+    """What a call that waits is told now."""
+    assert INGEST_MEMORY.outcome and queued.structured_content
+    reply = INGEST_MEMORY.outcome(queued.structured_content, LOCAL, services)
+    return reply.result.model_dump(mode="json") if reply else None
+
+
+def _fail(services: FakeServices) -> UUID:
+    failed = version_id("adk://app/ada", "event-1", content_hash("Ada: tea, please."), NOW)
+    services.memories.record_failures(LOCAL.namespace, [Unstored(request_id=failed, error="no room")])
+    return failed
+
+
+def test_a_call_that_waits_is_not_told_of_an_earlier_failure_of_the_same_version() -> None:
+    services = FakeServices()
+    failed = _fail(services)
+    queued = call(INGEST_MEMORY, KEYED | {"wait": 5}, LOCAL, services)
+    assert _looked_up(services, queued) is None
+    _fail(services)
+    told = _looked_up(services, queued)
+    assert told == {"status": "failed", "request_id": str(failed), "error": "no room"}
+
+
+def test_a_call_that_waits_is_told_at_once_that_the_same_version_is_stored() -> None:
+    services = FakeServices()
+    call(INGEST_MEMORY, KEYED, LOCAL, services)
+    ((_, (sent,)),) = services.queue.published
+    message = IngestMessage(LOCAL.namespace, (sent,))
+    ingest.store(message, memories=services.memories, embedder=services.embedder)
+    told = _looked_up(services, call(INGEST_MEMORY, KEYED | {"wait": 5}, LOCAL, services))
+    assert told and told["status"] == "stored"
+
+
+def test_a_first_call_that_waits_is_told_of_any_outcome() -> None:
+    services = FakeServices()
+    queued = call(INGEST_MEMORY, KEYED | {"wait": 5}, LOCAL, services)
+    assert queued.structured_content and set(queued.structured_content) == {"status", "request_id"}
+    _fail(services)
+    told = _looked_up(services, queued)
+    assert told and told["status"] == "failed"
 
 
 @pytest.mark.parametrize("left_out", ["source", "key"])

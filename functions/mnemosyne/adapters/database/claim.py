@@ -135,7 +135,8 @@ class PostgresClaim:
             if request.origin:
                 versions.append({**row, **rows.version_values(request, request.origin)})
             else:
-                differing = [name for name, value in given_labels(request).items() if value != getattr(stored, name)]
+                labels = sorted(given_labels(request).items())
+                differing = [name for name, value in labels if value != getattr(stored, name)]
                 requests.append({**row, "differing": differing})
         recorded = self._insert(list(first.values()), requests, model, len(embeddings[0][0]))
         if versions:

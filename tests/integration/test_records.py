@@ -1,0 +1,275 @@
+"""What becomes of versions and deletions of records that a source names by a key."""
+
+from dataclasses import replace
+from datetime import timedelta
+
+import pytest
+
+from mnemosyne.adapters.database import ingest_sql, rows
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.memory import IngestState, MemoryChange, Origin
+from mnemosyne.errors import Unavailable
+from mnemosyne_cli.local import postgres
+from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
+from tests.records import SOURCE, Records, deletion, records_in, version
+
+
+@pytest.fixture
+def records(pool: Pool) -> Records:
+    """The records of one namespace."""
+    return records_in(pool)
+
+
+def test_a_newer_version_supersedes_the_current_one_and_says_which(records: Records) -> None:
+    (old,) = records.deliver(version("1", "shelf 7", 1))
+    (new,) = records.deliver(version("1", "shelf 8", 2))
+    assert (new.state, new.note) == (
+        IngestState.STORED,
+        f"memory {old.memory_id} is superseded by memory {new.memory_id}",
+    )
+    assert records.memory(old).superseded_by == new.memory_id
+
+
+def test_an_older_version_that_arrives_late_is_stored_as_superseded(records: Records) -> None:
+    (new,) = records.deliver(version("1", "shelf 8", 2))
+    (old,) = records.deliver(version("1", "shelf 7", 1))
+    assert (old.state, old.note) == (
+        IngestState.STORED,
+        f"memory {old.memory_id} is superseded by memory {new.memory_id}",
+    )
+    assert records.visible() == {"shelf 8"}
+
+
+def test_of_equal_timestamps_the_version_that_was_published_later_is_current(records: Records) -> None:
+    records.deliver(version("1", "second", 1, published=9))
+    records.deliver(version("1", "first", 1, published=8))
+    assert records.visible() == {"second"}
+
+
+def test_a_content_that_returns_is_the_same_memory_and_is_not_embedded_again(records: Records) -> None:
+    (first,) = records.deliver(version("1", "on", 1))
+    (other,) = records.deliver(version("1", "off", 2))
+    (again,) = records.deliver(version("1", "on", 3))
+    assert (again.state, again.memory_id) == (IngestState.DUPLICATE, first.memory_id)
+    assert records.memory(other).superseded_by == first.memory_id
+    assert records.visible() == {"on"}
+    assert len(records.embedder.embedded) == 2
+
+
+def test_versions_of_one_message_take_their_places_by_time(records: Records) -> None:
+    items = [version("1", content, second) for content, second in (("b", 2), ("d", 4), ("a", 1), ("b", 3))]
+    outcomes = records.deliver(*items)
+    assert [one.state for one in outcomes] == [IngestState.STORED] * 3 + [IngestState.DUPLICATE]
+    assert (records.visible(), records.stored()) == ({"d"}, {"a", "b", "d"})
+
+
+def test_the_memory_of_a_newer_version_with_the_same_content_takes_its_labels(records: Records) -> None:
+    records.deliver(version("1", "tea", 1))
+    (newer,) = records.deliver(version("1", "tea", 2, title="Tea", tags=("x",), metadata={"price": 2}))
+    memory = records.memory(newer)
+    assert (memory.title, memory.tags, memory.metadata) == ("Tea", ("x",), {"price": 2})
+    assert memory.timestamp == NOW + timedelta(seconds=2)
+    assert newer.note == "the memory has taken the new metadata, tags, timestamp, title"
+
+
+def test_the_memory_keeps_its_labels_for_an_older_version_with_the_same_content(records: Records) -> None:
+    records.deliver(version("1", "tea", 2, title="Tea"))
+    (older,) = records.deliver(version("1", "tea", 1, title="Other"))
+    assert records.memory(older).title == "Tea"
+    assert older.note == "not taken, because the memory has another one: timestamp, title"
+
+
+@pytest.mark.parametrize(
+    ("labels", "note"),
+    [
+        ({}, None),
+        ({"title": "Tea"}, "not taken, because the memory has another one: title"),
+        ({"tags": ("hot",), "metadata": {"n": 1.5}}, "not taken, because the memory has another one: metadata, tags"),
+    ],
+)
+def test_a_duplicate_without_a_key_names_the_given_labels_that_were_not_taken(
+    records: Records, labels: dict[str, object], note: str | None
+) -> None:
+    records.deliver(request("green tea", tags=("cold",), metadata={"n": 1}))
+    (again,) = records.deliver(request("green tea", **labels))
+    assert (again.state, again.note) == (IngestState.DUPLICATE, note)
+    (first, twice) = records.deliver(request("black tea"), request("black tea", **labels))
+    assert (first.state, twice.state, twice.note) == (IngestState.STORED, IngestState.DUPLICATE, note)
+
+
+def test_a_record_leaves_the_memory_that_it_shares_with_another_one(records: Records) -> None:
+    records.deliver(version("1", "shared", 1))
+    records.deliver(version("2", "shared", 1))
+    (moved,) = records.deliver(version("1", "own", 2))
+    assert records.visible() == {"shared", "own"}
+    assert moved.note is None
+    records.deliver(version("2", "other", 2))
+    assert records.visible() == {"own", "other"}
+
+
+def test_what_a_person_has_superseded_stays_so_until_the_record_changes(records: Records) -> None:
+    (current,) = records.deliver(version("1", "shelf 7", 1))
+    (better,) = records.deliver(request("shelf 8, seen today"))
+    assert current.memory_id
+    records.store.update(records.namespace, current.memory_id, MemoryChange(superseded_by=better.memory_id))
+    (again,) = records.deliver(version("1", "shelf 7", 2))
+    assert again.note and f"superseded by {better.memory_id}" in again.note
+    assert records.visible() == {"shelf 8, seen today"}
+
+
+def test_a_deletion_removes_all_earlier_versions_and_reports_the_current_one(records: Records) -> None:
+    records.deliver(version("1", "shelf 7", 1))
+    (current,) = records.deliver(version("1", "shelf 8", 2))
+    (gone,) = records.deliver(deletion("1", 3))
+    assert (gone.state, gone.memory_id) == (IngestState.DELETED, current.memory_id)
+    assert records.stored() == set()
+
+
+def test_a_version_that_a_deletion_covers_is_not_stored_and_says_how_it_can_be(records: Records) -> None:
+    records.deliver(deletion("1", 2))
+    (late,) = records.deliver(version("1", "shelf 7", 1))
+    assert (late.state, late.memory_id) == (IngestState.DELETED, None)
+    assert late.error == (
+        "the record was deleted at 2026-05-20T12:00:02Z, and this version is older: publish it with a later timestamp "
+        "to store it"
+    )
+    assert records.embedder.embedded == []
+    (later,) = records.deliver(version("1", "shelf 7", 3))
+    assert later.state is IngestState.STORED
+
+
+def test_a_deletion_that_is_older_than_the_current_version_leaves_it(records: Records) -> None:
+    records.deliver(version("1", "shelf 7", 1), version("1", "shelf 8", 3))
+    records.deliver(deletion("1", 2))
+    assert records.stored() == {"shelf 8"}
+
+
+def test_the_latest_version_that_a_deletion_does_not_cover_is_current(records: Records) -> None:
+    records.deliver(*(version("1", f"shelf {second}", second, published=9) for second in (3, 4, 5)))
+    records.deliver(version("1", "shelf 9", 6, published=1))
+    records.deliver(deletion("1", 2))
+    assert (records.visible(), records.stored()) == ({"shelf 5"}, {"shelf 3", "shelf 4", "shelf 5"})
+
+
+def test_a_deletion_leaves_the_memory_that_is_current_in_another_record(records: Records) -> None:
+    records.deliver(version("1", "shared", 1), version("2", "shared", 1))
+    records.deliver(deletion("1", 2))
+    assert records.visible() == {"shared"}
+    records.deliver(deletion("2", 2))
+    assert records.stored() == set()
+
+
+def test_a_deletion_and_a_version_may_come_in_one_message(records: Records) -> None:
+    records.deliver(version("1", "old", 1))
+    outcomes = records.deliver(version("1", "new", 3), deletion("1", 2))
+    assert [one.state for one in outcomes] == [IngestState.STORED, IngestState.DELETED]
+    assert records.stored() == {"new"}
+
+
+def test_a_deletion_of_many_memories_is_done_in_several_transactions(records: Records, pool: Pool) -> None:
+    records.deliver(*(version("1", f"shelf {second}", second) for second in range(1, 6)))
+    wanted, left = rows.deletions_json([deletion("1", 9)]), []
+    for _ in range(4):
+        with pool.connection() as connection, connection.transaction():
+            connection.run("SELECT set_config('mnemosyne.namespace', :namespace, true)", namespace=records.namespace)
+            recorded = connection.one(
+                ingest_sql.DELETE_RECORDS, namespace=records.namespace, deletions=wanted, limit=2
+            )["recorded"]
+        left.append((len(records.stored()), recorded != "[]"))
+    assert left == [(3, False), (1, False), (0, True), (0, True)]
+
+
+def test_a_request_whose_memory_was_deleted_reads_as_deleted_and_stays_so_when_it_is_redelivered(
+    records: Records,
+) -> None:
+    items = [version("1", "tea", 1), request("coffee")]
+    for one in records.deliver(*items):
+        assert one.memory_id
+        records.store.delete(records.namespace, one.memory_id)
+    outcomes = records.deliver(*items)
+    assert [one.state for one in outcomes] == [IngestState.DELETED] * 2
+    assert outcomes[0].error == "its memory was deleted later: ingest it again with a later timestamp to store it"
+    assert records.stored() == set()
+    again = records.deliver(version("1", "tea", 2), request("coffee"))
+    assert [one.state for one in again] == [IngestState.STORED] * 2
+
+
+def test_an_earlier_version_does_not_come_back_when_the_current_memory_is_deleted(records: Records) -> None:
+    records.deliver(version("1", "shelf 7", 1))
+    (current,) = records.deliver(version("1", "shelf 8", 3))
+    assert current.memory_id
+    records.store.delete(records.namespace, current.memory_id)
+    (late,) = records.deliver(version("1", "shelf 6", 2))
+    assert (late.state, records.visible()) == (IngestState.DELETED, set())
+
+
+@pytest.mark.parametrize("contents", [("first", "second"), ("first", "second", "third", "first")])
+def test_a_record_of_an_immutable_source_keeps_its_first_content(pool: Pool, contents: tuple[str, ...]) -> None:
+    records = records_in(pool, immutable=[SOURCE])
+    (first, *others) = (records.deliver(version("1", content, second))[0] for second, content in enumerate(contents, 1))
+    assert [one.state for one in others] == [
+        IngestState.DUPLICATE if content == "first" else IngestState.FAILED for content in contents[1:]
+    ]
+    assert others[0].error == (
+        f"memory {first.memory_id} has the first content of this record, and its source is immutable "
+        "(MNEMOSYNE_IMMUTABLE_SOURCES): publish other content under another key"
+    )
+    assert records.stored() == {"first"}
+
+
+def test_of_two_contents_in_one_message_an_immutable_record_keeps_the_earlier(pool: Pool) -> None:
+    records = records_in(pool, immutable=[SOURCE])
+    outcomes = records.deliver(version("1", "second", 2), version("1", "first", 1), version("2", "free", 1))
+    assert [one.state for one in outcomes] == [IngestState.FAILED, IngestState.STORED, IngestState.STORED]
+
+
+def test_two_contents_under_one_request_id_cannot_be_stored_at_the_same_time(records: Records, pool: Pool) -> None:
+    first = request("a")
+    other = replace(request("b"), request_id=first.request_id)
+    elsewhere = PostgresMemories(pool, FAKE_SPACE)
+    with records.store.claim("ns", [first]) as claim, elsewhere.claim("ns", [other]) as late:
+        assert (list(claim.new), list(late.new), list(late.busy)) == ([first], [], [other])
+
+
+def test_two_versions_of_a_record_cannot_be_stored_at_the_same_time(records: Records, pool: Pool) -> None:
+    old, new, another = version("1", "a", 1), version("1", "b", 2), version("2", "c", 1)
+    elsewhere = PostgresMemories(pool, FAKE_SPACE)
+    with records.store.claim("ns", [old]), elsewhere.claim("ns", [new, another]) as late:
+        assert (list(late.new), list(late.busy)) == ([another], [new])
+
+
+def test_a_record_that_is_deleted_while_its_version_is_embedded_stays_deleted(records: Records) -> None:
+    late = version("1", "tea", 1)
+    with pytest.raises(Unavailable), records.store.claim(records.namespace, [late]) as claim:
+        records.store.delete_records(records.namespace, [deletion("1", 2)])
+        claim.store(claim.new, [FakeEmbedder().embed_documents([late.content])], FAKE_SPACE.model)
+    (outcome,) = records.deliver(late)
+    assert (outcome.state, records.stored()) == (IngestState.DELETED, set())
+
+
+def test_the_function_for_tools_can_delete_records_and_cannot_change_their_versions(
+    records: Records, cluster: postgres.EmbeddedPostgres, database: str
+) -> None:
+    records.deliver(version("1", "tea", 1))
+    tools = Pool(connection_factory(cluster.url("mcp", database)), 1)
+    store = PostgresMemories(tools, FAKE_SPACE)
+    (gone,) = store.delete_records(records.namespace, [deletion("1", 2)]).values()
+    assert (gone.state, records.stored()) == (IngestState.DELETED, set())
+    with tools.connection() as connection:
+        (rights,) = connection.run(
+            "SELECT has_table_privilege('source_keys', 'SELECT, INSERT, UPDATE, DELETE') AS versions,"
+            " has_table_privilege('ingest_requests', 'INSERT, UPDATE, DELETE') AS requests,"
+            " has_function_privilege('record_versions(text, jsonb)', 'EXECUTE') AS recording"
+        )
+    assert list(rights) == [False, False, False]
+    tools.close()
+
+
+def test_a_record_of_another_namespace_is_not_deleted(records: Records, pool: Pool) -> None:
+    records.deliver(version("1", "tea", 1))
+    other = records_in(pool)
+    other.deliver(deletion("1", 2))
+    assert records.visible() == {"tea"}
+    assert deletion("1", 2).origin == Origin(SOURCE, "1")

@@ -1,0 +1,81 @@
+"""Records that a source names by a key, delivered to a real store message by message."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
+from uuid import uuid4
+
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.memory import Deletion, IngestRequest, IngestStatus, Memory, Origin
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import Filters
+from mnemosyne.ids import deletion_id, version_id
+from mnemosyne.service import ingest
+from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
+
+SOURCE = "crm"
+
+
+def _at(second: int) -> datetime:
+    return NOW + timedelta(seconds=second)
+
+
+def version(key: str, content: str, second: int, *, published: int | None = None, **labels: object) -> IngestRequest:
+    """A version of a record, at that second, published at that second or another."""
+    made = request(content, timestamp=_at(second), origin=Origin(SOURCE, key), **labels)
+    request_id = version_id(SOURCE, key, made.content_hash, made.timestamp)
+    return replace(made, request_id=request_id, published=_at(second if published is None else published))
+
+
+def deletion(key: str, second: int, *, published: int | None = None) -> Deletion:
+    """A deletion of a record, at that second, published at that second or another."""
+    return Deletion(
+        request_id=deletion_id(SOURCE, key, _at(second)),
+        origin=Origin(SOURCE, key),
+        timestamp=_at(second),
+        published=_at(second if published is None else published),
+    )
+
+
+@dataclass
+class Records:
+    """The records of one namespace, delivered message by message."""
+
+    store: PostgresMemories
+    namespace: str
+    embedder: FakeEmbedder = field(default_factory=FakeEmbedder)
+
+    def deliver(self, *items: IngestRequest | Deletion) -> list[IngestStatus]:
+        """Deliver one message, and return the outcome of each item, in order."""
+        message = IngestMessage(
+            self.namespace,
+            tuple(one for one in items if isinstance(one, IngestRequest)),
+            deletions=tuple(one for one in items if isinstance(one, Deletion)),
+        )
+        ingest.store(message, memories=self.store, embedder=self.embedder)
+        statuses = self.store.statuses(self.namespace, message.request_ids)
+        return [statuses[one.request_id] for one in items]
+
+    def visible(self) -> set[str]:
+        """The contents that searches find."""
+        return {one.content for one in self._listed(Filters())}
+
+    def stored(self) -> set[str]:
+        """All contents, superseded ones as well."""
+        return {one.content for one in self._listed(Filters(include_superseded=True))}
+
+    def memory(self, status: IngestStatus) -> Memory:
+        """The memory of an outcome."""
+        assert status.memory_id
+        found = self.store.fetch(self.namespace, status.memory_id)
+        assert found
+        return found
+
+    def _listed(self, filters: Filters) -> list[Memory]:
+        heads = self.store.list(self.namespace, filters, 100)
+        return [one for head in heads if (one := self.store.fetch(self.namespace, head.id, counted=False))]
+
+
+def records_in(pool: Pool, *, immutable: Sequence[str] = ()) -> Records:
+    return Records(PostgresMemories(pool, FAKE_SPACE, immutable_sources=immutable), str(uuid4()))
