@@ -47,6 +47,7 @@ module "mnemosyne" {
   open_by                     = var.open_by
   otlp_endpoint               = var.otlp_endpoint
   outcomes                    = var.outcomes
+  immutable_sources           = var.immutable_sources
   owner_password_version      = var.owner_password_version
   pool_size                   = var.pool_size
   postgres_version            = var.postgres_version

@@ -54,6 +54,8 @@ locals {
   ingest_settings = merge(local.common, local.vertex, local.own_identity, local.push_settings["ingest"], local.outcome_settings, {
     MNEMOSYNE_DB_USER      = google_service_account.functions["ingest"].email
     MNEMOSYNE_DB_POOL_SIZE = tostring(var.pool_size.ingest)
+    }, length(var.immutable_sources) == 0 ? {} : {
+    MNEMOSYNE_IMMUTABLE_SOURCES = join(",", var.immutable_sources)
   })
   dead_letter_settings = merge(local.common, local.own_identity, local.push_settings["dead-letter"], local.outcome_settings, {
     MNEMOSYNE_DB_USER      = google_service_account.functions["dead-letter"].email

@@ -53,6 +53,17 @@ variable "outcomes" {
   default     = false
 }
 
+variable "immutable_sources" {
+  description = "Sources whose records keep the first content stored: a version with other content fails."
+  type        = list(string)
+  default     = []
+
+  validation {
+    condition     = alltrue([for source in var.immutable_sources : trimspace(source) != "" && !strcontains(source, ",")])
+    error_message = "immutable_sources must be names without a comma, none of them blank."
+  }
+}
+
 variable "publishers" {
   description = "Topics for importers that may write to one namespace. The key is a name of your choice; members are the accounts that may publish, such as serviceAccount:… or group:…."
   type = map(object({
