@@ -35,6 +35,7 @@ from mnemosyne.domain.memory import (
     MemorySummary,
     OutcomeCursor,
     Rating,
+    Reading,
     Stats,
     Unstored,
 )
@@ -122,9 +123,9 @@ class FakeQueue:
         )
         return [(message.namespace, message.requests) for message in read]
 
-    def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
+    def publish(self, namespace: str, readings: Sequence[Reading]) -> None:
         here = current_trace()
-        self.republish(*encode(namespace, requests, here.traceparent if here else ""))
+        self.republish(*encode(namespace, readings, here.traceparent if here else ""))
 
     def check(self) -> str:
         if self.away:

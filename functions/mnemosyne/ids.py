@@ -58,3 +58,8 @@ def version_id(source: str, key: str, content_hash: str, timestamp: datetime) ->
 def deletion_id(source: str, key: str, timestamp: datetime) -> UUID:
     """Return the request id of a deletion of what `source` calls `key` at that time."""
     return uuid5(derived_id(source, key), f"delete {timestamp.astimezone(UTC).isoformat()}")
+
+
+def refused_id(source: str, key: str, error: str) -> UUID:
+    """Return the request id of a record of `source` under `key` that cannot be stored for that reason."""
+    return uuid5(derived_id(source, key), f"refused {error}")

@@ -1,45 +1,45 @@
-"""What importing from buckets needs from the outside beside `ports`, as Protocols."""
+"""Ports of the import from buckets, in addition to `ports`."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Protocol
+from uuid import UUID
 
-from mnemosyne.domain.memory import IngestState, IngestStatus
-from mnemosyne.domain.object_import import ObjectImport, OpenObject, StoredObject
+from mnemosyne.domain.object_import import ObjectImport, ObjectLine, OpenObject, StoredObject
 from mnemosyne.ports import SubscriberServices
 
 
 class ObjectImports(Protocol):
-    """How far objects of buckets have been read, and what became of what was in them."""
+    """Progress of importing objects, and the outcomes of their lines."""
 
     def progress(self, namespace: str, source: str) -> ObjectImport | None:
-        """How far the object has been read; None where it has not."""
+        """Return how far the object has been read; None if it has not."""
 
-    def record(self, namespace: str, progress: ObjectImport) -> None:
-        """Note how far it has been read; never less far than before."""
+    def record(self, namespace: str, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
+        """Record how far it has been read, never less far than before, and the request of each line."""
 
-    def final_states(self, namespace: str, source: str) -> Mapping[IngestState, int]:
-        """How many of the object's memories have reached each final state."""
+    def lines(self, namespace: str, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
+        """List the object's lines in order, after one of them, with their outcomes."""
 
-    def outcomes(self, namespace: str, source: str, limit: int, *, after: str = "") -> Sequence[IngestStatus]:
-        """Return final states of the object's memories by their keys, after one of those."""
+    def forget_lines(self, namespace: str, source: str) -> None:
+        """Delete the list of the object's lines. Their outcomes stay."""
 
 
 class ObjectStore(Protocol):
     """Buckets, as far as importing from them needs them."""
 
     def open(self, wanted: StoredObject) -> AbstractContextManager[OpenObject]:
-        """Return the object's content and what is known of it.
+        """Return the object's content and properties.
 
         Raises NotFound, Misconfigured or Unavailable, also in use.
         """
 
     def write_report(self, wanted: StoredObject, lines: Iterable[bytes]) -> bool:
-        """Write the report beside the object; whether it was not there yet. Raises Misconfigured or Unavailable."""
+        """Write the report next to the object; return whether it is new. Raises Misconfigured or Unavailable."""
 
 
 class ImportServices(SubscriberServices, Protocol):
-    """What the function that reads buckets needs beside."""
+    """Services of the function that reads buckets."""
 
     @property
     def objects(self) -> ObjectStore:

@@ -22,6 +22,7 @@ from mnemosyne.domain.memory import (
     MemorySummary,
     OutcomeCursor,
     Rating,
+    Reading,
     Stats,
     Unstored,
 )
@@ -86,7 +87,7 @@ class Reranker(Protocol):
 class IngestQueue(Protocol):
     """Where accepted requests wait to be stored."""
 
-    def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
+    def publish(self, namespace: str, readings: Sequence[Reading]) -> None:
         """Return once the requests are durable, all in one message; raises Unavailable where none is."""
 
     def check(self) -> str:

@@ -163,6 +163,15 @@ CREATE TABLE object_imports (
     PRIMARY KEY (namespace, source)
 );
 
+-- The request that each line of an object became, until its report is written.
+CREATE TABLE object_import_lines (
+    namespace  text NOT NULL,
+    source     text NOT NULL,
+    line       text NOT NULL,
+    request_id uuid NOT NULL,
+    PRIMARY KEY (namespace, source, line)
+);
+
 -- What each namespace holds: the sum over its rows. There are 64 rows at most, one per remainder of the backend's
 -- process id, so that concurrent writers do not wait for one another.
 CREATE TABLE namespace_usage (
@@ -379,7 +388,7 @@ DECLARE
     name text;
 BEGIN
     FOREACH name IN ARRAY ARRAY['memories', 'memory_chunks', 'memory_ratings', 'ingest_requests', 'source_keys',
-        'dead_letters', 'object_imports', 'namespace_usage'] LOOP
+        'dead_letters', 'object_imports', 'object_import_lines', 'namespace_usage'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('CREATE POLICY namespace_isolation ON %I TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, '
             'mnemosyne_dead_letter, mnemosyne_import_object '

@@ -1,19 +1,24 @@
 """Where `mnemosyne import` sends memories: to the topic, or to a server's tools."""
 
 import hashlib
+import json
 import threading
 from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from mnemosyne.domain.memory import NO_TAGS, IngestState, MemoryChange
+from mnemosyne.domain.memory import NO_TAGS, IngestState, MemoryChange, Unstored
 from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Unavailable
 from mnemosyne.ids import issue_request_id, new_id
 from mnemosyne.services import ConfiguredServices
+from mnemosyne_cli.importer import Record, Source
 from mnemosyne_cli.tool_client import ToolClient
 
 PAUSE_SECONDS = 0.1
+NAME_CHARACTERS = ERROR_CHARACTERS = 1_000
+"""Of a file's name and an error, as `import_memories` takes them."""
 Outcomes = Mapping[UUID, tuple[IngestState, UUID | None, str | None]]
 
 
@@ -39,18 +44,18 @@ class OverPubSub(_Pausing):
         database = settings.database_url or f"{settings.instance_connection_name} {settings.db_name}"
         self.name = f"{settings.topic} {database} {namespace}"
 
-    def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
-        """Publish them as one message; their request ids, in order."""
-        requests = [memory.request(issue_request_id(self._namespace)) for memory in memories]
-        self._services.queue.publish(self._namespace, requests)
-        return [request.request_id for request in requests]
+    @property
+    def namespace(self) -> str:
+        """Where the records go."""
+        return self._namespace
 
-    def resend(self, memories: Sequence[MemoryInput], request_ids: Sequence[UUID]) -> None:
-        """Publish them once more: a database made anew knows nothing of them, and twice does no harm."""
-        if len(self.outcomes(request_ids)) == len(request_ids):
-            return
-        requests = [memory.request(request_id) for memory, request_id in zip(memories, request_ids, strict=True)]
-        self._services.queue.publish(self._namespace, requests)
+    def new_id(self) -> UUID:
+        """Return the id of a request without a name."""
+        return issue_request_id(self._namespace)
+
+    def send(self, records: Sequence[Record], source: Source) -> None:
+        """Publish the records as one message, refused ones with their reasons."""
+        self._services.queue.publish(self._namespace, [one.reading for one in records])
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
         """State, memory and error of each request that is known; while the database is away, none is."""
@@ -61,7 +66,7 @@ class OverPubSub(_Pausing):
         return {one.request_id: (one.state, one.memory_id, one.error) for one in known.values()}
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
-        """Change what is not content of a stored memory."""
+        """Change labels of a stored memory."""
         self._services.memories.update(self._namespace, memory_id, change)
 
 
@@ -74,17 +79,25 @@ class OverMcp(_Pausing):
         self.name = f"{url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"  # the token says whose memories
         self.call("ingest_status", {"request_id": str(new_id())})  # refused now, and not once something is sent
 
-    def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
-        """Hand them over in one call; their request ids, in order."""
-        arguments = [memory.model_dump(mode="json", exclude_none=True) for memory in memories]
-        answer = self.call("ingest_memories", {"memories": arguments})
-        return [UUID(one) for one in answer["request_ids"]]
+    namespace = None
 
-    def resend(self, memories: Sequence[MemoryInput], request_ids: Sequence[UUID]) -> None:
-        """Nothing: ids are the server's to give, and it keeps what it has accepted."""
+    def new_id(self) -> UUID:
+        """Return the id of a request without a name."""
+        return new_id()
+
+    def send(self, records: Sequence[Record], source: Source) -> None:
+        """Send the records in one call: good ones as JSON lines, refused ones with their reasons."""
+        lines = [_line(one) for one in records if not isinstance(one.reading, Unstored)]
+        refused = [_refusal(one.reading) for one in records if isinstance(one.reading, Unstored)]
+        arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl", "text": "".join(lines)}
+        if refused:
+            arguments["refused"] = refused
+        if source.modified:
+            arguments["modified"] = rfc3339(source.modified)
+        self.call("import_memories", arguments)
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
-        """State, memory and error of each request; while the server cannot tell, none is known."""
+        """State, memory and error of each request that is known; while the server cannot tell, none is."""
         try:
             answer = self.call("ingest_status", {"request_ids": [str(one) for one in request_ids]})
         except Unavailable:
@@ -96,10 +109,11 @@ class OverMcp(_Pausing):
                 one["error"],
             )
             for one in answer["requests"]
+            if one["state"] != IngestState.UNKNOWN  # the server has not seen it yet, or it was never sent
         }
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
-        """Change what is not content of a stored memory."""
+        """Change labels of a stored memory."""
         arguments: dict[str, Any] = {"id": str(memory_id)}
         if change.superseded_by is not None:
             arguments["superseded_by"] = str(change.superseded_by)
@@ -110,3 +124,16 @@ class OverMcp(_Pausing):
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return a tool's structured result; raises as `ToolClient.call` does."""
         return self._client.call(tool, arguments)
+
+
+def _refusal(refused: Unstored) -> dict[str, str]:
+    """Return a refused record's name, and why it is refused."""
+    name = {"source": refused.origin.source, "key": refused.origin.key} if refused.origin else {}
+    return {"request_id": str(refused.request_id), "error": refused.error[:ERROR_CHARACTERS], **name}
+
+
+def _line(record: Record) -> str:
+    """Return the record as it was read, under the id of its request."""
+    fields = record.item.fields or {}
+    known = {name: fields[name] for name in MemoryInput.model_fields if fields.get(name) is not None}
+    return json.dumps(known | {"request_id": str(record.reading.request_id)}, ensure_ascii=False) + "\n"

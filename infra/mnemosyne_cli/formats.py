@@ -8,9 +8,10 @@ from typing import Any, BinaryIO
 import ijson
 from ijson.common import JSONError
 
-from mnemosyne.domain.memory import MEMORY_FIELDS
+from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.parsing import shown
 from mnemosyne.formats import reading
-from mnemosyne.formats.item import Item, tags_of, timestamp
+from mnemosyne.formats.item import Item, left_out
 
 FORMATS = (*reading.FORMATS, "mcp-memory-service")
 _FOREIGN = {"memory_type", "created_at", "created_at_iso", "content_hash", "updated_at", "updated_at_iso"}
@@ -68,17 +69,16 @@ def _has_memories(stream: BinaryIO, whole: str) -> bool:
 
 def _memory(one: Any, source: str, line: int) -> Item:
     if not isinstance(one, dict):
-        return Item(source, None, "not a JSON object", line=line)
+        return Item(source, None, f"a memory must be a JSON object, got {shown(one)}", line=line)
     given = one.get("metadata") or {}
     if not isinstance(given, dict):
         return Item(source, None, "metadata must be an object", line=line)
     metadata = dict(given)
     if one.get("memory_type"):
         metadata["memory_type"] = one["memory_type"]
-    arguments = {
-        "content": one.get("content"),
-        "timestamp": timestamp(one.get("created_at_iso") or one.get("created_at")),
-        "tags": tags_of(one.get("tags") or []),
+    fields = {
+        **{name: one[name] for name in MemoryInput.model_fields if name in one},
+        "timestamp": one.get("created_at_iso") or one.get("created_at") or one.get("timestamp"),
         "metadata": metadata,
     }
-    return Item(source, arguments, line=line, left_out=tuple(sorted({*one} - {*MEMORY_FIELDS, *_FOREIGN})))
+    return Item(source, fields, line=line, left_out=left_out(one, *_FOREIGN))

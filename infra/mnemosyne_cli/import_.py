@@ -87,14 +87,14 @@ def _import(path: Path, format_: str, total: int, destination: importer.Destinat
             bar.update(count, rate)
 
         try:
-            importer.run(formats.read(path, format_), destination, journal, progress)
+            importer.run(formats.read(path, format_), importer.Source.at(path), destination, journal, progress)
         except BaseException:
             journal.close()
             raise
 
 
 def _report(path: Path, journal: Journal) -> bool:
-    """Write the failures beside the source, or take away those of a run before; whether there are any."""
+    """Write the failures next to the source, or delete an earlier run's; return whether there are any."""
     failures = Path(f"{path.parent / path.name}.failures.jsonl")
     count = 0
     with private(failures) as file:

@@ -1,43 +1,88 @@
-"""Bulk ingest: publish in batches, follow every request to its outcome, and go on where it was interrupted."""
+"""Bulk ingest: publish in batches, follow every request to its outcome, and resume after an interruption."""
 
 import hashlib
 from collections import Counter, deque
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, MemoryChange, content_hash
-from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.domain.parsing import parse
+from mnemosyne.domain.memory import (
+    BATCH_LIMIT,
+    NO_REQUEST,
+    IngestRequest,
+    IngestState,
+    MemoryChange,
+    Origin,
+    Reading,
+    Unstored,
+)
+from mnemosyne.domain.memory_input import Defaults
+from mnemosyne.domain.message import encode
+from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
 from mnemosyne.errors import Conflict, InvalidRequest, NotFound
-from mnemosyne.formats.item import Item
+from mnemosyne.formats.item import Item, read_item
 from mnemosyne_cli.journal import BatchOutcome, Journal, PostImportUpdate
 
-BATCH_BYTES = 3_000_000
-"""Of JSON, so that a batch fits into a request (4 MiB) and a message (9 MB)."""
+BATCH_BYTES = 1_000_000
+"""Of JSON: even if it is escaped once more it fits into a request (4 MiB)."""
 WINDOW = 40
 """Batches under way at a time: enough to keep the subscriber busy, few enough that the bar does not run ahead."""
+_SUCCESSES = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
+
+
+@dataclass(frozen=True)
+class Source:
+    """The file or folder that is imported."""
+
+    name: str
+    modified: datetime | None = None
+
+    @classmethod
+    def at(cls, path: Path) -> "Source":
+        """Return the file or folder at the path, named as the path is written."""
+        name = str(path).encode(errors="replace").decode()[-SOURCE_LIMIT:]
+        return cls(name, datetime.fromtimestamp(path.stat().st_mtime, UTC))
+
+    def origin(self, item: Item) -> Origin:
+        """Return where the item stands: its line, or its path within the folder."""
+        source = item.source.encode(errors="replace").decode()
+        place = source.removeprefix(self.name).lstrip(":/") or str(item.line)
+        return Origin(self.name, f"{place}{item.suffix}"[-KEY_LIMIT:])
+
+
+@dataclass(frozen=True)
+class Record:
+    """One record of the source, and how it was read."""
+
+    item: Item
+    reading: Reading
 
 
 class Destination(Protocol):
-    """Where memories are sent, and asked after."""
+    """Where records are sent."""
 
     @property
     def name(self) -> str:
-        """Tells this destination from every other one, and this namespace."""
+        """Identifies this destination and namespace among all others."""
 
-    def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
-        """Publish them as one message; their request ids, in order."""
+    @property
+    def namespace(self) -> str | None:
+        """Where the records go; None if only the server knows."""
 
-    def resend(self, memories: Sequence[MemoryInput], request_ids: Sequence[UUID]) -> None:
-        """Publish them once more under the same ids where it is not known what became of them."""
+    def new_id(self) -> UUID:
+        """Return the id of a request without a name."""
+
+    def send(self, records: Sequence[Record], source: Source) -> None:
+        """Publish the records as one message, refused ones with their reasons."""
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, tuple[IngestState, UUID | None, str | None]]:
-        """State, memory and error of each request."""
+        """State, memory and error of each request that is known."""
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
-        """Change what is not content of a stored memory."""
+        """Change labels of a stored memory."""
 
     def pause(self) -> None:
         """Wait a moment before asking again."""
@@ -45,51 +90,61 @@ class Destination(Protocol):
 
 @dataclass
 class _Batch:
-    """Memories of one message, with those beside them that cannot be sent, until each has its outcome."""
+    """The records of one message, until each has its outcome."""
 
     number: int
-    items: list[tuple[Item, MemoryInput]] = field(default_factory=list)
-    failures: list[tuple[str, str]] = field(default_factory=list)
+    records: list[Record] = field(default_factory=list)
     size: int = 0
-    request_ids: list[UUID] = field(default_factory=list)
     open: set[UUID] = field(default_factory=set)
     states: Counter[str] = field(default_factory=Counter)
+    failures: list[tuple[str, str]] = field(default_factory=list)
     stored: list[tuple[str, UUID, bool]] = field(default_factory=list)
 
     @property
     def contents(self) -> str:
-        """What tells it from another in its place."""
-        hashes = "".join(content_hash(memory.content, memory.session) for _, memory in self.items)
-        return hashlib.sha256(f"{hashes} {self.failures}".encode(errors="replace")).hexdigest()
+        """Digest of everything but the ids, to detect that the source has changed."""
+        readings = [replace(one.reading, request_id=NO_REQUEST) for one in self.records]
+        return hashlib.sha256(repr(readings).encode(errors="replace")).hexdigest()
 
     @property
-    def memories(self) -> list[MemoryInput]:
-        """What is sent."""
-        return [memory for _, memory in self.items]
+    def request_ids(self) -> list[UUID]:
+        """Each record's request, in order."""
+        return [one.reading.request_id for one in self.records]
 
     @property
     def later(self) -> list[PostImportUpdate]:
-        """What is to be said of its memories once all are stored."""
-        return [later for item, memory in self.items if (later := _later(item, memory))]
+        """Changes to make to its memories once all are stored."""
+        return [later for one in self.records if (later := _later(one))]
 
     @property
     def left_out(self) -> Counter[str]:
-        """How many of its memories had a field that memories have not."""
-        return Counter(name for item, _ in self.items for name in item.left_out)
+        """Names of unknown fields, with the number of memories that had each."""
+        read = (one.item for one in self.records if not isinstance(one.reading, Unstored))
+        return Counter(name for item in read for name in item.left_out)
 
 
-def _later(item: Item, memory: MemoryInput) -> PostImportUpdate | None:
-    tags = item.tags_to_set(memory.content)
+def _later(record: Record) -> PostImportUpdate | None:
+    item, reading = record.item, record.reading
+    if not isinstance(reading, IngestRequest):
+        return None
+    tags = item.tags_to_set(reading.content)
     if not item.superseded_by_hash and tags is None:
         return None
-    return PostImportUpdate(content_hash(memory.content, memory.session), item.source, item.superseded_by_hash, tags)
+    return PostImportUpdate(reading.content_hash, item.source, item.superseded_by_hash, tags)
 
 
-def run(items: Iterable[Item], destination: Destination, journal: Journal, progress: Callable[[int], None]) -> None:
-    """Send every item and follow it to its outcome, in the journal; `progress` is called with how many more are final.
+def run(
+    items: Iterable[Item],
+    source: Source,
+    destination: Destination,
+    journal: Journal,
+    progress: Callable[[int], None],
+) -> None:
+    """Send every item and follow it to its outcome, in the journal. `progress` gets the number of new outcomes.
 
-    Batches that the journal knows as finished are skipped. Call `apply_post_import_updates`, and finish the journals,
-    once all files have been run.
+    Batches that the journal knows as finished are skipped. Request ids are in the journal before anything is sent under
+    them: after a crash the same requests are sent, or are found to have their outcomes. Call
+    `apply_post_import_updates`, and finish the journals, once all files have been run.
     """
     under_way: deque[_Batch] = deque()
 
@@ -101,82 +156,88 @@ def run(items: Iterable[Item], destination: Destination, journal: Journal, progr
                 if not batch.open:
                     journal.finish_batch(batch.number, BatchOutcome(batch.states, batch.failures, batch.stored))
                     under_way.remove(batch)
-                if not count:  # they end about in their order: what is behind this one is further off
+                if not count:  # batches end roughly in order: later ones are further from done
                     break
             if len(under_way) > down_to:
                 destination.pause()
 
-    for batch in _batches(items):
+    for batch in _batches(items, source, destination):
         known = journal.published(batch.number, batch.contents)
         if known and known.is_finished:
-            progress(len(batch.items) + len(batch.failures))
+            progress(len(batch.records))
             continue
         if known:
-            batch.request_ids = known.request_ids
-            if batch.items:
-                destination.resend(batch.memories, batch.request_ids)
+            batch.records = [
+                Record(one.item, replace(one.reading, request_id=request_id))
+                for one, request_id in zip(batch.records, known.request_ids, strict=True)
+            ]
+            outcomes = destination.outcomes(batch.request_ids)
+            unsent = [one for one in batch.records if one.reading.request_id not in outcomes]
         else:
-            batch.request_ids = destination.send(batch.memories) if batch.items else []
             journal.record(batch.number, batch.contents, batch.request_ids, batch.left_out, batch.later)
+            unsent = batch.records
+        if unsent:
+            destination.send(unsent, source)
         batch.open = set(batch.request_ids)
-        batch.states["failed"] += len(batch.failures)
-        progress(len(batch.failures))
         under_way.append(batch)
         wait_until_done(WINDOW)
     wait_until_done(0)
 
 
 def _follow(batch: _Batch, destination: Destination) -> int:
-    """How many of the batch's requests have reached their outcome since it was last asked."""
+    """Return how many of the batch's records have reached their outcomes since the last call."""
     outcomes = destination.outcomes(sorted(batch.open)) if batch.open else {}
+    ended = {one: found for one, found in outcomes.items() if found[0] is not IngestState.QUEUED}
     count = 0
-    for (item, memory), request_id in zip(batch.items, batch.request_ids, strict=True):
-        state, memory_id, error = outcomes.get(request_id, (IngestState.QUEUED, None, None))
-        if request_id not in batch.open or state is IngestState.QUEUED:
+    for record in batch.records:
+        reading = record.reading
+        if reading.request_id not in batch.open or reading.request_id not in ended:
             continue
-        batch.open.discard(request_id)
+        state, memory_id, error = ended[reading.request_id]
         count += 1
-        if memory_id is not None:
-            batch.stored.append((content_hash(memory.content, memory.session), memory_id, state is IngestState.STORED))
-            batch.states[state] += 1
-        else:
+        if state not in _SUCCESSES:
             batch.states["failed"] += 1
-            batch.failures.append((item.source, error or state))
+            batch.failures.append((record.item.source, error or state))
+            continue
+        batch.states[state] += 1
+        if isinstance(reading, IngestRequest) and memory_id is not None and state is not IngestState.DELETED:
+            batch.stored.append((reading.content_hash, memory_id, state is IngestState.STORED))
+    batch.open -= ended.keys()
     return count
 
 
-def _batches(items: Iterable[Item]) -> Iterator[_Batch]:
-    """Yield the items in batches that one message takes, beside those that cannot be sent."""
+def _batches(items: Iterable[Item], source: Source, destination: Destination) -> Iterator[_Batch]:
+    """Yield the items in batches that fit into one message."""
     batch = _Batch(0)
     for item in items:
-        try:
-            if item.arguments is None:
-                raise InvalidRequest(item.problem)
-            memory = parse(MemoryInput, item.arguments, of="a memory")
-        except InvalidRequest as exc:
-            batch.failures.append((item.source, str(exc)))
-            weight = 0
-        else:
-            weight = len(memory.model_dump_json().encode())
-            if batch.items and batch.size + weight > BATCH_BYTES:
-                yield batch
-                batch = _Batch(batch.number + 1)
-            batch.items.append((item, memory))
-            batch.size += weight
-        if len(batch.items) + len(batch.failures) >= BATCH_LIMIT:
+        defaults = Defaults(
+            new_id=destination.new_id,
+            namespace=destination.namespace,
+            place=source.origin(item),
+            deleted_at=source.modified,
+        )
+        reading = read_item(item, defaults)
+        weight = len(encode("", [reading], "")[0])
+        if batch.records and batch.size + weight > BATCH_BYTES:
             yield batch
             batch = _Batch(batch.number + 1)
-    if batch.items or batch.failures:
+        batch.records.append(Record(item, reading))
+        batch.size += weight
+        if len(batch.records) >= BATCH_LIMIT:
+            yield batch
+            batch = _Batch(batch.number + 1)
+    if batch.records:
         yield batch
 
 
 def apply_post_import_updates(journals: Sequence[Journal], destination: Destination) -> None:
-    """Say of the stored memories what an ingest cannot; what is refused, or cannot be said, becomes a failure."""
+    """Restore exact tags and supersession, which an ingest cannot express. A refused change becomes a failure."""
 
     def stored(content: str) -> tuple[UUID, bool] | None:
         return next((found for one in journals if (found := one.stored(content))), None)
 
     for journal in journals:
+        journal.forget_update_failures()
         for one in list(journal.later()):
             found = stored(one.content)
             if found is None:

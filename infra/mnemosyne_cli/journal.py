@@ -1,4 +1,4 @@
-"""What an import has done so far, in a SQLite file beside its source: a later run goes on from there."""
+"""Progress of an import, in a SQLite file next to its source, from which a later run resumes."""
 
 import hashlib
 import json
@@ -34,15 +34,15 @@ CREATE TABLE IF NOT EXISTS later (
 
 @dataclass(frozen=True)
 class PostImportUpdate:
-    """What is said of a memory once all are stored, because an ingest cannot say it."""
+    """A change to a memory once all are stored, because an ingest cannot express it."""
 
     content: str
     """Its content hash."""
     source: str
     successor: str | None = None
-    """The content hash of what replaces it."""
+    """The content hash of the memory that supersedes it."""
     tags: tuple[str, ...] | None = None
-    """Its tags, where those that its text names are not among them."""
+    """Its exact tags, if its text names others."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +51,14 @@ class BatchOutcome:
 
     states: Mapping[str, int]
     failures: Sequence[tuple[str, str]] = ()
-    """Where each memory that is not stored was read, and why it is not."""
+    """Place of each memory that is not stored, and why it is not."""
     stored: Sequence[tuple[str, UUID, bool]] = ()
     """Content hash, memory, and whether it is new."""
 
 
 @dataclass(frozen=True)
 class Published:
-    """A batch that has been published before."""
+    """A batch that has been published before, or was about to be."""
 
     request_ids: list[UUID]
     is_finished: bool
@@ -66,16 +66,16 @@ class Published:
 
 @dataclass
 class Totals:
-    """What became of everything that was read."""
+    """Outcomes of everything that was read."""
 
     states: Counter[str] = field(default_factory=Counter)
     left_out: Counter[str] = field(default_factory=Counter)
 
 
 class Journal:
-    """One import of one source to one destination: what one system was sent, another one lacks.
+    """One import of one source to one destination.
 
-    Nothing of it grows in memory. Used by one thread at a time.
+    Its memory use does not grow with the import. Used by one thread at a time.
     """
 
     def __init__(self, source: Path, destination: str) -> None:
@@ -95,7 +95,7 @@ class Journal:
         self.resumed = sum(1 for _ in self._database.execute("SELECT 1 FROM batches"))
 
     def published(self, number: int, contents: str) -> Published | None:
-        """Return what is known of the batch; None where it has not been published, or was another then."""
+        """Return the batch's record; None if it was never published or its contents have changed."""
         found = self._database.execute(
             "SELECT request_ids, states IS NOT NULL FROM batches WHERE number = ? AND contents = ?", (number, contents)
         ).fetchone()
@@ -112,14 +112,14 @@ class Journal:
         left_out: Mapping[str, int],
         later: Sequence[PostImportUpdate],
     ) -> None:
-        """Note that a batch is published, and what is to be said of its memories later."""
+        """Record that a batch will be published under these ids, and the changes to make later."""
         ids = b"".join(one.bytes for one in request_ids)
         with self._database as database:
             database.execute(
                 "INSERT OR REPLACE INTO batches (number, contents, request_ids, left_out) VALUES (?, ?, ?, ?)",
                 (number, contents, ids, json.dumps(dict(left_out))),
             )
-            # What a run before noted of a batch that was another then.
+            # From a run before, if the batch had other contents then.
             database.execute("DELETE FROM failures WHERE batch = ?", (number,))
             database.execute("DELETE FROM later WHERE batch = ?", (number,))
             database.executemany(
@@ -131,7 +131,7 @@ class Journal:
             )
 
     def finish_batch(self, number: int, outcome: BatchOutcome) -> None:
-        """Note how each memory of a batch ended."""
+        """Record the outcomes of a batch."""
         with self._database as database:
             database.execute(
                 "UPDATE batches SET states = ? WHERE number = ?", (json.dumps(dict(outcome.states)), number)
@@ -141,17 +141,24 @@ class Journal:
                 [(number, source, error) for source, error in outcome.failures],
             )
             database.executemany(
-                "INSERT OR IGNORE INTO stored (content, memory_id, is_new) VALUES (?, ?, ?)",
+                # Of equal contents any may be the one that was stored, for messages arrive in any order.
+                "INSERT INTO stored (content, memory_id, is_new) VALUES (?, ?, ?)"
+                " ON CONFLICT (content) DO UPDATE SET is_new = max(is_new, excluded.is_new)",
                 [(content, memory_id.bytes, is_new) for content, memory_id, is_new in outcome.stored],
             )
 
+    def forget_update_failures(self) -> None:
+        """Delete the records of `fail`: a run that resumes after them makes them again."""
+        with self._database as database:
+            database.execute("DELETE FROM failures WHERE batch = -1")
+
     def fail(self, source: str, error: str) -> None:
-        """Note what is not as the source has it."""
+        """Record a difference from the source."""
         with self._database as database:
             database.execute("INSERT INTO failures (batch, source, error) VALUES (-1, ?, ?)", (source, error))
 
     def later(self) -> Iterator[PostImportUpdate]:
-        """Yield what is to be said of memories now that all are stored."""
+        """Yield the changes to make now that all memories are stored."""
         rows = self._database.execute("SELECT DISTINCT content, source, successor, tags FROM later")
         for content, source, successor, tags in rows:
             yield PostImportUpdate(content, source, successor, None if tags is None else tuple(json.loads(tags)))
@@ -162,7 +169,7 @@ class Journal:
         return (UUID(bytes=found[0]), bool(found[1])) if found else None
 
     def totals(self) -> Totals:
-        """Return what became of everything so far."""
+        """Return the outcomes so far."""
         totals = Totals()
         for states, left_out in self._database.execute("SELECT states, left_out FROM batches"):
             totals.states.update(json.loads(states or "{}"))
@@ -170,15 +177,15 @@ class Journal:
         return totals
 
     def failures(self) -> Iterator[tuple[str, str]]:
-        """Where each memory that is not stored, or not wholly, was read, and why."""
+        """Yield the place of each memory that is not stored, or not completely, and why."""
         yield from self._database.execute("SELECT source, error FROM failures ORDER BY rowid")
 
     def close(self) -> None:
-        """Let go of the file: what is in it stays."""
+        """Close the file and keep it."""
         self._database.close()
 
     def finish(self) -> None:
-        """Everything has an outcome: the next import of the same file begins anew."""
+        """Delete the file: the next import of the same source starts from the beginning."""
         self.close()
         for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
             (self.path.parent / name).unlink(missing_ok=True)

@@ -22,6 +22,7 @@ GRANT SELECT, INSERT ON memory_chunks, memory_ratings TO mnemosyne_runtime;
 GRANT SELECT, INSERT, UPDATE ON ingest_requests, object_imports TO mnemosyne_runtime;
 GRANT SELECT ON source_keys TO mnemosyne_runtime;
 GRANT SELECT, INSERT, DELETE, UPDATE (lost) ON dead_letters TO mnemosyne_runtime;
+GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_runtime;
 GRANT SELECT ON namespace_usage, quotas TO mnemosyne_runtime;
 
 -- mcp reads, labels, rates and deletes memories. It stores none.
@@ -43,6 +44,7 @@ GRANT SELECT ON namespace_usage, quotas TO mnemosyne_ingest;
 GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_dead_letter, mnemosyne_import_object;
 GRANT SELECT, INSERT, UPDATE (lost) ON dead_letters TO mnemosyne_dead_letter, mnemosyne_import_object;
 GRANT SELECT, INSERT, UPDATE ON object_imports TO mnemosyne_import_object;
+GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_import_object;
 
 -- auth sees its own tables and no memory.
 GRANT SELECT, INSERT, UPDATE, DELETE ON oauth_clients, oauth_requests, oauth_grants, oauth_codes, oauth_refresh_tokens,

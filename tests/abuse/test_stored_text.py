@@ -250,16 +250,16 @@ def test_a_number_to_the_base_of_sixty_in_a_note_is_text_as_it_is_written(tmp_pa
         f"---\ntimestamp: 2026-05-20\ntitle: 12:30:45\nmetadata: {{a: 1:30.5, b: 1{colons}, c: 7, d: -1.5}}\n---\nx"
     )
     (item,) = formats.read(path, "markdown")
-    assert item.arguments is not None
-    assert item.arguments["title"] == "12:30:45"
-    assert item.arguments["metadata"] == {"a": "1:30.5", "b": f"1{colons}", "c": 7, "d": -1.5}
+    assert item.fields is not None
+    assert item.fields["title"] == "12:30:45"
+    assert item.fields["metadata"] == {"a": "1:30.5", "b": f"1{colons}", "c": 7, "d": -1.5}
 
 
 def test_front_matter_is_bounded(tmp_path: Path) -> None:
     path = tmp_path / "bomb.md"
     path.write_text("---\na: [" + "a," * 60_000 + "]\n---\nx")
     (item,) = formats.read(path, "markdown")
-    assert item.arguments is None
+    assert item.fields is None
     assert "front matter must have at most 100,000 characters" in item.problem
 
 

@@ -35,6 +35,9 @@ def test_an_import_ends_with_what_became_of_each_memory(dev: DevServer, tmp_path
     failures = [json.loads(line) for line in Path(f"{source}.failures.jsonl").read_text().splitlines()]
     assert failures[0]["source"] == f"{source}:252"
     assert "content must have at least 1 characters" in failures[0]["error"]
+    listed = _run("outcomes", "--source", source, "--data-dir", dev.directory / "data", "--json")
+    (outcome,) = map(json.loads, listed.stdout.splitlines())
+    assert (outcome["key"], outcome["state"], outcome["error"]) == ("252", "failed", failures[0]["error"])
     again = _run("import", source, "--via", via, *where)
     assert again.stdout == "0 stored, 251 duplicate, 1 failed.\n"
 

@@ -15,7 +15,7 @@ import pytest
 import sqlglot
 from sqlglot import expressions
 
-from mnemosyne.domain.message import PublishedMemory
+from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne_cli.local.emulator import PROJECT, TOPIC
 from tests.packages import environment
 from tests.publisher import Publisher, publishing
@@ -80,7 +80,7 @@ def test_every_message_of_the_script_is_named_with_what_became_of_it(publisher: 
     reasons = {int(row["key"]) % 100: row["error"] for row in rows if row["state"] == "failed"}
     assert re.match("message data must be JSON", reasons[10])
     assert re.match("message data must be JSON", reasons[20])
-    assert reasons[40] == 'namespace is "default" and "theirs" at once'
+    assert reasons[40] == 'namespace must be "default", got "theirs"'
     assert "timestamp must be RFC 3339" in reasons[50]
     assert reasons[60].endswith("got an array")
     assert publisher.dev.call("memory_stats", {})["memories"] == 94 * hundreds
@@ -152,4 +152,4 @@ def test_the_statements_for_bigquery_are_valid_and_make_what_the_contract_asks_f
     }
     selected = set(parsed.named_selects)
     columns = made if selected == {"message"} else selected
-    assert {"content", "timestamp"} <= columns <= set(PublishedMemory.model_fields)
+    assert {"content", "timestamp"} <= columns <= set(MemoryInput.model_fields)

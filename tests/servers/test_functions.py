@@ -173,7 +173,17 @@ def test_import_object_records_how_far_it_has_read(functions: Functions) -> None
     for progress in (ObjectImport(source="gs://b/o#1", memories=3), ObjectImport(source="gs://b/o#1", memories=5)):
         imports.record("ada", progress)
         assert imports.progress("ada", "gs://b/o#1") == progress
-    assert imports.final_states("ada", "gs://b/o#1") == {}
+
+
+def test_import_object_lists_the_lines_of_an_object_until_it_forgets_them(functions: Functions) -> None:
+    imports = PostgresObjectImports(functions.pool("import_object"))
+    progress = ObjectImport(source="gs://b/o#1", memories=2)
+    imports.record("ada", progress, {"0000000002": new_id(), "0000000001": new_id()})
+    first, second = imports.lines("ada", "gs://b/o#1", 10)
+    assert (first.line, second.line, first.status) == ("0000000001", "0000000002", None)
+    assert imports.lines("ada", "gs://b/o#1", 10, after=first.line) == [second]
+    imports.forget_lines("ada", "gs://b/o#1")
+    assert imports.lines("ada", "gs://b/o#1", 10) == []
 
 
 def test_mcp_finds_the_api_keys_that_the_owner_creates(functions: Functions, cluster: Server, database: str) -> None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from datetime import datetime
 from enum import StrEnum
 from functools import cached_property
-from typing import Any, Final
+from typing import Any, Final, TypeAlias
 from uuid import UUID
 
 from mnemosyne.domain.chronicle import one_line, tags_of, title_of, unite_tags
@@ -143,6 +143,11 @@ class Unstored:
     request_id: UUID
     error: str
     origin: Origin | None = None
+
+
+Request: TypeAlias = IngestRequest | Deletion
+Reading: TypeAlias = Request | Unstored
+"""What reading a record gives: a request, or why it is none."""
 
 
 class IngestState(StrEnum):

@@ -1,34 +1,249 @@
-"""One memory as it is handed over, by an agent, a publisher or an importer: parsed and bounded. Pure."""
+"""One record as a publisher, a file or a caller sends it, read by the same rules on every way in. Pure."""
 
-from typing import Annotated
+import json
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import Field
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Field, WithJsonSchema, model_validator
 
-from mnemosyne.domain.memory import MEMORY_FIELDS, IngestRequest, Origin
-from mnemosyne.domain.parsing import Content, Input, Instant, JsonObject, Session, Tags, Title
+from mnemosyne.domain.event_time import event_time, in_zone, zone
+from mnemosyne.domain.memory import (
+    MEMORY_FIELDS,
+    Deletion,
+    IngestRequest,
+    Origin,
+    Reading,
+    Request,
+    Unstored,
+    content_hash,
+)
+from mnemosyne.domain.parsing import (
+    KEY_LIMIT,
+    SOURCE_LIMIT,
+    Content,
+    Id,
+    Input,
+    JsonObject,
+    Key,
+    Session,
+    Source,
+    Tags,
+    Text,
+    Title,
+    parse,
+    shown,
+    uuid,
+)
+from mnemosyne.domain.published import foreign, storable_name
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.ids import deletion_id, refused_id, version_id
+
+SCHEMA_VERSION = 1
+_UPSERT_ONLY = frozenset({"content", "title", "tags", "metadata", "session"})
+"""Fields that a deletion ignores: a tombstone may repeat the row that it deletes."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Defaults:
+    """Values that a message, a file or a call supplies for its records, and the record's place in it."""
+
+    new_id: Callable[[], UUID]
+    """Makes the request id of a record without a name."""
+    namespace: str | None = None
+    """Where the records go. None if only the server knows, which checks it."""
+    source: str = ""
+    """The source of a record that has none."""
+    key: str = ""
+    """The key of a record that has none."""
+    place: Origin | None = None
+    """The file and the line: the origin of a record that is refused and has no name."""
+    timestamp: datetime | None = None
+    """The time of a memory without one. None if a memory must have one."""
+    deleted_at: datetime | None = None
+    """The time of a deletion without one."""
+    published: datetime | None = None
+    """When its message was first published."""
+
+
+def schema_version(value: object) -> int:
+    """Return the number of a schema version, however it is written; 0 if it is none."""
+    number = storable_name(value, characters=20)
+    return int(number) if number.isascii() and number.isdigit() and number == str(int(number)) else 0
+
+
+def _known_version(value: object) -> int:
+    version = schema_version(value)
+    if version > SCHEMA_VERSION:
+        raise ValueError(f"{version} is newer than this reader, which knows {SCHEMA_VERSION}")
+    if version < SCHEMA_VERSION:
+        raise ValueError(f"must be {SCHEMA_VERSION}, got {shown(value)}")
+    return version
+
+
+def _zone(name: str) -> str:
+    try:
+        zone(name)
+    except InvalidRequest as exc:
+        raise ValueError(str(exc).removeprefix("timezone ")) from exc
+    return name
+
+
+def _text_of_number(value: object) -> object:
+    """Return a whole number as text: warehouses number their rows."""
+    return storable_name(value, characters=KEY_LIMIT) or value if isinstance(value, int | float) else value
+
+
+def _tag_list(value: object) -> object:
+    """Return tags as a list: a text is a JSON array, or tags separated by commas."""
+    if not isinstance(value, str):
+        return value
+    listed = _json(value) if value.lstrip().startswith("[") else None
+    return listed if isinstance(listed, list) else [tag.strip() for tag in value.split(",") if tag.strip()]
+
+
+def _object_of_text(value: object) -> object:
+    """Return metadata as an object: warehouses export a JSON column as text."""
+    read = _json(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
+    return read if isinstance(read, dict) else value
+
+
+def _json(text: str) -> Any:
+    try:
+        return json.loads(text)
+    except (ValueError, RecursionError):
+        return None
+
+
+def _lower(value: object) -> object:
+    return value.lower() if isinstance(value, str) else value
 
 
 class MemoryInput(Input):
-    """One memory as somebody hands it over."""
+    """One memory, or with `op` the deletion of one. An optional field that is null or empty is absent."""
+
+    model_config = ConfigDict(json_schema_extra={"required": ["content"]})
 
     content: Annotated[
-        Content,
+        Content | None,
         Field(description="At most 100,000 characters, to be understood without this conversation."),
-    ]
-    timestamp: Annotated[
-        Instant,
-        Field(description="When it happened, in RFC 3339 with an offset or Z."),
-    ]
-    tags: Annotated[Tags | None, Field(description="Labels to filter by.")] = None
-    title: Annotated[Title | None, Field(description="One line; else taken from the content.")] = None
-    metadata: Annotated[JsonObject | None, Field(description="A JSON object to filter by.")] = None
-
-    session: Annotated[
-        Session | None,
-        Field(description="The conversation or document it is a part of."),
     ] = None
+    timestamp: Annotated[
+        datetime | None,
+        BeforeValidator(event_time, json_schema_input_type=str),
+        Field(description="When it happened: RFC 3339, or a date or local time in `timezone`."),
+    ] = None
+    tags: Annotated[Tags | None, BeforeValidator(_tag_list, json_schema_input_type=Tags | None)] = Field(
+        None, description="Labels to filter by."
+    )
+    title: Annotated[Title | None, Field(description="One line; else taken from the content.")] = None
+    metadata: Annotated[
+        JsonObject | None,
+        BeforeValidator(_object_of_text, json_schema_input_type=JsonObject | None),
+        Field(description="A JSON object to filter by."),
+    ] = None
+    session: Annotated[Session | None, Field(description="The conversation or document it is a part of.")] = None
+    timezone: Annotated[Text, AfterValidator(_zone), Field(description="IANA name; else UTC.")] = "UTC"
+    source: Annotated[Source | None, Field(description="What the key is unique in, best a URI.")] = None
+    key: Annotated[
+        Key | None,
+        BeforeValidator(_text_of_number, json_schema_input_type=Key | None),
+        Field(description="What the source calls this record. Another content or time is a new version of it."),
+    ] = None
+    request_id: Annotated[
+        Id | None, Field(description="Id of the request, which its outcome is reported under; otherwise derived.")
+    ] = None
+    op: Annotated[Literal["upsert", "delete"], BeforeValidator(_lower)] = Field(
+        "upsert", description="`delete` deletes what the source calls by the key."
+    )
+    namespace: Annotated[Any, WithJsonSchema({"type": "string"})] = Field(
+        None, description="Where it goes; never to another than the sender's own."
+    )
+    schema_version: Annotated[int, BeforeValidator(_known_version)] = Field(
+        SCHEMA_VERSION, description="Version of these fields."
+    )
 
-    def request(self, request_id: UUID, origin: Origin | None = None) -> IngestRequest:
-        """Return the request, under that id."""
-        return IngestRequest.of(request_id, origin=origin, **{name: getattr(self, name) for name in MEMORY_FIELDS})
+    @model_validator(mode="before")
+    @classmethod
+    def _without_blanks(cls, data: Any) -> Any:
+        """Drop null and empty fields, and fields that a deletion ignores."""
+        if not isinstance(data, Mapping):
+            return data
+        given = {name: value for name, value in data.items() if value is not None and value != ""}
+        if "content" in data and data["content"] == "":
+            given["content"] = ""  # Refused for its length: an empty content is not an absent one.
+        if _lower(given.get("op")) == "delete":
+            return {name: value for name, value in given.items() if name not in _UPSERT_ONLY}
+        return given
+
+    def request(self, defaults: Defaults) -> Request:
+        """Return the record's request; raises InvalidRequest if there can be none."""
+        if self.namespace is not None and defaults.namespace and (wrong := foreign(self.namespace, defaults.namespace)):
+            raise InvalidRequest(wrong)
+        source, key = self.source or defaults.source, self.key or defaults.key
+        if self.key and not source:
+            raise InvalidRequest("key needs a source: what it is unique in")
+        origin = Origin(source, key) if source and key else None
+        return self._deletion(origin, defaults) if self.op == "delete" else self._upsert(origin, defaults)
+
+    def _upsert(self, origin: Origin | None, defaults: Defaults) -> IngestRequest:
+        when = self._when(defaults.timestamp)
+        if self.content is None or when is None:
+            missing = {"content": self.content, "timestamp": when}
+            raise InvalidRequest("; ".join(f"{name} is required" for name, value in missing.items() if value is None))
+        content = content_hash(self.content, self.session)
+        derived = version_id(origin.source, origin.key, content, when) if origin else None
+        said = {name: getattr(self, name) for name in MEMORY_FIELDS} | {"timestamp": when}
+        request_id = self.request_id or derived or defaults.new_id()
+        return IngestRequest.of(request_id, origin=origin, published=defaults.published, **said)
+
+    def _deletion(self, origin: Origin | None, defaults: Defaults) -> Deletion:
+        if origin is None:
+            raise InvalidRequest("op delete needs source and key: which record to delete")
+        when = self._when(defaults.deleted_at)
+        if when is None:
+            raise InvalidRequest("timestamp is required")
+        request_id = self.request_id or deletion_id(origin.source, origin.key, when)
+        return Deletion(request_id=request_id, origin=origin, timestamp=when, published=defaults.published)
+
+    def _when(self, default: datetime | None) -> datetime | None:
+        if self.timestamp is None:
+            return default
+        try:
+            return in_zone(self.timestamp, zone(self.timezone))
+        except ValueError as exc:
+            raise InvalidRequest(f"timestamp {exc}") from exc
+
+
+def read(record: object, defaults: Defaults) -> Reading:
+    """Read a record: its request, or why it is refused. Fields outside the contract are left out."""
+    fields = record if isinstance(record, Mapping) else {}
+    known = {name: fields[name] for name in MemoryInput.model_fields if name in fields}
+    try:
+        if not isinstance(record, Mapping):
+            raise InvalidRequest(f"a memory must be a JSON object, got {shown(record)}")
+        return parse(MemoryInput, known, of="a memory").request(defaults)
+    except InvalidRequest as exc:
+        return refused(str(exc), defaults, known)
+
+
+def refused(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = None) -> Unstored:
+    """Return a refused record, under the name in its fields or its place."""
+    given = fields or {}
+    source = storable_name(given.get("source"), characters=SOURCE_LIMIT) or defaults.source
+    key = storable_name(given.get("key"), characters=KEY_LIMIT) or defaults.key
+    origin = Origin(source, key) if source and key else defaults.place
+    derived = refused_id(origin.source, origin.key, error) if origin else None
+    request_id = _uuid(given.get("request_id")) or derived or defaults.new_id()
+    return Unstored(request_id=request_id, error=error, origin=origin)
+
+
+def _uuid(value: object) -> UUID | None:
+    """Return the UUID, if it is or spells one."""
+    try:
+        read_ = uuid(value)
+    except ValueError:
+        return None
+    return read_ if isinstance(read_, UUID) else None

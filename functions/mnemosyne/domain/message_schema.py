@@ -2,9 +2,11 @@
 
 from typing import Any
 
+from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT
+from mnemosyne.domain.event_time import CLOCK, END_SECOND, FIRST_SECOND, OFFSET, UNITS
 from mnemosyne.domain.memory import BATCH_LIMIT
-from mnemosyne.domain.message import SCHEMA_VERSION, PublishedMemory
-from mnemosyne.domain.parsing import KEY_LIMIT, METADATA_BYTES, METADATA_DEPTH
+from mnemosyne.domain.memory_input import SCHEMA_VERSION, MemoryInput
+from mnemosyne.domain.parsing import METADATA_BYTES, METADATA_DEPTH
 from mnemosyne.domain.published import NAMESPACE_CHARACTERS
 
 # What Python takes for white space: the classes of regular expressions differ between languages.
@@ -17,8 +19,7 @@ _DATE = (
     f"(?:(?!0000)[0-9]{{4}}-(?:(?:0[13578]|1[02])-(?:{_DAY}|29|30|31)|(?:0[469]|11)-(?:{_DAY}|29|30)|02-{_DAY})"
     f"|(?!0000){_LEAP_YEAR}-02-29)"
 )
-_TIME = "(?:[01][0-9]|2[0-3]):[0-5][0-9]"
-_TIMESTAMP = f"^{_DATE}[Tt ]{_TIME}:[0-5][0-9](?:\\.[0-9]+)?(?:[Zz]|[+-]{_TIME})$(?!\\n)"
+_TIMESTAMP = f"^{_DATE}(?:[Tt ]{CLOCK}(?: ?(?:{OFFSET}))?)?$(?!\\n)"
 _UUID = "^[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$(?!\\n)"
 _JSON_VALUE = {
     "anyOf": [
@@ -34,69 +35,89 @@ _JSON_OBJECT = {
     "propertyNames": {"pattern": _NO_NUL},
     "additionalProperties": {"$ref": "#/$defs/JsonValue"},
 }
-_INTEGER = {"minimum": -(2**63), "maximum": 2**64 - 1}
-# What the types' own rules say that pydantic does not put into a schema.
+_BLANK: dict[str, Any] = {"enum": [None, ""]}
+"""An optional field may be there without a value."""
+# Rules of the types that pydantic does not put into a schema, and the other forms that a field takes.
 _RULES: dict[str, dict[str, Any]] = {
     "content": {"pattern": _FILLED},
-    "timestamp": {"pattern": _TIMESTAMP, "format": "date-time"},
+    "timestamp": {"pattern": _TIMESTAMP},
     "title": {"pattern": _FILLED},
-    "metadata": {
-        "$ref": "#/$defs/JsonObject",
-        "description": f"Any JSON object to keep beside the memory: {METADATA_BYTES:,} bytes and {METADATA_DEPTH} "
-        "levels at most, which this schema cannot say.",
-    },
     "session": {"pattern": _FILLED},
     "request_id": {"pattern": _UUID},
     "source": {"pattern": _FILLED},
-    "key": {"pattern": _FILLED, "minLength": 1, "maxLength": KEY_LIMIT},
+    "key": {"pattern": _FILLED},
+    "op": {"type": "string", "pattern": "^(?:[Uu][Pp][Ss][Ee][Rr][Tt]|[Dd][Ee][Ll][Ee][Tt][Ee])$(?!\\n)"},
+    "namespace": {"maxLength": NAMESPACE_CHARACTERS, "pattern": _FILLED},
+    "schema_version": {"enum": [SCHEMA_VERSION, str(SCHEMA_VERSION)]},
 }
-
-
-_ABOUT = {
-    "schema_version": {"enum": [SCHEMA_VERSION, str(SCHEMA_VERSION), None], "description": "1 where it is absent."},
-    "namespace": {
-        "type": ["string", "null"],
-        "maxLength": NAMESPACE_CHARACTERS,
-        "pattern": _FILLED,
-        "description": "Whose memories, where the attribute of that name does not say it; never another one.",
-    },
+_TAG = f"[^\\u0000,]{{0,{TAG_LIMIT}}}"
+_OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
+    "timestamp": [
+        {"type": "number", "minimum": FIRST_SECOND * unit, "exclusiveMaximum": END_SECOND * unit} for unit in UNITS
+    ],
+    "tags": [
+        # Text that begins with a bracket is a JSON array, which a pattern cannot judge.
+        {"type": "string", "pattern": f"^(?!\\s*\\[){_TAG}(?:,{_TAG}){{0,{TAG_COUNT - 1}}}$"}
+    ],
+    "key": [{"type": "integer", "minimum": -(2**63), "maximum": 2**64 - 1}],
 }
-_ONE = {
-    "title": "One memory",
-    "not": {"required": ["memories"]},
-    "allOf": [{"$ref": "#/$defs/Memory"}],
-    "properties": _ABOUT,
+_DESCRIPTIONS = {
+    "content": "The memory, stored verbatim.",
+    "timestamp": "When it happened: RFC 3339, or a date or local time in `timezone`, or seconds, milliseconds or "
+    "microseconds since 1970 of a time from 1980 to 2099. Of a deletion: what is later stays; by default, when it was "
+    "published.",
+    "tags": "Labels to filter by: an array, or one text with commas between them.",
+    "metadata": f"Any JSON object to keep with the memory: {METADATA_BYTES:,} bytes and {METADATA_DEPTH} levels at "
+    "most, which this schema cannot say.",
+    "op": "`upsert`, the default, or `delete`, in any case.",
+    "source": "What the key is unique in, best a URI; otherwise the message's source.",
+    "schema_version": "1 where it is absent.",
+    "namespace": "Where it goes, if no attribute of that name says it; never another one.",
 }
-_SEVERAL = {
-    "title": "Several memories",
-    "type": "object",
-    "required": ["memories"],
-    "properties": {
-        **_ABOUT,
-        "memories": {"type": "array", "minItems": 1, "maxItems": BATCH_LIMIT, "items": {"$ref": "#/$defs/Memory"}},
-        "source": {"description": "What the keys of the memories are unique in."},
-    },
-}
+_IS_DELETION = {"required": ["op"], "properties": {"op": {"type": "string", "pattern": "^[Dd][Ee][Ll][Ee][Tt][Ee]$"}}}
+_HAS_KEY = {"required": ["key"], "properties": {"key": {"not": _BLANK}}}
+_DELETION = ("op", "timestamp", "timezone", "source", "key", "request_id", "namespace", "schema_version")
+_MESSAGE = ("schema_version", "namespace")
 
 
 def message_schema() -> dict[str, Any]:
-    """Return what `ingest` stores all of, as JSON Schema 2020-12; what does not fit is told memory by memory."""
-    memory = PublishedMemory.model_json_schema()
-    properties = {name: _field(name, field) for name, field in memory["properties"].items()}
-    properties["tags"]["anyOf"][0]["items"] |= {"pattern": _FILLED}
+    """Return the JSON Schema 2020-12 of messages that `ingest` stores completely."""
+    made = MemoryInput.model_json_schema()["properties"]
+    fields = {name: _field(name, field) for name, field in made.items()}
+    about = {name: fields[name] for name in _MESSAGE}
+    several = {"type": "array", "minItems": 1, "maxItems": BATCH_LIMIT, "items": {"$ref": "#/$defs/Record"}}
+    source = {"description": "What the keys of the memories are unique in."}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"urn:mnemosyne:message:v{SCHEMA_VERSION}",
         "title": f"Mnemosyne's message, version {SCHEMA_VERSION}",
         "description": "The data of a Pub/Sub message to the topic: one memory, or up to 100. Fields that are not "
         "named here may stand in it and are left out of what is stored.",
-        "oneOf": [_ONE, _SEVERAL],
-        "$defs": {
-            "Memory": {
+        "oneOf": [
+            {"title": "One memory", "not": {"required": ["memories"]}, "allOf": [{"$ref": "#/$defs/Record"}]},
+            {
+                "title": "Several memories",
                 "type": "object",
-                "required": memory["required"],
-                "properties": properties,
-                "description": memory["description"],
+                "required": ["memories"],
+                "properties": {**about, "memories": several, "source": source},
+            },
+        ],
+        "$defs": {
+            "Record": {
+                "type": "object",
+                "if": _IS_DELETION,
+                "then": {"$ref": "#/$defs/Deletion"},
+                "else": {"$ref": "#/$defs/Memory"},
+            },
+            "Memory": {
+                "required": ["content", "timestamp"],
+                "properties": fields | {name: _required(fields[name]) for name in ("content", "timestamp")},
+                "description": "A memory to store. Optional fields may be null or empty.",
+            },
+            "Deletion": {
+                "allOf": [_HAS_KEY],
+                "properties": {name: fields[name] for name in _DELETION},
+                "description": "Deletes what the source calls by the key. Other fields are ignored.",
             },
             "JsonObject": _JSON_OBJECT,
             "JsonValue": _JSON_VALUE,
@@ -105,18 +126,21 @@ def message_schema() -> dict[str, Any]:
 
 
 def _field(name: str, field: dict[str, Any]) -> dict[str, Any]:
-    """Return the field's schema with the rules that pydantic does not know."""
-    rules = _RULES.get(name, {})
-    shown = {key: value for key, value in field.items() if key not in ("title", "default")}
-    if "anyOf" not in shown:
-        return shown | rules
-    chosen, *others = shown["anyOf"]
-    description = {"description": rules.get("description", shown["description"])}
-    of_value = {key: value for key, value in rules.items() if key != "description"}
-    if "$ref" in of_value:
-        chosen = {}
-    others = [one | _INTEGER if one == {"type": "integer"} else one for one in others]
-    return {"anyOf": [chosen | of_value, *others], **description}
+    """Return an optional field's schema, with the rules that pydantic does not know."""
+    described = {"description": _DESCRIPTIONS.get(name, field["description"])}
+    if name == "metadata":
+        return {"anyOf": [{"$ref": "#/$defs/JsonObject"}, _BLANK], **described}
+    (form,) = (one for one in field.get("anyOf", [field]) if one != {"type": "null"})
+    if name in ("op", "schema_version"):
+        form = {}
+    form = {key: value for key, value in form.items() if key not in ("title", "default", "description")}
+    if name == "tags":
+        form["items"] = form["items"] | {"pattern": _FILLED}
+    return {"anyOf": [form | _RULES.get(name, {}), *_OTHER_FORMS.get(name, []), _BLANK], **described}
+
+
+def _required(field: dict[str, Any]) -> dict[str, Any]:
+    return field | {"anyOf": [form for form in field["anyOf"] if form is not _BLANK]}
 
 
 if __name__ == "__main__":  # docs/message.v1.schema.json

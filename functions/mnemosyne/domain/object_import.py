@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import BinaryIO, Self
 
+from mnemosyne.domain.memory import IngestStatus
 from mnemosyne.domain.parsing import SOURCE_LIMIT
 from mnemosyne.domain.published import storable_name
 from mnemosyne.errors import InvalidRequest
@@ -13,13 +14,13 @@ OBJECT_BYTES = 1024**3
 """Of an object, packed or not, at most."""
 REPORT_SUFFIX = ".mnemosyne-report.jsonl"
 OBJECT_NOTIFICATION = "object_notification"
-"""The attribute of a dead letter that tells of an object, and carries no memory."""
+"""Attribute of a dead letter that is a notification about an object, and has no memories."""
 _KEY_DIGITS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredObject:
-    """One generation of one object: what is written over it is another."""
+    """One generation of one object. Overwriting it makes another generation."""
 
     bucket: str
     name: str
@@ -27,10 +28,9 @@ class StoredObject:
 
     @classmethod
     def of(cls, attributes: Mapping[str, str]) -> Self | None:
-        """Return the object that a notification tells of; None where it tells of no new content, or of a report
-        of ours.
+        """Return the object of a notification; None if it is not about new content, or about a report of ours.
 
-        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest where it is none.
+        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest for anything else.
         """
         named = [attributes.get(name, "") for name in ("eventType", "bucketId", "objectId", "objectGeneration")]
         event, bucket, name, generation = named
@@ -51,18 +51,18 @@ class StoredObject:
 
     @property
     def source(self) -> str:
-        """What its memories' keys are unique in."""
+        """Source of the records that are named by their line."""
         return f"gs://{self.bucket}/{self.name}#{self.generation}"
 
     @property
     def report(self) -> str:
-        """The name of its report: another for each generation, so that none is written over."""
+        """The name of its report, which is another for each generation."""
         return f"{self.name}.{self.generation}{REPORT_SUFFIX}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenObject:
-    """An object's content, as it is stored, and what is known of it."""
+    """An object's content as it is stored, and its properties."""
 
     stream: BinaryIO
     size: int
@@ -77,10 +77,18 @@ class ObjectImport:
     source: str
     memories: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """How many of the memories had a field of that name, which memories have not."""
+    """Names of unknown fields, with the number of records that had each."""
     error: str | None = None
     is_read: bool = False
     is_reported: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class ObjectLine:
+    """One record of an object: the line that it begins on, and its outcome. None while there is none."""
+
+    line: str
+    status: IngestStatus | None
 
 
 def key_of(line: int, place: int) -> str:

@@ -6,11 +6,13 @@ Pure. The one place where the rules of input are stated; tools and messages shar
 import json
 import math
 import re
+import sys
 from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, TypeVar
 from uuid import UUID
 
+import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
@@ -164,6 +166,29 @@ def parse_json(body: bytes, *, of: str) -> Any:
         return json.loads(body)
     except (ValueError, RecursionError) as exc:
         raise InvalidRequest(f"{of} must be JSON: {exc}") from exc
+
+
+def read_json(data: bytes, *, of: str) -> Any:
+    """Return the JSON value. Odd strings and numbers in it are left for the rules of their fields.
+
+    Raises InvalidRequest if it is not JSON.
+    """
+    try:
+        return orjson.loads(data)
+    except orjson.JSONDecodeError:
+        pass
+    try:
+        # Accepts what orjson refuses: lone surrogates, bytes that are not UTF-8, NaN, a byte order mark.
+        return json.loads(data.decode("utf-8-sig", errors="surrogateescape"), parse_int=_integer)
+    except RecursionError as exc:
+        raise InvalidRequest(f"{of} must be JSON that is nested less deeply") from exc
+    except ValueError as exc:
+        raise InvalidRequest(f"{of} must be JSON: {exc}") from exc
+
+
+def _integer(digits: str) -> int | float:
+    """Return the integer; infinity if it has more digits than Python converts."""
+    return int(digits) if len(digits) < sys.int_info.default_max_str_digits else math.inf
 
 
 def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:

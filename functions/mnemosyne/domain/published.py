@@ -1,34 +1,28 @@
-"""A message as it lies on the topic, whoever published it, and what wraps it. Pure; reads whatever comes."""
+"""A message as Pub/Sub delivers it, and its envelope. Pure; accepts any data."""
 
 import base64
-import json
-import math
 import re
-import sys
 from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
-import orjson
-
-from mnemosyne.domain.memory import Origin
-from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, shown, surrogate
+from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, read_json, shown, surrogate
 from mnemosyne.errors import InvalidRequest
 
 NAMESPACE_CHARACTERS = 300
 DEAD_LETTER_ATTRIBUTES = "CloudPubSubDeadLetter"
-"""How the attributes begin that Pub/Sub adds on the way to a dead-letter topic."""
+"""Prefix of the attributes that Pub/Sub adds on the way to a dead-letter topic."""
 _SOURCE_PUBLISH_TIME = "CloudPubSubDeadLetterSourceTopicPublishTime"
 FIRST_PUBLISHED = "first_published"
-"""The attribute that says when a message was first published, once it is published again as a dead letter."""
+"""Attribute of a redriven dead letter: when it was first published."""
 _REQUEST_ID = re.compile(rb'"request_id"\s*:\s*"([0-9A-Fa-f-]{32,36})"')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """One message: its data and attributes, and what Pub/Sub says of it."""
+    """One message: its data and attributes, and its id and time from Pub/Sub."""
 
     message_id: str
     data: bytes
@@ -37,7 +31,7 @@ class Published:
 
     @property
     def first_published(self) -> str:
-        """When it was first published, in RFC 3339 to the millisecond, however often it was forwarded since."""
+        """When it was first published, in RFC 3339 to the millisecond. Forwarding does not change it."""
         attributes = self.attributes
         known = attributes.get(FIRST_PUBLISHED) or attributes.get(_SOURCE_PUBLISH_TIME) or self.publish_time
         try:
@@ -46,15 +40,23 @@ class Published:
             return known
 
     @property
+    def first_published_at(self) -> datetime | None:
+        """The same as a time; None if it is unknown."""
+        try:
+            return datetime.fromisoformat(self.first_published).astimezone(UTC)
+        except (ValueError, OverflowError):
+            return None
+
+    @property
     def kept_attributes(self) -> dict[str, str]:
-        """The attributes under which it can be kept, and published again, and is still the same message."""
+        """The attributes to keep it with, so that publishing it again gives the same requests."""
         kept = {k: v for k, v in self.attributes.items() if not k.startswith(DEAD_LETTER_ATTRIBUTES)}
         kept |= {FIRST_PUBLISHED: self.first_published} if self.first_published else {}
         return {name.replace("\x00", "\ufffd"): value.replace("\x00", "\ufffd") for name, value in kept.items()}
 
     @property
     def visible_request_ids(self) -> list[UUID]:
-        """The request ids that can be seen of data which cannot be read, in it and in the attribute."""
+        """The request ids that can be found in unreadable data and in the attribute."""
         seen = [found.decode() for found in _REQUEST_ID.findall(self.data)]
         ids: dict[UUID, None] = {}
         for one in [*seen, self.attributes.get("request_id", "")]:
@@ -67,37 +69,34 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class Unwrapped:
-    """A message's body, and what is said of it beside: in attributes, in the body, in a CloudEvent's context."""
+    """A message's body, and its labels in attributes, the body or a CloudEvent's context."""
 
     body: Mapping[str, Any]
     problem: str
     """Why there is no body."""
     namespaces: tuple[object, ...]
-    """As they were said, the attribute's first."""
+    """As they were given, the attribute's first."""
     version: object
     source: str
     key: str
 
-    @property
-    def origin(self) -> Origin | None:
-        """What the publisher calls the message as a whole."""
-        return Origin(self.source, self.key) if self.source and self.key else None
-
     def destination(self, only: str | None) -> tuple[str, str]:
-        """Return the namespace, empty where none can be told; and what is wrong with what was said of it.
+        """Return the namespace, empty if there is none, and the problem with it.
 
         `only` is the one that the publisher may write to.
         """
-        foreign = [one for one in self.namespaces if one != (only or self.namespaces[0])]
-        if only:
-            wrong = f"namespace must be {shown(only)}, this publisher's, got {shown(foreign[0])}" if foreign else ""
-            return only, wrong
-        if not self.namespaces:
+        if not only and not self.namespaces:
             return "", "attribute namespace is required"
-        namespace = storable_name(self.namespaces[0], characters=NAMESPACE_CHARACTERS)
+        namespace = only or storable_name(self.namespaces[0], characters=NAMESPACE_CHARACTERS)
         if not namespace:
             return "", f"namespace cannot be {shown(self.namespaces[0])}"
-        return namespace, f"namespace is {shown(namespace)} and {shown(foreign[0])} at once" if foreign else ""
+        return namespace, next(filter(None, (foreign(one, namespace) for one in self.namespaces)), "")
+
+
+def foreign(named: object, namespace: str) -> str:
+    """Return the error for a record that names another namespace than its own; empty if it does not."""
+    is_same = storable_name(named, characters=NAMESPACE_CHARACTERS) == namespace
+    return "" if is_same else f"namespace must be {shown(namespace)}, got {shown(named)}"
 
 
 def unwrap(message: Published) -> Unwrapped:
@@ -105,7 +104,7 @@ def unwrap(message: Published) -> Unwrapped:
 
     On Pub/Sub the context attributes of binary mode are message attributes that begin with `ce-`:
     https://github.com/googleapis/google-cloudevents/blob/main/docs/spec/pubsub.md.
-    What is no such object has a problem instead of a body.
+    Anything else gets a problem instead of a body.
     """
     attributes = message.attributes
     event: Mapping[str, Any] = {}
@@ -113,7 +112,7 @@ def unwrap(message: Published) -> Unwrapped:
         event = {name.removeprefix("ce-"): value for name, value in attributes.items() if name.startswith("ce-")}
     problem = ""
     try:
-        body = _json(message.data)
+        body = read_json(message.data, of="message data")
         if isinstance(body, dict) and "specversion" in body:
             event = body
             body = _event_data(event)
@@ -123,16 +122,16 @@ def unwrap(message: Published) -> Unwrapped:
         problem = str(exc)
     if problem or not isinstance(body, dict):
         body = {}
-    beside = body if "memories" in body else {}  # of a memory by itself they are the memory's own
+    batch = body if "memories" in body else {}  # a single memory's source and key are its own
     versions = (attributes.get("schema_version"), body.get("schema_version"))
     said = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
     return Unwrapped(
         body=body,
         problem=problem,
-        namespaces=tuple(one for one in said if one is not None),
-        version=next((one for one in versions if one is not None), None),
-        source=_first(SOURCE_LIMIT, attributes.get("source"), beside.get("source"), event.get("source")),
-        key=_first(KEY_LIMIT, attributes.get("key"), beside.get("key"), event.get("id")),
+        namespaces=tuple(one for one in said if one not in (None, "")),
+        version=next((one for one in versions if one not in (None, "")), None),
+        source=_first(SOURCE_LIMIT, attributes.get("source"), batch.get("source"), event.get("source")),
+        key=_first(KEY_LIMIT, attributes.get("key"), batch.get("key"), event.get("id")),
     )
 
 
@@ -141,7 +140,7 @@ def _first(characters: int, *given: object) -> str:
 
 
 def storable_name(value: object, *, characters: int) -> str:
-    """Return the text, or the whole number as text, where it can name something; else empty."""
+    """Return a text or whole number as text if it can be a name; else empty."""
     text = value
     if isinstance(value, float):  # beyond that it is not the number that was written
         text = str(int(value)) if abs(value) <= 2**53 and value.is_integer() else ""
@@ -155,31 +154,11 @@ def storable_name(value: object, *, characters: int) -> str:
 def _event_data(event: Mapping[str, Any]) -> Any:
     if isinstance(encoded := event.get("data_base64"), str):
         try:
-            return _json(base64.b64decode(encoded, validate=True))
+            return read_json(base64.b64decode(encoded, validate=True), of="message data")
         except ValueError as exc:
             raise InvalidRequest(f"the event's data_base64 must be base64: {exc}") from exc
     data = event.get("data")
-    return _json(data.encode(errors="surrogatepass")) if isinstance(data, str) else data
-
-
-def _json(data: bytes) -> Any:
-    """Return the JSON value; what is odd in one string of it stays there, for that string to be judged."""
-    try:
-        return orjson.loads(data)
-    except orjson.JSONDecodeError:
-        pass
-    try:
-        # Takes what orjson does not: lone surrogates, bytes that are no UTF-8, NaN, a byte order mark.
-        return json.loads(data.decode("utf-8-sig", errors="surrogateescape"), parse_int=_integer)
-    except RecursionError as exc:
-        raise InvalidRequest("message data must be JSON that is nested less deeply") from exc
-    except ValueError as exc:
-        raise InvalidRequest(f"message data must be JSON: {exc}") from exc
-
-
-def _integer(digits: str) -> int | float:
-    """Return the integer, or infinity where Python would refuse to read so many digits, and all around them."""
-    return int(digits) if len(digits) < sys.int_info.default_max_str_digits else math.inf
+    return read_json(data.encode(errors="surrogatepass"), of="message data") if isinstance(data, str) else data
 
 
 def _kind(value: object) -> str:

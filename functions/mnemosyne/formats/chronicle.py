@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from typing import BinaryIO
 
-from mnemosyne.formats.item import ITEM_BYTES, Item, timestamp
+from mnemosyne.formats.item import ITEM_BYTES, Item
 
 START, END = "[[[CHRONICLE_START]]]", "[[[CHRONICLE_END]]]"
 _MARKS = re.compile(f"({re.escape(START)}|{re.escape(END)})")
@@ -14,13 +14,13 @@ _TS_LINE = re.compile(r"^[ \t]*TS:(.*)$", re.MULTILINE)
 
 
 def read(stream: BinaryIO, name: str) -> Iterator[Item]:
-    """One item per chronicle, verbatim; what stands between them is passed over."""
-    # Bytes that are no UTF-8 become lone surrogates, which the rules of input refuse in the memory they stand in.
+    """Yield one item per chronicle, verbatim. Text between chronicles is skipped."""
+    # Bytes that are no UTF-8 become lone surrogates, for which the reader refuses that chronicle alone.
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
     try:
         yield from _items(text, name)
     finally:
-        text.detach()  # whoever has opened the stream closes it
+        text.detach()  # the caller closes the stream
 
 
 def _items(text: io.TextIOWrapper, name: str) -> Iterator[Item]:
@@ -55,4 +55,4 @@ def _item(text: str, source: str, line: int, size: int) -> Item:
         return Item(source, None, f"a chronicle must have at most {ITEM_BYTES:,} characters", line=line)
     if when is None:
         return Item(source, None, "the chronicle has no TS: line", line=line)
-    return Item(source, {"content": text, "timestamp": timestamp(when[1].strip())}, line=line)
+    return Item(source, {"content": text, "timestamp": when[1].strip()}, line=line)

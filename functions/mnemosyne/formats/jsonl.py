@@ -1,15 +1,15 @@
 """JSON lines: one memory a line, as `mnemosyne export` and warehouses write them."""
 
-import json
 from collections.abc import Iterator
 from typing import BinaryIO
 
-from mnemosyne.domain.memory import MEMORY_FIELDS
-from mnemosyne.formats.item import ITEM_BYTES, Item, item_of, tags_of, timestamp
+from mnemosyne.domain.parsing import read_json, shown
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats.item import ITEM_BYTES, Item, item_of
 
 
 def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
-    """One item per line that is not blank, after as many as are to be skipped; no line is held beyond its limit."""
+    """Yield one item per line that is not blank, without the first `skip`. No line is held beyond its limit."""
     number = 0
     while line := stream.readline(ITEM_BYTES):
         number += 1
@@ -28,13 +28,9 @@ def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
 
 def _item(line: bytes, source: str, number: int) -> Item:
     try:
-        fields = json.loads(line.decode())
-    except (ValueError, RecursionError) as exc:
-        return Item(source, None, f"not JSON: {exc}", line=number)
+        fields = read_json(line, of="a line")
+    except InvalidRequest as exc:
+        return Item(source, None, str(exc), line=number)
     if not isinstance(fields, dict):
-        return Item(source, None, "not a JSON object", line=number)
-    arguments = {one: fields[one] for one in MEMORY_FIELDS if fields.get(one) is not None}
-    for one, read_ in (("timestamp", timestamp), ("tags", tags_of)):
-        if one in arguments:
-            arguments[one] = read_(arguments[one])
-    return item_of(source, number, fields, arguments, MEMORY_FIELDS)
+        return Item(source, None, f"a memory must be a JSON object, got {shown(fields)}", line=number)
+    return item_of(source, number, fields)

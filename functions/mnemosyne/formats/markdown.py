@@ -1,12 +1,13 @@
 """Markdown: one memory a file, with front matter or without."""
 
 import re
+from dataclasses import replace
 from datetime import date, datetime
 from functools import cache
 from typing import Any, BinaryIO
 
-from mnemosyne.domain.memory import MEMORY_FIELDS
-from mnemosyne.formats.item import ITEM_BYTES, Item, item_of, tags_of, timestamp
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.formats.item import ITEM_BYTES, OURS, Item, item_of, left_out
 
 _FRONT_MATTER = re.compile(r"---\r?\n(.*?)\r?\n---\r?\n", re.DOTALL)
 _TIMES = ("timestamp", "date", "created")
@@ -22,7 +23,7 @@ def front_matter_characters(text: str) -> int:
 
 
 def read(stream: BinaryIO, name: str, modified: datetime | None) -> Item:
-    """Return the note; where it does not say when it was written, it is from when its file was."""
+    """Return the note. Without a time of its own it has its file's."""
     data = stream.read(ITEM_BYTES + 1)
     if len(data) > ITEM_BYTES:
         return Item(name, None, f"a note must have at most {ITEM_BYTES:,} bytes")
@@ -41,15 +42,12 @@ def read(stream: BinaryIO, name: str, modified: datetime | None) -> Item:
         front = {}
     if not isinstance(front, dict):
         return Item(name, None, "its front matter must have names and values, such as timestamp: 2026-05-20")
-    when = next((front[one] for one in _TIMES if front.get(one)), modified)
+    when = next((front[one] for one in _TIMES if front.get(one)), rfc3339(modified))
     if when is None:
         return Item(name, None, "no time: begin the file with ---, timestamp: …, ---")
-    arguments = {"content": text[match.end() :] if match else text, "timestamp": timestamp(when)}
-    beside = [one for one in MEMORY_FIELDS if one not in arguments and front.get(one) is not None]
-    arguments |= {one: front[one] for one in beside}
-    if "tags" in arguments:
-        arguments["tags"] = tags_of(arguments["tags"])
-    return item_of(name, 1, front, arguments, (*MEMORY_FIELDS, *_TIMES))
+    said = {name: value for name, value in front.items() if name not in _TIMES}
+    fields = {**said, "content": text[match.end() :] if match else text, "timestamp": when}
+    return replace(item_of(name, 1, fields), left_out=left_out(front, *OURS, *_TIMES))
 
 
 @cache

@@ -41,10 +41,10 @@ def read(
     packed: bool | None = None,
     skip: int = 0,
 ) -> Iterator[Item]:
-    """Every memory of the stream but the first `skip`, in order, while none is held for longer.
+    """Yield every record of the stream without the first `skip`, in order.
 
-    `packed` where the name does not say. Raises InvalidRequest where the reading must stop: what is packed is damaged,
-    or holds more than UNPACKED_BYTES.
+    `packed` says whether it is gzip, if the name does not. Raises InvalidRequest if the gzip data is damaged or holds
+    more than UNPACKED_BYTES.
     """
     if name.endswith(GZIP) if packed is None else packed:
         stream = cast(BinaryIO, io.BufferedReader(_Unpacked(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
@@ -61,7 +61,7 @@ def read(
 
 
 class _Unpacked(io.RawIOBase):
-    """What a gzip stream holds, up to a limit: a small one may hold without end."""
+    """The content of a gzip stream, up to a limit: a small stream may have endless content."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         super().__init__()

@@ -7,7 +7,14 @@ from datetime import UTC, datetime, timedelta
 from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
-from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus, MemorySummary, Unstored
+from mnemosyne.domain.memory import (
+    IngestRequest,
+    IngestState,
+    IngestStatus,
+    MemorySummary,
+    Reading,
+    Unstored,
+)
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import InvalidRequest, OverQuota, Unavailable
@@ -26,17 +33,18 @@ RETENTION = timedelta(days=7)
 
 
 def accept(
-    namespace: str, requests: Sequence[IngestRequest], *, queue: IngestQueue, quota: Quota | None, clock: Clock
+    namespace: str, readings: Sequence[Reading], *, queue: IngestQueue, quota: Quota | None, clock: Clock
 ) -> None:
-    """Return once the requests are durably published, all or none; `quota` is what is known of the namespace's.
+    """Return once the readings are durably published, all or none; `quota` is what is known of the namespace's.
 
     Raises Unavailable where they could not be published, and OverQuota where there is known to be no room: nothing was
     accepted.
     """
-    if quota and (full := quota.refusal(clock())):
+    takes_room = any(isinstance(one, IngestRequest) for one in readings)
+    if takes_room and quota and (full := quota.refusal(clock())):
         raise OverQuota(f"{full}; nothing was accepted")
-    queue.publish(namespace, requests)
-    log.info("ingest_accepted", namespace=namespace, request_id=requests[0].request_id, count=len(requests))
+    queue.publish(namespace, readings)
+    log.info("ingest_accepted", namespace=namespace, request_id=readings[0].request_id, count=len(readings))
 
 
 @dataclass

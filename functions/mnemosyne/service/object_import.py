@@ -1,13 +1,17 @@
-"""Import an object of a bucket: hand over each memory in it, wait for what becomes of all, and report beside it."""
+"""Import an object of a bucket: publish its records, wait for their outcomes, and write a report next to it."""
 
 import json
 import time
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import datetime
+from functools import partial
+from uuid import UUID
 
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestRequest, IngestStatus, Origin, Unstored
-from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, IngestStatus, Origin, Request, Unstored
+from mnemosyne.domain.memory_input import Defaults
+from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import (
     OBJECT_BYTES,
     ObjectImport,
@@ -16,9 +20,8 @@ from mnemosyne.domain.object_import import (
     key_of,
     line_of,
 )
-from mnemosyne.domain.parsing import parse
 from mnemosyne.errors import InvalidRequest, NotFound, Unavailable
-from mnemosyne.formats.item import Item
+from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.reading import GZIP, format_of, read
 from mnemosyne.ids import derived_id
 from mnemosyne.import_ports import ImportServices
@@ -28,10 +31,10 @@ from mnemosyne.service import ingest, outcomes
 log = EventLog(__name__)
 
 BUDGET_SECONDS = 480.0
-"""Of one delivery: Pub/Sub waits ten minutes for its answer at most, and what is left is left for the next."""
+"""Time for one delivery. Pub/Sub waits ten minutes for an answer; the next delivery continues."""
 BATCH_BYTES = 3_000_000
 RECORD_SECONDS = 2.0
-"""How often it is noted how far the object is read; what a crash undoes is handed over again under the same ids."""
+"""How often progress is recorded. After a crash, records since then are published again under the same ids."""
 POLL_SECONDS = 1.0
 LEFT_OUT_NAMES = 100
 PAGE = 1000
@@ -46,20 +49,23 @@ def import_object(
     budget: float = BUDGET_SECONDS,
     pause: Callable[[float], object] = time.sleep,
 ) -> None:
-    """Go on with the object's import from where it was left, until its report is written.
+    """Continue the object's import until its report is written.
 
-    Each memory becomes a request of its own, named by the object's generation and the line: whoever hands it over
-    again, hands over the same. Raises Unavailable where the budget of seconds is used up, or a part is away: redeliver.
+    Each record becomes a request of its own. The id of one without source and key follows from the object's generation
+    and the line, so that reading it again gives the same request. Raises Unavailable if the budget of seconds is used
+    up or a part is unavailable: redeliver.
     """
     deadline = time.monotonic() + budget
     progress = services.imports.progress(namespace, wanted.source) or ObjectImport(source=wanted.source)
     if progress.is_reported:
+        services.imports.forget_lines(namespace, wanted.source)
         return
     if not progress.is_read:
         progress = _Reading(namespace, wanted, services, progress, deadline, message_id).finish()
-    _wait(namespace, progress, services, deadline, pause)
-    services.objects.write_report(wanted, _report(namespace, progress, services))
+    counts = _wait(namespace, progress, services, deadline, pause)
+    services.objects.write_report(wanted, _report(namespace, progress, services, counts))
     services.imports.record(namespace, replace(progress, is_reported=True))
+    services.imports.forget_lines(namespace, wanted.source)
     log.info("object_imported", namespace=namespace, count=progress.memories)
 
 
@@ -73,24 +79,32 @@ class _Reading:
     progress: ObjectImport
     deadline: float
     message_id: str
-    batch: list[IngestRequest] = field(default_factory=list)
+    batch: list[Request] = field(default_factory=list)
     failed: list[Unstored] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
+    lines: dict[str, UUID] = field(default_factory=dict)
+    """The requests of the lines that were read since progress was recorded."""
     size: int = 0
     recorded: float = field(default_factory=time.monotonic)
 
     def finish(self) -> ObjectImport:
-        """Read to the end, or to where it cannot be read; raises Unavailable where the time is up before."""
+        """Read to the end, or to an error; raises Unavailable if the time is up first."""
         error = None
         try:
             with self.services.objects.open(self.wanted) as opened:
                 self._read(opened)
         except (InvalidRequest, NotFound) as exc:
             error = str(exc)
-        self._hand_over()
+        self._publish()
         self.progress = replace(self.progress, is_read=True, error=error)
-        self.services.imports.record(self.namespace, self.progress)
+        self._record()
         return self.progress
+
+    def _record(self) -> None:
+        """Record how far the object is read, and the request of each line."""
+        self.services.imports.record(self.namespace, self.progress, self.lines)
+        self.lines = {}
+        self.recorded = time.monotonic()
 
     def _read(self, opened: OpenObject) -> None:
         name = self.wanted.name
@@ -102,36 +116,38 @@ class _Reading:
         packed = opened.packed or name.endswith(GZIP)
         known = self.progress.memories
         for item in read(opened.stream, name, format_, modified=opened.modified, packed=packed, skip=known):
-            self._take(item, key_of(item.line, item.place))
+            self._take(item, key_of(item.line, item.place), opened.modified)
 
-    def _take(self, item: Item, key: str) -> None:
-        origin = Origin(self.wanted.source, key)
-        request_id = derived_id(origin.source, origin.key)
-        try:
-            if item.arguments is None:
-                raise InvalidRequest(item.problem)
-            memory = parse(MemoryInput, item.arguments, of="a memory")
-        except InvalidRequest as exc:
-            self.failed.append(Unstored(request_id=request_id, error=str(exc), origin=origin))
+    def _take(self, item: Item, key: str, modified: datetime | None) -> None:
+        defaults = Defaults(
+            new_id=partial(derived_id, self.wanted.source, key),
+            namespace=self.namespace,
+            place=Origin(self.wanted.source, key),
+            deleted_at=modified,
+        )
+        reading = read_item(item, defaults)
+        self.lines[key] = reading.request_id
+        if isinstance(reading, Unstored):
+            self.failed.append(reading)
         else:
-            weight = len(memory.model_dump_json().encode())
+            weight = len(encode(self.namespace, [reading], "")[0])
             if self.size + weight > BATCH_BYTES:
-                self._hand_over()
-            self.batch.append(replace(memory.request(request_id), origin=origin))
+                self._publish()
+            self.batch.append(reading)
             self.size += weight
         self._note_left_out([*item.left_out, *(["superseded_by_hash"] if item.superseded_by_hash else [])])
         if len(self.batch) + len(self.failed) >= BATCH_LIMIT:
-            self._hand_over()
+            self._publish()
 
     def _note_left_out(self, names: Sequence[str]) -> None:
-        """Count fields that memories have not; names without end are counted as one."""
+        """Count unknown fields. After LEFT_OUT_NAMES names, the others are counted together."""
         for name in names:
             is_known = name in self.left_out or name in self.progress.left_out
             room = len(self.left_out) + len(self.progress.left_out) < LEFT_OUT_NAMES
             self.left_out[name if is_known or room else "…"] += 1
 
     def _fail(self) -> None:
-        """Record what can never be stored, and tell of it: it never reaches `ingest`."""
+        """Record refused records as failed, and announce them: they never reach `ingest`."""
         ingest.reject(self.namespace, self.failed, memories=self.services.memories)
         if self.services.outcome_topic:
             outcomes.announce(
@@ -142,8 +158,8 @@ class _Reading:
                 topic=self.services.outcome_topic,
             )
 
-    def _hand_over(self) -> None:
-        """Hand over what was taken, and note it from time to time."""
+    def _publish(self) -> None:
+        """Publish the batch, and record progress from time to time."""
         if self.failed:
             self._fail()
         if self.batch:
@@ -154,8 +170,7 @@ class _Reading:
         self.batch, self.failed, self.size, self.left_out = [], [], 0, Counter()
         now = time.monotonic()
         if now > self.deadline or now > self.recorded + RECORD_SECONDS:
-            self.services.imports.record(self.namespace, self.progress)
-            self.recorded = now
+            self._record()
         if now > self.deadline:
             raise Unavailable(f"the object is read up to its memory {self.progress.memories:,}: the rest comes next")
 
@@ -166,43 +181,47 @@ def _wait(
     services: ImportServices,
     deadline: float,
     pause: Callable[[float], object],
-) -> None:
-    """Return once every memory of the object has its outcome; raises Unavailable where the time is up before."""
-    while (ended := sum(services.imports.final_states(namespace, progress.source).values())) < progress.memories:
-        if time.monotonic() > deadline:
-            raise Unavailable(f"{ended:,} of {progress.memories:,} memories of the object have their outcome")
-        pause(POLL_SECONDS)
+) -> Counter[IngestState]:
+    """Return the outcomes of the object's lines, counted, once each has one; raises Unavailable if the time is up."""
+    counts: Counter[IngestState] = Counter()
+    after = ""
+    while page := services.imports.lines(namespace, progress.source, PAGE, after=after):
+        if all(one.status for one in page):
+            counts.update(one.status.state for one in page if one.status)
+            after = page[-1].line
+        elif time.monotonic() > deadline:
+            raise Unavailable(f"{counts.total():,} of {progress.memories:,} memories of the object have their outcome")
+        else:
+            pause(POLL_SECONDS)
+    return counts
 
 
-def _report(namespace: str, progress: ObjectImport, services: ImportServices) -> Iterator[bytes]:
-    """Yield the report's lines: a summary, then what became of each memory, in the object's order."""
+def _report(
+    namespace: str, progress: ObjectImport, services: ImportServices, counts: Mapping[IngestState, int]
+) -> Iterator[bytes]:
+    """Yield the report's lines: a summary, then the outcome of each record in the object's order."""
     summary = {
         "object": progress.source,
         "memories": progress.memories,
-        **{state.value: count for state, count in services.imports.final_states(namespace, progress.source).items()},
+        **{state.value: counts[state] for state in sorted(counts)},
         "left_out": dict(progress.left_out),
         "error": progress.error,
     }
     yield _line(summary)
     after = ""
-    while page := services.imports.outcomes(namespace, progress.source, PAGE, after=after):
-        yield b"".join(_line(_outcome(status)) for status in page)
-        after = _key(page)
+    while page := services.imports.lines(namespace, progress.source, PAGE, after=after):
+        yield b"".join(_line(_outcome(one.line, one.status)) for one in page if one.status)
+        after = page[-1].line
 
 
-def _outcome(status: IngestStatus) -> dict[str, object]:
+def _outcome(line: str, status: IngestStatus) -> dict[str, object]:
     return {
-        "line": line_of(status.origin.key) if status.origin else None,
+        "line": line_of(line),
         "state": status.state.value,
         "memory_id": str(status.memory_id) if status.memory_id else None,
         "request_id": str(status.request_id),
         "error": status.error,
     }
-
-
-def _key(page: Sequence[IngestStatus]) -> str:
-    origin = page[-1].origin
-    return origin.key if origin else ""
 
 
 def _line(value: object) -> bytes:

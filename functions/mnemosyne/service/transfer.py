@@ -1,18 +1,18 @@
-"""Hand over what is in a file, and write what is stored as one: in parts, so that no request holds it whole."""
+"""Import and export files, in parts, so that no request holds a whole file."""
 
 import io
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from itertools import islice
+from typing import Any
 from uuid import UUID
 
-from mnemosyne.domain.memory import BATCH_LIMIT, EXPORT_BYTES, IngestRequest, KeysetCursor
-from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.domain.parsing import parse
+from mnemosyne.domain.memory import BATCH_LIMIT, EXPORT_BYTES, Deletion, KeysetCursor, Origin, Reading, Unstored
+from mnemosyne.domain.memory_input import Defaults, refused
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
-from mnemosyne.formats.item import Item
+from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.markdown import front_matter_characters
 from mnemosyne.formats.writing import to_jsonl
 from mnemosyne.ids import issue_request_id
@@ -21,45 +21,74 @@ from mnemosyne.service import ingest
 
 EXPORT_PAGE = 200
 EXPORT_CHARACTERS = 2_000_000
-"""Of one page, unless one memory alone has more."""
+"""Characters of one page, unless one memory alone has more."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ReadItem:
-    """One memory of a file: the request it became, or why it is none."""
+    """One record of a file: the request it became, or why it is none."""
 
     line: int
     request_id: UUID | None = None
     error: str | None = None
     content_hash: str | None = None
     superseded_by_hash: str | None = None
-    """Of an export of ours: what replaces it, to be said once both are stored."""
+    """From an export of ours: the memory that supersedes it, to be set once both are stored."""
     tags: tuple[str, ...] | None = None
-    """Of an export of ours: all its tags, where its text names others, to be said once it is stored."""
+    """From an export of ours: its exact tags, to be set once it is stored, if its text names others."""
     left_out: tuple[str, ...] = ()
-    """Fields that it had and no memory has."""
+    """Names of its unknown fields."""
 
 
-def take_file(
-    namespace: str, name: str, text: str, services: Services, *, first_line: int, modified: datetime | None
-) -> Sequence[ReadItem]:
-    """Publish the memories in a part of a file, each a request of its own, and say which line became which.
+@dataclass(frozen=True, kw_only=True)
+class FilePart:
+    """A part of a file: whole records, beginning at a line."""
 
-    Raises InvalidRequest where the name tells no format or there are more than 100 memories. Then, and where
-    Unavailable or OverQuota is raised, nothing was published.
+    name: str
+    text: str
+    format: str | None = None
+    """One of FORMATS, if the name's ending does not say it."""
+    first_line: int = 1
+    modified: datetime | None = None
+    refused: Sequence[Mapping[str, Any]] = ()
+    """Records that the caller could not read: `source`, `key`, `request_id` and `error` of each."""
+
+
+def take_file(namespace: str, part: FilePart, services: Services) -> Sequence[ReadItem]:
+    """Publish the records in a part of a file, and return the request of each line.
+
+    Refused records are published too, so that their outcomes are listed under the file's name and the line. Raises
+    InvalidRequest if the name says no format or there are more than 100 records. Then, and if Unavailable or OverQuota
+    is raised, nothing was published.
     """
-    format_ = reading.format_of(name)
-    if format_ is None or name.endswith(reading.GZIP):
-        raise InvalidRequest(f"name must end in .jsonl, .ndjson, .md, .txt or .chronicle, got {name[-60:]!r}")
-    stream = io.BytesIO(text.encode("utf-8", "surrogatepass"))
-    items = list(islice(reading.read(stream, name, format_, modified=modified), BATCH_LIMIT + 1))
-    if len(items) > BATCH_LIMIT:
+    format_ = part.format or reading.format_of(part.name)
+    if format_ is None or (part.format is None and part.name.endswith(reading.GZIP)):
+        raise InvalidRequest(f"name must end in .jsonl, .ndjson, .md, .txt or .chronicle, got {part.name[-60:]!r}")
+    stream = io.BytesIO(part.text.encode("utf-8", "surrogatepass"))
+    items = list(
+        islice(reading.read(stream, part.name, format_, modified=part.modified, packed=False), BATCH_LIMIT + 1)
+    )
+    if len(items) + len(part.refused) > BATCH_LIMIT:
         raise InvalidRequest(f"text must hold at most {BATCH_LIMIT} memories: send it in parts")
-    read = [_read(item, item.line + first_line - 1, namespace) for item in items]
-    if asked := [request for _, request in read if request]:
+    lines = [item.line + part.first_line - 1 for item in items]
+    readings = [
+        read_item(item, _defaults(namespace, part, f"{line}{item.suffix}"))
+        for item, line in zip(items, lines, strict=True)
+    ]
+    unread = [refused(one["error"], _defaults(namespace, part, ""), one) for one in part.refused]
+    if records := [*readings, *unread]:
         known = services.known_quota(namespace)
-        ingest.accept(namespace, asked, queue=services.queue, quota=known, clock=services.clock)
-    return [one for one, _ in read]
+        ingest.accept(namespace, records, queue=services.queue, quota=known, clock=services.clock)
+    return [_told(item, line, one) for item, line, one in zip(items, lines, readings, strict=True)]
+
+
+def _defaults(namespace: str, part: FilePart, key: str) -> Defaults:
+    return Defaults(
+        new_id=lambda: issue_request_id(namespace),
+        namespace=namespace,
+        place=Origin(part.name, key),
+        deleted_at=part.modified,
+    )
 
 
 def yaml_characters(text: str) -> int:
@@ -67,30 +96,26 @@ def yaml_characters(text: str) -> int:
     return front_matter_characters(text)
 
 
-def _read(item: Item, line: int, namespace: str) -> tuple[ReadItem, IngestRequest | None]:
-    """Return what is told of an item, and its request where it can be one."""
-    try:
-        if item.arguments is None:
-            raise InvalidRequest(item.problem)
-        memory = parse(MemoryInput, item.arguments, of="a memory")
-    except InvalidRequest as exc:
-        return ReadItem(line=line, error=str(exc), left_out=item.left_out), None
-    request = memory.request(issue_request_id(namespace))
-    read = ReadItem(
+def _told(item: Item, line: int, reading_: Reading) -> ReadItem:
+    """Return an item's request, or why it is refused."""
+    if isinstance(reading_, Unstored):
+        return ReadItem(line=line, error=reading_.error, left_out=item.left_out)
+    if isinstance(reading_, Deletion):
+        return ReadItem(line=line, request_id=reading_.request_id, left_out=item.left_out)
+    return ReadItem(
         line=line,
-        request_id=request.request_id,
-        content_hash=request.content_hash,
+        request_id=reading_.request_id,
+        content_hash=reading_.content_hash,
         superseded_by_hash=item.superseded_by_hash,
-        tags=item.tags_to_set(memory.content),
+        tags=item.tags_to_set(reading_.content),
         left_out=item.left_out,
     )
-    return read, request
 
 
 def export_page(
     namespace: str, *, after: KeysetCursor | None, memories: MemoryStore
 ) -> tuple[str, int, KeysetCursor | None]:
-    """Return the next lines of the namespace's export, how many they are, and where it goes on, if it does."""
+    """Return the next lines of the namespace's export, their number, and the cursor of the next page."""
     found = memories.export(namespace, EXPORT_PAGE, after=after)
     lines: list[str] = []
     size = 0

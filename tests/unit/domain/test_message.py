@@ -2,23 +2,25 @@
 
 import base64
 import json
+from datetime import UTC, datetime
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemosyne.domain.memory import IngestRequest, Origin
-from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.memory import Deletion, IngestRequest, Origin, Unstored, content_hash
+from mnemosyne.domain.memory_input import Defaults, MemoryInput
 from mnemosyne.domain.message import IngestMessage, decode, encode
 from mnemosyne.domain.parsing import parse
 from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.ids import new_id
+from mnemosyne.ids import deletion_id, new_id, refused_id, version_id
 from tests.fakes import request
 
 WHEN = "2026-05-20T12:00:00Z"
+NOON = datetime(2026, 5, 20, 12, tzinfo=UTC)
+PUBLISHED = datetime(2026, 11, 22, 1, 1, 57, 41_000, tzinfo=UTC)
 FIELD_NAMES = st.sampled_from(
     ["content", "timestamp", "title", "tags", "metadata", "request_id", "source", "key", "memories", "namespace",
      "schema_version", "specversion", "data", "data_base64", "id", "ce-specversion", "ce-source", "ce-id"]
@@ -48,11 +50,24 @@ def _errors(message: IngestMessage) -> list[str]:
 
 def test_a_message_survives_the_way_exactly() -> None:
     sent = [
-        request("TITLE: é\nTAGS: a, ß\n🜚 שלום", tags=("x",), metadata={"k": [1, 2.5, None, {"z": True}]}),
-        request("second", origin=Origin("crm", "4711")),
+        request(
+            "TITLE: é\nTAGS: a, ß\n🜚 שלום",
+            tags=("x",),
+            metadata={"k": [1, 2.5, None, {"z": True}]},
+            published=PUBLISHED,
+        ),
+        request("second", origin=Origin("crm", "4711"), published=PUBLISHED),
     ]
     received = _encoded(*sent)
     assert received == IngestMessage("ns", tuple(sent))
+
+
+def test_a_deletion_and_a_refusal_survive_the_way_exactly() -> None:
+    origin = Origin("crm", "4711")
+    deletion = Deletion(request_id=new_id(), origin=origin, timestamp=NOON, published=PUBLISHED)
+    refusal = Unstored(request_id=new_id(), error="not JSON: Expecting value", origin=Origin("rows.jsonl", "17"))
+    data, attributes = encode("ns", [deletion, refusal], "")
+    assert _read(data, attributes) == IngestMessage("ns", (), (refusal,), deletions=(deletion,))
 
 
 def test_attributes_carry_what_routing_and_tracing_need() -> None:
@@ -148,7 +163,7 @@ def test_a_byte_order_mark_is_no_part_of_the_message() -> None:
 
 
 def test_one_bad_memory_is_rejected_with_its_cause_and_spares_its_neighbours() -> None:
-    good, bad, other = request("a"), request("b"), request("c")
+    good, bad, other = (request(content, published=PUBLISHED) for content in "abc")
     data, attributes = encode("ns", [good, bad, other], "")
     body = json.loads(data)
     body["memories"][1]["content"] = "\x00"
@@ -181,16 +196,54 @@ def test_a_memory_needs_no_batch_around_it() -> None:
     assert read.content == "green tea"
 
 
-def test_the_id_is_derived_from_source_and_key_as_anybody_can() -> None:
-    expected = uuid5(uuid5(NAMESPACE_URL, "https://crm.example/tickets"), "4711")
-    for named in (
-        _read({**GOOD, "source": "https://crm.example/tickets", "key": 4711}),
-        _read({**GOOD, "key": "4711"}, {**IN_NS, "source": "https://crm.example/tickets"}),
-        _read({"source": "https://crm.example/tickets", "memories": [{**GOOD, "key": "4711"}]}),
-        _read(GOOD, {**IN_NS, "source": "https://crm.example/tickets", "key": "4711"}),
-    ):
-        (read,) = named.requests
-        assert (read.request_id, read.origin) == (expected, Origin("https://crm.example/tickets", "4711"))
+@pytest.mark.parametrize(
+    ("data", "attributes"),
+    [
+        ({**GOOD, "source": "https://crm.example/tickets", "key": 4711}, {}),
+        ({**GOOD, "key": "4711"}, {"source": "https://crm.example/tickets"}),
+        ({"source": "https://crm.example/tickets", "memories": [{**GOOD, "key": "4711"}]}, {}),
+        (GOOD, {"source": "https://crm.example/tickets", "key": "4711"}),
+    ],
+)
+def test_a_version_has_the_id_of_its_source_key_content_and_time(data: object, attributes: dict[str, str]) -> None:
+    source = "https://crm.example/tickets"
+    (request_,) = _read(data, IN_NS | attributes).requests
+    expected = version_id(source, "4711", content_hash("green tea"), NOON)
+    assert (request_.request_id, request_.origin) == (expected, Origin(source, "4711"))
+
+
+@pytest.mark.parametrize("changed", [{"content": "black tea"}, {"timestamp": "2026-05-21"}, {"session": "monday"}])
+def test_another_content_or_time_of_a_key_is_another_request(changed: dict[str, str]) -> None:
+    keyed = {**GOOD, "source": "s", "key": "k"}
+    message = _read({"memories": [keyed, keyed | changed]})
+    assert (len(message.requests), message.lost) == (2, "")
+    assert {one.origin for one in message.requests} == {Origin("s", "k")}
+
+
+@pytest.mark.parametrize("op", ["delete", "DELETE", "Delete"])
+def test_a_tombstone_is_a_deletion_whatever_else_its_row_has(op: str) -> None:
+    row = {"op": op, "source": "s", "key": 7, "timestamp": WHEN, "content": "", "tags": 5, "title": None}
+    (deletion,) = _read({"memories": [row]}).deletions
+    expected = deletion_id("s", "7", NOON)
+    assert deletion == Deletion(request_id=expected, origin=Origin("s", "7"), timestamp=NOON, published=PUBLISHED)
+
+
+def test_a_deletion_without_a_time_is_from_when_it_was_published() -> None:
+    (deletion,) = _read({"op": "delete"}, {**IN_NS, "source": "s", "key": "k"}).deletions
+    assert (deletion.origin, deletion.timestamp) == (Origin("s", "k"), PUBLISHED)
+
+
+@pytest.mark.parametrize("op", ["insert", "d", "c", "upsert!", 5, True, ["delete"]])
+def test_any_other_operation_is_refused_by_name(op: object) -> None:
+    (error,) = _errors(_read({**GOOD, "source": "s", "key": "k", "op": op}))
+    assert error == f"op must be one of 'upsert' or 'delete', got {json.dumps(op)}"
+
+
+@pytest.mark.parametrize("row", [{}, {"source": "s"}, {"source": "", "key": None}])
+def test_a_deletion_names_its_record(row: dict[str, object]) -> None:
+    message = _read({"memories": [{"op": "delete", "timestamp": WHEN, **row}]})
+    assert (message.deletions, len(message.rejected)) == ((), 1)
+    assert "source and key" in _errors(message)[0]
 
 
 def test_a_batch_under_one_key_numbers_its_memories() -> None:
@@ -245,14 +298,14 @@ def test_a_publisher_of_one_namespace_cannot_name_another() -> None:
     ):
         read = decode(message, only="mine")
         assert (read.namespace, read.requests) == ("mine", ())
-        assert _errors(read) == ['namespace must be "mine", this publisher\'s, got "theirs"']
+        assert _errors(read) == ['namespace must be "mine", got "theirs"']
     assert len(decode(_message(GOOD, {}), only="mine").requests) == 1
     assert len(decode(_message(GOOD, {"namespace": "mine"}), only="mine").requests) == 1
 
 
 def test_two_namespaces_at_once_are_refused_under_the_attribute_s() -> None:
     message = _read({**GOOD, "namespace": "another"})
-    assert (message.namespace, _errors(message)) == ("ns", ['namespace is "ns" and "another" at once'])
+    assert (message.namespace, _errors(message)) == ("ns", ['namespace must be "ns", got "another"'])
 
 
 @pytest.mark.parametrize("version", [1, "1", 1.0, None])
@@ -275,7 +328,7 @@ def test_a_newer_version_is_left_for_a_newer_reader() -> None:
 
 
 def test_two_contents_under_one_id_are_one_request_and_the_other_is_kept_as_a_dead_letter() -> None:
-    first, second, third = request("a"), request("b"), request("c")
+    first, second, third = (request(content, published=PUBLISHED) for content in "abc")
     data, attributes = encode("ns", [first, second, third], "")
     data = data.replace(str(second.request_id).encode(), str(first.request_id).encode())
     message = _read(data, attributes)
@@ -290,11 +343,18 @@ def test_a_memory_said_twice_in_one_message_is_one_request() -> None:
 
 
 def test_a_bad_memory_under_the_id_of_a_good_one_is_told_too() -> None:
-    good = {**GOOD, "source": "s", "key": "k"}
+    good = {**GOOD, "request_id": str(new_id())}
     for memories in ([good, {**good, "content": ""}], [{**good, "content": ""}, good]):
         message = _read({"memories": memories})
         assert (len(message.requests), message.rejected) == (1, ())
         assert "has the request_id" in message.lost
+
+
+def test_a_bad_version_of_a_key_does_not_touch_a_good_one() -> None:
+    good = {**GOOD, "source": "s", "key": "k"}
+    message = _read({"memories": [good, {**good, "content": ""}]})
+    assert (len(message.requests), message.lost) == (1, "")
+    assert [one.origin for one in message.rejected] == [Origin("s", "k")]
 
 
 def _nested(depth: int) -> str:
@@ -355,7 +415,7 @@ def test_keys_that_are_no_whole_numbers_of_64_bits_are_refused_and_not_rounded()
 def test_what_has_a_name_fails_under_it_however_little_can_be_read(data: object, attributes: dict[str, str]) -> None:
     message = _read(data, attributes)
     assert [(one.origin, one.request_id) for one in message.rejected] == [
-        (Origin("s", "k"), uuid5(uuid5(NAMESPACE_URL, "s"), "k"))
+        (Origin("s", "k"), refused_id("s", "k", _errors(message)[0]))
     ]
 
 
@@ -374,5 +434,6 @@ def test_whatever_is_accepted_can_be_read_back(content: str, tags: list[str]) ->
         memory = parse(MemoryInput, {"content": content, "timestamp": WHEN, "tags": tags})
     except InvalidRequest:
         return
-    accepted = memory.request(new_id())
+    accepted = memory.request(Defaults(new_id=new_id, published=PUBLISHED))
+    assert isinstance(accepted, IngestRequest)
     assert _encoded(accepted) == IngestMessage("ns", (accepted,))

@@ -33,15 +33,18 @@ TEXTS = [
     "x" * 501,
     "x" * 1501,
 ]
-WHENS = [
+WHENS: list[Any] = [
     "2026-05-20T12:00:00Z", "2026-05-20t12:00:00z", "2026-05-20 12:00:00+02:00", "2026-05-20T12:00:00.123456789Z",
     "2026-05-20T12:00:00", "2026-02-29T12:00:00Z", "2024-02-29T12:00:00Z", "1900-02-29T00:00:00Z",
     "2000-02-29T00:00:00Z", "2026-04-31T00:00:00Z", "2026-05-20T24:00:00Z", "2026-05-20T23:59:60Z",
     "0000-01-01T00:00:00Z", "2026-05-20T12:00:00Z\n", "2026-05-20", "", "2026-05-20T12:00:00+24:00",
-    "٢٠٢٦-05-20T12:00:00Z", "20260520T120000Z",
+    "٢٠٢٦-05-20T12:00:00Z", "20260520T120000Z", "2026-05-20T12:00", "2026-05-20 14:30:00.5 UTC",
+    "2026-05-20 12:00:00+00", "2026-05-20 12:00:00 -0730", "2026-05-20T12:00Z", "2026-05-20 ", "2026-05-20UTC",
+    1_716_200_000, 1_716_200_000.5, 1_716_200_000_000, 1_716_200_000_000_000, 20260711, 2026, 315_532_799,
+    4_102_444_800,
 ]  # fmt: skip
 ODD: list[Any] = [None, True, False, 0, 1, -1, 1.0, 1.5, 2**64, 2**64 - 1, -(2**63), -(2**63) - 1, 1e300, "", [], {}]
-FIELDS = ("content", "timestamp", "title", "tags", "metadata", "request_id", "source", "key")
+FIELDS = ("content", "timestamp", "title", "tags", "metadata", "request_id", "source", "key", "op")
 
 
 def _json(pick: random.Random, depth: int = 0) -> Any:
@@ -57,10 +60,11 @@ def _memory(pick: random.Random) -> dict[str, Any]:
     memory: dict[str, Any] = {"content": "tea " + str(pick.random()), "timestamp": pick.choice(WHENS[:4])}
     optional: dict[str, Callable[[], Any]] = {
         "title": lambda: pick.choice(["Tea", None, "é🜚"]),
-        "tags": lambda: pick.choice([None, [], ["a", "B"], ["x"] * 50]),
+        "tags": lambda: pick.choice([None, [], ["a", "B"], ["x"] * 50, "a, b", ",".join("x" * 50)]),
         "metadata": lambda: pick.choice([None, {}, {"k": [1, 2.5, None, {"z": True}]}]),
         "request_id": lambda: pick.choice([None, str(new_id()), new_id().hex, str(new_id()).upper()]),
-        "source": lambda: pick.choice([None, "crm", "https://crm.example/tickets"]),
+        "source": lambda: pick.choice([None, "", "crm", "https://crm.example/tickets"]),
+        "op": lambda: pick.choice([None, "", "upsert", "Delete", "DELETE"]),
         "key": lambda: pick.choice([None, str(pick.random()), pick.randrange(10**9)]),
         "importance": lambda: pick.choice(ODD),
     }
@@ -75,8 +79,10 @@ def _mutated(pick: random.Random, memory: dict[str, Any]) -> Any:
     changed = dict(memory)
     if pick.random() < 0.1:
         changed.pop(field, None)
+    elif field == "timestamp" and pick.random() < 0.3:
+        changed[field] = pick.choice(WHENS)
     elif field == "timestamp" and pick.random() < 0.8:
-        when = list(pick.choice(WHENS))
+        when = list(str(pick.choice(WHENS)))
         if when and pick.random() < 0.5:
             when[pick.randrange(len(when))] = pick.choice("0123456789TZ:-+ .")
         changed[field] = "".join(when)
@@ -109,8 +115,8 @@ def _body(pick: random.Random) -> Any:
 
 def _stores_all(body: Any) -> bool:
     data = json.dumps(body).encode()
-    message = decode(Published(message_id="1", data=data, attributes=ATTRIBUTES))
-    return bool(message.requests) and not (message.rejected or message.lost or message.postponed)
+    message = decode(Published(message_id="1", data=data, attributes=ATTRIBUTES, publish_time="2026-11-22T01:01:57Z"))
+    return bool(message.requests or message.deletions) and not (message.rejected or message.lost or message.postponed)
 
 
 @pytest.mark.exhaustive

@@ -13,12 +13,12 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemosyne.domain.chronicle import one_line, unite_tags
-from mnemosyne.domain.memory import ExportedMemory, content_hash
-from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.domain.parsing import parse
+from mnemosyne.domain.memory import Deletion, ExportedMemory, IngestRequest, Origin, Unstored, content_hash
+from mnemosyne.domain.memory_input import Defaults
+from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
-from mnemosyne.formats.item import Item
+from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.writing import to_jsonl, to_markdown
 from mnemosyne.ids import new_id
 from mnemosyne_cli import formats
@@ -47,9 +47,20 @@ def _exported(content: str, **fields: Any) -> ExportedMemory:
     return ExportedMemory(**values)
 
 
+def _request(item: Item) -> IngestRequest:
+    reading = read_item(item, Defaults(new_id=new_id))
+    assert isinstance(reading, IngestRequest), reading
+    return reading
+
+
+def _refusal(item: Item) -> str:
+    reading = read_item(item, Defaults(new_id=new_id))
+    assert isinstance(reading, Unstored)
+    return reading.error
+
+
 def _again(item: Item) -> ExportedMemory:
-    assert item.arguments is not None, item.problem
-    request = parse(MemoryInput, item.arguments).request(new_id())
+    request = _request(item)
     return _exported(
         request.content,
         timestamp=request.timestamp,
@@ -103,7 +114,7 @@ def test_a_chronicle_is_taken_verbatim_at_its_time(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_text(f"junk\n{CHRONICLE}\nmore junk\n{CHRONICLE.replace('TS: 2026-05-20', 'x')}")
     good, bad = _read(path, "chronicle")
-    assert good.arguments == {"content": CHRONICLE, "timestamp": "2026-05-20T00:00:00Z"}
+    assert good.fields == {"content": CHRONICLE, "timestamp": "2026-05-20"}
     assert (bad.source, bad.problem) == (f"{path}:9", "the chronicle has no TS: line")
 
 
@@ -112,7 +123,7 @@ def test_a_folder_of_markdown_is_read_file_by_file(tmp_path: Path) -> None:
     (tmp_path / "a.md").write_text("---\ndate: 2026-05-20\ntags: [x]\ntitle: T\n---\nBody\n")
     (tmp_path / "sub" / "b.md").write_text("---\njust text\n---\n")
     good, bad = _read(tmp_path, "markdown")
-    assert good.arguments == {"content": "Body\n", "timestamp": "2026-05-20T00:00:00Z", "title": "T", "tags": ["x"]}
+    assert good.fields == {"content": "Body\n", "timestamp": "2026-05-20", "title": "T", "tags": ["x"]}
     assert bad.problem.startswith("its front matter must have names and values")
 
 
@@ -121,13 +132,10 @@ def test_an_mcp_memory_service_export_keeps_tags_type_and_time(tmp_path: Path) -
     one = {"content": "c", "tags": "a, b", "created_at": 1716200000.5, "memory_type": "note", "metadata": {"x": 1}}
     path.write_text(json.dumps({"memories": [one, "nonsense"]}))
     good, bad = _read(path, "mcp-memory-service")
-    assert good.arguments == {
-        "content": "c",
-        "timestamp": "2024-05-20T10:13:20.500000Z",
-        "tags": ["a", "b"],
-        "metadata": {"x": 1, "memory_type": "note"},
-    }
-    assert bad.problem == "not a JSON object"
+    request = _request(good)
+    assert (request.content, rfc3339(request.timestamp)) == ("c", "2024-05-20T10:13:20.500000Z")
+    assert (request.tags, request.metadata) == (("a", "b"), {"x": 1, "memory_type": "note"})
+    assert bad.problem == 'a memory must be a JSON object, got "nonsense"'
 
 
 @pytest.mark.parametrize(
@@ -142,23 +150,23 @@ def test_line_ends_are_kept_as_they_are(tmp_path: Path) -> None:
     path = tmp_path / "a.md"
     path.write_bytes(b"---\r\ndate: 2026-05-20\r\n---\r\none\r\ntwo\rthree\n")
     (item,) = _read(path, "markdown")
-    assert item.arguments == {"content": "one\r\ntwo\rthree\n", "timestamp": "2026-05-20T00:00:00Z"}
+    assert item.fields == {"content": "one\r\ntwo\rthree\n", "timestamp": "2026-05-20"}
 
 
 def test_a_chronicle_without_its_end_is_a_failure_and_the_next_one_is_read(tmp_path: Path) -> None:
     path = tmp_path / "c.txt"
     path.write_text(f"{CHRONICLE}\n[[[CHRONICLE_START]]]\nTS: 2026-05-20\ncut off\n{CHRONICLE}\n")
     first, cut, last = _read(path, "chronicle")
-    assert first.arguments and last.arguments and first.arguments["content"] == last.arguments["content"] == CHRONICLE
-    assert (cut.arguments, cut.problem) == (None, "the chronicle has no [[[CHRONICLE_END]]]")
+    assert first.fields and last.fields and first.fields["content"] == last.fields["content"] == CHRONICLE
+    assert (cut.fields, cut.problem) == (None, "the chronicle has no [[[CHRONICLE_END]]]")
 
 
 def test_dates_in_front_matter_are_kept_as_they_are_written(tmp_path: Path) -> None:
     path = tmp_path / "n.md"
     path.write_text("---\ntimestamp: 2026-05-20\nmetadata:\n  due: 2026-06-01\n  7: [2026-06-02]\n---\nx")
     (item,) = _read(path, "markdown")
-    assert item.arguments
-    assert item.arguments["metadata"] == {"due": "2026-06-01", "7": ["2026-06-02"]}
+    assert item.fields
+    assert item.fields["metadata"] == {"due": "2026-06-01", "7": ["2026-06-02"]}
 
 
 @pytest.mark.parametrize(
@@ -170,17 +178,14 @@ def test_one_bad_entry_does_not_fail_its_neighbours(tmp_path: Path, entry: dict[
     good = {"content": "good", "created_at": 1_770_000_000}
     path.write_text(json.dumps({"memories": [{**good, **entry}, good]}))
     bad, last = _read(path, "mcp-memory-service")
-    with pytest.raises(InvalidRequest):
-        if bad.arguments is None:
-            raise InvalidRequest(bad.problem)
-        parse(MemoryInput, bad.arguments)
+    assert _refusal(bad)
     assert _again(last).content == "good"
 
 
 def test_a_line_nested_without_end_is_a_failure(tmp_path: Path) -> None:
     path = tmp_path / "n.jsonl"
     path.write_text("[" * 100_000 + "\n" + json.dumps({"content": "x", "superseded_by_hash": ["y"]}) + "\n")
-    assert [item.arguments for item in _read(path, "jsonl")] == [None, None]
+    assert [item.fields for item in _read(path, "jsonl")] == [None, None]
 
 
 def test_of_an_export_the_tags_are_all_there_are(tmp_path: Path) -> None:
@@ -214,18 +219,17 @@ def test_one_bad_file_does_not_fail_its_directory(tmp_path: Path, front: bytes) 
     (tmp_path / "a.md").write_bytes(b"---\n" + front + b"\n---\nbad")
     (tmp_path / "b.md").write_text("---\ntimestamp: 2026-05-20\n---\ngood")
     bad, good = _read(tmp_path, "markdown")
-    assert bad.arguments is None
+    assert _refusal(bad)
     assert bad.source.endswith("a.md")
-    assert good.arguments and good.arguments["content"] == "good"
+    assert good.fields and good.fields["content"] == "good"
 
 
 def test_one_line_that_is_not_utf_8_is_one_failure(tmp_path: Path) -> None:
     path = tmp_path / "n.jsonl"
     path.write_bytes(b'{"content": "\xff"}\n{"content": "good"}\n')
     bad, good = _read(path, "jsonl")
-    assert bad.arguments is None
-    assert bad.problem.startswith("not JSON: 'utf-8' codec")
-    assert good.arguments == {"content": "good"}
+    assert _refusal(bad).startswith("content must be valid Unicode, found the lone surrogate U+DCFF")
+    assert good.fields == {"content": "good"}
 
 
 def test_a_note_without_a_time_is_from_when_its_file_was(tmp_path: Path) -> None:
@@ -234,9 +238,9 @@ def test_a_note_without_a_time_is_from_when_its_file_was(tmp_path: Path) -> None
     for name in ("a.md", "b.md"):
         os.utime(tmp_path / name, (1_770_000_000, 1_770_000_000))
     first, second = _read(tmp_path, "markdown")
-    assert first.arguments == {"content": "Just a thought.", "timestamp": "2026-02-02T02:40:00Z"}
-    assert second.arguments and second.arguments["tags"] == ["home", "garden"]
-    assert second.arguments["timestamp"] == "2026-02-02T02:40:00Z"
+    assert first.fields == {"content": "Just a thought.", "timestamp": "2026-02-02T02:40:00Z"}
+    assert _request(second).tags == ("home", "garden")
+    assert rfc3339(_request(second).timestamp) == "2026-02-02T02:40:00Z"
 
 
 @pytest.mark.parametrize(
@@ -247,6 +251,7 @@ def test_a_note_without_a_time_is_from_when_its_file_was(tmp_path: Path) -> None
         ("2026-05-20", "2026-05-20T00:00:00Z"),
         ("2026-05-20 14:30:00 UTC", "2026-05-20T14:30:00Z"),
         ("2026-05-20 14:30:00.5 UTC", "2026-05-20T14:30:00.500000Z"),
+        ("2026-05-20 14:30:00+00", "2026-05-20T14:30:00Z"),
     ],
 )
 def test_a_time_without_an_offset_is_utc_in_every_format(tmp_path: Path, written: str, read_as: str) -> None:
@@ -259,7 +264,7 @@ def test_a_time_without_an_offset_is_utc_in_every_format(tmp_path: Path, written
     for name, text in texts.items():
         (tmp_path / name).write_text(text)
         (item,) = _read(tmp_path / name, guess(tmp_path / name))
-        assert item.arguments and item.arguments["timestamp"] == read_as, name
+        assert rfc3339(_request(item).timestamp) == read_as, name
 
 
 def test_what_has_no_place_in_a_memory_is_named(tmp_path: Path) -> None:
@@ -280,7 +285,7 @@ def test_packed_files_are_read_as_what_they_hold(tmp_path: Path, name: str) -> N
     path = tmp_path / name
     path.write_bytes(gzip.compress(text[name.split(".")[1]].encode()))
     (item,) = _read(path, guess(path))
-    assert item.arguments and item.arguments["timestamp"] == "2026-05-20T00:00:00Z"
+    assert rfc3339(_request(item).timestamp) == "2026-05-20T00:00:00Z"
 
 
 @pytest.mark.exhaustive
@@ -289,7 +294,7 @@ def test_a_packed_file_that_is_cut_short_is_an_error_after_what_could_be_read(tm
     lines = b"".join(b'{"content": "%d", "timestamp": "2026-05-20"}\n' % n for n in range(100_000))
     path.write_bytes(gzip.compress(lines)[:-1000])
     items = read(path, "jsonl")
-    assert next(items).arguments == {"content": "0", "timestamp": "2026-05-20T00:00:00Z"}
+    assert next(items).fields == {"content": "0", "timestamp": "2026-05-20"}
     with pytest.raises(InvalidRequest, match="is no whole gzip file"):
         list(items)
 
@@ -299,17 +304,15 @@ def test_a_line_without_an_end_is_one_failure_and_is_not_held(tmp_path: Path) ->
     path.write_bytes(b"x" * 5_000_000 + b'\n{"content": "c", "timestamp": "2026-05-20"}\n')
     long, good = _read(path, "jsonl")
     assert (long.problem, long.line) == ("a line must have at most 2,000,000 bytes", 1)
-    assert (good.arguments is not None, good.line) == (True, 2)
+    assert (good.fields is not None, good.line) == (True, 2)
 
 
 def test_a_chronicle_that_is_not_utf_8_is_refused_alone(tmp_path: Path) -> None:
     path = tmp_path / "x.txt"
     path.write_bytes(CHRONICLE.encode().replace(b"Example", b"\xff") + b"\n" + CHRONICLE.encode())
     bad, good = _read(path, "chronicle")
-    assert bad.arguments and good.arguments
-    with pytest.raises(InvalidRequest, match="valid Unicode"):
-        parse(MemoryInput, bad.arguments)
-    parse(MemoryInput, good.arguments)
+    assert "valid Unicode" in _refusal(bad)
+    assert _request(good).content == CHRONICLE
 
 
 def test_a_large_export_of_mcp_memory_service_is_read_memory_by_memory() -> None:
@@ -355,3 +358,22 @@ def test_what_was_read_before_is_skipped(tmp_path: Path, name: str) -> None:
     with (tmp_path / name).open("rb") as stream:
         rest = list(reading.read(stream, str(tmp_path / name), guess(tmp_path / name), skip=3))
     assert rest == whole[3:]
+
+
+@pytest.mark.parametrize("number", [20260711, 2026])
+def test_a_number_that_is_meant_as_a_date_is_refused_in_every_format(tmp_path: Path, number: int) -> None:
+    (tmp_path / "x.jsonl").write_text(json.dumps({"content": "c", "timestamp": number}))
+    (tmp_path / "x.md").write_text(f"---\ndate: {number}\n---\nc")
+    (tmp_path / "x.json").write_text(json.dumps([{"content": "c", "created_at": number}]))
+    for path in tmp_path.iterdir():
+        (item,) = _read(path, guess(path))
+        assert "send a date as text" in _refusal(item)
+
+
+def test_a_row_keeps_its_source_and_key(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    row = {"content": "c", "timestamp": "2026-05-20", "source": "crm", "key": 7}
+    path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "op": "delete"}))
+    stored, deleted = (read_item(item, Defaults(new_id=new_id)) for item in _read(path, "jsonl"))
+    assert isinstance(stored, IngestRequest) and isinstance(deleted, Deletion)
+    assert stored.origin == deleted.origin == Origin("crm", "7")

@@ -6,56 +6,73 @@ import tracemalloc
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import closing
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
+from typing import Any
 from uuid import UUID
 
 import pytest
 
-from mnemosyne.domain.memory import IngestState, MemoryChange, content_hash
-from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.memory import IngestRequest, IngestState, MemoryChange, Origin, Unstored, content_hash
 from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.formats.item import Item
 from mnemosyne.ids import new_id
-from mnemosyne_cli.importer import Destination, apply_post_import_updates
+from mnemosyne_cli.importer import Destination, Record, Source, apply_post_import_updates
 from mnemosyne_cli.importer import run as run_one
 from mnemosyne_cli.journal import BatchOutcome, Journal
 
+FILE = Source("f")
+
 
 class FakeDestination:
-    """Settles each request at the second question; content seen before is a duplicate, poison fails."""
+    """Stores what it is sent, and tells at the second question; content seen before is a duplicate, poison fails."""
 
     name = "here"
+    namespace = "ns"
 
     def __init__(self, dies_after: int = 1_000_000) -> None:
         self.sent: list[str] = []
-        self.resent: list[str] = []
+        self.refused: list[Unstored] = []
+        self.ended: dict[UUID, tuple[IngestState, UUID | None, str | None]] = {}
         self.requests: dict[UUID, str] = {}
         self.memories: dict[str, UUID] = {}
         self.changes: list[tuple[UUID, MemoryChange]] = []
         self.questions = 0
         self.dies_after = dies_after
 
-    def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
-        assert len(memories) <= 100
+    def new_id(self) -> UUID:
+        return new_id()
+
+    def send(self, records: Sequence[Record], source: Source) -> None:
+        assert len(records) <= 100
         if len(self.sent) >= self.dies_after:
             raise KeyboardInterrupt
-        self.sent += [memory.content for memory in memories]
-        ids = [new_id() for _ in memories]
-        self.requests |= {i: memory.content for i, memory in zip(ids, memories, strict=True)}
-        return ids
+        for record in records:
+            match record.reading:
+                case IngestRequest():
+                    self.sent.append(record.reading.content)
+                    self.requests[record.reading.request_id] = record.reading.content
+                case Unstored():
+                    self.refused.append(record.reading)
+                    self.requests[record.reading.request_id] = ""
+                    self.ended[record.reading.request_id] = (IngestState.FAILED, None, record.reading.error)
+            self._outcome(record.reading.request_id)
 
     def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, tuple[IngestState, UUID | None, str | None]]:
         self.questions += 1
         if self.questions % 2:
-            return {}
-        return {i: self._outcome(self.requests[i]) for i in request_ids}
+            return {i: (IngestState.QUEUED, None, None) for i in request_ids if i in self.requests}
+        return {i: self._outcome(i) for i in request_ids if i in self.requests}
 
-    def _outcome(self, content: str) -> tuple[IngestState, UUID | None, str | None]:
-        if "poison" in content:
-            return IngestState.DEAD_LETTERED, None, "the model refuses it"
-        state = IngestState.DUPLICATE if content in self.memories else IngestState.STORED
-        return state, self.memories.setdefault(content, new_id()), None
+    def _outcome(self, request_id: UUID) -> tuple[IngestState, UUID | None, str | None]:
+        """A request keeps its outcome."""
+        if request_id not in self.ended:
+            content = self.requests[request_id]
+            if "poison" in content:
+                return IngestState.DEAD_LETTERED, None, "the model refuses it"
+            state = IngestState.DUPLICATE if content in self.memories else IngestState.STORED
+            self.ended[request_id] = (state, self.memories.setdefault(content, new_id()), None)
+        return self.ended[request_id]
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         if change.superseded_by == memory_id:
@@ -64,11 +81,6 @@ class FakeDestination:
 
     def pause(self) -> None:
         """No time passes here."""
-
-    def resend(self, memories: Sequence[MemoryInput], request_ids: Sequence[UUID]) -> None:
-        if any(request_id not in self.requests for request_id in request_ids):
-            self.resent += [memory.content for memory in memories]
-            self.requests |= {i: memory.content for i, memory in zip(request_ids, memories, strict=True)}
 
 
 @dataclass
@@ -94,7 +106,7 @@ def _end(journals: list[Journal], destination: Destination) -> Ended:
 def run(items: list[Item], destination: Destination, journal: Journal, progress: Callable[[int], None]) -> Ended:
     """An import of one file."""
     try:
-        run_one(items, destination, journal, progress)
+        run_one(items, FILE, destination, journal, progress)
     except KeyboardInterrupt:
         journal.close()
         raise
@@ -111,7 +123,7 @@ def test_every_item_is_counted_once_and_the_bar_ends_full(tmp_path: Path) -> Non
     summary = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), steps.append)
     assert summary.states == {"stored": 250, "duplicate": 1, "failed": 2}
     assert sum(steps) == len(items)
-    assert summary.failures == [("f:x", "not JSON"), ("f:251", "the model refuses it")]
+    assert summary.failures == [("f:251", "the model refuses it"), ("f:x", "not JSON")]
 
 
 def test_an_item_that_breaks_the_rules_is_a_failure_and_is_not_sent(tmp_path: Path) -> None:
@@ -139,7 +151,7 @@ def test_an_interrupted_import_goes_on_without_sending_again(tmp_path: Path) -> 
 def test_supersession_is_restored_once_both_are_stored(tmp_path: Path) -> None:
     destination = FakeDestination()
     old, new = _items("old", "new")
-    old = Item(old.source, old.arguments, superseded_by_hash=content_hash("new"))
+    old = Item(old.source, old.fields, superseded_by_hash=content_hash("new"))
     run([old, new], destination, Journal(tmp_path / "j", "here"), lambda count: None)
     successor = MemoryChange(superseded_by=destination.memories["new"])
     assert destination.changes == [(destination.memories["old"], successor)]
@@ -148,8 +160,8 @@ def test_supersession_is_restored_once_both_are_stored(tmp_path: Path) -> None:
 def test_a_supersession_that_is_refused_is_told_and_the_others_are_restored(tmp_path: Path) -> None:
     destination = FakeDestination()
     circle, old, new = _items("circle", "old", "new")
-    circle = Item(circle.source, circle.arguments, superseded_by_hash=content_hash("circle"))
-    old = Item(old.source, old.arguments, superseded_by_hash=content_hash("new"))
+    circle = Item(circle.source, circle.fields, superseded_by_hash=content_hash("circle"))
+    old = Item(old.source, old.fields, superseded_by_hash=content_hash("new"))
     summary = run([circle, old, new], destination, Journal(tmp_path / "j", "here"), lambda count: None)
     assert summary.failures == [(circle.source, "stored, but not all of it: a circle")]
     assert summary.states == {"stored": 3}
@@ -217,8 +229,8 @@ def test_nothing_of_an_import_grows_with_it(tmp_path: Path) -> None:
     class Forgetful(FakeDestination):
         """Stores at once and keeps nothing."""
 
-        def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
-            return [new_id() for _ in memories]
+        def send(self, records: Sequence[Record], source: Source) -> None:
+            pass
 
         def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, tuple[IngestState, UUID | None, str | None]]:
             return {one: (IngestState.STORED, one, None) for one in request_ids}
@@ -231,7 +243,7 @@ def test_nothing_of_an_import_grows_with_it(tmp_path: Path) -> None:
     def peak(count: int) -> int:
         tracemalloc.start()
         journal = Journal(tmp_path / f"{count}", "here")
-        run_one(items(count), Forgetful(), journal, lambda count: None)
+        run_one(items(count), FILE, Forgetful(), journal, lambda count: None)
         assert journal.totals().states["stored"] == count
         journal.close()
         _, most = tracemalloc.get_traced_memory()
@@ -258,9 +270,9 @@ def test_a_batch_is_no_larger_than_a_request_may_be(tmp_path: Path) -> None:
     class Weighing(FakeDestination):
         largest = 0
 
-        def send(self, memories: Sequence[MemoryInput]) -> list[UUID]:
-            self.largest = max(self.largest, len(json.dumps([one.model_dump(mode="json") for one in memories])))
-            return super().send(memories)
+        def send(self, records: Sequence[Record], source: Source) -> None:
+            self.largest = max(self.largest, len(json.dumps([one.item.fields for one in records])))
+            super().send(records, source)
 
     destination = Weighing()
     large = [
@@ -280,17 +292,17 @@ def test_what_a_destination_made_anew_has_lost_is_sent_again_under_the_same_ids(
     anew = FakeDestination()
     summary = run(items, anew, Journal(tmp_path / "j", "here"), lambda count: None)
     assert summary.states == {"stored": 3_000}
-    assert sorted(anew.sent + anew.resent) == sorted(f"memory {n}" for n in range(3_000))
+    assert sorted(anew.sent) == sorted(f"memory {n}" for n in range(3_000))
 
 
 def test_supersession_reaches_across_files_and_what_is_missing_is_told(tmp_path: Path) -> None:
     destination = FakeDestination()
     old, new, lone = _items("old", "new", "lone")
-    old = Item(old.source, old.arguments, superseded_by_hash=content_hash("new"))
-    lone = Item(lone.source, lone.arguments, superseded_by_hash=content_hash("elsewhere"))
+    old = Item(old.source, old.fields, superseded_by_hash=content_hash("new"))
+    lone = Item(lone.source, lone.fields, superseded_by_hash=content_hash("elsewhere"))
     journals = [Journal(tmp_path / name, "here") for name in ("1", "2")]
     for journal, items in zip(journals, ([old, lone], [new]), strict=True):
-        run_one(items, destination, journal, lambda count: None)
+        run_one(items, FILE, destination, journal, lambda count: None)
     ended = _end(journals, destination)
     assert [change for _, change in destination.changes] == [MemoryChange(superseded_by=destination.memories["new"])]
     assert [source for source, _ in ended.failures] == [lone.source]
@@ -299,7 +311,7 @@ def test_supersession_reaches_across_files_and_what_is_missing_is_told(tmp_path:
 @pytest.mark.exhaustive
 def test_what_a_run_before_has_stored_is_superseded_by_what_this_one_stores(tmp_path: Path) -> None:
     items = [*_items("old"), *_items(*(f"memory {n}" for n in range(6_000))), *_items("new")]
-    items[0] = Item("f:0", items[0].arguments, superseded_by_hash=content_hash("new"))
+    items[0] = Item("f:0", items[0].fields, superseded_by_hash=content_hash("new"))
     first = FakeDestination(dies_after=5_000)
     with pytest.raises(KeyboardInterrupt):
         run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
@@ -310,7 +322,7 @@ def test_what_a_run_before_has_stored_is_superseded_by_what_this_one_stores(tmp_
 
 
 def test_fields_that_have_no_place_are_counted(tmp_path: Path) -> None:
-    items = [Item(one.source, one.arguments, left_out=("importance",)) for one in _items("a", "b")]
+    items = [Item(one.source, one.fields, left_out=("importance",)) for one in _items("a", "b")]
     ended = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), lambda count: None)
     assert ended.left_out == {"importance": 2}
 
@@ -338,3 +350,111 @@ def test_a_journal_of_a_newer_version_is_left_as_it_is(tmp_path: Path) -> None:
     with pytest.raises(InvalidRequest, match="is of version 2, this program knows 1: finish the import with the newer"):
         Journal(tmp_path / "f", "there")
     assert journal.path.read_bytes() == before
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Steps:
+    """Counts what an import does, and kills it before or after one of its steps."""
+
+    def __init__(self, last: int) -> None:
+        self.left = last
+
+    def step(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Killed
+
+
+class MortalDestination(FakeDestination):
+    """Accepts, and dies before or after it has."""
+
+    steps = Steps(0)
+
+    def send(self, records: Sequence[Record], source: Source) -> None:
+        self.steps.step()
+        super().send(records, source)
+        self.steps.step()
+
+    def change(self, memory_id: UUID, change: MemoryChange) -> None:
+        self.steps.step()
+        super().change(memory_id, change)
+        self.steps.step()
+
+
+class MortalJournal(Journal):
+    """Notes, and dies before or after it has."""
+
+    def __init__(self, path: Path, steps: Steps) -> None:
+        super().__init__(path, "here")
+        self._steps = steps
+
+    def record(self, *arguments: Any) -> None:
+        self._steps.step()
+        super().record(*arguments)
+        self._steps.step()
+
+    def finish_batch(self, number: int, outcome: BatchOutcome) -> None:
+        self._steps.step()
+        super().finish_batch(number, outcome)
+        self._steps.step()
+
+
+def _exported_items() -> list[Item]:
+    """Two batches: memories whose tags and successors are restored, a duplicate, and what fails in two ways."""
+    items = [
+        Item(
+            f"f:{n}",
+            {"content": f"TAGS: a\nmemory {n}", "timestamp": "2026-05-20", "tags": ["c"]},
+            exact_tags=("c",) if n < 5 else None,
+            superseded_by_hash=content_hash(f"TAGS: a\nmemory {n + 1}") if n == 0 else None,
+            line=n,
+        )
+        for n in range(103)
+    ]
+    items[50] = Item("f:50", None, "a line must be JSON", line=50)
+    return [*items, replace(items[3], source="f:200", line=200), *_items("poison")]
+
+
+def test_an_import_killed_at_any_point_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    items, kills = _exported_items(), 0
+    while True:
+        destination, first, second = MortalDestination(), Steps(kills), Steps(1_000_000)
+        destination.steps = first
+        journal = MortalJournal(tmp_path / f"j{kills}", first)
+        try:
+            run_one(items, FILE, destination, journal, lambda count: None)
+            apply_post_import_updates([journal], destination)
+        except Killed:
+            journal.close()
+            destination.steps = second
+            journal = MortalJournal(tmp_path / f"j{kills}", second)
+            run_one(items, FILE, destination, journal, lambda count: None)
+        is_whole, destination.steps = first.left >= 0, second
+        ended = _end([journal], destination)
+        assert ended.states == {"stored": 102, "duplicate": 1, "failed": 2}, kills
+        assert ended.failures == [("f:50", "a line must be JSON"), ("f:0", "the model refuses it")], kills
+        tags = {memory_id: change.tags for memory_id, change in destination.changes if change.tags is not None}
+        assert list(tags.values()) == [("c",)] * 5, kills
+        assert {one.origin for one in destination.refused} == {Origin("f", "50")}, kills
+        kills += 1
+        if is_whole:
+            break
+    assert kills > 24
+
+
+def test_a_line_that_fails_is_sent_with_its_reason_under_the_file_and_the_line(tmp_path: Path) -> None:
+    destination = FakeDestination()
+    bad = [
+        Item("notes:sub/a.md", None, "it cannot be read"),
+        Item("notes:7", {"content": "", "timestamp": "2026-05-20"}, line=7),
+        Item("notes:8", {"content": "x", "source": "crm", "key": 4711}, line=8),
+    ]
+    run_one(bad, Source("notes"), destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert [(one.origin, one.error) for one in destination.refused] == [
+        (Origin("notes", "sub/a.md"), "it cannot be read"),
+        (Origin("notes", "7"), "content must have at least 1 characters, got 0"),
+        (Origin("crm", "4711"), "timestamp is required"),
+    ]

@@ -5,9 +5,10 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState
-from mnemosyne.domain.message import IngestMessage, encode
+from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Origin
+from mnemosyne.domain.message import IngestMessage, decode, encode
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
+from mnemosyne.domain.published import Published
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import CONSOLE_NAMES, TOOLS, by_name, console_tools, required_scope
 from mnemosyne.service import dead_letters, ingest
@@ -116,9 +117,24 @@ def test_a_part_of_a_file_says_what_became_of_each_line(services: FakeServices) 
     first, second, third = answer["items"]
     assert (first["line"], first["left_out"]) == (101, ["colour"])
     assert answer["request_ids"] == [first["request_id"]]
-    assert (second["line"], "not JSON" in second["error"]) == (102, True)
+    assert (second["line"], second["error"].startswith("a line must be JSON")) == (102, True)
     assert "timestamp" in third["error"]
     assert [one.content for one in services.queue.published[0][1]] == ["Ada prefers tea."]
+
+
+def test_what_fails_in_a_file_is_among_the_outcomes_under_its_line(services: FakeServices) -> None:
+    text = "not json\n" + json.dumps({"content": "x" * 100_001, "timestamp": "2026-05-01", "source": "s", "key": "k"})
+    unread = [{"source": "a.jsonl", "key": "9", "error": "it is not UTF-8"}]
+    answer = _call(services, "import_memories", name="a.jsonl", text=text, first_line=7, refused=unread)
+    ((data, attributes),) = services.queue.messages
+    message = decode(Published(message_id="", data=data, attributes=attributes))
+    ingest.store(message, memories=services.memories, embedder=services.embedder)
+    outcomes = {one.origin: (one.state, one.error) for one in services.memories.requests.values()}
+    assert outcomes == {
+        Origin("a.jsonl", "7"): (IngestState.FAILED, answer["items"][0]["error"]),
+        Origin("s", "k"): (IngestState.FAILED, "content must have at most 100,000 characters, got 100,001"),
+        Origin("a.jsonl", "9"): (IngestState.FAILED, "it is not UTF-8"),
+    }
 
 
 @pytest.mark.parametrize(

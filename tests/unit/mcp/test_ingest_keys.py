@@ -7,9 +7,10 @@ import pytest
 from mcp_types import CallToolResult
 
 from mnemosyne.domain.memory import Origin, Unstored, content_hash
-from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.ids import version_id
+from mnemosyne.domain.published import Published
+from mnemosyne.ids import deletion_id, version_id
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY
 from mnemosyne.service import ingest
@@ -80,12 +81,27 @@ def test_a_first_call_that_waits_is_told_of_any_outcome() -> None:
     assert told and told["status"] == "failed"
 
 
-@pytest.mark.parametrize("left_out", ["source", "key"])
-def test_one_without_the_other_is_refused(left_out: str) -> None:
+def test_a_key_without_a_source_is_refused() -> None:
     services = FakeServices()
-    given = {name: value for name, value in KEYED.items() if name != left_out}
-    assert "source and key must be given together" in _said(INGEST_MEMORY, services, **given)
+    given = {name: value for name, value in KEYED.items() if name != "source"}
+    assert _said(INGEST_MEMORY, services, **given) == "key needs a source: what it is unique in"
     assert services.queue.published == []
+
+
+@pytest.mark.parametrize("field", [{"namespace": "theirs"}, {"schema_version": 2}, {"op": "insert"}])
+def test_a_record_that_asks_for_what_cannot_be_done_is_refused_by_name(field: dict[str, Any]) -> None:
+    assert _said(INGEST_MEMORY, FakeServices(), **KEYED, **field).startswith(next(iter(field)))
+    assert _said(INGEST_MEMORIES, FakeServices(), memories=[KEYED, KEYED | field]).startswith("memories[1].")
+
+
+def test_a_record_is_deleted_by_its_key() -> None:
+    services = FakeServices()
+    deleted = {"op": "DELETE", "source": "adk://app/ada", "key": "event-1", "timestamp": "2026-05-20T12:00:00Z"}
+    answer = call(INGEST_MEMORIES, {"memories": [deleted]}, LOCAL, services).structured_content
+    assert answer["request_ids"] == [str(deletion_id("adk://app/ada", "event-1", NOW))]
+    ((data, attributes),) = services.queue.messages
+    (deletion,) = decode(Published(message_id="", data=data, attributes=attributes)).deletions
+    assert (deletion.origin, deletion.timestamp) == (Origin("adk://app/ada", "event-1"), NOW)
 
 
 def test_a_batch_may_have_two_versions_of_a_record() -> None:
@@ -95,8 +111,16 @@ def test_a_batch_may_have_two_versions_of_a_record() -> None:
     assert len(set(queued["request_ids"])) == 3
 
 
-def test_a_batch_cannot_have_one_version_twice() -> None:
+def test_a_version_that_a_batch_has_twice_is_one_request() -> None:
+    first, second = call(INGEST_MEMORIES, {"memories": [KEYED, KEYED]}, LOCAL, FakeServices()).structured_content[
+        "request_ids"
+    ]
+    assert first == second
+
+
+def test_two_contents_under_one_request_id_are_refused() -> None:
+    named = {"content": "tea", "request_id": "0192f3a4-0000-7000-8000-000000000000"}
     services = FakeServices()
-    said = _said(INGEST_MEMORIES, services, memories=[KEYED, KEYED])
-    assert said == "two memories have the same source, key, content and timestamp: send each once"
+    said = _said(INGEST_MEMORIES, services, memories=[named, named | {"content": "coffee"}])
+    assert said == "memories[1].request_id must be another one: an earlier memory has it"
     assert services.queue.published == []

@@ -36,10 +36,11 @@ def _refused(tool: str, **arguments: Any) -> str:
         ({"timestamp": "2026-05-20", "timezone": "Europe/Berlin"}, "2026-05-19T22:00:00+00:00"),
         ({"timestamp": "2026-05-20T14:30", "timezone": "Europe/Berlin"}, "2026-05-20T12:30:00+00:00"),
         ({"timestamp": "2026-05-20 14:30:05.5"}, "2026-05-20T14:30:05.500000+00:00"),
+        ({"timestamp": 1_779_280_200}, "2026-05-20T12:30:00+00:00"),
         ({"timestamp": "2026-10-25T02:30", "timezone": "Europe/Berlin"}, "2026-10-25T00:30:00+00:00"),
     ],
 )
-def test_a_time_is_taken_as_models_write_it_and_is_now_where_none_is_said(said: dict[str, str], meant: str) -> None:
+def test_a_time_is_taken_as_models_write_it_and_is_now_where_none_is_said(said: dict[str, Any], meant: str) -> None:
     assert _accepted(FakeServices(), "ingest_memory", content="tea", **said) == [meant]
 
 
@@ -64,4 +65,4 @@ def test_a_zone_that_there_is_not_is_refused_even_where_it_is_not_needed() -> No
 
 def test_a_time_that_its_zone_moves_out_of_all_years_is_refused() -> None:
     said = _refused("ingest_memory", content="tea", timestamp="0001-01-01", timezone="Asia/Tokyo")
-    assert said.startswith("timestamp must be a date or time that there is")
+    assert said.startswith("timestamp must be between the years 1 and 9999")

@@ -3,13 +3,13 @@
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Final
+from uuid import UUID
 
 from mnemosyne.adapters.database import memories_sql
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.adapters.database.rows import json_text, read_statuses
-from mnemosyne.domain.memory import IngestState, IngestStatus
-from mnemosyne.domain.object_import import ObjectImport
+from mnemosyne.adapters.database.rows import json_text, read_statuses, uuid_array
+from mnemosyne.domain.object_import import ObjectImport, ObjectLine
 
 PROGRESS: Final = """
 SELECT source, memories, left_out, error, read_at IS NOT NULL AS is_read, reported_at IS NOT NULL AS is_reported
@@ -28,22 +28,42 @@ SET memories = EXCLUDED.memories, left_out = EXCLUDED.left_out, error = EXCLUDED
 WHERE i.memories <= EXCLUDED.memories AND (i.read_at IS NULL OR EXCLUDED.read_at IS NOT NULL)
 """
 
-FINAL_STATES: Final = """
-SELECT state, count(*) AS requests
-FROM ingest_requests
-WHERE namespace = :namespace AND md5(source) = md5(CAST(:source AS text)) AND source = CAST(:source AS text)
-    AND state <> 'queued'
-GROUP BY state
-ORDER BY state
+RECORD_LINES: Final = """
+INSERT INTO object_import_lines (namespace, source, line, request_id)
+SELECT :namespace, CAST(:source AS text), key, CAST(value AS uuid)
+FROM jsonb_each_text(CAST(:lines AS jsonb))
+ON CONFLICT DO NOTHING
+"""
+
+LINES: Final = """
+SELECT line, request_id
+FROM object_import_lines
+WHERE namespace = :namespace AND source = CAST(:source AS text) AND line > CAST(:cursor_line AS text)
+ORDER BY line
+LIMIT CAST(:limit AS integer)
 """
 
 OUTCOMES_OF: Final = """
 SELECT request_id, state, memory_id, attempts, error, updated_at, source, key
 FROM ingest_requests
-WHERE namespace = :namespace AND md5(source) = md5(CAST(:source AS text)) AND source = CAST(:source AS text)
-    AND key > CAST(:cursor_key AS text) AND state <> 'queued'
-ORDER BY key
-LIMIT CAST(:limit AS integer)
+WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state <> 'queued'
+"""
+
+# In slices: one statement for all lines would run into the statement timeout.
+FORGET_LINES: Final = """
+WITH deleted AS (
+    DELETE FROM object_import_lines
+    WHERE namespace = :namespace AND source = CAST(:source AS text) AND line <= (
+        SELECT max(line) FROM (
+            SELECT line FROM object_import_lines
+            WHERE namespace = :namespace AND source = CAST(:source AS text)
+            ORDER BY line
+            LIMIT 10000
+        ) first
+    )
+    RETURNING 1
+)
+SELECT count(*) AS lines FROM deleted
 """
 
 
@@ -60,14 +80,17 @@ class PostgresObjectImports:
             yield connection
 
     def progress(self, namespace: str, source: str) -> ObjectImport | None:
-        """How far the object has been read; None where it has not."""
+        """Return how far the object has been read; None if it has not."""
         with self._transaction(namespace) as connection:
             rows = connection.run(PROGRESS, namespace=namespace, source=source)
         return ObjectImport(**rows[0].named) if rows else None
 
-    def record(self, namespace: str, progress: ObjectImport) -> None:
-        """Note how far it has been read; never less far than before."""
+    def record(self, namespace: str, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
+        """Record how far it has been read, never less far than before, and the request of each line."""
         with self._transaction(namespace) as connection:
+            if lines:
+                by_line = {line: str(request_id) for line, request_id in lines.items()}
+                connection.run(RECORD_LINES, namespace=namespace, source=progress.source, lines=json_text(by_line))
             connection.run(
                 RECORD,
                 namespace=namespace,
@@ -79,14 +102,17 @@ class PostgresObjectImports:
                 is_reported=progress.is_reported,
             )
 
-    def final_states(self, namespace: str, source: str) -> Mapping[IngestState, int]:
-        """How many of the object's memories have reached each final state."""
+    def lines(self, namespace: str, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
+        """List the object's lines in order, after one of them, with their outcomes."""
         with self._transaction(namespace) as connection:
-            rows = connection.run(FINAL_STATES, namespace=namespace, source=source)
-        return {IngestState(row["state"]): row["requests"] for row in rows}
+            rows = connection.run(LINES, namespace=namespace, source=source, cursor_line=after, limit=limit)
+            ids = uuid_array([row["request_id"] for row in rows])
+            outcomes = read_statuses(connection.run(OUTCOMES_OF, namespace=namespace, request_ids=ids))
+        return [ObjectLine(line=row["line"], status=outcomes.get(row["request_id"])) for row in rows]
 
-    def outcomes(self, namespace: str, source: str, limit: int, *, after: str = "") -> Sequence[IngestStatus]:
-        """Return final states of the object's memories by their keys, after one of those."""
-        with self._transaction(namespace) as connection:
-            rows = connection.run(OUTCOMES_OF, namespace=namespace, source=source, cursor_key=after, limit=limit)
-        return list(read_statuses(rows).values())
+    def forget_lines(self, namespace: str, source: str) -> None:
+        """Delete the list of the object's lines. Their outcomes stay."""
+        is_left = True
+        while is_left:
+            with self._transaction(namespace) as connection:
+                is_left = connection.one(FORGET_LINES, namespace=namespace, source=source)["lines"] > 0

@@ -12,7 +12,7 @@ from pathlib import Path
 
 import orjson
 
-from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.message import encode
 from mnemosyne.errors import Unavailable
 from mnemosyne.observability import current_trace
@@ -62,10 +62,10 @@ class LocalQueue:
             self._opened = connection
         return self._opened
 
-    def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
+    def publish(self, namespace: str, readings: Sequence[Reading]) -> None:
         """Return once the message is on disk; raises Unavailable where it cannot be written."""
         trace = current_trace()
-        self.republish(*encode(namespace, requests, trace.traceparent if trace else ""))
+        self.republish(*encode(namespace, readings, trace.traceparent if trace else ""))
 
     def check(self) -> str:
         """Return what is seen of the file; raises Unavailable where it cannot be opened."""

@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
-from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.errors import Unavailable
@@ -57,10 +57,10 @@ class PubSubOutcomes(_Topic):
 class PubSubQueue(_Topic):
     """The IngestQueue on Pub/Sub."""
 
-    def publish(self, namespace: str, requests: Sequence[IngestRequest]) -> None:
+    def publish(self, namespace: str, readings: Sequence[Reading]) -> None:
         """Return once Pub/Sub has acknowledged the message; raises Unavailable where it has not in time."""
         trace = current_trace()
-        self.republish(*encode(namespace, requests, trace.traceparent if trace else ""))
+        self.republish(*encode(namespace, readings, trace.traceparent if trace else ""))
 
     def check(self) -> str:
         """Return what is seen of the topic; raises Unavailable where it cannot be published to."""

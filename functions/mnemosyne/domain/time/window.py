@@ -3,8 +3,8 @@
 import re
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
+from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.rfc3339 import instant, rfc3339
 from mnemosyne.domain.time import rules_calendar, rules_clock, rules_counted, rules_near, rules_parts
 from mnemosyne.domain.time.calendar_spans import Calendar, Span
@@ -31,14 +31,6 @@ class TimeWindow:
     def __str__(self) -> str:
         """Return the window as people say it, both ends inclusive."""
         return f"{rfc3339(self.after) or 'any time'} to {rfc3339(self.last) or 'any time'}"
-
-
-def zone(name: str) -> tzinfo:
-    """Return the time zone of that IANA name; raises InvalidRequest where there is none."""
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
-        raise InvalidRequest(f"timezone must be an IANA name such as UTC or Europe/Berlin, got {name[:60]!r}") from exc
 
 
 def intersection(one: TimeWindow, other: TimeWindow) -> TimeWindow:

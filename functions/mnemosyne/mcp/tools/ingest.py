@@ -1,81 +1,51 @@
 """`ingest_memory` and `ingest_memories`: accept memories, and wait for the outcome of one."""
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
-from datetime import UTC, datetime
-from typing import Annotated, Any, Literal, Self
+from datetime import datetime
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
-from pydantic import AfterValidator, Field, model_validator
+from pydantic import BeforeValidator, Field
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.memory import BATCH_LIMIT, MEMORY_FIELDS, IngestRequest, IngestState, Origin
-from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne.domain.parsing import Input, Key, Source, Text
+from mnemosyne.domain.event_time import event_time
+from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, Request
+from mnemosyne.domain.memory_input import Defaults, MemoryInput
+from mnemosyne.domain.message import identity
+from mnemosyne.domain.parsing import Input
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.domain.rfc3339 import moment
-from mnemosyne.domain.time.window import zone
 from mnemosyne.errors import InvalidRequest, Unavailable
-from mnemosyne.ids import issue_request_id, version_id
+from mnemosyne.ids import issue_request_id
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.ingest_status import RequestStatus, SimilarMemory, statuses
 from mnemosyne.ports import Services
 from mnemosyne.service import ingest
 
+UNLISTED = ("source", "key", "request_id", "op", "namespace", "schema_version")
+"""Fields of a record that programs send."""
 LONGEST_WAIT = 10
 """Seconds: clients give up on a call after thirty to sixty."""
 
 
-def _zone(name: str) -> str:
-    try:
-        zone(name)
-    except InvalidRequest as exc:
-        raise ValueError(str(exc).removeprefix("timezone ")) from exc
-    return name
-
-
-def _written(text: str) -> str:
-    moment(text, UTC)
-    return text
-
-
 class MemoryArguments(MemoryInput):
-    """One memory as an agent hands it over: it may know the day alone, or no time but now."""
+    """One memory as an agent sends it. It may leave out the time."""
 
     timestamp: Annotated[
-        str | None,
-        AfterValidator(_written),
+        datetime | None,
+        BeforeValidator(event_time, json_schema_input_type=str),
         Field(description="When it happened: RFC 3339, or a date or local time in `timezone`. Default: now."),
-    ] = None  # type: ignore[assignment]
-    timezone: Annotated[Text, AfterValidator(_zone), Field(description="IANA name; else UTC.")] = "UTC"
+    ] = None
 
-    source: Annotated[Source | None, Field(description="What the key is unique in, best a URI.")] = None
-    key: Annotated[Key | None, Field(description="What the source calls this memory: called again, stored once.")] = (
-        None
-    )
+    def request_at(self, namespace: str, now: datetime) -> Request:
+        """Return the request, under its own id, that of its source and key, or a new one.
 
-    @model_validator(mode="after")
-    def _both_or_neither(self) -> Self:
-        if (self.source is None) != (self.key is None):
-            raise ValueError("source and key must be given together")
-        return self
-
-    def request_at(self, namespace: str, now: datetime) -> IngestRequest:
-        """Return the request, under a new id or the id of its version of the source's record.
-
-        Raises InvalidRequest for a time that its zone moves out of all years.
+        Raises InvalidRequest for what cannot be done.
         """
-        try:
-            when = now if self.timestamp is None else moment(self.timestamp, zone(self.timezone))
-        except ValueError as exc:
-            raise InvalidRequest(f"timestamp {exc}") from exc
-        said = {name: getattr(self, name) for name in MEMORY_FIELDS}
-        origin = Origin(self.source, self.key) if self.source and self.key else None
-        request = IngestRequest.of(issue_request_id(namespace), origin=origin, **said | {"timestamp": when})
-        if origin is None:
-            return request
-        version = version_id(origin.source, origin.key, request.content_hash, when)
-        return replace(request, request_id=version)
+
+        def new_id() -> UUID:
+            return issue_request_id(namespace)
+
+        return self.request(Defaults(new_id=new_id, namespace=namespace, timestamp=now, deleted_at=now))
 
 
 class IngestArguments(MemoryArguments):
@@ -93,7 +63,7 @@ class Queued(Result):
     """When the last outcome of an earlier delivery of the same version was recorded."""
 
 
-def _accept(requests: Sequence[IngestRequest], principal: Principal, services: Services) -> None:
+def _accept(requests: Sequence[Request], principal: Principal, services: Services) -> None:
     known = services.known_quota(principal.namespace)
     ingest.accept(principal.namespace, requests, queue=services.queue, quota=known, clock=services.clock)
 
@@ -102,18 +72,18 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
     if arguments.wait and not principal.may(Scope.READ):
         raise InvalidRequest("wait needs the scope read: leave it out")
     request = arguments.request_at(principal.namespace, services.clock())
-    earlier = _earlier_outcome_at(request, principal, services) if arguments.wait and arguments.timestamp else None
+    # A new request has no earlier outcome. One that the caller names may have.
+    is_named = arguments.request_id or (arguments.key and arguments.timestamp)
+    earlier = _earlier_outcome_at(request, principal, services) if arguments.wait and is_named else None
     _accept([request], principal, services)
     return Reply(Queued(request_id=request.request_id, earlier_outcome_at=earlier))
 
 
-def _earlier_outcome_at(request: IngestRequest, principal: Principal, services: Services) -> datetime | None:
+def _earlier_outcome_at(request: Request, principal: Principal, services: Services) -> datetime | None:
     """Return when the request last had an outcome, so that a wait for the next one does not take the earlier for it.
 
     To accept a memory needs no database: if it is away, an outcome from before now is taken for an earlier one.
     """
-    if request.origin is None:
-        return None
     try:
         known = services.memories.statuses(principal.namespace, [request.request_id])
     except Unavailable:
@@ -140,9 +110,15 @@ class BatchQueued(Result):
 
 def _ingest_memories(arguments: BatchInput, principal: Principal, services: Services) -> Reply:
     now = services.clock()
-    requests = [memory.request_at(principal.namespace, now) for memory in arguments.memories]
-    if len({request.request_id for request in requests}) < len(requests):
-        raise InvalidRequest("two memories have the same source, key, content and timestamp: send each once")
+    requests: list[Request] = []
+    first: dict[UUID, Request] = {}
+    for index, memory in enumerate(arguments.memories):
+        try:
+            requests.append(memory.request_at(principal.namespace, now))
+        except InvalidRequest as exc:
+            raise InvalidRequest(f"memories[{index}].{exc}") from exc
+        if identity(first.setdefault(requests[-1].request_id, requests[-1])) != identity(requests[-1]):
+            raise InvalidRequest(f"memories[{index}].request_id must be another one: an earlier memory has it")
     _accept(requests, principal, services)
     return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
 
@@ -153,7 +129,7 @@ INGEST_MEMORIES = Tool(
     description="Store up to 100 memories, all or none; each has an outcome of its own.",
     arguments=BatchInput,
     result=BatchQueued,
-    unlisted=("timezone", "source", "key"),
+    unlisted=("timezone", *UNLISTED),
     units=lambda arguments: rate_limit.cost_of_memories(arguments.get("memories")),
     run=_ingest_memories,
     idempotent=True,
@@ -217,7 +193,7 @@ INGEST_MEMORY = Tool(
         rate_limit.cost_of_memories([arguments]) + (rate_limit.SEARCH["semantic"] if arguments.get("wait") else 0.0)
     ),
     outcome=_outcome,
-    unlisted=("source", "key"),
+    unlisted=UNLISTED,
     run=_ingest_memory,
     idempotent=True,
     needs_database=False,

@@ -7,11 +7,11 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from mnemosyne.domain import rate_limit
+from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.memory import MemorySummary
 from mnemosyne.domain.overview import Per
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
-from mnemosyne.domain.time.window import zone
 from mnemosyne.mcp.record import brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown

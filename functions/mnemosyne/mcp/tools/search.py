@@ -9,11 +9,12 @@ from uuid import UUID
 from pydantic import Field, WithJsonSchema
 
 from mnemosyne.domain import rate_limit
+from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, SearchMode, SearchQuery, TagMatch, Why
 from mnemosyne.domain.time.question import named_times
-from mnemosyne.domain.time.window import TimeWindow, zone
+from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit, brief

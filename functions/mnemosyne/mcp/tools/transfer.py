@@ -1,14 +1,14 @@
-"""Files in and out, in parts: what the console imports and exports."""
+"""Import and export of files, in parts, for the console and the command line."""
 
 from collections.abc import Mapping
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.memory import BATCH_LIMIT
-from mnemosyne.domain.parsing import Input, Instant, Text
+from mnemosyne.domain.parsing import Filled, Id, Input, Instant, Key, Source, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -21,13 +21,30 @@ PART_CHARACTERS = 2_500_000
 """Of a file, in one request: with what JSON escapes it stays within a request's bytes."""
 
 
+class RefusedInput(Input):
+    """A record that the caller could not read: its name or its place, and why."""
+
+    error: Annotated[Filled, Field(max_length=1_000)]
+    source: Source
+    key: Key
+    request_id: Id | None = None
+
+
 class ImportArguments(Input):
     """A part of a file, that begins with a line or chronicle and ends with one."""
 
-    name: Annotated[Text, Field(min_length=1, max_length=1_000, description="Its ending says the format.")]
+    name: Annotated[Filled, Field(min_length=1, max_length=1_000, description="Its ending says the format.")]
     text: Annotated[str, Field(max_length=PART_CHARACTERS, description="At most 100 memories.")]
+    format: Annotated[
+        Literal["jsonl", "chronicle", "markdown"] | None, Field(description="If the name does not say it.")
+    ] = None
     first_line: Annotated[int, Field(ge=1, le=2**31, description="Of the part, within the file.")] = 1
-    modified: Annotated[Instant | None, Field(description="When a note was written that does not say it.")] = None
+    modified: Annotated[
+        Instant | None, Field(description="When the file was written: of notes and deletions without a time.")
+    ] = None
+    refused: Annotated[
+        list[RefusedInput], Field(max_length=BATCH_LIMIT, description="Records that are no part of the text.")
+    ] = []  # noqa: RUF012 - pydantic makes each its own
 
 
 class Imported(Result):
@@ -52,14 +69,15 @@ class ImportedPart(Result):
 
 
 def _import_memories(arguments: ImportArguments, principal: Principal, services: Services) -> Reply:
-    taken = transfer.take_file(
-        principal.namespace,
-        arguments.name,
-        arguments.text,
-        services,
+    part = transfer.FilePart(
+        name=arguments.name,
+        text=arguments.text,
+        format=arguments.format,
         first_line=arguments.first_line,
         modified=arguments.modified,
+        refused=[one.model_dump() for one in arguments.refused],
     )
+    taken = transfer.take_file(principal.namespace, part, services)
     items = [Imported.model_validate(one) for one in taken]
     return Reply(ImportedPart(items=items, request_ids=[one.request_id for one in items if one.request_id]))
 
@@ -68,7 +86,8 @@ def _units_of_part(arguments: Mapping[str, Any]) -> float:
     text = arguments.get("text")
     if not isinstance(text, str):
         return rate_limit.MEMORY
-    lines = min(text.count("\n") + 1, BATCH_LIMIT)
+    refused = arguments.get("refused")
+    lines = min(text.count("\n") + 1 + (len(refused) if isinstance(refused, list) else 0), BATCH_LIMIT)
     units = lines * (rate_limit.MEMORY + rate_limit.TEXT) + rate_limit.TEXT * (len(text) // rate_limit.TEXT_CHARACTERS)
     return units + transfer.yaml_characters(text) / YAML_CHARACTERS
 

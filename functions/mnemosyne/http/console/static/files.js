@@ -90,7 +90,7 @@ const counted = (lines) => {
   return Object.entries(counts).filter(([, number]) => number).map(([state, number]) => `${NUMBER.format(number)} ${state}`).join(", ");
 };
 const json = (objects) => objects.map((one) => `${JSON.stringify(one)}\n`);
-const isFailure = ({ error, state }) => error && state !== "duplicate";
+const isFailure = ({ state }) => !["stored", "duplicate", "deleted"].includes(state);
 
 function Imported({ one }) {
   const failures = one.lines.filter(isFailure);

@@ -1,0 +1,83 @@
+"""When a record happened: the forms of time that every way in accepts. Pure."""
+
+import re
+from datetime import UTC, datetime, timedelta, tzinfo
+from typing import Final
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+from mnemosyne.domain.parsing import shown
+from mnemosyne.errors import InvalidRequest
+
+DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
+CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?"
+OFFSET: Final = r"[Zz]|UTC|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?"
+"""RFC 3339's forms, and those that BigQuery (`UTC`), PostgreSQL (`+00`) and Snowflake (`+0000`) export."""
+_TEXT = re.compile(f"({DATE})(?:[Tt ]({CLOCK})(?: ?({OFFSET}))?)?")
+
+FIRST_SECOND: Final = 315_532_800
+"""1980-01-01. Dates that are written as a number, such as 20260711, are far from it in every unit below."""
+END_SECOND: Final = 4_102_444_800
+"""2100-01-01."""
+UNITS: Final = (1, 1_000, 1_000_000)
+"""Seconds, milliseconds and microseconds: their ranges do not overlap."""
+
+_FORMS = "RFC 3339, or a date or local time, such as 2026-05-20T14:30:00Z, 2026-05-20T14:30 or 2026-05-20"
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+
+
+def event_time(value: object) -> datetime:
+    """Return the time that a text or a number says: in UTC if it has an offset, else naive.
+
+    A date is its midnight. A number counts seconds, milliseconds or microseconds since 1970, and must be a time from
+    1980 to 2099. Raises ValueError for anything else.
+    """
+    if isinstance(value, str):
+        return _of_text(value)
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        return _of_number(value)
+    raise ValueError(f"must be {_FORMS}, got {shown(value)}")
+
+
+def zone(name: str) -> tzinfo:
+    """Return the time zone of that IANA name; raises InvalidRequest if there is none."""
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
+        raise InvalidRequest(f"timezone must be an IANA name such as UTC or Europe/Berlin, got {name[:60]!r}") from exc
+
+
+def in_zone(moment: datetime, local: tzinfo) -> datetime:
+    """Return the time in UTC; a naive one is in the zone `local`. Of a time that occurs twice it is the first.
+
+    Raises ValueError if it falls outside the years 1 to 9999.
+    """
+    try:
+        return (moment if moment.tzinfo else moment.replace(tzinfo=local)).astimezone(UTC)
+    except OverflowError as exc:
+        raise ValueError(f"must be between the years 1 and 9999, got {moment.isoformat()} in {local}") from exc
+
+
+def _of_text(text: str) -> datetime:
+    match = _TEXT.fullmatch(text)
+    if match is None:
+        raise ValueError(f"must be {_FORMS}, got {shown(text)}")
+    date, clock, offset = match[1], match[2] or "00:00", match[3] or ""
+    if offset in ("Z", "z", "UTC"):
+        offset = "+00:00"
+    elif len(offset) == len("+00"):
+        offset += ":00"
+    try:
+        moment = datetime.fromisoformat(f"{date}T{clock}{offset}")
+        return moment.astimezone(UTC) if offset else moment
+    except (ValueError, OverflowError) as exc:
+        raise ValueError(f"must be a date or time that exists, got {shown(text)}: {exc}") from exc
+
+
+def _of_number(number: float) -> datetime:
+    for unit in UNITS:
+        if FIRST_SECOND * unit <= number < END_SECOND * unit:
+            return _EPOCH + timedelta(microseconds=round(number * (UNITS[-1] // unit)))
+    raise ValueError(
+        "must be, if it is a number, seconds, milliseconds or microseconds since 1970 of a time from 1980 to 2099, "
+        f"got {shown(number)}: send a date as text, such as 2026-07-11"
+    )

@@ -1,0 +1,260 @@
+"""One record has one outcome, by whichever way it comes in.
+
+The same records, good and bad, are sent through the topic, a bucket, an import of a file, the console's import and the
+tool, each into a database of its own. RECORDS_BY_EACH_WAY=20000 takes some minutes.
+"""
+
+import base64
+import json
+import os
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from types import SimpleNamespace
+from typing import Any
+from uuid import UUID
+
+import pytest
+from starlette.testclient import TestClient
+
+from mnemosyne.adapters.cloud_storage import CloudStorage
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.object_imports import PostgresObjectImports
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.queues.local import LocalQueue
+from mnemosyne.domain.memory import BATCH_LIMIT, ExportedMemory, IngestStatus
+from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.object_import import StoredObject
+from mnemosyne.domain.principal import LOCAL
+from mnemosyne.http.push import build_app, store
+from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.tools import by_name
+from mnemosyne.service.object_import import import_object
+from mnemosyne_cli import importer
+from mnemosyne_cli.destinations import OverPubSub
+from mnemosyne_cli.formats import read
+from mnemosyne_cli.journal import Journal
+from mnemosyne_cli.local import postgres
+from tests.fakes import FAKE_SPACE, FakeEmbedder
+from tests.fakes_wire.cloud_storage import CloudStorage as Storage
+from tests.varied_records import Records, Sample
+
+COUNT = int(os.environ.get("RECORDS_BY_EACH_WAY", "400"))
+NAMESPACE = LOCAL.namespace
+_UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
+
+
+class System:
+    """What the functions use, on a database and a queue of its own; `deliver` pushes what is queued."""
+
+    reranker = None
+    outcome_topic = None
+
+    def __init__(self, pool: Pool, directory: Path) -> None:
+        self.pool = pool
+        self.memories = PostgresMemories(pool, FAKE_SPACE)
+        self.imports = PostgresObjectImports(pool)
+        self.objects = CloudStorage()
+        self.embedder = FakeEmbedder()
+        self.queue = LocalQueue(directory / "queue.db")
+        self.settings = SimpleNamespace(topic="topic", database_url="database")
+        self.refused: dict[UUID, str] = {}
+        services: Any = self
+        self._push = TestClient(
+            build_app(store, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
+        )
+
+    def known_quota(self, namespace: str) -> None:
+        return None
+
+    def clock(self) -> datetime:
+        return datetime.now(UTC)
+
+    def deliver(self, *_: object) -> None:
+        """Push every message that waits, in order."""
+        while messages := self.queue.due(1e12, 50, horizon=30):
+            for message in messages:
+                envelope = {
+                    "data": base64.b64encode(message.data).decode(),
+                    "attributes": dict(message.attributes),
+                    "messageId": str(message.message_id),
+                    "publishTime": message.publish_time,
+                }
+                answer = self._push.post("/", json={"message": envelope, "subscription": "s"})
+                assert answer.status_code == 204, answer.text
+            self.queue.acknowledge([message.message_id for message in messages])
+
+
+def _by_the_topic(system: System, samples: Sequence[Sample], directory: Path) -> None:
+    for start in range(0, len(samples), BATCH_LIMIT):
+        data = b'{"memories": [%b]}' % b",".join(one.line for one in samples[start : start + BATCH_LIMIT])
+        system.queue.republish(data, {"namespace": NAMESPACE})
+        system.deliver()
+
+
+def _by_a_bucket(system: System, samples: Sequence[Sample], directory: Path) -> None:
+    with Storage().serving() as storage, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("STORAGE_EMULATOR_HOST", storage.url)
+        patch.setenv("DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA", "true")
+        blob = storage.put("bucket", "rows.jsonl", b"\n".join(one.line for one in samples))
+        wanted = StoredObject(bucket="bucket", name="rows.jsonl", generation=blob.generation)
+        services: Any = system
+        import_object(NAMESPACE, wanted, services, message_id="1", budget=3600, pause=system.deliver)
+        report = [json.loads(line) for line in storage.objects["bucket", wanted.report].data.splitlines()]
+    states = {UUID(one["request_id"]): one["state"] for one in report[1:]}
+    assert [one["line"] for one in report[1:]] == list(range(1, len(samples) + 1))
+    assert Counter(one["state"] for one in report[1:]) == {k: report[0][k] for k in set(states.values())}
+    assert {one.request_id for one in samples} == states.keys()
+    assert system.imports.lines(NAMESPACE, wanted.source, 1) == []
+
+
+def _by_an_import(system: System, samples: Sequence[Sample], directory: Path) -> None:
+    class Delivered(OverPubSub):
+        def pause(self, seconds: float = 0) -> None:
+            system.deliver()
+
+    path = directory / "rows.jsonl"
+    path.write_bytes(b"\n".join(one.line for one in samples))
+    services: Any = system
+    destination = Delivered(services, NAMESPACE)
+    journal = Journal(path, destination.name)
+    importer.run(read(path, "jsonl"), importer.Source.at(path), destination, journal, lambda count: None)
+    assert journal.totals().states.total() == len(samples)
+    journal.finish()
+    system.deliver()
+
+
+def _by_the_console(system: System, samples: Sequence[Sample], directory: Path) -> None:
+    for start in range(0, len(samples), BATCH_LIMIT):
+        text = "\n".join(json.dumps(one.row) for one in samples[start : start + BATCH_LIMIT])
+        arguments = {"name": "rows.jsonl", "text": text, "first_line": start + 1}
+        services: Any = system
+        result = call(by_name()["import_memories"], arguments, LOCAL, services)
+        assert not result.is_error, result.content
+        system.deliver()
+
+
+def _by_the_tool(system: System, samples: Sequence[Sample], directory: Path) -> None:
+    """A batch is accepted whole or not at all: what is refused is left out, and has its error instead of an outcome.
+
+    Fields that no memory has are refused, for a model may have meant another one: they are not sent.
+    """
+    services: Any = system
+    tool = by_name()["ingest_memories"]
+
+    def error(batch: Sequence[Sample]) -> str:
+        result: Any = call(tool, {"memories": [_known(one.row) for one in batch]}, LOCAL, services)
+        return result.content[0].text if result.is_error else ""
+
+    for start in range(0, len(samples), BATCH_LIMIT):
+        batch = list(samples[start : start + BATCH_LIMIT])
+        while batch and (said := error(batch)):
+            place = int(said[len("memories[") : said.index("]")])
+            bad = batch.pop(place)
+            system.refused[bad.request_id] = error([bad]).replace("memories[0].", "")
+        system.deliver()
+
+
+def _known(row: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in row.items() if name in MemoryInput.model_fields}
+
+
+WAYS: dict[str, Callable[[System, Sequence[Sample], Path], None]] = {
+    "topic": _by_the_topic,
+    "bucket": _by_a_bucket,
+    "import": _by_an_import,
+    "console": _by_the_console,
+    "tool": _by_the_tool,
+}
+
+
+@dataclass(frozen=True)
+class Ended:
+    """What a way made of the records."""
+
+    outcomes: list[tuple[str, str, str | None]]
+    """State, error and the memory's content hash, record by record."""
+    memories: dict[str, tuple[Any, ...]]
+    """What is stored, and by what it is superseded, by content hash."""
+
+
+def _ended(system: System, samples: Sequence[Sample]) -> Ended:
+    exported: list[ExportedMemory] = []
+    after = None
+    while page := system.memories.export(NAMESPACE, 1000, after=after):
+        exported += page
+        after = page[-1].cursor
+    hashes = {one.id: one.content_hash for one in exported}
+    statuses: dict[UUID, IngestStatus] = {}
+    for start in range(0, len(samples), 1000):
+        statuses |= system.memories.statuses(NAMESPACE, [one.request_id for one in samples[start : start + 1000]])
+    outcomes: list[tuple[str, str, str | None]] = []
+    for sample in samples:
+        if said := system.refused.get(sample.request_id):
+            outcomes.append(("failed", said, None))
+            continue
+        status = statuses[sample.request_id]
+        error = _UUID.sub("ID", status.error or "")
+        outcomes.append((status.state.value, error, hashes.get(status.memory_id) if status.memory_id else None))
+    memories = {one.content_hash: (one.said, one.superseded_by_hash) for one in exported}
+    return Ended(outcomes, memories)
+
+
+@pytest.fixture(scope="module")
+def samples() -> list[Sample]:
+    return Records(COUNT).made(COUNT)
+
+
+@pytest.fixture
+def ended(
+    cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str], tmp_path: Path, samples: list[Sample]
+) -> Iterator[dict[str, Ended]]:
+    """What each way made of the records."""
+    made = {}
+    for way, send in WAYS.items():
+        directory = tmp_path / way
+        directory.mkdir()
+        pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, new_database())), 4)
+        system = System(pool, directory)
+        send(system, samples, directory)
+        made[way] = _ended(system, samples)
+        system.queue.close()
+        pool.close()
+    yield made
+
+
+def test_the_same_record_has_the_same_outcome_by_every_way(ended: dict[str, Ended], samples: list[Sample]) -> None:
+    topic = ended["topic"]
+    for way, other in ended.items():
+        differing = [
+            (way, sample.row, mine, theirs)
+            for sample, mine, theirs in zip(samples, topic.outcomes, other.outcomes, strict=True)
+            if mine != theirs
+        ]
+        assert differing[:3] == []
+        assert other.memories == topic.memories, way
+    states = Counter(
+        (sample.kind == "bad", state) for sample, (state, _, _) in zip(samples, topic.outcomes, strict=True)
+    )
+    print(f"{len(samples):,} records by each of {len(WAYS)} ways:", dict(states))
+    assert {state for is_bad, state in states if is_bad} == {"failed"}
+    assert {state for is_bad, state in states if not is_bad} == {"stored", "duplicate", "deleted"}
+    _assert_latest(topic, samples)
+
+
+def _assert_latest(topic: Ended, samples: Sequence[Sample]) -> None:
+    """Of each key that is not deleted, the version with the latest time is current, and no other one is."""
+    deleted = {one.key for one in samples if one.kind == "deletion"}
+    versions: dict[str, list[tuple[datetime, str | None]]] = {}
+    for sample, (_, _, digest) in zip(samples, topic.outcomes, strict=True):
+        if sample.kind == "version" and sample.key not in deleted:
+            versions.setdefault(sample.key, []).append((sample.when, digest))
+    assert versions
+    for key, known in versions.items():
+        latest = max(known)[1]
+        current = {digest for _, digest in known if digest and topic.memories[digest][1] is None}
+        assert current == {latest}, key

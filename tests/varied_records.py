@@ -1,0 +1,152 @@
+"""Records of varied quality, as people and warehouses write them, each with the request that it must become."""
+
+import itertools
+import json
+import random
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from typing import Any
+from uuid import UUID, uuid5
+from zoneinfo import ZoneInfo
+
+from mnemosyne.domain.memory import content_hash
+from mnemosyne.ids import deletion_id, version_id
+
+_IDS = UUID("0192f3a4-0000-7000-8000-000000000000")
+_SOURCE = "https://crm.example.com/tickets"
+_BEGIN = datetime(2026, 1, 1, tzinfo=UTC)
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One record, and what must become of it."""
+
+    row: dict[str, Any]
+    request_id: UUID
+    kind: str
+    """`memory`, `version`, `deletion` or `bad`."""
+    key: str = ""
+    when: datetime = _BEGIN
+
+    @property
+    def line(self) -> bytes:
+        """The record as a line of JSON, with the lone surrogates as the bytes that are no UTF-8."""
+        return json.dumps(self.row, ensure_ascii=False).encode(errors="surrogateescape")
+
+    @property
+    def content(self) -> str:
+        """Its content."""
+        return str(self.row.get("content"))
+
+
+def _time(pick: random.Random, when: datetime) -> dict[str, Any]:
+    """The same instant, as one system or another writes it."""
+    seconds = int(when.timestamp())
+    tokyo = when.astimezone(ZoneInfo("Asia/Tokyo")).replace(tzinfo=None)
+    forms: list[dict[str, Any]] = [
+        {"timestamp": when.isoformat()},
+        {"timestamp": f"{when:%Y-%m-%dT%H:%M:%S}Z", "timezone": "Asia/Tokyo"},
+        {"timestamp": f"{when:%Y-%m-%d %H:%M:%S}.0 UTC"},
+        {"timestamp": f"{when:%Y-%m-%d %H:%M:%S}+00"},
+        {"timestamp": f"{when:%Y-%m-%d %H:%M:%S}", "timezone": ""},
+        {"timestamp": tokyo.isoformat(), "timezone": "Asia/Tokyo"},
+        {"timestamp": seconds},
+        {"timestamp": seconds * 1_000},
+        {"timestamp": seconds * 1_000_000},
+    ]
+    return pick.choice(forms)
+
+
+def _labels(pick: random.Random) -> dict[str, Any]:
+    """Optional fields, there or not, in one form or another."""
+    return {
+        **pick.choice([{}, *({"tags": tags} for tags in ("a, b", ["a", "b"], '["a", "b"]', None, ""))]),
+        **pick.choice([{}, {"title": "T"}, {"title": ""}, {"title": None}]),
+        **pick.choice([{}, {"metadata": {"k": [1, 2.5, None]}}, {"metadata": '{"k": "ß"}'}, {"metadata": None}]),
+        **pick.choice([{}, {"session": "monday"}, {"session": ""}]),
+        **pick.choice([{}, {"op": "upsert"}, {"op": "UPSERT"}, {"op": None}]),
+        **pick.choice([{}, {"namespace": "default"}, {"schema_version": 1}, {"schema_version": "1"}]),
+    }
+
+
+_BAD: list[dict[str, Any]] = [
+    {"content": ...}, {"content": ""}, {"content": " "}, {"content": "x" * 100_001}, {"content": "a\x00b"},
+    {"content": "bad \udcff byte"}, {"content": 17}, {"timestamp": "yesterday"}, {"timestamp": 20260711},
+    {"timestamp": 2026}, {"timestamp": "2026-02-30"}, {"timestamp": "20260520"}, {"timestamp": True},
+    {"timestamp": "0001-01-01", "timezone": "Asia/Tokyo"}, {"timezone": "Mars"}, {"timezone": 5}, {"tags": [" "]},
+    {"tags": ["x"] * 51}, {"tags": {"a": 1}}, {"tags": "a" * 101}, {"title": 2024}, {"title": " "}, {"metadata": [1]},
+    {"metadata": "text"}, {"metadata": {"k": 2**70}}, {"session": "s" * 201}, {"op": "insert"}, {"op": "d"},
+    {"key": "k"}, {"key": 1.5, "source": "s"}, {"key": "k" * 301, "source": "s"}, {"namespace": "theirs"},
+    {"namespace": 5}, {"schema_version": "one"}, {"schema_version": 0}, {"op": "delete", "key": ""},
+    {"title": "x" * 501, "tags": 5, "metadata": 5},
+]  # fmt: skip
+
+
+class Records:
+    """Makes records; the same for the same seed."""
+
+    def __init__(self, count: int, seed: int = 20261125) -> None:
+        self._pick = random.Random(seed)
+        self._number = 0
+        self._problems = itertools.cycle(_BAD)
+        self._seconds = list(range(count * 3))
+        self._pick.shuffle(self._seconds)
+        self.keys = [str(n) for n in range(max(count // 12, 1))]
+        self.deleted = self.keys[: max(len(self.keys) // 5, 1)]
+
+    def made(self, count: int) -> list[Sample]:
+        """So many records: deletions come late, and what comes after them is later still."""
+        deletions, late = count * 2 // 100, count * 2 // 100
+        pause = min(200, count // 10)
+        first = [self._one() for _ in range(count - deletions - late - pause)]
+        deleted = [self._deletion(key) for key in self._pick.choices(self.deleted, k=deletions)]
+        between = [self._memory() for _ in range(pause)]
+        return [*first, *deleted, *between, *(self._version(self._pick.choice(self.deleted)) for _ in range(late))]
+
+    def _one(self) -> Sample:
+        make: Callable[[], Sample] = self._pick.choices(
+            [self._memory, self._bad, lambda: self._version(self._pick.choice(self.keys))], weights=[4, 2, 4]
+        )[0]
+        return make()
+
+    def _next(self) -> tuple[int, UUID, datetime]:
+        self._number += 1
+        when = _BEGIN + timedelta(seconds=self._seconds[self._number])
+        return self._number, uuid5(_IDS, str(self._number)), when
+
+    def _memory(self) -> Sample:
+        """A memory without a key; one in ten says what another one says."""
+        number, request_id, when = self._next()
+        said = number if self._pick.random() > 0.1 else self._pick.randrange(1, number + 1)
+        others: list[dict[str, Any]] = [
+            {},
+            {"mood": "fine", "text": 5},
+            {"source": "slack"},
+            {"source": None, "key": None},
+        ]
+        row = {"content": f"memory {said}", "request_id": str(request_id), **self._pick.choice(others)}
+        return Sample(row | _time(self._pick, when) | _labels(self._pick), request_id, "memory", when=when)
+
+    def _version(self, key: str) -> Sample:
+        """A version of a record; of one in ten the same is said again, at another time."""
+        number, _, when = self._next()
+        labels = _labels(self._pick)
+        content = f"record {key} as of {number if self._pick.random() > 0.1 else 0}"
+        row = {"content": content, "source": _SOURCE, "key": self._pick.choice([key, int(key)]), **labels}
+        digest = content_hash(content, labels.get("session") or None)
+        request_id = version_id(_SOURCE, key, digest, when)
+        return Sample(row | _time(self._pick, when), request_id, "version", key, when)
+
+    def _deletion(self, key: str) -> Sample:
+        _, _, when = self._next()
+        others: list[dict[str, Any]] = [{}, {"content": ""}, {"content": None, "title": 5, "tags": {}}]
+        row = {"op": self._pick.choice(["delete", "DELETE"]), "source": _SOURCE, "key": key}
+        row |= _time(self._pick, when) | self._pick.choice(others)
+        return Sample(row, deletion_id(_SOURCE, key, when), "deletion", key, when)
+
+    def _bad(self) -> Sample:
+        number, request_id, when = self._next()
+        good = {"content": f"bad {number}", "timestamp": when.isoformat(), "request_id": str(request_id)}
+        changed = good | next(self._problems)
+        return Sample({k: v for k, v in changed.items() if v is not ...}, request_id, "bad", when=when)
