@@ -1,6 +1,5 @@
 """Small stand-ins for the ports, for tests of pure logic. The contract suite holds them to what the real ones do."""
 
-import hashlib
 import json
 import operator
 import re
@@ -33,7 +32,6 @@ from mnemosyne.domain.memory import (
     Memory,
     MemoryChange,
     MemorySummary,
-    OutcomeCursor,
     Rating,
     Reading,
     Stats,
@@ -41,7 +39,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.message import decode, encode
 from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, is_number, texts_of
-from mnemosyne.domain.outcome import Outcome
+from mnemosyne.domain.outcome import Outcome, OutcomeCursor, OutcomePage
 from mnemosyne.domain.overview import GivenRating
 from mnemosyne.domain.published import Published
 from mnemosyne.domain.quota import Quota
@@ -51,6 +49,7 @@ from mnemosyne.ids import new_id
 from mnemosyne.observability import current_trace
 from mnemosyne.ports import Vector
 from tests import oracle
+from tests.fakes_dead_letters import FakeDeadLetters, Requests
 from tests.fakes_overview import FakeOverview
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
@@ -225,17 +224,18 @@ def _duplicate_note(found: Memory, request: IngestRequest) -> str | None:
     return "; ".join(filter(None, [superseded, not_taken])) or None
 
 
-class FakeStore(FakeOverview):
+class FakeStore(FakeDeadLetters, FakeOverview):
     """The MemoryStore in dictionaries."""
 
     def __init__(self) -> None:
         self.memories: dict[UUID, tuple[str, Memory, Sequence[Vector]]] = {}
         self.counts: dict[UUID, tuple[int, int, int]] = {}
-        self.requests: dict[tuple[str, UUID], IngestStatus] = {}
+        self.requests = Requests()
         self.locked: set[tuple[str, str]] = set()
         self.announced: set[tuple[str, UUID]] = set()
         self.contents: dict[tuple[str, UUID], str] = {}
         self.stored_dead_letters: dict[tuple[str, str], DeadLetter] = {}
+        self.letter_changes: dict[tuple[str, str], int] = {}
         self.ratings: list[tuple[UUID, GivenRating]] = []
         self.embedding_space = FAKE_SPACE
         self.limits = Quota()
@@ -246,7 +246,7 @@ class FakeStore(FakeOverview):
 
     @contextmanager
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> Iterator[FakeClaim]:
-        memories, states = dict(self.memories), dict(self.requests)
+        memories, states = dict(self.memories), self.requests.copy()
         hashes = {(namespace, r.content_hash) for r in requests} - self.locked
         claim = FakeClaim(self, namespace, requests)
         self.locked |= hashes
@@ -280,73 +280,6 @@ class FakeStore(FakeOverview):
                 origin=one.origin,
             )
 
-    def store_dead_letter(self, namespace: str, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
-        if unless is not None and sum(n == namespace for n, _ in self.stored_dead_letters) >= unless:
-            return False
-        kept = replace(self._named(namespace, dead_letter), lost=unless is None)
-        before = self.stored_dead_letters.get((namespace, kept.message_id))
-        self.stored_dead_letters[namespace, kept.message_id] = (
-            replace(before, lost=before.lost or kept.lost) if before else kept
-        )
-        return before is None or not before.lost
-
-    def _named(self, namespace: str, dead_letter: DeadLetter) -> DeadLetter:
-        other = self.stored_dead_letters.get((namespace, dead_letter.message_id))
-        if other is None or other.data == dead_letter.data:
-            return dead_letter
-        return replace(
-            dead_letter, message_id=f"{dead_letter.message_id}.{hashlib.sha256(dead_letter.data).hexdigest()[:16]}"
-        )
-
-    def give_up(
-        self, namespace: str, dead_letter: DeadLetter, given_up: Sequence[Unstored], *, contents: Mapping[UUID, str]
-    ) -> DeadLetter | None:
-        others, waiting = [], []
-        for one in given_up:
-            known = self.requests.get((namespace, one.request_id))
-            if known and known.state in (IngestState.STORED, IngestState.DUPLICATE):
-                stored = self.contents.get((namespace, one.request_id))
-                others += [one] if contents.get(one.request_id, stored) != stored else []
-                continue
-            waiting.append(one)
-            error = (known.error if known else None) or one.error
-            if known and known.state is IngestState.DEAD_LETTERED:
-                continue
-            self.announced.discard((namespace, one.request_id))
-            self.requests[namespace, one.request_id] = IngestStatus(
-                request_id=one.request_id,
-                state=IngestState.DEAD_LETTERED,
-                attempts=known.attempts if known else 0,
-                error=error,
-                updated_at=NOW,
-                origin=one.origin,
-            )
-            dead_letter = replace(dead_letter, cause=error)
-        kept = ((one.data, one.attributes) for (n, _), one in self.stored_dead_letters.items() if n == namespace)
-        if not (waiting or others) or (dead_letter.data, dead_letter.attributes) in kept:
-            return None
-        dead_letter = replace(self._named(namespace, dead_letter), lost=bool(others))
-        self.stored_dead_letters[namespace, dead_letter.message_id] = dead_letter
-        return dead_letter
-
-    def dead_letters(self, namespace: str, limit: int, *, after: DeadLetter | None = None) -> Sequence[DeadLetter]:
-        found = [dead_letter for (n, _), dead_letter in self.stored_dead_letters.items() if n == namespace]
-        found.sort(key=_letter_key)
-        return [one for one in found if after is None or _letter_key(one) > _letter_key(after)][:limit]
-
-    def lost_dead_letters(self, namespace: str, since: datetime) -> Sequence[DeadLetter]:
-        letters = self.dead_letters(namespace, 1_000_000)
-        return [replace(one, data=b"") for one in letters if one.lost and one.dead_lettered_at >= since]
-
-    def mark_queued(self, namespace: str, request_ids: Sequence[UUID]) -> None:
-        for request_id in request_ids:
-            known = self.requests.get((namespace, request_id))
-            if known and known.state is IngestState.DEAD_LETTERED:
-                self.requests[namespace, request_id] = replace(known, state=IngestState.QUEUED)
-
-    def delete_dead_letter(self, namespace: str, message_id: str) -> None:
-        self.stored_dead_letters.pop((namespace, message_id), None)
-
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         known = {i: self._shown(namespace, i) for i in request_ids if (namespace, i) in self.requests}
         error = "this is the id of a memory, not of a request: get_memory reads it"
@@ -362,16 +295,33 @@ class FakeStore(FakeOverview):
         error = "its memory was deleted later: ingest it again with a later timestamp to store it"
         return replace(status, state=IngestState.DELETED, error=error)
 
-    def outcomes(
-        self, namespace: str, limit: int, *, after: OutcomeCursor, source: str | None = None
-    ) -> Sequence[IngestStatus]:
-        ended = [
-            one
-            for (n, _), one in self.requests.items()
-            if n == namespace and one.state is not IngestState.QUEUED and source in (None, _source(one))
+    def outcomes(self, namespace: str, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
+        until = int(after.until or self.requests.changes)
+        begin = after.begin or (None if after.since is None else self.time - after.since)
+        changed = sorted(
+            (change, one)
+            for (n, one), change in self.requests.changed_in.items()
+            if n == namespace and max(int(after.seen or 0), int(after.transaction)) < change <= until
+        )
+        ended = [(change, self._shown(namespace, one)) for change, one in changed]
+        shown = [
+            (change, one)
+            for change, one in ended
+            if one.state is not IngestState.QUEUED
+            and source in (None, _source(one))
+            and (begin is None or (one.updated_at or NOW) >= begin)
         ]
-        found = [one for one in ended if _outcome_key(one) > (after.updated_at, after.request_id)]
-        return sorted(found, key=_outcome_key)[:limit]
+        if len(shown) >= limit:
+            onward = replace(after, until=str(until), begin=begin, transaction=str(shown[limit - 1][0]))
+            return OutcomePage(outcomes=[one for _, one in shown[:limit]], lost=(), after=onward)
+        lost = self._lost_letters(namespace, int(after.seen or 0), until, begin)
+        return OutcomePage(outcomes=[one for _, one in shown], lost=lost, after=OutcomeCursor(seen=str(until)))
+
+    def outcomes_of_keys(self, namespace: str, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
+        changed = sorted(self.requests.changed_in.items(), key=lambda item: item[1])
+        mine = [self.requests[name] for name, _ in changed if name[0] == namespace]
+        named = {one.origin: one for one in mine if one.origin}
+        return {origin.key: one for origin, one in named.items() if origin.source == source and origin.key in keys}
 
     def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
         known = [self.requests[namespace, i] for i in request_ids if (namespace, i) in self.requests]
@@ -614,14 +564,6 @@ def _words(text: str) -> set[str]:
 
 def _source(status: IngestStatus) -> str | None:
     return status.origin.source if status.origin else None
-
-
-def _letter_key(dead_letter: DeadLetter) -> tuple[datetime, str]:
-    return dead_letter.dead_lettered_at, dead_letter.message_id
-
-
-def _outcome_key(status: IngestStatus) -> tuple[datetime, UUID]:
-    return status.updated_at or NOW, status.request_id
 
 
 def _export_key(memory: Memory | ExportedMemory) -> tuple[datetime, str]:

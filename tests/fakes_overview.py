@@ -7,16 +7,16 @@ from datetime import date, datetime, timedelta
 from uuid import UUID
 from zoneinfo import ZoneInfo
 
-from mnemosyne.domain.memory import Cursor, DeadLetter, IngestState, IngestStatus, KeysetCursor, MemorySummary
-from mnemosyne.domain.overview import HISTORY_LIMIT, DeadLetterSummary, Facets, GivenRating, History, Per, Timeline
+from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus, MemorySummary
+from mnemosyne.domain.overview import HISTORY_LIMIT, Facets, GivenRating, History, Per, Timeline
 from mnemosyne.domain.search import Filters
+from tests.fakes_dead_letters import Requests
 
 
 class FakeOverview:
     """Counts over time, tags, histories, requests and dead letters."""
 
-    requests: dict[tuple[str, UUID], IngestStatus]
-    stored_dead_letters: dict[tuple[str, str], DeadLetter]
+    requests: Requests
     ratings: list[tuple[UUID, GivenRating]]
 
     @abstractmethod
@@ -56,33 +56,6 @@ class FakeOverview:
         mine = ((one.updated_at, i, one) for (n, i), one in self.requests.items() if n == namespace and one.updated_at)
         found = sorted((one for one in mine if state in (None, one[2].state)), key=lambda one: one[:2], reverse=True)
         return [one for at, id_, one in found if after is None or (at, id_) < (after.timestamp, after.id)][:limit]
-
-    def dead_letter_summaries(
-        self, namespace: str, limit: int, *, after: KeysetCursor | None = None
-    ) -> Sequence[DeadLetterSummary]:
-        found = sorted(
-            (one for (n, _), one in self.stored_dead_letters.items() if n == namespace),
-            key=lambda one: (one.dead_lettered_at, one.message_id),
-            reverse=True,
-        )
-        rest = [
-            one
-            for one in found
-            if after is None or (one.dead_lettered_at, one.message_id) < (after.timestamp, after.key)
-        ]
-        return [
-            DeadLetterSummary(
-                message_id=one.message_id,
-                dead_lettered_at=one.dead_lettered_at,
-                cause=one.cause,
-                attributes=dict(one.attributes),
-                bytes=len(one.data),
-            )
-            for one in rest[:limit]
-        ]
-
-    def dead_letter(self, namespace: str, message_id: str) -> DeadLetter | None:
-        return self.stored_dead_letters.get((namespace, message_id))
 
 
 def _day(at: datetime, zone: ZoneInfo) -> date:

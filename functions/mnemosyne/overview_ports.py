@@ -4,9 +4,8 @@ from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
-from mnemosyne.domain.memory import Cursor, DeadLetter, IngestState, IngestStatus, KeysetCursor
+from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus
 from mnemosyne.domain.overview import (
-    DeadLetterSummary,
     Facets,
     History,
     Per,
@@ -34,11 +33,3 @@ class MemoryOverview(Protocol):
         self, namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[IngestStatus]:
         """List requests in a state, or all, as they changed last: the latest first, from a cursor on."""
-
-    def dead_letter_summaries(
-        self, namespace: str, limit: int, *, after: KeysetCursor | None = None
-    ) -> Sequence[DeadLetterSummary]:
-        """List dead letters without their data, the latest first, from a cursor on."""
-
-    def dead_letter(self, namespace: str, message_id: str) -> DeadLetter | None:
-        """Return one dead letter whole."""

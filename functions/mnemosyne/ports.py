@@ -6,11 +6,11 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 from uuid import UUID
 
+from mnemosyne.dead_letter_ports import DeadLetters
 from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
     Cursor,
-    DeadLetter,
     DeletedMemory,
     Deletion,
     ExportedMemory,
@@ -20,13 +20,12 @@ from mnemosyne.domain.memory import (
     Memory,
     MemoryChange,
     MemorySummary,
-    OutcomeCursor,
     Rating,
     Reading,
     Stats,
     Unstored,
 )
-from mnemosyne.domain.outcome import Outcome
+from mnemosyne.domain.outcome import Outcome, OutcomeCursor, OutcomePage
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
 from mnemosyne.overview_ports import MemoryOverview
@@ -129,7 +128,7 @@ class Claim(Protocol):
         """
 
 
-class MemoryStore(MemoryOverview, Protocol):
+class MemoryStore(MemoryOverview, DeadLetters, Protocol):
     """Memories and the state of ingest requests. Every method is confined to one namespace."""
 
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> AbstractContextManager[Claim]:
@@ -144,36 +143,17 @@ class MemoryStore(MemoryOverview, Protocol):
     def record_failures(self, namespace: str, failed: Sequence[Unstored]) -> None:
         """Note that the requests can never be stored; a request already in a final state keeps it."""
 
-    def store_dead_letter(self, namespace: str, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
-        """Store a message as a dead letter, unless so many of the namespace's are; whether it was not stored before."""
-
-    def give_up(
-        self, namespace: str, dead_letter: DeadLetter, waiting: Sequence[Unstored], *, contents: Mapping[UUID, str]
-    ) -> DeadLetter | None:
-        """Record a message's waiting requests as dead-lettered, and store it as a dead letter.
-
-        Returns it as it is stored; None where it was before, or all its requests are stored with these `contents`.
-        """
-
-    def dead_letters(self, namespace: str, limit: int, *, after: DeadLetter | None = None) -> Sequence[DeadLetter]:
-        """List dead letters, oldest first, after one of them."""
-
-    def lost_dead_letters(self, namespace: str, since: datetime) -> Sequence[DeadLetter]:
-        """List those stored since then of which something has no other outcome, oldest first and without their data."""
-
-    def mark_queued(self, namespace: str, request_ids: Sequence[UUID]) -> None:
-        """Let requests that were dead-lettered wait again."""
-
-    def delete_dead_letter(self, namespace: str, message_id: str) -> None:
-        """Delete a dead letter that has been put back on the queue."""
-
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return what is known of each request; those not yet seen are absent."""
 
-    def outcomes(
-        self, namespace: str, limit: int, *, after: OutcomeCursor, source: str | None = None
-    ) -> Sequence[IngestStatus]:
-        """Return requests in a final state in the order they reached it, after a cursor; of one source, or all."""
+    def outcomes(self, namespace: str, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
+        """Return requests in a reported state, of one source or all, in the order of the transactions that set it.
+
+        Every committed outcome is on exactly one page, unless it changes again before that page is read.
+        """
+
+    def outcomes_of_keys(self, namespace: str, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
+        """Return the request of each key of a source that changed last; keys without a request are absent."""
 
     def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
         """Those of the requests that are in a final state of which their publisher has not been told."""

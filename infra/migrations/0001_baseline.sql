@@ -121,6 +121,7 @@ CREATE TABLE ingest_requests (
     created_at   timestamptz NOT NULL DEFAULT now(),
     -- Not now(): the transaction begins before the text is embedded, long before others see the row.
     updated_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
+    changed_in   xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- the transaction that set updated_at
     announced_at timestamptz,  -- when the outcome was published
     PRIMARY KEY (namespace, request_id)
 )
@@ -138,15 +139,21 @@ CREATE TABLE source_keys (
     PRIMARY KEY (namespace, key_id)
 );
 
--- Messages that were given up, whole, so that they can be published again.
+-- Messages that were given up, whole, so that they can be published again. A letter stays while its message is in flight.
 CREATE TABLE dead_letters (
     namespace        text NOT NULL,
     message_id       text NOT NULL,
+    letter_id        uuid NOT NULL UNIQUE DEFAULT gen_random_uuid(),  -- the republished message carries it
     data             bytea NOT NULL,
     attributes       jsonb NOT NULL,
-    cause            text NOT NULL,
-    dead_lettered_at timestamptz NOT NULL DEFAULT now(),
+    cause            text NOT NULL,  -- of the last failure
+    dead_lettered_at timestamptz NOT NULL DEFAULT now(),  -- when it failed first
+    last_failed_at   timestamptz NOT NULL DEFAULT now(),
+    failures         integer NOT NULL DEFAULT 1,
+    redrives         integer NOT NULL DEFAULT 0,
+    redriven_at      timestamptz,  -- while it is in flight: when it was published again
     lost             boolean NOT NULL DEFAULT false,  -- whether a request in the message has no other outcome
+    changed_in       xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- the transaction in which it failed last
     PRIMARY KEY (namespace, message_id)
 );
 
@@ -368,11 +375,13 @@ CREATE INDEX memory_words_keys ON memory_words USING gin (keys) WITH (fastupdate
 CREATE INDEX memory_ratings_memory ON memory_ratings (memory_id);
 
 CREATE INDEX ingest_requests_updated ON ingest_requests (namespace, updated_at, request_id);
+CREATE INDEX ingest_requests_changed ON ingest_requests (namespace, changed_in, request_id) WHERE state <> 'queued';
 -- The digest of the source: an index entry holds 2,704 bytes at most.
 CREATE INDEX ingest_requests_source ON ingest_requests (namespace, md5(source), key) WHERE source IS NOT NULL;
 CREATE INDEX source_keys_memory ON source_keys (namespace, memory_id) WHERE memory_id IS NOT NULL;
 CREATE INDEX ingest_requests_open ON ingest_requests (namespace, state) WHERE state IN ('queued', 'dead_lettered');
 CREATE INDEX dead_letters_newest ON dead_letters (namespace, dead_lettered_at, message_id);
+CREATE INDEX dead_letters_changed ON dead_letters (namespace, changed_in) WHERE lost;
 
 CREATE INDEX oauth_clients_expire ON oauth_clients (expires_at);
 CREATE INDEX oauth_requests_expire ON oauth_requests (expires_at);

@@ -1,25 +1,51 @@
-"""The dead letters of a namespace, for the commands that work on them."""
+"""The dead letters that a command works on."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from datetime import timedelta
+from typing import Any
 
+import click
+
+from mnemosyne.domain.dead_letter import DeadLetterChoice
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.ports import MemoryStore
+from mnemosyne_cli.durations import duration
+from mnemosyne_cli.open_services import DEFAULT_NAMESPACE
 
 PAGE = 10
 """Messages in memory at a time: one may have ten megabytes."""
 
+NAMESPACE = click.option(
+    "--namespace",
+    default=DEFAULT_NAMESPACE,
+    show_default=True,
+    help='Whose messages; "" is that of messages that name none.',
+)
+DATA_DIR = click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory.")
+_OPTIONS = (
+    click.option(
+        "--younger-than", callback=duration, metavar="AGE", help="Only what failed first in the last 90m, 12h …"
+    ),
+    click.option("--older-than", callback=duration, metavar="AGE", help="Only what failed first longer ago."),
+    click.option("--cause", metavar="TEXT", help="Only if the cause, or its group, contains this; case is ignored."),
+)
 
-def all_dead_letters(memories: MemoryStore, namespace: str) -> Iterator[DeadLetter]:
-    """Every dead letter stored so far, oldest first.
 
-    Letters that are stored during the iteration are left out, so that `redrive` ends even where every message fails
-    again at once.
-    """
-    newest = memories.dead_letter_summaries(namespace, 1)
+def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """Add the options that choose dead letters by age and cause."""
+    for option in reversed(_OPTIONS):
+        command = option(command)
+    return command
+
+
+def choice(younger_than: timedelta | None, older_than: timedelta | None, cause: str | None) -> DeadLetterChoice:
+    """Return the choice that the options of `choice_options` make."""
+    return DeadLetterChoice(younger_than=younger_than, older_than=older_than, cause=cause)
+
+
+def all_dead_letters(memories: MemoryStore, namespace: str, chosen: DeadLetterChoice) -> Iterator[DeadLetter]:
+    """Yield the chosen letters whole, oldest first."""
     after: DeadLetter | None = None
-    while newest and (page := memories.dead_letters(namespace, PAGE, after=after)):
-        for letter in page:
-            if (letter.dead_lettered_at, letter.message_id) > (newest[0].dead_lettered_at, newest[0].message_id):
-                return
-            yield letter
+    while page := memories.dead_letters(namespace, PAGE, after=after, choice=chosen):
+        yield from page
         after = page[-1]

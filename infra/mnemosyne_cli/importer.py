@@ -11,7 +11,6 @@ from uuid import UUID
 
 from mnemosyne.domain.memory import (
     BATCH_LIMIT,
-    NO_REQUEST,
     IngestRequest,
     IngestState,
     MemoryChange,
@@ -21,6 +20,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
+from mnemosyne.domain.outcome import NO_REQUEST
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
 from mnemosyne.errors import Conflict, InvalidRequest, NotFound
 from mnemosyne.formats.item import Item, read_item

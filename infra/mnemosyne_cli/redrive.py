@@ -1,26 +1,25 @@
-"""`mnemosyne redrive`: put what was given up back on the queue."""
+"""`mnemosyne redrive`: publish dead letters again."""
 
 import json
-from datetime import UTC, datetime, timedelta
+import sys
+from dataclasses import replace
+from datetime import timedelta
 
 import click
 
-from mnemosyne.domain.memory import DeadLetter
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.domain.dead_letter import Redrivable
 from mnemosyne.service import dead_letters
-from mnemosyne_cli.all_dead_letters import all_dead_letters
-from mnemosyne_cli.durations import duration
+from mnemosyne_cli.all_dead_letters import choice, choice_options
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
 from mnemosyne_cli.terminal import plain
 
 
 @click.command()
-@click.option("--younger-than", callback=duration, metavar="AGE", help="Only what was given up within 90m, 12h, 7d …")
-@click.option("--older-than", callback=duration, metavar="AGE", help="Only what was given up longer ago.")
-@click.option("--cause", metavar="TEXT", help="Only where the cause contains this; case is ignored.")
+@choice_options
 @click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories.")
-@click.option("--message-id", metavar="ID", help="Only this one.")
-@click.option("--into", metavar="NAMESPACE", help="Whose memories they become, where they are kept under no namespace.")
+@click.option("--message-id", "message_ids", multiple=True, metavar="ID", help="Only these; also if they back off.")
+@click.option("--into", metavar="NAMESPACE", help='Whose memories they become, with --namespace "" only.')
+@click.option("--now", is_flag=True, help="Also letters that back off because they have failed again.")
 @click.option("--dry-run", is_flag=True, help="Show what would be put back, and change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory.")
@@ -29,53 +28,56 @@ def redrive(
     older_than: timedelta | None,
     cause: str | None,
     namespace: str,
-    message_id: str | None,
+    message_ids: tuple[str, ...],
     into: str | None,
+    now: bool,
     dry_run: bool,
     as_json: bool,
     data_dir: str | None,
 ) -> None:
-    """Put dead letters back on the queue: all of them, or by age and cause.
+    """Put dead letters back on the queue: all that are due, or by age and cause. Each at most once.
+
+    A letter stays until its message has an outcome. If it fails again, it backs off: for 10 minutes after its first
+    redrive, and twice as long after each further one, up to a day. While it is in flight it is left alone, until it
+    fails or for 24 hours.
 
     `--namespace ""` is that of messages that name none: say with --into whose they are.
+
+    Exits with 1 if a letter could not be put back.
     """
-    if not namespace and not into:
+    if bool(namespace) == bool(into):
         raise click.UsageError(
-            'with --namespace "" say --into NAMESPACE: messages that name none must become somebody\'s'
+            '--into is for --namespace "" only: other letters are redriven into their own namespace'
+            if namespace
+            else 'with --namespace "" say --into NAMESPACE: messages that name none must become somebody\'s'
         )
-    shown = []
+    chosen = replace(
+        choice(younger_than, older_than, cause),
+        message_ids=message_ids or None,
+        redrivable=Redrivable.NOW if now or message_ids else Redrivable.DUE,
+    )
+    shown: list[dict[str, str]] = []
+    problems: list[dict[str, str]] = []
     with open_services(data_dir) as services:
-        for dead_letter in all_dead_letters(services.memories, namespace):
-            if not _is_chosen(dead_letter, younger_than, older_than, cause) or message_id not in (
-                None,
-                dead_letter.message_id,
-            ):
+        total = len(services.memories.dead_letter_ids(namespace, replace(chosen, redrivable=None)))
+        for one in dead_letters.redrive_chosen(
+            namespace, chosen, memories=services.memories, queue=services.queue, into=into, dry_run=dry_run
+        ):
+            if one.problem or one.letter is None:
+                problems.append({"message_id": one.message_id, "problem": one.problem})
+                click.echo(plain(one.problem), err=True)
                 continue
-            count = len(dead_letters.request_ids_in(into or namespace, dead_letter))
-            try:
-                if not dry_run:
-                    dead_letters.redrive(
-                        namespace, dead_letter, memories=services.memories, queue=services.queue, into=into
-                    )
-            except InvalidRequest as exc:
-                click.echo(plain(exc), err=True)
-                continue
-            shown.append({"message_id": dead_letter.message_id, "cause": dead_letter.cause})
+            shown.append({"message_id": one.message_id, "cause": one.letter.cause})
             if not as_json:
-                when = f"{dead_letter.dead_lettered_at:%Y-%m-%d %H:%M}"
-                click.echo(plain(f"{dead_letter.message_id}  {when}  {count} memories  {dead_letter.cause}"))
+                when = f"{one.letter.dead_lettered_at:%Y-%m-%d %H:%M}"
+                click.echo(plain(f"{one.message_id}  {when}  {len(one.request_ids)} memories  {one.letter.cause}"))
     if as_json:
-        click.echo(json.dumps({"redriven": [] if dry_run else shown, "would_redrive": shown if dry_run else []}))
+        kinds = {"redriven": [] if dry_run else shown, "would_redrive": shown if dry_run else []}
+        click.echo(json.dumps({**kinds, "problems": problems}))
     else:
         click.echo(f"{len(shown)} dead letters {'would be' if dry_run else 'were'} put back.")
-
-
-def _is_chosen(
-    dead_letter: DeadLetter, younger_than: timedelta | None, older_than: timedelta | None, cause: str | None
-) -> bool:
-    age = datetime.now(UTC) - dead_letter.dead_lettered_at
-    return (
-        (younger_than is None or age <= younger_than)
-        and (older_than is None or age >= older_than)
-        and (cause is None or cause.casefold() in dead_letter.cause.casefold())
-    )
+        if waiting := max(0, total - len(shown) - len(problems)):
+            click.echo(f"{waiting} are in flight or back off: `mnemosyne dead-letters list` says until when.", err=True)
+    if problems:
+        click.echo(f"{len(problems)} could not be put back.", err=True)
+        sys.exit(1)

@@ -21,7 +21,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO mnemosyne_runtime;
 GRANT SELECT, INSERT ON memory_chunks, memory_ratings TO mnemosyne_runtime;
 GRANT SELECT, INSERT, UPDATE ON ingest_requests, object_imports TO mnemosyne_runtime;
 GRANT SELECT ON source_keys TO mnemosyne_runtime;
-GRANT SELECT, INSERT, DELETE, UPDATE (lost) ON dead_letters TO mnemosyne_runtime;
+GRANT SELECT, INSERT, DELETE, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_runtime;
 GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_runtime;
 GRANT SELECT ON namespace_usage, quotas TO mnemosyne_runtime;
 
@@ -37,12 +37,12 @@ GRANT INSERT, SELECT (id, namespace, content_hash, superseded_by, last_seen_at),
 GRANT INSERT ON memory_chunks TO mnemosyne_ingest;
 GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_ingest;
 GRANT SELECT ON source_keys TO mnemosyne_ingest;
-GRANT SELECT, INSERT, UPDATE (lost) ON dead_letters TO mnemosyne_ingest;
+GRANT SELECT, INSERT, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_ingest;
 GRANT SELECT ON namespace_usage, quotas TO mnemosyne_ingest;
 
 -- dead_letter keeps given-up messages, import_object publishes the contents of objects. Neither sees a memory.
 GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_dead_letter, mnemosyne_import_object;
-GRANT SELECT, INSERT, UPDATE (lost) ON dead_letters TO mnemosyne_dead_letter, mnemosyne_import_object;
+GRANT SELECT, INSERT, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_dead_letter, mnemosyne_import_object;
 GRANT SELECT, INSERT, UPDATE ON object_imports TO mnemosyne_import_object;
 GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_import_object;
 

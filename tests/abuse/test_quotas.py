@@ -115,7 +115,7 @@ def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
     (dead_letter,) = store.dead_letters("ada", 10)
     assert "quota of 1 memories" in dead_letter.cause
     keeper.set("ada", {"memories": 10})
-    dead_letters.redrive("ada", dead_letter, memories=store, queue=services.queue)
+    dead_letters.redrive("ada", dead_letter.message_id, memories=store, queue=services.queue)
     ((_, again),) = services.queue.published
     ingest.store(IngestMessage("ada", tuple(again)), memories=store, embedder=services.embedder)
     assert store.quota("ada").memories == 2

@@ -59,6 +59,7 @@ def test_every_answer_with_stored_text_is_in_the_same_frame(services: FakeServic
         "ingest_memories": {"memories": [{"content": "a", "timestamp": "2026-05-20T12:00:00Z"}]},
         "memory_timeline": {}, "memory_facets": {}, "memory_history": {"id": str(memory_id)}, "list_requests": {},
         "list_dead_letters": {}, "export_memories": {}, "redrive": {"message_id": "7"},
+        "drop_dead_letters": {"message_ids": ["7"]},
         "import_memories": {"name": "a.md", "text": FORGED},
         "fetch": {"id": str(memory_id)}, "recall_for_hook": {"prompt": "more tea"},
     }  # fmt: skip
@@ -73,6 +74,7 @@ def test_every_answer_with_stored_text_is_in_the_same_frame(services: FakeServic
         "rate_memory",
         "memory_timeline",
         "redrive",
+        "drop_dead_letters",
     ):  # ids and figures, nothing that was stored
         assert len(blocks) == 1
         return

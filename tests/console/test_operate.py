@@ -11,6 +11,7 @@ import pytest
 from selenium.webdriver import ActionChains
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support import expected_conditions
 
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import IngestMessage, encode
@@ -282,11 +283,35 @@ def test_what_was_given_up_is_seen_with_its_reason_and_put_back(
     assert browser.text.count("the embedder was away for a day") == 2
     picture(browser, "outcomes")
     press(browser, "Redrive")
-    shows(browser, "It is on the queue again: 1 request waits.")
-    shows(browser, "None: nothing was given up.")
+    shows(browser, "On the queue again: 1 request waits.")
     assert system.outcome(str(asked.request_id))["state"] == "stored"
+    browser.open(f"{site}/outcomes")
+    shows(browser, "None: nothing was given up.")
     browser.driver.find_element(By.LINK_TEXT, "Stored").click()
     shows(browser, str(asked.request_id))
+
+
+def test_the_dead_letters_of_a_cause_are_deleted_together(system: DevServer, site: str, browser: Chromium) -> None:
+    with open_services(str(system.directory / "data")) as services:
+        for number, cause in enumerate(("a quota of 10", "a quota of 20", "another cause")):
+            letter = DeadLetter(
+                message_id=f"{number}",
+                data=b"%d" % number,
+                attributes={},
+                cause=cause,
+                dead_lettered_at=datetime.now(UTC),
+            )
+            services.memories.store_dead_letter("default", letter)
+        browser.open(f"{site}/outcomes")
+        shows(browser, "2 dead letters, 0 on the queue again")
+        browser.driver.find_element(By.CSS_SELECTOR, "[aria-label='Delete all of the cause a quota of #']").click()
+        wait_until(lambda: bool(expected_conditions.alert_is_present()(browser.driver)), "a confirmation is asked for")
+        question = browser.driver.switch_to.alert
+        assert question.text == "Delete 2 dead letters for good?"
+        question.accept()
+        shows(browser, "Deleted 2 dead letters.")
+        assert [one.message_id for one in services.memories.dead_letters("default", 10)] == ["2"]
+        services.memories.drop_dead_letters("default", ["2"])
 
 
 def test_outcomes_of_a_state_are_shown_page_by_page(system: DevServer, site: str, browser: Chromium) -> None:

@@ -1,15 +1,21 @@
 """What every IngestQueue does: what is published arrives, whole and attributed."""
 
+import json
+import re
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mnemosyne.adapters.queues.local import LocalQueue
-from mnemosyne.adapters.queues.pubsub import PubSubQueue
+from mnemosyne.adapters.queues.pubsub import PubSubOutcomes, PubSubQueue
+from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.message import decode
+from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.published import Published
 from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.ids import new_id
 from mnemosyne.observability import trace
 from mnemosyne.ports import IngestQueue
 from tests.fakes import FakeQueue, request
@@ -58,6 +64,15 @@ class PubSubEnd:
         (got,) = self._subscriber.pull(subscription=self._subscription.name, max_messages=10).received_messages
         return got.message.data, dict(got.message.attributes)
 
+    def received_ids(self, count: int) -> set[str]:
+        """Return the message ids that so many outcomes name."""
+        ids: set[str] = set()
+        while len(ids) < count:
+            pulled = self._subscriber.pull(subscription=self._subscription.name, max_messages=1_000).received_messages
+            ids |= {json.loads(one.message.data)["message_id"] for one in pulled}
+            self._subscriber.acknowledge(subscription=self._subscription.name, ack_ids=[one.ack_id for one in pulled])
+        return ids
+
     def close(self) -> None:
         self._subscriber.delete_subscription(subscription=self._subscription.name)
         self._publisher.delete_topic(topic=TOPIC)
@@ -65,14 +80,19 @@ class PubSubEnd:
 
 
 @pytest.fixture(params=["fake", "local", "pubsub"])
-def end(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
+def end(request: pytest.FixtureRequest, tmp_path: Path) -> Any:
     if request.param == "fake":
         yield FakeEnd()
         return
     if request.param == "local":
         yield LocalEnd(tmp_path)
         return
-    opened = PubSubEnd(request.getfixturevalue("emulator"), monkeypatch)
+    yield request.getfixturevalue("pubsub")
+
+
+@pytest.fixture
+def pubsub(emulator: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[PubSubEnd]:
+    opened = PubSubEnd(emulator, monkeypatch)
     yield opened
     opened.close()
 
@@ -95,6 +115,57 @@ def test_a_message_that_is_too_large_is_refused_whole(end: Any) -> None:
 def test_a_queue_file_that_cannot_be_written_accepts_nothing(tmp_path: Path) -> None:
     with pytest.raises(Unavailable, match="nothing was stored"):
         LocalQueue(tmp_path / "missing" / "queue.db").publish("ns", [request("a")])
+
+
+# Names of arguments of the client's methods, and of attributes that Python objects have.
+ARGUMENTS = [
+    "topic",
+    "data",
+    "timeout",
+    "retry",
+    "ordering_key",
+    "self",
+    "messages",
+    "metadata",
+    "request",
+    "client",
+    "__class__",
+]
+
+
+@pytest.mark.parametrize("name", ARGUMENTS)
+def test_an_attribute_may_be_named_like_an_argument(end: Any, name: str) -> None:
+    end.queue.republish(b"{}", {name: "0.5", "namespace": "ns"})
+    assert end.received() == (b"{}", {name: "0.5", "namespace": "ns"})
+
+
+REFUSED = [
+    ({"note": "x" * 1025}, "the attribute 'note' must have at most 1,024 bytes, got 1,025"),
+    ({"note": "\N{GRINNING FACE}" * 257}, "the attribute 'note' must have at most 1,024 bytes, got 1,028"),
+    ({"n" * 257: "x"}, "must have at most 256 bytes, got 257"),
+    ({"": "x"}, "an attribute must have a name"),
+    ({"google": "x"}, "the attribute 'google' begins with goog"),
+    ({f"a{number}": "x" for number in range(101)}, "at most 100 attributes, got 101"),
+]
+
+
+@pytest.mark.parametrize(("attributes", "why"), REFUSED)
+def test_attributes_that_pubsub_would_refuse_are_named(pubsub: PubSubEnd, attributes: dict[str, str], why: str) -> None:
+    with pytest.raises(InvalidRequest, match=re.escape(why)):
+        pubsub.queue.republish(b"{}", attributes)
+
+
+def test_attributes_of_the_largest_allowed_size_are_published(pubsub: PubSubEnd) -> None:
+    attributes = {f"{number:0256}": "x" * 1024 for number in range(100)}
+    pubsub.queue.republish(b"{}", attributes)
+    assert pubsub.received() == (b"{}", attributes)
+
+
+def test_outcomes_beyond_one_request_to_the_topic_are_all_published(pubsub: PubSubEnd) -> None:
+    status = IngestStatus(request_id=new_id(), state=IngestState.FAILED, error="x" * 2_000)
+    outcomes = [Outcome(namespace="ns", message_id=f"{number}", status=status) for number in range(2_500)]
+    PubSubOutcomes(TOPIC).publish(outcomes)
+    assert pubsub.received_ids(len(outcomes)) == {outcome.message_id for outcome in outcomes}
 
 
 def test_a_topic_out_of_reach_accepts_nothing(monkeypatch: pytest.MonkeyPatch) -> None:

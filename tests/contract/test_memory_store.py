@@ -21,10 +21,10 @@ from mnemosyne.domain.memory import (
     IngestStatus,
     MemoryChange,
     Origin,
-    OutcomeCursor,
     Unstored,
 )
 from mnemosyne.domain.metadata_filter import Operator, condition
+from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound
@@ -464,7 +464,11 @@ def test_twenty_deliveries_at_once_store_one_memory(store: MemoryStore) -> None:
     assert len(store.list("ns", Filters(), 10)) == 1
 
 
-def test_a_dead_letter_is_kept_whole_and_redriven_once(memories: MemoryStore) -> None:
+def _lost(memories: MemoryStore) -> Sequence[DeadLetter]:
+    return memories.outcomes("ns", 100, after=OutcomeCursor()).lost
+
+
+def test_a_dead_letter_is_stored_whole_and_once(memories: MemoryStore) -> None:
     waiting = request("a")
     memories.record_attempt("ns", [_unstored(waiting, "why")])
     dead_letter = _dead_letter("1")
@@ -474,9 +478,6 @@ def test_a_dead_letter_is_kept_whole_and_redriven_once(memories: MemoryStore) ->
     assert (kept.data, kept.attributes, kept.cause) == (b"\x00\xff{", {"k": "é"}, "why")
     assert memories.dead_letters("other", 100) == []
     assert memories.statuses("ns", [waiting.request_id])[waiting.request_id].state is IngestState.DEAD_LETTERED
-    memories.mark_queued("ns", [waiting.request_id])
-    memories.delete_dead_letter("ns", "1")
-    assert memories.dead_letters("ns", 100) == []
     assert _store(memories, waiting)[waiting.request_id].state is IngestState.STORED
 
 
@@ -512,12 +513,10 @@ def test_a_message_is_kept_unless_each_request_is_stored_with_the_content_it_has
     assert other and other.lost
     mended = given_up(3, failed)
     assert mended and not mended.lost
-    assert memories.statuses("ns", [failed.request_id])[failed.request_id].state is IngestState.DEAD_LETTERED
+    assert memories.statuses("ns", [failed.request_id])[failed.request_id].state is IngestState.FAILED
     assert given_up(4, failed), "given up again with another content, it is kept again"
     assert given_up(4, failed) is None
-    assert [dead_letter.message_id for dead_letter in memories.lost_dead_letters("ns", NOW - timedelta(days=1))] == [
-        "2"
-    ]
+    assert [dead_letter.message_id for dead_letter in _lost(memories)] == ["2"]
 
 
 def test_the_same_words_published_at_another_time_are_another_message_to_be_kept(memories: MemoryStore) -> None:
@@ -529,9 +528,9 @@ def test_the_same_words_published_at_another_time_are_another_message_to_be_kept
 
 def test_a_message_given_up_of_which_something_is_lost_beside_says_so(memories: MemoryStore) -> None:
     memories.give_up("ns", _dead_letter("1"), [_unstored(request("a"), "given up")], contents={})
-    assert memories.lost_dead_letters("ns", NOW - timedelta(days=1)) == []
+    assert _lost(memories) == []
     assert [memories.store_dead_letter("ns", _dead_letter("1")) for _ in range(2)] == [True, False]
-    assert [one.message_id for one in memories.lost_dead_letters("ns", NOW - timedelta(days=1))] == ["1"]
+    assert [one.message_id for one in _lost(memories)] == ["1"]
     assert len(memories.dead_letters("ns", 100)) == 1
 
 
@@ -625,16 +624,47 @@ def test_outcomes_come_page_by_page_each_once(memories: MemoryStore) -> None:
         _store(memories, one)
     memories.record_attempt("ns", [_unstored(request("w"), "waiting")])
     seen: list[UUID] = []
-    beyond = OutcomeCursor(updated_at=NOW - timedelta(days=1))
-    while page := memories.outcomes("ns", 3, after=beyond):
-        seen += [one.request_id for one in page]
-        assert page[-1].updated_at
-        beyond = OutcomeCursor(updated_at=page[-1].updated_at, request_id=page[-1].request_id)
+    page = memories.outcomes("ns", 3, after=OutcomeCursor())
+    while not page.is_last:
+        seen += [one.request_id for one in page.outcomes]
+        page = memories.outcomes("ns", 3, after=page.after)
+    seen += [one.request_id for one in page.outcomes]
     assert sorted(seen) == sorted(one.request_id for one in named)
-    start = OutcomeCursor(updated_at=NOW - timedelta(days=1))
-    found = memories.outcomes("ns", 100, after=start, source="crm")
-    assert {one.origin.key for one in found if one.origin} == {"1", "3", "5"}
-    assert memories.outcomes("other", 100, after=start) == []
+    assert not memories.outcomes("ns", 3, after=page.after).outcomes
+    crm = memories.outcomes("ns", 100, after=OutcomeCursor(), source="crm").outcomes
+    assert {one.origin.key for one in crm if one.origin} == {"1", "3", "5"}
+    assert not memories.outcomes("other", 100, after=OutcomeCursor()).outcomes
+
+
+def test_an_outcome_that_changes_after_a_pass_is_in_the_next_one(memories: MemoryStore) -> None:
+    changing, unchanged = request("a"), request("b")
+    memories.record_failures("ns", [_unstored(one, "no good") for one in (changing, unchanged)])
+    first = memories.outcomes("ns", 100, after=OutcomeCursor())
+    _store(memories, changing)
+    second = memories.outcomes("ns", 100, after=first.after)
+    assert {one.request_id for one in first.outcomes} == {changing.request_id, unchanged.request_id}
+    assert [(one.request_id, one.state) for one in second.outcomes] == [(changing.request_id, IngestState.STORED)]
+
+
+def test_to_announce_an_outcome_does_not_repeat_it(memories: MemoryStore) -> None:
+    stored = request("a")
+    _store(memories, stored)
+    first = memories.outcomes("ns", 100, after=OutcomeCursor())
+    memories.mark_announced("ns", memories.unannounced("ns", [stored.request_id]))
+    assert not memories.outcomes("ns", 100, after=first.after).outcomes
+
+
+def test_the_outcome_of_a_key_is_that_of_its_request_that_changed_last(memories: MemoryStore) -> None:
+    origin = Origin("crm", "4711")
+    for content in ("a", "b"):
+        _store(memories, replace(request(content), origin=origin))
+    last = replace(request("c"), origin=origin)
+    memories.record_failures("ns", [Unstored(request_id=last.request_id, error="no good", origin=origin)])
+    known = memories.outcomes_of_keys("ns", "crm", ["4711", "4712"])
+    assert {key: (one.request_id, one.state) for key, one in known.items()} == {
+        "4711": (last.request_id, IngestState.FAILED)
+    }
+    assert memories.outcomes_of_keys("ns", "wiki", ["4711"]) == {}
 
 
 def test_an_outcome_is_unannounced_until_it_is_noted_and_anew_when_it_changes(memories: MemoryStore) -> None:

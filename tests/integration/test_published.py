@@ -97,7 +97,7 @@ def test_a_letter_without_a_namespace_is_given_one_and_stored(publisher: Publish
     publisher.run("redrive", "--namespace", "", "--into", "default", "--message-id", message_id)
     asked = ("outcomes", "--source", "lost")
     wait_until(lambda: [row["state"] for row in publisher.rows(*asked)] == ["stored"], "it is stored")
-    assert message_id not in _dead_letters(publisher, "")
+    wait_until(lambda: message_id not in _dead_letters(publisher, ""), "its letter is deleted")
 
 
 def test_the_contract_is_served_as_it_is_documented(publisher: Publisher) -> None:

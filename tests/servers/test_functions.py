@@ -163,9 +163,10 @@ def test_a_dead_letter_is_kept_by_its_function_and_redriven_by_mcp(functions: Fu
     states = functions.tool("list_dead_letters")
     assert [one["message_id"] for one in states["dead_letters"]] == ["7"]
     functions.tool("redrive", message_id="7")
-    assert functions.tool("list_dead_letters")["dead_letters"] == []
+    assert functions.tool("list_dead_letters")["causes"][0]["in_flight"] == 1
     (outcome,) = functions.ingest(lost).values()
     assert outcome.state is IngestState.STORED
+    assert functions.tool("drop_dead_letters", message_ids=["7"])["dropped"] == 1
 
 
 def test_import_object_records_how_far_it_has_read(functions: Functions) -> None:

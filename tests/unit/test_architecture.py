@@ -11,7 +11,8 @@ LEAVES = {"errors", "observability", "ids"}
 ALLOWED = {
     "domain": {"domain"},
     "formats": {"formats", "domain"},
-    "ports": {"overview_ports", "domain"},
+    "ports": {"overview_ports", "dead_letter_ports", "domain"},
+    "dead_letter_ports": {"domain"},
     "overview_ports": {"domain"},
     "import_ports": {"ports", "domain"},
     "oauth_ports": {"domain"},

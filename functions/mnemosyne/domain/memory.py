@@ -20,9 +20,6 @@ EXPORT_BYTES = 2_000_000
 BATCH_LIMIT = 100
 """Memories of one message, at most."""
 
-NO_REQUEST = UUID(int=0)
-"""Before every request's id."""
-
 Metadata = Mapping[str, Any]
 
 
@@ -188,14 +185,14 @@ class DeadLetter:
     dead_lettered_at: datetime
     lost: bool = False
     """Whether something in it has no other outcome than this."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class OutcomeCursor:
-    """Where outcomes go on: after this one."""
-
-    updated_at: datetime
-    request_id: UUID = NO_REQUEST
+    letter_id: UUID | None = None
+    """The stored letter from which the message was published again."""
+    failures: int = 1
+    redrives: int = 0
+    last_failed_at: datetime | None = None
+    redriven_at: datetime | None = None
+    due_at: datetime | None = None
+    """Of a stored letter; see DeadLetterSummary."""
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,16 +1,57 @@
 """What a publisher is told of what it published, as a CloudEvent. Pure."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime, timedelta
 from typing import Self
+from uuid import UUID
 
 import orjson
 
+from mnemosyne.domain.attributes import VALUE_BYTES
 from mnemosyne.domain.memory import DeadLetter, IngestState, IngestStatus
 from mnemosyne.domain.rfc3339 import rfc3339
 
 EVENT_TYPE = "mnemosyne.ingest.outcome.v1"
-ATTRIBUTE_BYTES = 1024
-"""Of one attribute's value, at most: https://cloud.google.com/pubsub/quotas#resource_limits."""
+
+
+NO_REQUEST = UUID(int=0)
+"""Before the id of every request."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutcomeCursor:
+    """Where outcomes go on. Outcomes are read in passes, each of which returns what the pass before could not see.
+
+    What a pass sees is a snapshot of the database, so that neither clocks nor late commits matter.
+    """
+
+    since: timedelta | None = None
+    """How old the outcomes of the first pass may be; None for all."""
+    seen: str | None = None
+    """The snapshot of the pass before; None in the first pass."""
+    until: str | None = None
+    """The snapshot of this pass; None at its beginning."""
+    begin: datetime | None = None
+    """The time from which the first pass begins, by the database's clock."""
+    transaction: str = "0"
+    request_id: UUID = NO_REQUEST
+    """The last outcome that this pass has returned, and the transaction that it is from."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class OutcomePage:
+    """Some outcomes, and where they go on."""
+
+    outcomes: Sequence[IngestStatus]
+    lost: Sequence[DeadLetter]
+    """Messages of which something has no request, without their data; on the last page of a pass."""
+    after: OutcomeCursor
+
+    @property
+    def is_last(self) -> bool:
+        """Whether the pass ends with this page."""
+        return self.after.until is None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -61,5 +102,5 @@ class Outcome:
             "state": self.state.value,
             "request_id": str(status.request_id) if status else None,
         }
-        fitting = {name: one for name, one in attributes.items() if one and len(one.encode()) <= ATTRIBUTE_BYTES}
+        fitting = {name: one for name, one in attributes.items() if one and len(one.encode()) <= VALUE_BYTES}
         return orjson.dumps(data), fitting

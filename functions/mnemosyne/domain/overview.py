@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import StrEnum
-from typing import Any, TypeAlias
+from typing import TypeAlias
 
 from mnemosyne.domain.memory import MemorySummary
 
@@ -47,17 +47,6 @@ class History:
     superseded_by: Sequence[MemorySummary]
     ratings: Sequence[GivenRating]
     """The latest first."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class DeadLetterSummary:
-    """A dead letter without its data."""
-
-    message_id: str
-    dead_lettered_at: datetime
-    cause: str
-    attributes: dict[str, Any]
-    bytes: int
 
 
 Facets: TypeAlias = Sequence[tuple[str, int]]

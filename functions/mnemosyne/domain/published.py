@@ -12,8 +12,10 @@ from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT, read_json, shown, 
 from mnemosyne.errors import InvalidRequest
 
 NAMESPACE_CHARACTERS = 300
-DEAD_LETTER_ATTRIBUTES = "CloudPubSubDeadLetter"
-"""Prefix of the attributes that Pub/Sub adds on the way to a dead-letter topic."""
+PUBSUB_ATTRIBUTES = ("CloudPubSubDeadLetter", "goog")
+"""Prefixes of the attributes that Pub/Sub adds: on the way to a dead-letter topic, and on a topic with a schema."""
+LETTER_ID = "dead_letter_id"
+"""The attribute that names the dead letter from which a message was published again."""
 _SOURCE_PUBLISH_TIME = "CloudPubSubDeadLetterSourceTopicPublishTime"
 FIRST_PUBLISHED = "first_published"
 """Attribute of a redriven dead letter: when it was first published."""
@@ -50,9 +52,17 @@ class Published:
     @property
     def kept_attributes(self) -> dict[str, str]:
         """The attributes to keep it with, so that publishing it again gives the same requests."""
-        kept = {k: v for k, v in self.attributes.items() if not k.startswith(DEAD_LETTER_ATTRIBUTES)}
+        kept = {k: v for k, v in self.attributes.items() if k != LETTER_ID and not k.startswith(PUBSUB_ATTRIBUTES)}
         kept |= {FIRST_PUBLISHED: self.first_published} if self.first_published else {}
         return {name.replace("\x00", "\ufffd"): value.replace("\x00", "\ufffd") for name, value in kept.items()}
+
+    @property
+    def letter_id(self) -> UUID | None:
+        """The id of the dead letter from which it was published again."""
+        try:
+            return UUID(self.attributes.get(LETTER_ID, ""))
+        except ValueError:
+            return None
 
     @property
     def visible_request_ids(self) -> list[UUID]:

@@ -87,6 +87,7 @@ class Push:
             attributes=self.message.kept_attributes | ({OBJECT_NOTIFICATION: "true"} if self.of_bucket else {}),
             cause=cause,
             dead_lettered_at=datetime.now(UTC),
+            letter_id=self.message.letter_id,
         )
 
 
@@ -144,16 +145,18 @@ def build_app(
 def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit[ingest.Stored] | None = None) -> None:
     """`ingest`: store what the message carries; what can never be stored fails, or is kept as a dead letter."""
     message = push.decoded()
-    lost = message.lost
+    lost, is_over_quota = message.lost, False
     if message.namespace:
         stored = ingest.store(
             message, memories=services.memories, embedder=services.embedder, group_commit=group_commit
         )
-        lost = "; ".join(filter(None, [lost, stored.lost]))
-        if stored.over_quota and not lost:
+        lost, is_over_quota = "; ".join(filter(None, [lost, stored.lost])), bool(stored.over_quota)
+        if is_over_quota and not lost:
             dead_letter = push.dead_letter(next(iter(stored.over_quota.values())))
             dead_letters.store_over_quota(message.namespace, dead_letter, memories=services.memories)
     _conclude(push, message, push.dead_letter(lost) if lost else None, services)
+    if not lost and not is_over_quota:
+        dead_letters.conclude(message, push.message.letter_id, memories=services.memories)
 
 
 def give_up(push: Push, services: SubscriberServices) -> None:
@@ -185,6 +188,8 @@ def _bury(push: Push, services: SubscriberServices) -> None:
         else None
     )
     _conclude(push, message, dead_letter if message.lost or (kept and kept.lost) else None, services)
+    if not message.lost and not kept:
+        dead_letters.conclude(message, push.message.letter_id, memories=services.memories)
 
 
 def import_object(push: Push, services: ImportServices) -> None:

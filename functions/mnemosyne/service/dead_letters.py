@@ -1,12 +1,25 @@
-"""Keep messages that were given up, and publish them again."""
+"""Store messages that were given up, and publish them again.
 
+A letter is published again in four steps, and a crash between any two loses nothing:
+
+1. The letter is marked as in flight and its requests are queued, in one transaction.
+2. Its message is published with the letter's id.
+3. The subscriber commits the outcomes of the requests. If the message fails again, it updates the letter instead.
+4. The subscriber deletes the letter, before it acknowledges the message.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from uuid import UUID
 
+from mnemosyne.domain.attributes import check_attributes
+from mnemosyne.domain.dead_letter import DeadLetterChoice, Redrivable
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
-from mnemosyne.domain.published import Published
-from mnemosyne.errors import InvalidRequest, Unavailable, Uncertain
+from mnemosyne.domain.published import LETTER_ID, Published
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.errors import Conflict, InvalidRequest, MnemosyneError, NotFound, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import IngestQueue, MemoryStore
 from mnemosyne.service import ingest
@@ -15,23 +28,25 @@ log = EventLog(__name__)
 
 BEYOND_QUOTA_KEPT = 200
 """Dead letters that a namespace may have before messages over quota are no longer kept."""
+MOST_UNAVAILABLE = 5
+"""Letters in a row that could not be put back because the queue or the database is away, after which a run ends."""
 
 
 def store_dead_letter(namespace: str, dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
-    """Keep a message of which something can be answered for in no other way, under its message id.
+    """Store a message, under its message id, of which something has no other outcome.
 
-    A namespace of no characters is that of messages which name none.
+    The empty namespace has the messages that name none.
     """
     if memories.store_dead_letter(namespace, dead_letter):
         log.error("dead_lettered", namespace=namespace, message_id=dead_letter.message_id)
 
 
 def store_over_quota(namespace: str, dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
-    """Keep a message of which something had no room, so that the operator can redrive it once there is.
+    """Store a message of which something had no room, so that the operator can redrive it once there is room.
 
-    Of a namespace so many are kept, for they take room too; its requests say why they failed in any case.
+    Letters take room too, so a namespace with BEYOND_QUOTA_KEPT letters gets no further one. The requests have failed
+    and say why in any case.
     """
-    # Not newly where there are too many, or where an earlier delivery of it is kept.
     newly = memories.store_dead_letter(namespace, dead_letter, unless=BEYOND_QUOTA_KEPT)
     log.warning("beyond_quota", namespace=namespace, message_id=dead_letter.message_id, newly_kept=newly)
 
@@ -39,9 +54,9 @@ def store_over_quota(namespace: str, dead_letter: DeadLetter, *, memories: Memor
 def give_up(
     namespace: str, dead_letter: DeadLetter, message: IngestMessage, *, memories: MemoryStore
 ) -> DeadLetter | None:
-    """Keep a message that was given up, so that it can be redriven, and record its requests as dead-lettered.
+    """Store a message that was given up, so that it can be redriven, and record its requests as dead-lettered.
 
-    Those that can never be stored fail. It is not kept where each of the others is stored, with the same content.
+    Requests that can never be stored fail. The message is not stored if each of the others is, with the same content.
     Returns the dead letter as it is stored.
     """
     if not message.postponed:
@@ -52,35 +67,176 @@ def give_up(
     return kept
 
 
+def conclude(message: IngestMessage, letter_id: UUID | None, *, memories: MemoryStore) -> None:
+    """Delete the letter that a message was republished from, now that each of its requests has an outcome."""
+    if letter_id:
+        memories.conclude_dead_letter(message.namespace, letter_id, message.request_ids)
+
+
 def request_ids_in(namespace: str, dead_letter: DeadLetter) -> list[UUID]:
     """Return the requests of a dead letter."""
     message = Published(message_id=dead_letter.message_id, data=dead_letter.data, attributes=dead_letter.attributes)
     return decode(message, only=namespace).request_ids
 
 
-def redrive(
-    namespace: str, dead_letter: DeadLetter, *, memories: MemoryStore, queue: IngestQueue, into: str | None = None
-) -> None:
-    """Put a dead letter of the namespace back on the queue, for that namespace or for `into`.
+@dataclass(frozen=True, kw_only=True)
+class Redrive:
+    """A dead letter that can be published again, and how."""
 
-    It is published first, and deleted last: where it could not be published nothing was changed, and a crash in between
-    leaves it to be redriven once more, which stores nothing twice. Raises InvalidRequest, Unavailable, or Uncertain
-    where it is on the queue and the database was away after that.
-    """
-    if OBJECT_NOTIFICATION in dead_letter.attributes:
-        raise InvalidRequest(
-            f"the dead letter {dead_letter.message_id} tells of an object of a bucket: mend the cause, then copy the "
-            "object onto itself, which tells of it anew, and drop the dead letter"
+    namespace: str
+    letter: DeadLetter
+    into: str
+    request_ids: list[UUID]
+    attributes: dict[str, str]
+
+    @classmethod
+    def of(cls, namespace: str, letter: DeadLetter, *, into: str | None = None) -> "Redrive":
+        """Prepare a letter to be redriven in its namespace, or `into` another one if it has none.
+
+        Raises InvalidRequest if its message cannot be published again, with the reason.
+        """
+        if OBJECT_NOTIFICATION in letter.attributes:
+            raise InvalidRequest(
+                f"the dead letter {letter.message_id} is a notification about an object of a bucket: fix the cause, "
+                "then copy the object onto itself, which sends another notification, and drop the dead letter"
+            )
+        target = namespace or into
+        if not target or into not in (None, target):
+            raise InvalidRequest(
+                f"the dead letter {letter.message_id} must be redriven into its namespace {namespace!r}, got {into!r}"
+                if namespace
+                else f"the dead letter {letter.message_id} names no namespace: say into which one"
+            )
+        attributes = {**letter.attributes, "namespace": target}
+        try:
+            check_attributes(attributes | {LETTER_ID: ""})
+        except InvalidRequest as exc:
+            raise InvalidRequest(
+                f"the dead letter {letter.message_id} cannot be published again: {exc}; publish its data without that "
+                "attribute, then drop the dead letter"
+            ) from exc
+        return cls(
+            namespace=namespace,
+            letter=letter,
+            into=target,
+            request_ids=request_ids_in(target, letter),
+            attributes=attributes,
         )
-    target = into or namespace
-    request_ids = request_ids_in(target, dead_letter)
-    queue.republish(dead_letter.data, {**dead_letter.attributes, "namespace": target})
-    try:
-        memories.mark_queued(target, request_ids)
-        memories.delete_dead_letter(namespace, dead_letter.message_id)
-    except Unavailable as exc:
-        raise Uncertain(
-            f"the message {dead_letter.message_id} is on the queue again, but its dead letter may still be there: "
-            f"redriven once more it stores nothing twice ({exc})"
-        ) from exc
-    log.info("redriven", namespace=target, message_id=dead_letter.message_id, count=len(request_ids))
+
+    def run(self, *, memories: MemoryStore, queue: IngestQueue, now: bool = False) -> None:
+        """Publish the letter's message; `now` even if the letter backs off.
+
+        Raises Conflict if the letter is in flight or backs off, NotFound if it is gone, InvalidRequest, Unavailable.
+        """
+        message_id = self.letter.message_id
+        letter_id = memories.mark_redriven(self.namespace, message_id, self.request_ids, into=self.into, now=now)
+        if letter_id is None:
+            raise _refusal(self.namespace, message_id, memories)
+        try:
+            queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
+        except Exception:
+            try:
+                memories.unmark_redriven(self.namespace, letter_id, self.request_ids, into=self.into)
+            except Unavailable as exc:
+                log.warning("redrive_still_marked", namespace=self.namespace, message_id=message_id, error=str(exc))
+            raise
+        log.info("redriven", namespace=self.into, message_id=message_id, count=len(self.request_ids))
+
+
+def _refusal(namespace: str, message_id: str, memories: MemoryStore) -> Conflict | NotFound:
+    letter = memories.dead_letter(namespace, message_id)
+    if letter is None:
+        return _not_found(message_id)
+    if letter.redriven_at:
+        return Conflict(
+            f"the dead letter {message_id} was redriven at {rfc3339(letter.redriven_at)} and has no outcome yet: it "
+            f"can be redriven again if it fails, or from {rfc3339(letter.due_at)} on"
+        )
+    return Conflict(
+        f"the dead letter {message_id} has failed {letter.failures} times and is not due before "
+        f"{rfc3339(letter.due_at)}: redrive it by its message id, or with --now"
+    )
+
+
+def _not_found(message_id: str) -> NotFound:
+    return NotFound(f"no dead letter has the message id {message_id[:100]!r}: it may have been redriven or dropped")
+
+
+def redrive(namespace: str, message_id: str, *, memories: MemoryStore, queue: IngestQueue) -> list[UUID]:
+    """Publish the message of one dead letter again, even if it backs off, and return its requests.
+
+    Raises NotFound, and the errors of Redrive.
+    """
+    letter = memories.dead_letter(namespace, message_id)
+    if letter is None:
+        raise _not_found(message_id)
+    prepared = Redrive.of(namespace, letter)
+    prepared.run(memories=memories, queue=queue, now=True)
+    return prepared.request_ids
+
+
+@dataclass(frozen=True, kw_only=True)
+class Redriven:
+    """What redrive_chosen did with one letter."""
+
+    message_id: str
+    letter: DeadLetter | None = None
+    request_ids: Sequence[UUID] = ()
+    problem: str = ""
+    """Why it was not put back."""
+
+
+def redrive_chosen(
+    namespace: str,
+    choice: DeadLetterChoice,
+    *,
+    memories: MemoryStore,
+    queue: IngestQueue,
+    into: str | None = None,
+    dry_run: bool = False,
+    limit: int | None = None,
+) -> Iterator[Redriven]:
+    """Publish again the messages of the letters that are chosen now, each at most once and oldest first.
+
+    A letter that cannot be put back does not stop the others, unless MOST_UNAVAILABLE of them in a row could not be
+    because the queue or the database is away. Letters named by message id that are not redrivable are reported.
+    """
+    ids = memories.dead_letter_ids(namespace, choice)
+    unavailable = 0
+    for message_id in [*ids[:limit], *(one for one in choice.message_ids or () if one not in ids)]:
+        try:
+            if message_id not in ids:
+                raise _refusal(namespace, message_id, memories)
+            done = _redrive_one(namespace, message_id, memories, queue, into, choice.redrivable, dry_run=dry_run)
+        except Unavailable as exc:
+            unavailable += 1
+            done = Redriven(message_id=message_id, problem=f"{message_id}: {exc}")
+        except MnemosyneError as exc:
+            done = Redriven(message_id=message_id, problem=str(exc))
+        except Exception as exc:  # one letter that we cannot handle must not keep the others from being redriven
+            log.exception("redrive_crashed", namespace=namespace, message_id=message_id)
+            done = Redriven(message_id=message_id, problem=f"{message_id}: {type(exc).__name__}: {exc}")
+        else:
+            unavailable = 0
+        yield done
+        if unavailable == MOST_UNAVAILABLE:
+            return
+
+
+def _redrive_one(
+    namespace: str,
+    message_id: str,
+    memories: MemoryStore,
+    queue: IngestQueue,
+    into: str | None,
+    redrivable: Redrivable | None,
+    *,
+    dry_run: bool,
+) -> Redriven:
+    letter = memories.dead_letter(namespace, message_id)
+    if letter is None:
+        raise _not_found(message_id)
+    prepared = Redrive.of(namespace, letter, into=into)
+    if not dry_run:
+        prepared.run(memories=memories, queue=queue, now=redrivable is Redrivable.NOW)
+    return Redriven(message_id=message_id, letter=letter, request_ids=prepared.request_ids)

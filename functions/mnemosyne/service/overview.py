@@ -3,11 +3,11 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from mnemosyne.domain.dead_letter import DeadLetterSummary
 from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus, KeysetCursor, MemorySummary
-from mnemosyne.domain.overview import DeadLetterSummary, History
+from mnemosyne.domain.overview import History
 from mnemosyne.errors import NotFound
-from mnemosyne.ports import IngestQueue, MemoryStore
-from mnemosyne.service import dead_letters as letters
+from mnemosyne.ports import MemoryStore
 
 
 def history(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> tuple[History, Sequence[MemorySummary]]:
@@ -34,13 +34,3 @@ def dead_letters(
     found = memories.dead_letter_summaries(namespace, limit + 1, after=after)
     last = found[limit - 1] if len(found) > limit else None
     return found[:limit], KeysetCursor(timestamp=last.dead_lettered_at, key=last.message_id) if last else None
-
-
-def redrive(namespace: str, message_id: str, *, memories: MemoryStore, queue: IngestQueue) -> Sequence[UUID]:
-    """Put one dead letter back on the queue and return its requests; raises NotFound, InvalidRequest, Unavailable."""
-    dead_letter = memories.dead_letter(namespace, message_id)
-    if dead_letter is None:
-        raise NotFound(f"no dead letter has the message id {message_id[:100]!r}; it may have been redriven already")
-    asked = letters.request_ids_in(namespace, dead_letter)
-    letters.redrive(namespace, dead_letter, memories=memories, queue=queue)
-    return asked

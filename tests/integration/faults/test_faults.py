@@ -76,7 +76,9 @@ def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriv
     assert "answered 500: chokes on it" in (outcomes[poison].error or "")
     cloud.gemini.fault = None
     (dead_letter,) = cloud.system.memories.dead_letters(cloud.namespace, 100)
-    dead_letters.redrive(cloud.namespace, dead_letter, memories=cloud.system.memories, queue=cloud.system.queue)
+    dead_letters.redrive(
+        cloud.namespace, dead_letter.message_id, memories=cloud.system.memories, queue=cloud.system.queue
+    )
     wait_until(lambda: cloud.statuses([poison])[poison].state is IngestState.STORED, "the redriven memory is stored")
     assert cloud.system.memories.dead_letters(cloud.namespace, 100) == []
 

@@ -217,7 +217,7 @@ def test_an_object_that_was_given_up_is_kept_and_says_how_to_go_on(last: TestCli
     assert last.post("/objects/ns", json=_envelope(b"{}", notification)).status_code == 204
     (dead_letter,) = services.memories.dead_letters("ns", 100)
     with pytest.raises(InvalidRequest, match="copy the object onto itself"):
-        dead_letters.redrive("ns", dead_letter, memories=services.memories, queue=services.queue)
+        dead_letters.redrive("ns", dead_letter.message_id, memories=services.memories, queue=services.queue)
 
 
 def test_other_content_under_a_taken_id_that_is_given_up_is_kept_and_told(

@@ -11,6 +11,7 @@ from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.domain.published import Published
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import CONSOLE_NAMES, TOOLS, by_name, console_tools, required_scope
+from mnemosyne.mcp.tools.operate import REDRIVEN_AT_ONCE
 from mnemosyne.service import dead_letters, ingest
 from tests.fakes import NOW, FakeServices, request
 
@@ -51,11 +52,12 @@ def test_they_are_known_by_name_before_they_are_imported() -> None:
     assert {tool.name for tool in console_tools()} == CONSOLE_NAMES
 
 
-def test_only_who_operates_puts_back_what_was_given_up() -> None:
-    assert required_scope("redrive") is Scope.OPERATE
+def test_only_operators_redrive_and_drop_dead_letters() -> None:
+    assert required_scope("redrive") is required_scope("drop_dead_letters") is Scope.OPERATE
     writer = Principal(id="a", namespace="default", scopes=frozenset({Scope.READ, Scope.WRITE}))
     assert not writer.may(Scope.OPERATE)
-    assert all(tool.scope is not Scope.OPERATE for tool in by_name().values() if tool.name != "redrive")
+    operators = {tool.name for tool in by_name().values() if tool.scope is Scope.OPERATE}
+    assert operators == {"redrive", "drop_dead_letters"}
 
 
 def test_a_dead_letter_that_is_put_back_is_published_as_it_was(services: FakeServices) -> None:
@@ -65,7 +67,7 @@ def test_a_dead_letter_that_is_put_back_is_published_as_it_was(services: FakeSer
     assert (shown["message_id"], shown["cause"]) == ("7", "away")
     assert _call(services, "redrive", message_id="7")["request_ids"] == [str(one.request_id)]
     assert services.queue.published[0][1][0].content == "tea"
-    assert _call(services, "list_dead_letters")["dead_letters"] == []
+    assert "redriven_at" in _call(services, "list_dead_letters")["dead_letters"][0]
     assert services.memories.requests[LOCAL.namespace, one.request_id].state is IngestState.QUEUED
 
 
@@ -81,6 +83,64 @@ def test_who_puts_back_what_stands_in_the_audit_log(
         _call(services, "redrive", message_id="7")
     audited = [vars(one) for one in caplog.records if one.getMessage() == "audit"]
     assert "redrive" in str(audited) and "7" in str(audited)
+
+
+def _keep(services: FakeServices, *letters: tuple[str, str]) -> None:
+    for message_id, cause in letters:
+        letter = DeadLetter(
+            message_id=message_id, data=message_id.encode(), attributes={}, cause=cause, dead_lettered_at=NOW
+        )
+        services.memories.store_dead_letter(LOCAL.namespace, letter)
+
+
+def test_the_first_page_of_dead_letters_counts_their_causes(services: FakeServices) -> None:
+    _keep(services, ("1", "given up after 5 deliveries"), ("2", "given up after 20 deliveries"), ("3", "other"))
+    first = _call(services, "list_dead_letters", limit=2)
+    assert [(one["cause"], one["letters"]) for one in first["causes"]] == [
+        ("given up after # deliveries", 2), ("other", 1),
+    ]  # fmt: skip
+    assert "causes" not in _call(services, "list_dead_letters", cursor=first["next_cursor"])
+
+
+def test_the_letters_of_a_cause_are_redriven_as_many_as_one_call_takes(services: FakeServices) -> None:
+    _keep(services, ("a", "other"), *((f"{n}", f"quota of {n}") for n in range(REDRIVEN_AT_ONCE + 5)))
+    first = _call(services, "redrive", cause="quota of #")
+    assert (first["letters"], first["problems"], first["remaining"]) == (REDRIVEN_AT_ONCE, [], 5)
+    second = _call(services, "redrive", cause="quota of #")
+    assert (second["letters"], second["remaining"]) == (5, 0)
+    assert len(services.queue.messages) == REDRIVEN_AT_ONCE + 5
+
+
+@pytest.mark.parametrize("arguments", [{}, {"message_id": "7", "cause": "other"}])
+def test_a_redrive_names_one_letter_or_one_cause(services: FakeServices, arguments: dict[str, str]) -> None:
+    assert "give message_id or cause, and not both" in _refused(services, "redrive", **arguments)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "left"),
+    [
+        ({"cause": "quota"}, ["3"]),
+        ({"message_ids": ["1", "3"]}, ["2"]),
+        ({"older_than_days": 0}, []),
+        ({"older_than_days": 1}, ["1", "2", "3"]),
+        ({"all": True}, []),
+    ],
+)
+def test_letters_are_dropped_by_cause_id_and_age_as_a_dry_run_counts(
+    services: FakeServices, arguments: dict[str, Any], left: list[str]
+) -> None:
+    _keep(services, ("1", "quota of 1"), ("2", "quota of 2"), ("3", "other"))
+    dry = _call(services, "drop_dead_letters", **arguments, dry_run=True)
+    assert (dry["dropped"], len(services.memories.stored_dead_letters)) == (0, 3)
+    assert _call(services, "drop_dead_letters", **arguments)["dropped"] == dry["would_drop"] == 3 - len(left)
+    assert sorted(message_id for _, message_id in services.memories.stored_dead_letters) == left
+
+
+@pytest.mark.parametrize("arguments", [{}, {"dry_run": True}, {"all": True, "cause": "quota"}])
+def test_letters_are_not_dropped_without_saying_which(services: FakeServices, arguments: dict[str, Any]) -> None:
+    _keep(services, ("1", "quota"))
+    assert "give message_ids, cause or older_than_days" in _refused(services, "drop_dead_letters", **arguments)
+    assert len(services.memories.stored_dead_letters) == 1
 
 
 def test_requests_are_listed_page_by_page(services: FakeServices) -> None:

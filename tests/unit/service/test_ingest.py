@@ -10,11 +10,11 @@ import time_machine
 
 from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Unstored
 from mnemosyne.domain.message import IngestMessage, encode
-from mnemosyne.errors import InvalidRequest, Unavailable, Uncertain
+from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import issue_request_id
 from mnemosyne.ports import Vector
 from mnemosyne.service import dead_letters, ingest
-from tests.fakes import NOW, FakeEmbedder, FakeServices, FakeStore, request
+from tests.fakes import NOW, FakeEmbedder, FakeServices, request
 
 
 def _store(services: FakeServices, *requests: object) -> list[IngestState]:
@@ -196,45 +196,6 @@ def test_a_dead_letter_whose_requests_all_ended_otherwise_is_not_kept() -> None:
     _store(services, stored)
     _bury(services, stored)
     assert services.memories.dead_letters("ns", 100) == []
-
-
-def test_a_redriven_request_is_stored_and_its_letter_forgotten() -> None:
-    services = FakeServices()
-    waiting = request("a")
-    _bury(services, waiting)
-    (dead_letter,) = services.memories.dead_letters("ns", 100)
-    dead_letters.redrive("ns", dead_letter, memories=services.memories, queue=services.queue)
-    assert services.memories.dead_letters("ns", 100) == []
-    ((_, (republished,)),) = services.queue.published
-    assert _store(services, republished) == [IngestState.STORED]
-
-
-def test_a_redrive_that_cannot_be_published_keeps_the_letter() -> None:
-    services = FakeServices()
-    waiting = request("a")
-    _bury(services, waiting)
-    services.queue.away = True
-    (dead_letter,) = services.memories.dead_letters("ns", 100)
-    with pytest.raises(Unavailable):
-        dead_letters.redrive("ns", dead_letter, memories=services.memories, queue=services.queue)
-    assert len(services.memories.dead_letters("ns", 100)) == 1
-    (known,) = services.memories.statuses("ns", [waiting.request_id]).values()
-    assert known.state is IngestState.DEAD_LETTERED, "nobody waits for what is on no queue"
-
-
-def test_a_redrive_whose_letter_could_not_be_deleted_says_that_it_is_on_the_queue() -> None:
-    class Breaks(FakeStore):
-        def delete_dead_letter(self, namespace: str, message_id: str) -> None:
-            raise Unavailable("the database is away")
-
-    services = FakeServices()
-    memories = Breaks()
-    waiting = request("a")
-    data, attributes = encode("ns", [waiting], "")
-    letter = DeadLetter(message_id="7", data=data, attributes=attributes, cause="away", dead_lettered_at=NOW)
-    with pytest.raises(Uncertain, match="7 is on the queue again"):
-        dead_letters.redrive("ns", letter, memories=memories, queue=services.queue)
-    assert [one for _, (one,) in services.queue.published] == [waiting]
 
 
 def test_what_was_given_up_is_stored_when_it_is_published_again() -> None:

@@ -1,8 +1,8 @@
-"""SQL statements about dead letters, with bind parameters."""
+"""SQL statements about dead letters, with bind parameters. The functions are in infra/sql/14_redrive.sql."""
 
 from typing import Final
 
-# Message ids are unique within a topic, and there may be several: another message under the same id is kept beside it.
+# Message ids are unique within a topic only. Another message under the same id is stored under a longer one.
 STORE_DEAD_LETTER: Final = """
 INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
 SELECT CAST(:namespace AS text),
@@ -13,11 +13,19 @@ SELECT CAST(:namespace AS text),
     CAST(:data AS bytea), CAST(:attributes AS jsonb), CAST(:cause AS text), CAST(:unless AS integer) IS NULL
 WHERE CAST(:unless AS integer) IS NULL
     OR (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) < CAST(:unless AS integer)
-ON CONFLICT (namespace, message_id) DO UPDATE SET lost = true WHERE NOT dead_letters.lost AND EXCLUDED.lost
+ON CONFLICT (namespace, message_id) DO UPDATE SET lost = true, changed_in = EXCLUDED.changed_in
+WHERE NOT dead_letters.lost AND EXCLUDED.lost
 RETURNING message_id
 """
 
-# The last attempt's error says most. The message is kept unless each request is stored with the content it has here.
+LOCK_DEAD_LETTER: Final = "SELECT lock_dead_letter(:namespace, CAST(:letter_id AS uuid))"
+
+FAIL_DEAD_LETTER_AGAIN: Final = """
+SELECT message_id FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:lost AS boolean))
+"""
+
+# The cause is the error of the last attempt, which says more than the number of deliveries. The message is stored
+# unless each request is stored with the content that it has here. One republished from a letter updates that letter.
 GIVE_UP: Final = """
 WITH request AS (
     SELECT request_id, error, decode(hash, 'hex') AS content_hash, source, key
@@ -27,47 +35,107 @@ WITH request AS (
     SELECT i.request_id, coalesce(i.content_hash = request.content_hash, true) AS is_same
     FROM ingest_requests i
     JOIN request USING (request_id)
-    WHERE i.namespace = :namespace AND i.state IN ('stored', 'duplicate')
+    WHERE i.namespace = :namespace AND i.state IN ('stored', 'duplicate', 'deleted')
 ), recorded AS (
     INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error, source, key)
-    SELECT DISTINCT ON (request_id) request_id, CAST(:namespace AS text), 'dead_lettered', 0, error, source, key
+    SELECT DISTINCT ON (request_id) request_id, CAST(:namespace AS text), next_request_state(NULL, 'given_up'), 0,
+        error, source, key
     FROM request
     ON CONFLICT (namespace, request_id) DO UPDATE
-    SET state = 'dead_lettered', error = coalesce(i.error, EXCLUDED.error), updated_at = clock_timestamp(),
-        announced_at = NULL
-    WHERE i.state IN ('queued', 'failed')
+    SET state = next_request_state(i.state, 'given_up'), error = coalesce(i.error, EXCLUDED.error),
+        updated_at = clock_timestamp(), announced_at = NULL
+    WHERE next_request_state(i.state, 'given_up') IS NOT NULL
     RETURNING error
-)
-INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
-SELECT CAST(:namespace AS text),
-    CASE WHEN EXISTS (SELECT FROM dead_letters WHERE namespace = :namespace AND message_id = :message_id)
-        THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
-        ELSE CAST(:message_id AS text) END,
-    CAST(:data AS bytea), CAST(:attributes AS jsonb),
-    coalesce((SELECT min(error) FROM recorded), (SELECT min(error) FROM request)),
-    EXISTS (SELECT FROM stored WHERE NOT is_same)
-WHERE EXISTS (SELECT FROM request WHERE request_id NOT IN (SELECT request_id FROM stored WHERE is_same))
-    AND NOT EXISTS (SELECT FROM dead_letters
+), needed AS (
+    SELECT coalesce((SELECT min(error) FROM recorded), (SELECT min(error) FROM request)) AS cause,
+        EXISTS (SELECT FROM stored WHERE NOT is_same) AS lost
+    WHERE EXISTS (SELECT FROM request WHERE request_id NOT IN (SELECT request_id FROM stored WHERE is_same))
+), again AS (
+    SELECT letter.*
+    FROM needed, fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), needed.cause, needed.lost) AS letter
+), added AS (
+    INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)
+    SELECT CAST(:namespace AS text),
+        CASE WHEN EXISTS (SELECT FROM dead_letters WHERE namespace = :namespace AND message_id = :message_id)
+            THEN CAST(:message_id AS text) || '.' || left(encode(sha256(CAST(:data AS bytea)), 'hex'), 16)
+            ELSE CAST(:message_id AS text) END,
+        CAST(:data AS bytea), CAST(:attributes AS jsonb), needed.cause, needed.lost
+    FROM needed
+    WHERE NOT EXISTS (SELECT FROM again) AND NOT EXISTS (SELECT FROM dead_letters
         WHERE namespace = :namespace AND data = CAST(:data AS bytea) AND attributes = CAST(:attributes AS jsonb))
-ON CONFLICT (namespace, message_id) DO NOTHING
-RETURNING message_id, data, attributes, cause, dead_lettered_at, lost
+    ON CONFLICT (namespace, message_id) DO NOTHING
+    RETURNING *
+)
+SELECT message_id, data, attributes, cause, dead_lettered_at, lost FROM again
+UNION ALL SELECT message_id, data, attributes, cause, dead_lettered_at, lost FROM added
+"""
+
+CONCLUDE_DEAD_LETTER: Final = """
+SELECT conclude_dead_letter(:namespace, CAST(:letter_id AS uuid), CAST(:request_ids AS uuid[]))
 """
 
 DEAD_LETTERS: Final = """
-SELECT message_id, data, attributes, cause, dead_lettered_at, lost FROM dead_letters
-WHERE namespace = :namespace AND (CAST(:cursor_id AS text) IS NULL
-    OR (dead_lettered_at, message_id) > (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS text)))
+SELECT message_id, data, attributes, cause, dead_lettered_at, lost, failures, redrives, last_failed_at, redriven_at,
+    dead_letter_due(redriven_at, last_failed_at, redrives) AS due_at
+FROM chosen_dead_letters(:namespace, CAST(:choice AS jsonb))
+WHERE CAST(:cursor_id AS text) IS NULL
+    OR (dead_lettered_at, message_id) > (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS text))
 ORDER BY dead_lettered_at, message_id
 LIMIT CAST(:limit AS integer)
 """
 
-LOST_DEAD_LETTERS: Final = """
-SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, dead_lettered_at, lost FROM dead_letters
-WHERE namespace = :namespace AND lost AND dead_lettered_at >= CAST(:since AS timestamptz)
+DEAD_LETTER: Final = """
+SELECT message_id, data, attributes, cause, dead_lettered_at, lost, failures, redrives, last_failed_at, redriven_at,
+    dead_letter_due(redriven_at, last_failed_at, redrives) AS due_at
+FROM dead_letters
+WHERE namespace = :namespace AND message_id = :message_id
+"""
+
+DEAD_LETTER_SUMMARIES: Final = """
+SELECT message_id, dead_lettered_at, cause, attributes, octet_length(data) AS bytes, last_failed_at, failures, redrives,
+    redriven_at, dead_letter_due(redriven_at, last_failed_at, redrives) AS due_at
+FROM chosen_dead_letters(:namespace, CAST(:choice AS jsonb))
+WHERE CAST(:cursor_id AS text) IS NULL
+    OR (dead_lettered_at, message_id) < (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS text))
+ORDER BY dead_lettered_at DESC, message_id DESC
+LIMIT CAST(:limit AS integer)
+"""
+
+DEAD_LETTER_IDS: Final = """
+SELECT message_id FROM chosen_dead_letters(:namespace, CAST(:choice AS jsonb))
 ORDER BY dead_lettered_at, message_id
 """
 
-# By functions, for `mcp` may do this and nothing else with either table.
-MARK_QUEUED: Final = "SELECT mark_queued(:namespace, CAST(:request_ids AS uuid[]))"
+DEAD_LETTER_CAUSES: Final = """
+SELECT cause_group(cause) AS cause, count(*) AS letters, count(redriven_at) AS in_flight,
+    min(dead_lettered_at) AS oldest, max(last_failed_at) AS newest
+FROM chosen_dead_letters(:namespace, CAST(:choice AS jsonb))
+GROUP BY cause_group(cause)
+ORDER BY count(*) DESC, cause_group(cause)
+"""
 
-DELETE_DEAD_LETTER: Final = "SELECT delete_dead_letter(:namespace, :message_id)"
+# Letters whose message has no other outcome, and that failed between two snapshots; see OUTCOMES.
+LOST_DEAD_LETTERS: Final = """
+SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, last_failed_at AS dead_lettered_at, lost
+FROM dead_letters
+WHERE namespace = :namespace AND lost
+    AND (CAST(:seen AS text) IS NULL OR (changed_in >= pg_snapshot_xmin(CAST(CAST(:seen AS text) AS pg_snapshot))
+        AND NOT pg_visible_in_snapshot(changed_in, CAST(CAST(:seen AS text) AS pg_snapshot))))
+    AND (pg_visible_in_snapshot(changed_in, CAST(CAST(:until AS text) AS pg_snapshot))
+        OR (CAST(:seen AS text) IS NULL AND changed_in >= pg_snapshot_xmax(pg_current_snapshot())))
+    AND (CAST(:begin AS timestamptz) IS NULL OR last_failed_at >= CAST(:begin AS timestamptz))
+ORDER BY changed_in, message_id
+"""
+
+# By functions, because mnemosyne_mcp may do this and nothing else with either table.
+MARK_REDRIVEN: Final = """
+SELECT mark_redriven(
+    :namespace, :message_id, :into, CAST(:request_ids AS uuid[]), CAST(:now AS boolean)
+) AS letter_id
+"""
+
+UNMARK_REDRIVEN: Final = """
+SELECT unmark_redriven(:namespace, CAST(:letter_id AS uuid), :into, CAST(:request_ids AS uuid[]))
+"""
+
+DROP_DEAD_LETTERS: Final = "SELECT drop_dead_letters(:namespace, CAST(:message_ids AS text[])) AS dropped"

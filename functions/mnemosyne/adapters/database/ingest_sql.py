@@ -103,17 +103,48 @@ FROM memories
 WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
 """
 
-# Outcomes in the order they came, after a cursor.
+# Where a pass over the outcomes ends, and the time from which it begins; both by the server.
+OUTCOMES_BEGIN: Final = """
+SELECT CAST(pg_current_snapshot() AS text) AS until,
+    now() - make_interval(secs => CAST(:since AS double precision)) AS begin
+"""
+
+# One page of a pass: what changed between two snapshots, of which the earlier is null in the first pass. What is
+# changed once more during the pass belongs to the next one. A transaction beyond the current ones is another server's,
+# from which a dump was restored: the first pass shows it.
 OUTCOMES: Final = """
-SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
+SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key,
+    CAST(changed_in AS text) AS changed_in
 FROM ingest_requests i
 LEFT JOIN memories m ON m.id = i.memory_id
 CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id) AS shown
 WHERE i.namespace = :namespace AND i.state <> 'queued'
     AND (CAST(:source AS text) IS NULL OR source = CAST(:source AS text))
-    AND (updated_at, request_id) > (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS uuid))
-ORDER BY updated_at, request_id
+    AND changed_in >= CASE
+        WHEN CAST(:seen AS text) IS NOT NULL THEN pg_snapshot_xmin(CAST(CAST(:seen AS text) AS pg_snapshot))
+        WHEN CAST(:begin AS timestamptz) IS NULL THEN CAST('0' AS xid8)
+        ELSE coalesce((
+            SELECT min(changed_in) FROM ingest_requests
+            WHERE namespace = :namespace AND updated_at >= CAST(:begin AS timestamptz)
+        ), CAST('0' AS xid8)) END
+    AND (CAST(:seen AS text) IS NULL
+        OR NOT pg_visible_in_snapshot(changed_in, CAST(CAST(:seen AS text) AS pg_snapshot)))
+    AND (pg_visible_in_snapshot(changed_in, CAST(CAST(:until AS text) AS pg_snapshot))
+        OR (CAST(:seen AS text) IS NULL AND changed_in >= pg_snapshot_xmax(pg_current_snapshot())))
+    AND (CAST(:begin AS timestamptz) IS NULL OR updated_at >= CAST(:begin AS timestamptz))
+    AND (changed_in, request_id) > (CAST(CAST(:cursor_transaction AS text) AS xid8), CAST(:cursor_id AS uuid))
+ORDER BY changed_in, request_id
 LIMIT CAST(:limit AS integer)
+"""
+
+# Of each key the request that changed last.
+KEYS: Final = """
+SELECT DISTINCT ON (key) request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
+FROM ingest_requests i
+LEFT JOIN memories m ON m.id = i.memory_id
+CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id) AS shown
+WHERE i.namespace = :namespace AND md5(source) = md5(:source) AND source = :source AND key = ANY (CAST(:keys AS text[]))
+ORDER BY key, updated_at DESC, request_id
 """
 
 UNANNOUNCED: Final = """

@@ -8,6 +8,7 @@ from uuid import UUID
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.claim import PostgresClaim, claim_requests
 from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.dead_letters import PostgresDeadLetters
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.ingest_requests import PostgresRequests
 from mnemosyne.adapters.database.known_contents import KnownContents
@@ -38,7 +39,7 @@ BYTES_OF_COORDINATE = 2
 """Of a halfvec: https://github.com/pgvector/pgvector#halfvec-type."""
 
 
-class PostgresMemories(PostgresRequests, PostgresOverview):
+class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresOverview):
     """The MemoryStore on PostgreSQL.
 
     Every transaction first names its namespace; row-level security then confines whatever it runs.

@@ -7,12 +7,11 @@ from uuid import UUID
 
 from mnemosyne.adapters.database import overview_sql
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.rows import filters_json, read_dead_letter, read_statuses, read_summary
+from mnemosyne.adapters.database.rows import filters_json, read_statuses, read_summary
 from mnemosyne.domain.chronicle import one_line
-from mnemosyne.domain.memory import Cursor, DeadLetter, IngestState, IngestStatus, KeysetCursor
+from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus
 from mnemosyne.domain.overview import (
     HISTORY_LIMIT,
-    DeadLetterSummary,
     Facets,
     GivenRating,
     History,
@@ -79,23 +78,3 @@ class PostgresOverview:
                 cursor_id=after.id if after else None,
             )
         return list(read_statuses(found).values())
-
-    def dead_letter_summaries(
-        self, namespace: str, limit: int, *, after: KeysetCursor | None = None
-    ) -> Sequence[DeadLetterSummary]:
-        """List dead letters without their data, the latest first, from a cursor on."""
-        with self._transaction(namespace) as connection:
-            found = connection.run(
-                overview_sql.DEAD_LETTER_SUMMARIES,
-                namespace=namespace,
-                limit=limit,
-                cursor_time=after.timestamp if after else None,
-                cursor_id=after.key if after else None,
-            )
-        return [DeadLetterSummary(**row.named) for row in found]
-
-    def dead_letter(self, namespace: str, message_id: str) -> DeadLetter | None:
-        """Return one dead letter whole."""
-        with self._transaction(namespace) as connection:
-            found = connection.run(overview_sql.DEAD_LETTER, namespace=namespace, message_id=message_id)
-        return next(map(read_dead_letter, found), None)

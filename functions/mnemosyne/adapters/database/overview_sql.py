@@ -63,17 +63,3 @@ WHERE namespace = :namespace AND (CAST(:state AS text) IS NULL OR state = CAST(:
 ORDER BY updated_at DESC, request_id DESC
 LIMIT CAST(:limit AS integer)
 """
-
-DEAD_LETTER_SUMMARIES: Final = """
-SELECT message_id, dead_lettered_at, cause, attributes, octet_length(data) AS bytes
-FROM dead_letters
-WHERE namespace = :namespace AND (CAST(:cursor_id AS text) IS NULL
-    OR (dead_lettered_at, message_id) < (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS text)))
-ORDER BY dead_lettered_at DESC, message_id DESC
-LIMIT CAST(:limit AS integer)
-"""
-
-DEAD_LETTER: Final = """
-SELECT message_id, data, attributes, cause, dead_lettered_at, lost FROM dead_letters
-WHERE namespace = :namespace AND message_id = :message_id
-"""

@@ -186,6 +186,7 @@ def read_statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
     statuses = {}
     for row in rows:
         named = row.named
+        named.pop("changed_in", None)
         source, key = named.pop("source"), named.pop("key")
         origin = Origin(source, key) if source is not None else None
         statuses[row["request_id"]] = IngestStatus(**named | {"state": IngestState(row["state"])}, origin=origin)

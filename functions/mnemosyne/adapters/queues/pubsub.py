@@ -1,16 +1,20 @@
 """Publish accepted requests, and their outcomes, to Pub/Sub topics with google-cloud-pubsub."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from mnemosyne.domain.attributes import check_attributes
 from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.outcome import Outcome
-from mnemosyne.errors import Unavailable
+from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.observability import current_trace
 
 PUBLISH_TIMEOUT_SECONDS = 20.0
+REQUEST_MESSAGES = 1_000
+REQUEST_BYTES = 9_500_000
+"""Of one request to publish: https://cloud.google.com/pubsub/quotas#resource_limits says 1,000 and 10,000,000."""
 
 
 class _Topic:
@@ -23,27 +27,65 @@ class _Topic:
     def _client(self) -> Any:
         from google.cloud import pubsub_v1  # 190 ms and a gRPC stack: only where something is published
 
-        return pubsub_v1.PublisherClient(
-            # One message a call and nothing to gain from waiting for company.
-            batch_settings=pubsub_v1.types.BatchSettings(max_messages=100, max_latency=0.002)
-        )
+        return pubsub_v1.PublisherClient()
 
     def _publish(self, messages: Sequence[tuple[bytes, Mapping[str, str]]]) -> None:
-        """Return once Pub/Sub has acknowledged every message; raises Unavailable where it has not in time."""
-        from concurrent.futures import TimeoutError as FutureTimeoutError
+        """Return once Pub/Sub has acknowledged every message.
 
-        from google.api_core.exceptions import GoogleAPIError
+        Raises InvalidRequest if Pub/Sub would never accept a message, and Unavailable if it did not accept all in time.
+        """
+        from google.api_core import exceptions
+        from google.api_core.retry import Retry, if_exception_type
+        from google.api_core.timeout import ConstantTimeout
         from google.auth.exceptions import GoogleAuthError
+        from google.pubsub_v1 import PublisherClient, PubsubMessage
 
+        for _, attributes in messages:
+            check_attributes(attributes)
+        prepared = [PubsubMessage(data=data, attributes=dict(attributes)) for data, attributes in messages]
+        # The last attempt may begin just before the retries end, so each has half of the time.
+        half = PUBLISH_TIMEOUT_SECONDS / 2
+        retry = Retry(predicate=if_exception_type(*_temporary()), initial=0.1, maximum=2.0, timeout=half)
         try:
-            under_way = [
-                self._client.publish(self._topic, data, timeout=PUBLISH_TIMEOUT_SECONDS, **attributes)
-                for data, attributes in messages
-            ]
-            for one in under_way:
-                one.result(timeout=PUBLISH_TIMEOUT_SECONDS + 1)
-        except (GoogleAPIError, GoogleAuthError, FutureTimeoutError) as exc:
+            for batch in _batches(prepared):
+                # The method of the base class. That of pubsub_v1 takes attributes as keyword arguments, so an attribute
+                # named topic is a TypeError, and one named timeout changes how the client publishes.
+                PublisherClient.publish(
+                    self._client, topic=self._topic, messages=batch, retry=retry, timeout=ConstantTimeout(half)
+                )
+        except exceptions.InvalidArgument as exc:
+            raise InvalidRequest(f"the topic {self._topic} refused a message: {exc.message}") from exc
+        except (exceptions.GoogleAPIError, GoogleAuthError) as exc:
             raise Unavailable(f"the topic {self._topic} did not accept a message ({type(exc).__name__})") from exc
+
+
+def _temporary() -> tuple[type[Exception], ...]:
+    from google.api_core import exceptions
+
+    return (
+        exceptions.Aborted,
+        exceptions.Cancelled,
+        exceptions.DeadlineExceeded,
+        exceptions.InternalServerError,
+        exceptions.ResourceExhausted,
+        exceptions.ServiceUnavailable,
+        exceptions.Unknown,
+    )
+
+
+def _batches(messages: Sequence[Any]) -> Iterator[list[Any]]:
+    """Split messages so that each part fits into one request."""
+    batch: list[Any] = []
+    size = 0
+    for message in messages:
+        weight = len(message.data) + sum(len(name) + 4 * len(value) for name, value in message.attributes.items()) + 100
+        if batch and (len(batch) == REQUEST_MESSAGES or size + weight > REQUEST_BYTES):
+            yield batch
+            batch, size = [], 0
+        batch.append(message)
+        size += weight
+    if batch:
+        yield batch
 
 
 class PubSubOutcomes(_Topic):

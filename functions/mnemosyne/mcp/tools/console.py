@@ -3,7 +3,7 @@
 from typing import Any
 
 from mnemosyne.mcp.tool import Tool
-from mnemosyne.mcp.tools.operate import LIST_DEAD_LETTERS, LIST_REQUESTS, REDRIVE
+from mnemosyne.mcp.tools.operate import DROP_DEAD_LETTERS, LIST_DEAD_LETTERS, LIST_REQUESTS, REDRIVE
 from mnemosyne.mcp.tools.overview import MEMORY_FACETS, MEMORY_HISTORY, MEMORY_TIMELINE
 from mnemosyne.mcp.tools.transfer import EXPORT_MEMORIES, IMPORT_MEMORIES
 
@@ -14,6 +14,7 @@ CONSOLE_TOOLS: tuple[Tool[Any], ...] = (
     LIST_REQUESTS,
     LIST_DEAD_LETTERS,
     REDRIVE,
+    DROP_DEAD_LETTERS,
     IMPORT_MEMORIES,
     EXPORT_MEMORIES,
 )

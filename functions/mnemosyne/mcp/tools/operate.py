@@ -1,20 +1,24 @@
-"""What became of what was published, for people: every request, what was given up, and putting it back."""
+"""The outcomes of published memories, for people: requests, dead letters, and how to redrive or drop them."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Annotated, Any
 from uuid import UUID
 
 from pydantic import ConfigDict, Field
 
+from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterChoice, Redrivable
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.parsing import Input, Text
 from mnemosyne.domain.principal import Principal
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import Limit
 from mnemosyne.ports import Services
-from mnemosyne.service import overview
+from mnemosyne.service import dead_letters, overview
 
+REDRIVEN_AT_ONCE = 100
+"""Letters that one call puts back: each waits for the queue."""
 Page = Annotated[Text | None, Field(description="`next_cursor` of the page before.")]
 
 
@@ -84,7 +88,7 @@ class DeadLettersArguments(Input):
 
 
 class DeadLetterShown(Result):
-    """A message that was given up, and why."""
+    """A message that was given up: when it failed first, why it failed last, and until when it waits."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
@@ -93,24 +97,47 @@ class DeadLetterShown(Result):
     cause: str
     attributes: dict[str, Any]
     bytes: int
+    last_failed_at: datetime
+    failures: int
+    redriven_at: datetime | None = None
+    due_at: datetime
+
+
+class CauseShown(Result):
+    """Letters whose causes differ in ids and numbers only; # is in the place of those."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+    cause: str
+    letters: int
+    in_flight: int
+    oldest: datetime
+    newest: datetime
 
 
 class DeadLettersShown(Result):
-    """The latest first; `next_cursor` where there are more."""
+    """The latest first; `next_cursor` if there are more. The first page has the causes of all letters."""
 
     dead_letters: list[DeadLetterShown]
+    causes: list[CauseShown] | None = None
     next_cursor: str | None
 
 
 def _list_dead_letters(arguments: DeadLettersArguments, principal: Principal, services: Services) -> Reply:
-    found, after = overview.dead_letters(
+    page, after = overview.dead_letters(
         principal.namespace,
         arguments.limit,
         after=cursors.read_key(arguments.cursor),
         memories=services.memories,
     )
-    shown = [DeadLetterShown.model_validate(one) for one in found]
-    return Reply(DeadLettersShown(dead_letters=shown, next_cursor=cursors.written(after)))
+    causes = None if arguments.cursor else services.memories.dead_letter_causes(principal.namespace)
+    return Reply(
+        DeadLettersShown(
+            dead_letters=[DeadLetterShown.model_validate(letter) for letter in page],
+            causes=None if causes is None else [CauseShown.model_validate(cause) for cause in causes],
+            next_cursor=cursors.written(after),
+        )
+    )
 
 
 LIST_DEAD_LETTERS = Tool(
@@ -125,33 +152,107 @@ LIST_DEAD_LETTERS = Tool(
     idempotent=True,
 )
 
+MessageId = Annotated[Text, Field(min_length=1, max_length=200, description="From list_dead_letters.")]
+Cause = Annotated[
+    Text | None,
+    Field(
+        min_length=1,
+        max_length=2_000,
+        description="All letters whose cause contains this, as list_dead_letters shows causes; case is ignored.",
+    ),
+]
+
 
 class RedriveArguments(Input):
-    """Which dead letter."""
+    """Which dead letters: one by message_id, or those that are due by cause."""
 
-    message_id: Annotated[Text, Field(min_length=1, max_length=200, description="From list_dead_letters.")]
+    message_id: MessageId | None = None
+    cause: Cause = None
 
 
-class Redriven(Result):
-    """The message is on the queue again, with these requests; those that were stored meanwhile stay so."""
+class RedrivenShown(Result):
+    """The messages are on the queue again, with these requests; requests that were stored meanwhile stay so."""
 
-    message_id: str
+    letters: int
     request_ids: list[UUID]
+    problems: list[str]
+    remaining: int
+    """Letters of the cause that are due and were not tried: call again."""
 
 
 def _redrive(arguments: RedriveArguments, principal: Principal, services: Services) -> Reply:
-    asked = overview.redrive(
-        principal.namespace, arguments.message_id, memories=services.memories, queue=services.queue
+    if (arguments.message_id is None) == (arguments.cause is None):
+        raise InvalidRequest("give message_id or cause, and not both")
+    namespace, memories, queue = principal.namespace, services.memories, services.queue
+    if arguments.message_id is not None:
+        ids = dead_letters.redrive(namespace, arguments.message_id, memories=memories, queue=queue)
+        return Reply(RedrivenShown(letters=1, request_ids=ids, problems=[], remaining=0))
+    due = DeadLetterChoice(cause=arguments.cause, redrivable=Redrivable.DUE)
+    done = list(dead_letters.redrive_chosen(namespace, due, memories=memories, queue=queue, limit=REDRIVEN_AT_ONCE))
+    problems = [one.problem for one in done if one.problem]
+    return Reply(
+        RedrivenShown(
+            letters=len(done) - len(problems),
+            request_ids=[request_id for one in done for request_id in one.request_ids],
+            problems=problems,
+            remaining=max(0, len(memories.dead_letter_ids(namespace, due)) - len(problems)),
+        )
     )
-    return Reply(Redriven(message_id=arguments.message_id, request_ids=list(asked)))
 
 
 REDRIVE = Tool(
     name="redrive",
     title="Put back on the queue",
-    description="Put one dead letter back on the queue: what it asks for is tried again, and nothing is stored twice.",
+    description="Put dead letters back on the queue: what they ask for is tried again, and nothing is stored twice. "
+    f"By cause, at most {REDRIVEN_AT_ONCE} in one call.",
     arguments=RedriveArguments,
-    result=Redriven,
+    result=RedrivenShown,
     run=_redrive,
     operates=True,
+)
+
+
+class DropArguments(Input):
+    """Which dead letters: by message ids, cause or age, of which all must hold; or all."""
+
+    message_ids: Annotated[list[MessageId] | None, Field(min_length=1, max_length=100)] = None
+    cause: Cause = None
+    older_than_days: Annotated[
+        float | None, Field(ge=0, le=36_500, description="Only those that failed first so long ago.")
+    ] = None
+    all: Annotated[bool, Field(description="Every letter; only without the other arguments.")] = False
+    dry_run: Annotated[bool, Field(description="Count them, and delete none.")] = False
+
+
+class DroppedShown(Result):
+    """How many letters were deleted, or would be."""
+
+    dropped: int
+    would_drop: int
+
+
+def _drop(arguments: DropArguments, principal: Principal, services: Services) -> Reply:
+    choice = DeadLetterChoice(
+        message_ids=tuple(arguments.message_ids) if arguments.message_ids else None,
+        cause=arguments.cause,
+        older_than=None if arguments.older_than_days is None else timedelta(days=arguments.older_than_days),
+    )
+    if arguments.all != (choice == ALL_DEAD_LETTERS):
+        raise InvalidRequest("give message_ids, cause or older_than_days, or all=true without them")
+    ids = services.memories.dead_letter_ids(principal.namespace, choice)
+    if arguments.dry_run:
+        return Reply(DroppedShown(dropped=0, would_drop=len(ids)))
+    return Reply(DroppedShown(dropped=services.memories.drop_dead_letters(principal.namespace, ids), would_drop=0))
+
+
+DROP_DEAD_LETTERS = Tool(
+    name="drop_dead_letters",
+    title="Delete what was given up",
+    description="Delete dead letters for good. The outcomes of their requests stay.",
+    arguments=DropArguments,
+    result=DroppedShown,
+    run=_drop,
+    operates=True,
+    destructive=True,
+    idempotent=True,
 )

@@ -1,5 +1,5 @@
 // What became of every request, and what was given up: with reasons, and back on the queue for who may.
-import { html, useEffect } from "./vendor/htm-preact.js";
+import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
 import { Button, Heading, More, Problem, useAction, usePages, When } from "./parts.js";
 
@@ -33,24 +33,48 @@ const Request = ({ request }) => html`<li class="entry">
     ${request.memory_id && html` · <a href=${`/memories/${request.memory_id}`}>its memory</a>`}</p></li>`;
 
 function DeadLetters({ may, onRedriven }) {
+  const [causes, setCauses] = useState([]);
   const pages = usePages("dead letters", async (cursor) => {
     const page = await call("list_dead_letters", { limit: LIMIT, ...(cursor ? { cursor } : {}) });
+    if (page.causes) setCauses(page.causes);
     return { found: page.dead_letters, next: page.next_cursor };
   });
-  const redriving = useAction(async (messageId) => {
-    const { request_ids: ids } = await call("redrive", { message_id: messageId });
-    await Promise.all([pages.more(), onRedriven()]);
-    return ids.length;
+  const changed = () => Promise.all([pages.more(), onRedriven()]);
+  const redriving = useAction(async (which) => {
+    const { request_ids: ids, problems, remaining } = await call("redrive", which);
+    await changed();
+    return { waiting: ids.length, problems, remaining };
+  });
+  const dropping = useAction(async (which) => {
+    const { would_drop: count } = await call("drop_dead_letters", { ...which, dry_run: true });
+    if (!confirm(`Delete ${letters(count)} for good?`)) return null;
+    const { dropped } = await call("drop_dead_letters", which);
+    await changed();
+    return dropped;
   });
   useEffect(() => void pages.start(), []);
+  const actions = (name, redriven, dropped) => html`<div class="row">
+    ${may.has("redrive") && redriven && html`<${Button} class="other" busy=${redriving.busy} onClick=${() => redriving.run(redriven)}
+      aria-label=${`Redrive ${name}`}>Redrive</>`}
+    ${may.has("drop_dead_letters") && html`<${Button} class="other" busy=${dropping.busy} onClick=${() => dropping.run(dropped)}
+      aria-label=${`Delete ${name}`}>Delete …</>`}</div>`;
   return html`<section aria-labelledby="dead"><h2 id="dead">Dead letters</h2>
     ${pages.next === "" && !pages.items.length && html`<p>None: nothing was given up.</p>`}
-    ${redriving.done !== null && html`<p role="status">It is on the queue again: ${redriving.done === 1 ? "1 request waits" : `${redriving.done} requests wait`}.</p>`}
-    <${Problem} error=${redriving.error} />
+    ${redriving.done && html`<p role="status">${`On the queue again: ${redriving.done.waiting === 1 ? "1 request waits" : `${redriving.done.waiting} requests wait`}.`}
+      ${redriving.done.remaining > 0 && ` ${letters(redriving.done.remaining)} of this cause are left: redrive them too.`}</p>`}
+    ${redriving.done?.problems.map((problem) => html`<p class="problem" role="alert">${problem}</p>`)}
+    ${dropping.done !== null && html`<p role="status">${`Deleted ${letters(dropping.done)}.`}</p>`}
+    <${Problem} error=${redriving.error} /><${Problem} error=${dropping.error} />
+    ${causes.length > 1 && html`<h3>By cause</h3><ol class="entries">${causes.map((one) => html`<li key=${one.cause} class="entry">
+      <p class="text">${one.cause}</p>
+      <p class="note">${letters(one.letters)}, ${one.in_flight} on the queue again; first failures since <${When} at=${one.oldest} /></p>
+      ${actions(`all of the cause ${one.cause}`, { cause: one.cause }, { cause: one.cause })}</li>`)}</ol><h3>One by one</h3>`}
     <ol class="entries">${pages.items.map((one) => html`<li key=${one.message_id} class="entry">
       <p class="text">${one.cause}</p>
-      <p class="note">Message ${one.message_id}, ${one.bytes} bytes, <${When} at=${one.dead_lettered_at} /></p>
-      ${may.has("redrive") && html`<${Button} class="other" busy=${redriving.busy} onClick=${() => redriving.run(one.message_id)}
-        aria-label=${`Redrive message ${one.message_id}`}>Redrive</>`}</li>`)}</ol>
+      <p class="note">Message ${one.message_id}, ${one.bytes} bytes, failed first <${When} at=${one.dead_lettered_at} />${one.failures > 1 && html`,
+        ${one.failures} times, last <${When} at=${one.last_failed_at} />`}${one.redriven_at && html`; on the queue again since <${When} at=${one.redriven_at} />`}</p>
+      ${actions(`message ${one.message_id}`, !one.redriven_at && { message_id: one.message_id }, { message_ids: [one.message_id] })}</li>`)}</ol>
     <${More} pages=${pages}>Earlier ones</></section>`;
 }
+
+const letters = (count) => (count === 1 ? "1 dead letter" : `${count} dead letters`);

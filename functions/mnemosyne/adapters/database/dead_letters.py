@@ -1,0 +1,171 @@
+"""Messages that were given up, in PostgreSQL."""
+
+from abc import abstractmethod
+from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import asdict
+from uuid import UUID
+
+from mnemosyne.adapters.database import dead_letter_sql
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.rows import (
+    dead_letter_values,
+    json_text,
+    read_dead_letter,
+    text_array,
+    unstored_json,
+    uuid_array,
+)
+from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterCause, DeadLetterChoice, DeadLetterSummary
+from mnemosyne.domain.memory import DeadLetter, KeysetCursor, Unstored
+
+
+class PostgresDeadLetters:
+    """The DeadLetters of a MemoryStore on PostgreSQL."""
+
+    @abstractmethod
+    def _transaction(self, namespace: str) -> AbstractContextManager[Connection]:
+        """Return a transaction that has named its namespace."""
+
+    def store_dead_letter(self, namespace: str, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
+        """Store a message as a dead letter, whatever its requests; whether it was not stored before."""
+        values = dead_letter_values(dead_letter) | {"cause": dead_letter.cause, "unless": unless}
+        with self._transaction(namespace) as connection:
+            if dead_letter.letter_id and connection.run(
+                dead_letter_sql.FAIL_DEAD_LETTER_AGAIN,
+                namespace=namespace,
+                letter_id=dead_letter.letter_id,
+                cause=dead_letter.cause,
+                lost=unless is None,
+            ):
+                return False
+            return bool(connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=namespace, **values))
+
+    def give_up(
+        self, namespace: str, dead_letter: DeadLetter, waiting: Sequence[Unstored], *, contents: Mapping[UUID, str]
+    ) -> DeadLetter | None:
+        """Record the requests of a message as dead-lettered, and store it; None if it needs no storing."""
+        with self._transaction(namespace) as connection:
+            if dead_letter.letter_id:
+                connection.run(dead_letter_sql.LOCK_DEAD_LETTER, namespace=namespace, letter_id=dead_letter.letter_id)
+            stored = connection.run(
+                dead_letter_sql.GIVE_UP,
+                namespace=namespace,
+                requests=unstored_json(waiting, contents),
+                letter_id=dead_letter.letter_id,
+                **dead_letter_values(dead_letter),
+            )
+        return next(map(read_dead_letter, stored), None)
+
+    def conclude_dead_letter(self, namespace: str, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
+        """Delete the letter that a message was republished from, unless one of its requests has no outcome yet."""
+        with self._transaction(namespace) as connection:
+            connection.run(
+                dead_letter_sql.CONCLUDE_DEAD_LETTER,
+                namespace=namespace,
+                letter_id=letter_id,
+                request_ids=uuid_array(request_ids),
+            )
+
+    def dead_letters(
+        self,
+        namespace: str,
+        limit: int,
+        *,
+        after: DeadLetter | None = None,
+        choice: DeadLetterChoice = ALL_DEAD_LETTERS,
+    ) -> Sequence[DeadLetter]:
+        """List dead letters, oldest first, after one of them."""
+        with self._transaction(namespace) as connection:
+            listed = connection.run(
+                dead_letter_sql.DEAD_LETTERS,
+                namespace=namespace,
+                choice=_choice_json(choice),
+                limit=limit,
+                cursor_time=after.dead_lettered_at if after else None,
+                cursor_id=after.message_id if after else None,
+            )
+        return list(map(read_dead_letter, listed))
+
+    def dead_letter_ids(self, namespace: str, choice: DeadLetterChoice) -> Sequence[str]:
+        """Return the message ids of the chosen letters, oldest first, as of now."""
+        with self._transaction(namespace) as connection:
+            rows = connection.run(dead_letter_sql.DEAD_LETTER_IDS, namespace=namespace, choice=_choice_json(choice))
+        return [row["message_id"] for row in rows]
+
+    def dead_letter_summaries(
+        self,
+        namespace: str,
+        limit: int,
+        *,
+        after: KeysetCursor | None = None,
+        choice: DeadLetterChoice = ALL_DEAD_LETTERS,
+    ) -> Sequence[DeadLetterSummary]:
+        """List dead letters without their data, the latest first, from a cursor on."""
+        with self._transaction(namespace) as connection:
+            rows = connection.run(
+                dead_letter_sql.DEAD_LETTER_SUMMARIES,
+                namespace=namespace,
+                choice=_choice_json(choice),
+                limit=limit,
+                cursor_time=after.timestamp if after else None,
+                cursor_id=after.key if after else None,
+            )
+        return [DeadLetterSummary(**row.named) for row in rows]
+
+    def dead_letter_causes(
+        self, namespace: str, choice: DeadLetterChoice = ALL_DEAD_LETTERS
+    ) -> Sequence[DeadLetterCause]:
+        """Count the chosen letters by cause, the commonest first."""
+        with self._transaction(namespace) as connection:
+            rows = connection.run(dead_letter_sql.DEAD_LETTER_CAUSES, namespace=namespace, choice=_choice_json(choice))
+        return [DeadLetterCause(**row.named) for row in rows]
+
+    def dead_letter(self, namespace: str, message_id: str) -> DeadLetter | None:
+        """Return one dead letter whole."""
+        with self._transaction(namespace) as connection:
+            rows = connection.run(dead_letter_sql.DEAD_LETTER, namespace=namespace, message_id=message_id)
+        return next(map(read_dead_letter, rows), None)
+
+    def mark_redriven(
+        self, namespace: str, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool
+    ) -> UUID | None:
+        """Mark a letter as in flight and queue its dead-lettered requests; None if it may not be redriven."""
+        with self._transaction(namespace) as connection:
+            (row,) = connection.run(
+                dead_letter_sql.MARK_REDRIVEN,
+                namespace=namespace,
+                message_id=message_id,
+                into=into,
+                request_ids=uuid_array(request_ids),
+                now=now,
+            )
+        letter_id: UUID | None = row["letter_id"]
+        return letter_id
+
+    def unmark_redriven(self, namespace: str, letter_id: UUID, request_ids: Sequence[UUID], *, into: str) -> None:
+        """Undo `mark_redriven` for a message that could not be published."""
+        with self._transaction(namespace) as connection:
+            connection.run(
+                dead_letter_sql.UNMARK_REDRIVEN,
+                namespace=namespace,
+                letter_id=letter_id,
+                into=into,
+                request_ids=uuid_array(request_ids),
+            )
+
+    def drop_dead_letters(self, namespace: str, message_ids: Sequence[str]) -> int:
+        """Delete dead letters and return their number. The outcomes of their requests stay."""
+        with self._transaction(namespace) as connection:
+            (row,) = connection.run(
+                dead_letter_sql.DROP_DEAD_LETTERS, namespace=namespace, message_ids=text_array(message_ids)
+            )
+        return int(row["dropped"])
+
+
+def _choice_json(choice: DeadLetterChoice) -> str:
+    """Return the choice as `chosen_dead_letters` takes it."""
+    conditions = asdict(choice)
+    for age in ("younger_than", "older_than"):
+        conditions[age] = conditions[age].total_seconds() if conditions[age] is not None else None
+    return json_text(conditions)

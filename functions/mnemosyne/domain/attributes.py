@@ -1,0 +1,32 @@
+"""Limits of a message's attributes. Pure."""
+
+from collections.abc import Mapping
+
+from mnemosyne.errors import InvalidRequest
+
+COUNT_LIMIT = 100
+NAME_BYTES = 256
+VALUE_BYTES = 1024
+"""https://cloud.google.com/pubsub/quotas#resource_limits."""
+
+
+def check_attributes(attributes: Mapping[str, str]) -> None:
+    """Raise InvalidRequest, naming the attributes, if Pub/Sub would not accept them."""
+    if len(attributes) > COUNT_LIMIT:
+        raise InvalidRequest(f"a message must have at most {COUNT_LIMIT} attributes, got {len(attributes)}")
+    problems = [problem for name, value in sorted(attributes.items()) if (problem := _attribute_problem(name, value))]
+    if problems:
+        raise InvalidRequest("; ".join(problems[:10]))
+
+
+def _attribute_problem(name: str, value: str) -> str:
+    shown = repr(name if len(name) <= 60 else f"{name[:60]}…")
+    if not name:
+        return "an attribute must have a name"
+    if name.startswith("goog"):
+        return f"the attribute {shown} begins with goog, which is reserved"
+    if (size := len(name.encode(errors="surrogatepass"))) > NAME_BYTES:
+        return f"the name of the attribute {shown} must have at most {NAME_BYTES} bytes, got {size:,}"
+    if (size := len(value.encode(errors="surrogatepass"))) > VALUE_BYTES:
+        return f"the attribute {shown} must have at most {VALUE_BYTES:,} bytes, got {size:,}"
+    return ""

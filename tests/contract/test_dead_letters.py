@@ -1,0 +1,472 @@
+"""Dead letters of every MemoryStore, and their way to the queue and back through the functions that take pushes."""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import timedelta
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.domain.dead_letter import DeadLetterChoice, Redrivable
+from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState
+from mnemosyne.domain.message import encode
+from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
+from mnemosyne.domain.published import LETTER_ID, Published
+from mnemosyne.domain.quota import Quota
+from mnemosyne.errors import Conflict, InvalidRequest, NotFound, Unavailable
+from mnemosyne.http.push import Push, give_up, store
+from mnemosyne.ports import MemoryStore
+from mnemosyne.service import dead_letters
+from mnemosyne.service.dead_letters import Redriven
+from mnemosyne_cli.local import postgres
+from tests.fakes import NOW, FakeQueue, FakeServices, FakeStore, request
+
+DUE = DeadLetterChoice(redrivable=Redrivable.DUE)
+
+
+class System(FakeServices):
+    """The functions around one store, with a queue that a test delivers by hand."""
+
+    def __init__(self, memories: MemoryStore) -> None:
+        super().__init__()
+        self.memories = memories  # type: ignore[assignment]
+
+    def publish(self, *requests: IngestRequest, namespace: str = "ns", message_id: str = "1") -> Push:
+        data, attributes = encode(namespace, requests, "")
+        if not namespace:
+            del attributes["namespace"]
+        return Push(Published(message_id=message_id, data=data, attributes=attributes), 1)
+
+    def republished(self) -> list[Push]:
+        """Take the messages from the queue, each under a new id as Pub/Sub gives it."""
+        taken = [
+            Push(Published(message_id=f"again {number}", data=data, attributes=attributes), 1)
+            for number, (data, attributes) in enumerate(self.queue.messages)
+        ]
+        self.queue.messages.clear()
+        return taken
+
+    def give_up(self, push: Push) -> None:
+        give_up(push, self)
+
+    def store(self, push: Push) -> None:
+        store(push, self)
+
+    def redrive(self, choice: DeadLetterChoice = DUE, **options: object) -> list[Redriven]:
+        return list(
+            dead_letters.redrive_chosen(
+                str(options.pop("namespace", "ns")),
+                choice,
+                memories=self.memories,
+                queue=self.queue,
+                **options,  # type: ignore[arg-type]
+            )
+        )
+
+    def letters(self, namespace: str = "ns") -> Sequence[DeadLetter]:
+        return self.memories.dead_letters(namespace, 1000)
+
+    def state(self, one: IngestRequest, namespace: str = "ns") -> IngestState:
+        return self.memories.statuses(namespace, [one.request_id])[one.request_id].state
+
+
+@pytest.fixture(params=["fake", "postgres"])
+def system(request: pytest.FixtureRequest) -> System:
+    return System(FakeStore() if request.param == "fake" else request.getfixturevalue("store"))
+
+
+@pytest.fixture
+def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
+    connection = connection_factory(cluster.url(postgres.OWNER, database))()
+    yield connection
+    connection.close()
+
+
+@pytest.fixture
+def made() -> IngestRequest:
+    return request("Ada prefers tea.")
+
+
+@pytest.fixture
+def letter(system: System, made: IngestRequest) -> DeadLetter:
+    """A letter with one request, given up."""
+    system.give_up(system.publish(made))
+    (kept,) = system.letters()
+    return kept
+
+
+def test_a_redriven_letter_is_in_flight_until_its_message_is_stored(
+    system: System, letter: DeadLetter, made: IngestRequest
+) -> None:
+    assert [one.problem for one in system.redrive()] == [""]
+    (in_flight,) = system.letters()
+    assert (in_flight.redriven_at is None, system.state(made)) == (False, IngestState.QUEUED)
+    (again,) = system.republished()
+    system.store(again)
+    assert (list(system.letters()), system.state(made)) == ([], IngestState.STORED)
+
+
+def test_a_letter_in_flight_is_not_redriven_again(system: System, letter: DeadLetter) -> None:
+    system.redrive()
+    assert system.redrive() == []
+    assert system.redrive(replace(DUE, redrivable=Redrivable.NOW)) == []
+    with pytest.raises(Conflict, match="has no outcome yet"):
+        dead_letters.redrive("ns", letter.message_id, memories=system.memories, queue=system.queue)
+    assert len(system.republished()) == 1
+
+
+def test_a_message_that_fails_again_updates_its_letter_and_keeps_the_time_of_its_first_failure(
+    system: System, letter: DeadLetter, made: IngestRequest
+) -> None:
+    for redrives in (1, 2, 3):
+        system.redrive(replace(DUE, redrivable=Redrivable.NOW))
+        (again,) = system.republished()
+        system.give_up(again)
+        (kept,) = system.letters()
+        assert (kept.message_id, kept.dead_lettered_at) == (letter.message_id, letter.dead_lettered_at)
+        assert (kept.redrives, kept.failures, kept.redriven_at) == (redrives, redrives + 1, None)
+        assert (kept.attributes, system.state(made)) == (letter.attributes, IngestState.DEAD_LETTERED)
+
+
+def test_a_letter_that_failed_again_backs_off_twice_as_long_after_each_redrive(
+    system: System, letter: DeadLetter
+) -> None:
+    delays = []
+    for _ in range(3):
+        system.redrive(replace(DUE, redrivable=Redrivable.NOW))
+        (again,) = system.republished()
+        system.give_up(again)
+        (kept,) = system.letters()
+        assert kept.due_at and kept.last_failed_at
+        delays.append(kept.due_at - kept.last_failed_at)
+    assert delays == [timedelta(minutes=10), timedelta(minutes=20), timedelta(minutes=40)]
+    assert system.redrive() == []
+
+
+@pytest.mark.parametrize("by", ["id", "now"])
+def test_a_letter_that_backs_off_is_redriven_if_it_is_named_or_at_once(
+    system: System, letter: DeadLetter, by: str
+) -> None:
+    system.redrive()
+    system.give_up(system.republished()[0])
+    if by == "id":
+        dead_letters.redrive("ns", letter.message_id, memories=system.memories, queue=system.queue)
+    else:
+        system.redrive(replace(DUE, redrivable=Redrivable.NOW))
+    assert len(system.republished()) == 1
+
+
+def test_each_of_forty_letters_that_fail_at_once_is_returned_once(system: System) -> None:
+    for number in range(40):
+        system.give_up(system.publish(request(f"memory {number}"), message_id=f"{number}"))
+    before = {one.message_id: one.dead_lettered_at for one in system.letters()}
+    dry = system.redrive(dry_run=True)
+    returned = []
+    for one in dead_letters.redrive_chosen("ns", DUE, memories=system.memories, queue=system.queue):
+        returned.append(one.message_id)
+        for again in system.republished():
+            system.give_up(again)
+    assert sorted(returned) == sorted(before) == sorted(one.message_id for one in dry)
+    assert {one.message_id: one.dead_lettered_at for one in system.letters()} == before
+
+
+def test_a_letter_stored_during_a_run_is_left_for_the_next_one(system: System, letter: DeadLetter) -> None:
+    run = dead_letters.redrive_chosen("ns", DUE, memories=system.memories, queue=system.queue)
+    first = next(run).message_id
+    system.give_up(system.publish(request("later"), message_id="0"))
+    assert [first, *(one.message_id for one in run)] == [letter.message_id]
+
+
+def _crash_after_the_mark(system: System, letter: DeadLetter, made: IngestRequest) -> list[Push]:
+    system.memories.mark_redriven("ns", letter.message_id, [made.request_id], into="ns", now=False)
+    return []
+
+
+def _crash_after_publishing(system: System, letter: DeadLetter, made: IngestRequest) -> list[Push]:
+    system.redrive()
+    return system.republished()
+
+
+def _crash_after_the_outcome(system: System, letter: DeadLetter, made: IngestRequest) -> list[Push]:
+    system.redrive()
+    (again,) = system.republished()
+    plain = {name: value for name, value in again.message.attributes.items() if name != LETTER_ID}
+    system.store(replace(again, message=replace(again.message, attributes=plain)))  # the letter is not deleted
+    return [again]
+
+
+def _crash_before_the_acknowledgement(system: System, letter: DeadLetter, made: IngestRequest) -> list[Push]:
+    system.redrive()
+    (again,) = system.republished()
+    system.store(again)
+    return [again]
+
+
+CRASHES = [
+    _crash_after_the_mark,
+    _crash_after_publishing,
+    _crash_after_the_outcome,
+    _crash_before_the_acknowledgement,
+]
+
+
+@pytest.mark.parametrize("crash", CRASHES)
+def test_a_crash_during_a_redrive_loses_nothing_and_stores_nothing_twice(
+    system: System,
+    letter: DeadLetter,
+    made: IngestRequest,
+    crash: Callable[[System, DeadLetter, IngestRequest], list[Push]],
+    a_day_later: Callable[[], None],
+) -> None:
+    for again in crash(system, letter, made):
+        system.store(again)
+    a_day_later()
+    system.redrive()
+    for again in system.republished():
+        system.store(again)
+    assert (list(system.letters()), system.state(made)) == ([], IngestState.STORED)
+    assert system.memories.quota("ns").memories == 1
+
+
+@pytest.mark.parametrize("crash", CRASHES[:2])
+def test_a_message_that_fails_after_a_crash_leaves_one_letter(
+    system: System,
+    letter: DeadLetter,
+    made: IngestRequest,
+    crash: Callable[[System, DeadLetter, IngestRequest], list[Push]],
+    a_day_later: Callable[[], None],
+) -> None:
+    for again in crash(system, letter, made):
+        system.give_up(again)
+    a_day_later()
+    system.redrive(replace(DUE, redrivable=Redrivable.NOW))
+    for again in system.republished():
+        system.give_up(again)
+        system.give_up(again)  # delivered twice
+    (kept,) = system.letters()
+    assert (kept.message_id, kept.dead_lettered_at) == (letter.message_id, letter.dead_lettered_at)
+    assert system.state(made) is IngestState.DEAD_LETTERED
+
+
+@pytest.fixture
+def a_day_later(system: System, request: pytest.FixtureRequest) -> Callable[[], None]:
+    """Return what makes a day pass, for marks and back-off."""
+
+    def pass_() -> None:
+        if isinstance(system.memories, FakeStore):
+            system.memories.time = NOW + timedelta(days=1)
+        else:
+            owner = request.getfixturevalue("owner")
+            owner.run("UPDATE dead_letters SET redriven_at = redriven_at - interval '24 hours'")
+
+    return pass_
+
+
+def test_a_failed_second_delivery_counts_once(system: System, letter: DeadLetter) -> None:
+    system.redrive()
+    (again,) = system.republished()
+    for _ in range(3):
+        system.give_up(again)
+    (kept,) = system.letters()
+    assert kept.failures == 2
+
+
+def test_a_letter_whose_message_cannot_be_published_is_as_it_was(
+    system: System, letter: DeadLetter, made: IngestRequest
+) -> None:
+    system.queue.away = True
+    with pytest.raises(Unavailable):
+        dead_letters.redrive("ns", letter.message_id, memories=system.memories, queue=system.queue)
+    (kept,) = system.letters()
+    assert (kept.redriven_at, kept.redrives, kept.failures) == (None, 0, 1)
+    assert system.state(made) is IngestState.DEAD_LETTERED
+
+
+def test_a_letter_stays_while_one_of_its_requests_has_no_outcome(system: System) -> None:
+    first, second = request("a"), request("b")
+    system.give_up(system.publish(first, second))
+    system.redrive()
+    (again,) = system.republished()
+    system.store(system.publish(first, message_id="2"))
+    letter_id = again.message.letter_id
+    assert letter_id
+    system.memories.conclude_dead_letter("ns", letter_id, [first.request_id, second.request_id])
+    assert len(system.letters()) == 1
+    system.store(again)
+    assert list(system.letters()) == []
+
+
+def test_a_letter_over_quota_that_fails_again_is_kept_beyond_the_limit_of_letters(
+    system: System, owner_quota: Callable[[int | None], None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    owner_quota(0)
+    made = request("a")
+    system.store(system.publish(made))
+    system.redrive()
+    for number in range(dead_letters.BEYOND_QUOTA_KEPT):
+        system.memories.store_dead_letter("ns", _letter(f"other {number}"))
+    (again,) = system.republished()
+    system.store(again)
+    kept = [one for one in system.letters() if not one.message_id.startswith("other")]
+    assert [(one.message_id, one.redriven_at, one.failures) for one in kept] == [("1", None, 2)]
+    owner_quota(None)
+    system.redrive(DeadLetterChoice(message_ids=("1",), redrivable=Redrivable.NOW))
+    (again,) = system.republished()
+    system.store(again)
+    assert system.state(made) is IngestState.STORED
+    assert system.memories.dead_letter("ns", "1") is None
+
+
+@pytest.fixture
+def owner_quota(system: System, request: pytest.FixtureRequest) -> Callable[[int | None], None]:
+    """Return what limits the memories of the namespace."""
+
+    def limit(memories: int | None) -> None:
+        if isinstance(system.memories, FakeStore):
+            system.memories.limits = Quota(memories_limit=memories)
+        else:
+            owner = request.getfixturevalue("owner")
+            owner.run("DELETE FROM quotas WHERE namespace = 'ns'")
+            owner.run("INSERT INTO quotas (namespace, memories) VALUES ('ns', :memories)", memories=memories)
+
+    return limit
+
+
+def test_a_letter_without_a_namespace_is_redriven_into_one_and_updated_there(system: System) -> None:
+    made = request("whose?")
+    data, _ = encode("ns", [made], "")
+    system.store(Push(Published(message_id="7", data=data, attributes={}), 1))
+    (letter,) = system.letters("")
+    assert [one.problem for one in system.redrive(namespace="", into="ada")] == [""]
+    (again,) = system.republished()
+    system.give_up(again)
+    (kept,) = system.letters("")
+    assert (kept.message_id, kept.failures, kept.dead_lettered_at) == ("7", 2, letter.dead_lettered_at)
+    assert (list(system.letters("ada")), system.state(made, "ada")) == ([], IngestState.DEAD_LETTERED)
+    system.redrive(replace(DUE, redrivable=Redrivable.NOW), namespace="", into="ada")
+    (again,) = system.republished()
+    system.store(again)
+    assert (list(system.letters("")), system.state(made, "ada")) == ([], IngestState.STORED)
+
+
+def test_letters_are_redriven_into_their_own_namespace_only(system: System, letter: DeadLetter) -> None:
+    (refused,) = system.redrive(into="eve")
+    assert "must be redriven into its namespace 'ns', got 'eve'" in refused.problem
+    assert system.republished() == []
+
+
+def test_a_letter_dropped_in_flight_becomes_a_new_one_if_it_fails_again(system: System, letter: DeadLetter) -> None:
+    system.redrive()
+    (again,) = system.republished()
+    assert system.memories.drop_dead_letters("ns", [letter.message_id]) == 1
+    system.give_up(again)
+    (kept,) = system.letters()
+    assert (kept.message_id, kept.redrives) == (again.message.message_id, 0)
+    assert LETTER_ID not in kept.attributes
+
+
+def test_a_guessed_letter_id_or_another_namespace_deletes_no_letter(system: System, letter: DeadLetter) -> None:
+    system.redrive()
+    (again,) = system.republished()
+    real = again.message.letter_id
+    assert real
+    system.memories.conclude_dead_letter("ns", UUID(int=7), [])
+    system.memories.conclude_dead_letter("other", real, [])
+    assert len(system.letters()) == 1
+
+
+def _letter(message_id: str, cause: str = "given up", data: bytes | None = None, **fields: object) -> DeadLetter:
+    return DeadLetter(
+        message_id=message_id,
+        data=message_id.encode() if data is None else data,
+        attributes={"namespace": "ns"},
+        cause=cause,
+        dead_lettered_at=NOW,
+        **fields,  # type: ignore[arg-type]
+    )
+
+
+BAD = {
+    "an object's notification": ({OBJECT_NOTIFICATION: "true"}, "copy the object onto itself"),
+    "a long attribute": ({"note": "x" * 1025}, "'note' must have at most 1,024 bytes, got 1,025"),
+    "a long name": ({"n" * 257: "x"}, "must have at most 256 bytes, got 257"),
+    "a nameless attribute": ({"": "x"}, "an attribute must have a name"),
+    "too many": ({f"a{n}": "x" for n in range(100)}, "at most 100 attributes, got 10"),
+}
+
+
+@pytest.mark.parametrize(("attributes", "why"), BAD.values(), ids=BAD.keys())
+def test_a_letter_that_cannot_be_published_stops_no_other_and_a_dry_run_says_so_too(
+    system: System, attributes: dict[str, str], why: str
+) -> None:
+    for number in (1, 2, 3):
+        system.give_up(system.publish(request(f"memory {number}"), message_id=f"{number}"))
+    bad = replace(_letter("bad"), attributes=attributes)
+    system.memories.store_dead_letter("ns", bad)
+    for dry_run in (True, False):
+        done = {one.message_id: one.problem for one in system.redrive(dry_run=dry_run)}
+        assert why in done.pop("bad")
+        assert done == {"1": "", "2": "", "3": ""}
+    assert len(system.republished()) == 3
+    with pytest.raises(InvalidRequest):
+        dead_letters.redrive("ns", "bad", memories=system.memories, queue=system.queue)
+
+
+def test_an_error_that_nobody_expected_stops_no_other_letter(system: System) -> None:
+    class Chokes(FakeQueue):
+        def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
+            if data == b"1":
+                raise TypeError("an argument of that name was given twice")
+            super().republish(data, attributes)
+
+    system.queue = Chokes()
+    for message_id in ("1", "2"):
+        system.memories.store_dead_letter("ns", _letter(message_id))
+    assert [one.problem for one in system.redrive()] == ["1: TypeError: an argument of that name was given twice", ""]
+    assert system.letters()[0].redriven_at is None
+
+
+def test_a_run_ends_when_the_queue_stays_away(system: System) -> None:
+    for number in range(9):
+        system.memories.store_dead_letter("ns", _letter(f"{number}"))
+    system.queue.away = True
+    assert len(system.redrive()) == dead_letters.MOST_UNAVAILABLE
+    assert all(one.redriven_at is None for one in system.letters())
+
+
+def test_a_letter_that_is_named_and_absent_is_reported(system: System) -> None:
+    (problem,) = system.redrive(DeadLetterChoice(message_ids=("9",), redrivable=Redrivable.NOW))
+    assert "no dead letter has the message id '9'" in problem.problem
+    with pytest.raises(NotFound):
+        dead_letters.redrive("ns", "9", memories=system.memories, queue=system.queue)
+
+
+def test_causes_that_differ_in_ids_and_numbers_are_one_group(system: System) -> None:
+    causes = [
+        "given up after 5 deliveries",
+        "given up after 20 deliveries",
+        "memories[3] has the request_id 0d2f6d4e-5a3c-4f0e-9b1d-0123456789ab of another one",
+        "memories[41] has the request_id AAAAAAAA-5a3c-4f0e-9b1d-0123456789ab of another one",
+        "the quota of 1,000 memories is used up",
+    ]
+    for number, cause in enumerate(causes):
+        system.memories.store_dead_letter("ns", _letter(f"{number}", cause))
+    groups = {one.cause: one.letters for one in system.memories.dead_letter_causes("ns")}
+    assert groups == {
+        "given up after # deliveries": 2,
+        "memories[#] has the request_id # of another one": 2,
+        "the quota of # memories is used up": 1,
+    }
+    for cause, letters in groups.items():
+        assert len(system.memories.dead_letter_ids("ns", DeadLetterChoice(cause=cause.upper()))) == letters
+
+
+def test_letters_are_dropped_by_cause_and_in_their_namespace_only(system: System) -> None:
+    for message_id, cause in (("1", "quota"), ("2", "quota"), ("3", "other")):
+        for namespace in ("ns", "ada"):
+            system.memories.store_dead_letter(namespace, _letter(message_id, cause))
+    ids = system.memories.dead_letter_ids("ns", DeadLetterChoice(cause="quota"))
+    assert system.memories.drop_dead_letters("ns", ids) == 2
+    assert [one.message_id for one in system.letters()] == ["3"]
+    assert len(system.letters("ada")) == 3

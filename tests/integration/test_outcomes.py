@@ -1,0 +1,213 @@
+"""Outcomes are shown once each, whatever commits late and whatever the reader's clock says."""
+
+import random
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from datetime import UTC, datetime, timedelta
+from uuid import UUID
+
+import pytest
+import time_machine
+
+from mnemosyne.adapters.database import ingest_sql
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.memory import DeadLetter, Unstored
+from mnemosyne.domain.outcome import OutcomeCursor
+from mnemosyne.ids import new_id
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.outcomes import outcome_rows
+from tests.fakes import NOW
+
+FAIL = """
+INSERT INTO ingest_requests (namespace, request_id, state, error, updated_at)
+VALUES ('ns', :request_id, 'failed', 'no good', clock_timestamp() - CAST(:age AS interval))
+ON CONFLICT (namespace, request_id) DO UPDATE SET updated_at = EXCLUDED.updated_at
+"""
+SHIFTS = [timedelta(hours=-1), timedelta(0), timedelta(hours=1)]
+Connect = Callable[[], Connection]
+
+
+@pytest.fixture
+def connect(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connect]:
+    """Return what opens a session of the owner."""
+    with ExitStack() as opened:
+
+        def open_() -> Connection:
+            connection = connection_factory(cluster.url(postgres.OWNER, database))()
+            opened.callback(connection.close)
+            return connection
+
+        yield open_
+
+
+def _fail(session: Connection, request_id: UUID, *, age: str = "0") -> UUID:
+    session.run(FAIL, request_id=request_id, age=age)
+    return request_id
+
+
+class Reader:
+    """One who follows outcomes, pass by pass."""
+
+    def __init__(self, store: PostgresMemories, *, since: timedelta | None = None, limit: int = 2) -> None:
+        self._store, self._limit = store, limit
+        self.cursor = OutcomeCursor(since=since)
+
+    def read(self, *, between_pages: Callable[[], object] = lambda: None) -> list[UUID]:
+        seen: list[UUID] = []
+        while True:
+            page = self._store.outcomes("ns", self._limit, after=self.cursor)
+            seen += [one.request_id for one in page.outcomes]
+            self.cursor = page.after
+            if page.is_last:
+                return seen
+            between_pages()
+
+
+def test_an_outcome_that_commits_after_later_ones_is_shown_once_it_commits(
+    store: PostgresMemories, connect: Connect
+) -> None:
+    reader, early, late = Reader(store), connect(), connect()
+    with early.transaction():
+        first = _fail(early, new_id())
+        second = _fail(late, new_id())
+        assert reader.read() == [second]
+        assert reader.read() == []
+    assert reader.read() == [first]
+    assert reader.read() == []
+
+
+@pytest.mark.parametrize("seed", range(10))
+def test_each_outcome_is_shown_once_in_whatever_order_transactions_commit(
+    store: PostgresMemories, connect: Connect, seed: int
+) -> None:
+    pick = random.Random(seed)
+    reader = Reader(store, limit=pick.choice([1, 2, 100]))
+    sessions = [connect() for _ in range(5)]
+    under_way: dict[int, ExitStack] = {}
+    made: list[UUID] = []
+    shown: list[UUID] = []
+    for _ in range(60):
+        number = pick.randrange(len(sessions))
+        if pick.random() < 0.3:
+            shown += reader.read()
+        elif number in under_way and pick.random() < 0.4:
+            under_way.pop(number).close()
+        else:
+            if number not in under_way:
+                under_way[number] = ExitStack()
+                under_way[number].enter_context(sessions[number].transaction())
+            made.append(_fail(sessions[number], new_id()))
+    for transaction in under_way.values():
+        transaction.close()
+    shown += reader.read()
+    assert sorted(shown) == sorted(made)
+
+
+@pytest.mark.parametrize("age", ["20 seconds", "5 minutes", "3 hours"])
+def test_an_outcome_is_shown_however_long_before_its_commit_it_was_noted(
+    store: PostgresMemories, connect: Connect, age: str
+) -> None:
+    reader, slow = Reader(store, since=timedelta(minutes=1)), connect()
+    with slow.transaction():
+        late = _fail(slow, new_id(), age=age)
+        assert reader.read() == []
+    assert reader.read() == [late]
+
+
+def test_a_change_that_is_rolled_back_is_never_shown(store: PostgresMemories, connect: Connect) -> None:
+    reader, session = Reader(store), connect()
+    request_id = new_id()
+    with pytest.raises(ZeroDivisionError), session.transaction():
+        _fail(session, request_id)
+        raise ZeroDivisionError
+    assert reader.read() == []
+    _fail(session, request_id)
+    assert reader.read() == [request_id]
+
+
+def test_an_outcome_that_changes_between_two_pages_is_left_to_the_next_pass(
+    store: PostgresMemories, connect: Connect
+) -> None:
+    reader, session = Reader(store, limit=1), connect()
+    first, second = (_fail(session, new_id()) for _ in range(2))
+    assert reader.read(between_pages=lambda: _fail(session, second)) == [first]
+    assert reader.read() == [second]
+
+
+def test_a_message_without_a_request_that_commits_late_is_shown_once(store: PostgresMemories, connect: Connect) -> None:
+    slow = connect()
+    store.outcomes("ns", 10, after=OutcomeCursor())
+    with slow.transaction():
+        slow.run(
+            "INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, lost)"
+            " VALUES ('ns', 'slow', '', '{}', 'unreadable', true)"
+        )
+        letter = DeadLetter(message_id="fast", data=b"", attributes={}, cause="unreadable", dead_lettered_at=NOW)
+        store.store_dead_letter("ns", letter)
+        first = store.outcomes("ns", 10, after=OutcomeCursor())
+    second = store.outcomes("ns", 10, after=first.after)
+    third = store.outcomes("ns", 10, after=second.after)
+    assert [[one.message_id for one in page.lost] for page in (first, second, third)] == [["fast"], ["slow"], []]
+
+
+@pytest.mark.parametrize("shift", SHIFTS)
+def test_the_age_of_outcomes_is_measured_by_the_database_s_clock(
+    store: PostgresMemories, connect: Connect, shift: timedelta
+) -> None:
+    session = connect()
+    _fail(session, new_id(), age="2 hours")
+    fresh = [_fail(session, new_id(), age=age) for age in ("20 minutes", "1 second")]
+    with time_machine.travel(datetime.now(UTC) + shift):
+        rows = list(outcome_rows(store, "ns", None, OutcomeCursor(since=timedelta(minutes=30)), follow=False))
+    assert [row["request_id"] for row in rows] == [str(one) for one in fresh]
+
+
+@pytest.mark.parametrize("shift", SHIFTS)
+def test_outcomes_are_followed_whatever_the_reader_s_clock_says(
+    store: PostgresMemories, connect: Connect, shift: timedelta
+) -> None:
+    session = connect()
+    with time_machine.travel(datetime.now(UTC) + shift):
+        following = outcome_rows(store, "ns", None, OutcomeCursor(since=timedelta(minutes=1)), follow=True)
+        for _ in range(2):
+            expected = _fail(session, new_id())
+            assert next(following)["request_id"] == str(expected)
+
+
+def test_outcomes_of_a_dump_from_a_server_with_more_transactions_are_shown(
+    store: PostgresMemories, connect: Connect
+) -> None:
+    session = connect()
+    restored = _fail(session, new_id())
+    session.run("UPDATE ingest_requests SET changed_in = '1000000000000'")
+    reader = Reader(store)
+    assert reader.read() == [restored]
+    fresh = _fail(session, new_id())
+    assert reader.read() == [fresh]
+
+
+@pytest.mark.parametrize("follows", [True, False])
+def test_a_pass_reads_new_outcomes_of_a_large_namespace_and_not_the_others(connect: Connect, *, follows: bool) -> None:
+    session = connect()
+    session.run(
+        "INSERT INTO ingest_requests (namespace, request_id, state, updated_at)"
+        " SELECT 'ns', gen_random_uuid(), 'stored', now() - interval '1 day' FROM generate_series(1, 20000)"
+    )
+    session.script("VACUUM ANALYZE ingest_requests")
+    (before,) = session.run(ingest_sql.OUTCOMES_BEGIN, since=60)
+    fresh = _fail(session, new_id())
+    (now,) = session.run(ingest_sql.OUTCOMES_BEGIN, since=60)
+    values = {
+        "namespace": "ns", "source": None, "seen": before["until"] if follows else None, "until": now["until"],
+        "begin": None if follows else now["begin"], "cursor_transaction": "0", "cursor_id": UUID(int=0), "limit": 1_000,
+    }  # fmt: skip
+    assert [row["request_id"] for row in session.run(ingest_sql.OUTCOMES, **values)] == [fresh]
+    ((plan,),) = session.run(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {ingest_sql.OUTCOMES}", **values)
+    assert plan[0]["Plan"]["Shared Hit Blocks"] + plan[0]["Plan"]["Shared Read Blocks"] < 40
+
+
+def test_a_request_that_waits_again_is_no_outcome(store: PostgresMemories, connect: Connect) -> None:
+    reader = Reader(store)
+    store.record_attempt("ns", [Unstored(request_id=new_id(), error="away")])
+    assert reader.read() == []
