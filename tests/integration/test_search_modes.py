@@ -185,7 +185,7 @@ def test_the_runtime_role_cannot_reach_around_the_search_function(pool: Pool) ->
         connection.run("SELECT * FROM search_terms('ns', 'x')")
 
 
-def test_supersession_ends_when_the_newer_memory_is_deleted(
+def test_a_superseded_memory_stays_out_of_searches_when_the_newer_one_is_deleted(
     store: PostgresMemories, new_database: Callable[..., str]
 ) -> None:
     from mnemosyne.domain.memory import MemoryChange
@@ -195,4 +195,6 @@ def test_supersession_ends_when_the_newer_memory_is_deleted(
     store.update("ns", ids["old tea"], MemoryChange(superseded_by=ids["new tea"]))
     assert _found(store, embedder, "tea") == ["new tea"]
     store.delete("ns", ids["new tea"])
+    assert _found(store, embedder, "tea") == []
+    store.update("ns", ids["old tea"], MemoryChange(not_superseded=True))
     assert _found(store, embedder, "tea") == ["old tea"]

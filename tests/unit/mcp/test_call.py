@@ -121,6 +121,21 @@ def test_delete_names_id_and_title() -> None:
     assert _text(_call(services, "delete_memory", id=str(memory_id))) == f"Deleted memory {memory_id}: Tea"
 
 
+def test_delete_names_the_memories_that_stay_superseded_and_how_to_bring_one_back() -> None:
+    services = FakeServices()
+    for content in ("shelf 7", "shelf 8", "shelf 9"):
+        _store(services, content)
+    ids = {memory.content: str(one) for one, (_, memory, _) in services.memories.memories.items()}
+    for older in ("shelf 7", "shelf 8"):
+        _call(services, "update_memory", id=ids[older], superseded_by=ids["shelf 9"])
+    deleted = _call(services, "delete_memory", id=ids["shelf 9"])
+    older_ids = [ids["shelf 7"], ids["shelf 8"]]
+    assert deleted.structured_content and deleted.structured_content["still_superseded"] == older_ids
+    said = " ".join(block.text for block in deleted.content if block.type == "text")
+    assert all(one in said for one in older_ids)
+    assert 'superseded_by "none" brings one back' in said
+
+
 def test_status_wants_one_of_both_ways_to_ask() -> None:
     assert _text(_call(FakeServices(), "ingest_status")) == "give exactly one of request_id and request_ids"
 
