@@ -94,13 +94,14 @@ def test_who_waits_is_told_the_outcome_at_once(dev: DevServer) -> None:
     assert dev.call("get_memory", {"id": first["memory_id"]})["content"] == "The kiln is fired on Thursdays."
 
 
-def test_what_its_source_has_a_key_for_is_stored_once_and_stays_deleted(dev: DevServer) -> None:
-    keyed = {"content": "Told twice, kept once.", "source": "test://twice", "key": "1", "wait": 10}
+def test_a_version_of_a_record_is_stored_once_and_stays_deleted(dev: DevServer) -> None:
+    version = {"content": "Sent twice, stored once.", "timestamp": "2026-05-20", "source": "test://twice", "key": "1"}
+    keyed = {**version, "wait": 10}
     first, again = dev.call("ingest_memory", keyed), dev.call("ingest_memory", keyed)
     assert (first["status"], again["status"]) == ("stored", "stored")
     assert again["memory_id"] == first["memory_id"]
     dev.call("delete_memory", {"id": first["memory_id"]})
-    assert dev.call("ingest_memory", keyed)["memory_id"] == first["memory_id"]
+    assert dev.call("ingest_memory", keyed)["status"] == "deleted"
     assert "no memory" in dev.error("get_memory", {"id": first["memory_id"]})
 
 

@@ -130,7 +130,7 @@ def test_a_file_that_is_dropped_is_imported_line_by_line(
     shows(browser, "Done. 5 of 5")
     assert "1 failed" in browser.text and "Left out, because memories have no such fields: mood" in browser.text
     browser.driver.find_element(By.TAG_NAME, "summary").click()
-    shows(browser, "4: failed – not JSON")
+    shows(browser, "4: failed – a line must be JSON")
     picture(browser, "files")
     press(browser, "Save the failures")
     (failure,) = map(json.loads, _downloaded(downloads, "facts.jsonl.failures.jsonl").splitlines())

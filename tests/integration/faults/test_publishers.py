@@ -2,6 +2,7 @@
 
 import json
 from typing import Any
+from uuid import uuid4
 
 import pytest
 
@@ -30,8 +31,9 @@ def test_a_publisher_writes_to_its_namespace_and_a_message_that_names_another_is
     assert {key: one["state"] for key, one in told.items()} == {
         "1": "stored", "2": "stored", "3": "failed", "4": "failed", "5": "failed",
     }  # fmt: skip
-    refused = f'namespace must be "{cloud.namespace}", this publisher\'s, got "victim"'
-    assert {told[key]["error"] for key in "345"} == {refused}
+    ours = f'namespace must be "{cloud.namespace}"'
+    assert told["4"]["error"] == f'{ours}, got "victim"'
+    assert {told[key]["error"] for key in "35"} == {f'{ours}, this publisher\'s, got "victim"'}
     victim = cloud.system.memories.stats("victim")
     assert (victim.memories, victim.pending, victim.dead_letters) == (0, 0, 0)
 
@@ -57,11 +59,22 @@ def test_a_replay_stores_once_and_is_told_once(cloud: Cloud) -> None:
     assert sorted(event["key"] for event in cloud.told(2)) == ["1", "2"]
 
 
-def test_another_content_under_a_key_that_is_taken_is_kept_and_told(cloud: Cloud) -> None:
+def test_another_content_under_a_key_supersedes_the_first_and_both_are_announced(cloud: Cloud) -> None:
     topic = cloud.admit_publisher()
     cloud.publish(topic, _memory("first", source="crm", key="1"))
+    (first,) = cloud.told(1)
+    cloud.publish(topic, _memory("second", source="crm", key="1"))
+    (second,) = cloud.told(1)
+    assert [first["state"], second["state"]] == ["stored", "stored"]
+    assert second["note"] == f"memory {first['memory_id']} is superseded by memory {second['memory_id']}"
+
+
+def test_another_content_under_a_request_id_that_is_taken_is_kept_and_announced(cloud: Cloud) -> None:
+    topic = cloud.admit_publisher()
+    request_id = str(uuid4())
+    cloud.publish(topic, _memory("first", request_id=request_id))
     cloud.told(1)
-    message_id = cloud.publish(topic, _memory("second", source="crm", key="1"))
+    message_id = cloud.publish(topic, _memory("second", request_id=request_id))
     (event,) = cloud.told(1)
     assert (event["state"], event["request_id"], event["message_id"]) == ("dead_lettered", None, message_id)
     assert "has stored another content before" in event["error"]

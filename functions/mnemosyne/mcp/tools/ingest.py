@@ -32,7 +32,7 @@ class MemoryArguments(MemoryInput):
 
     timestamp: Annotated[
         datetime | None,
-        BeforeValidator(event_time, json_schema_input_type=str),
+        BeforeValidator(event_time, json_schema_input_type=str | None),
         Field(description="When it happened: RFC 3339, or a date or local time in `timezone`. Default: now."),
     ] = None
 
