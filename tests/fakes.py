@@ -290,6 +290,10 @@ class FakeStore(FakeDeadLetters, FakeOverview):
 
     def _shown(self, namespace: str, request_id: UUID) -> IngestStatus:
         status = self.requests[namespace, request_id]
+        if (redriven_at := self.requests.redriven_at.get((namespace, request_id))) and (
+            self.time - redriven_at >= timedelta(hours=24)
+        ):
+            return replace(status, state=IngestState.DEAD_LETTERED)
         if status.state not in (IngestState.STORED, IngestState.DUPLICATE) or status.memory_id in self.memories:
             return status
         error = "its memory was deleted later: ingest it again with a later timestamp to store it"
@@ -321,7 +325,8 @@ class FakeStore(FakeDeadLetters, FakeOverview):
         changed = sorted(self.requests.changed_in.items(), key=lambda item: item[1])
         mine = [self.requests[name] for name, _ in changed if name[0] == namespace]
         named = {one.origin: one for one in mine if one.origin}
-        return {origin.key: one for origin, one in named.items() if origin.source == source and origin.key in keys}
+        mine = {origin.key: one for origin, one in named.items() if origin.source == source and origin.key in keys}
+        return {key: self._shown(namespace, one.request_id) for key, one in mine.items()}
 
     def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
         known = [self.requests[namespace, i] for i in request_ids if (namespace, i) in self.requests]

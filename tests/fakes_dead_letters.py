@@ -28,10 +28,13 @@ class Requests(dict[Name, IngestStatus]):
     def __init__(self) -> None:
         super().__init__()
         self.changed_in: dict[Name, int] = {}
+        self.redriven_at: dict[Name, datetime] = {}
+        """Of requests to which nothing has happened since."""
         self.changes = 0
 
     def __setitem__(self, name: Name, status: IngestStatus) -> None:
         super().__setitem__(name, status)
+        self.redriven_at.pop(name, None)
         self.changes += 1
         self.changed_in[name] = self.changes
 
@@ -39,6 +42,7 @@ class Requests(dict[Name, IngestStatus]):
         same = Requests()
         same.update(self)
         same.changed_in, same.changes = dict(self.changed_in), self.changes
+        same.redriven_at = dict(self.redriven_at)
         return same
 
 
@@ -215,7 +219,9 @@ class FakeDeadLetters:
         only = DeadLetterChoice(message_ids=(message_id,), redrivable=Redrivable.NOW if now else Redrivable.DUE)
         for letter in self.dead_letters(namespace, 1, choice=only):
             self._keep_letter(namespace, replace(letter, redriven_at=self.time, redrives=letter.redrives + 1))
-            self._move(into, request_ids, IngestState.DEAD_LETTERED, IngestState.QUEUED)
+            queued = [(into, one) for one in request_ids if (into, one) in self.requests.redriven_at]
+            queued += self._move(into, request_ids, IngestState.DEAD_LETTERED, IngestState.QUEUED)
+            self.requests.redriven_at.update(dict.fromkeys(queued, self.time))
             return _letter_id(namespace, message_id)
         return None
 
@@ -225,11 +231,12 @@ class FakeDeadLetters:
                 self._keep_letter(namespace, replace(letter, redriven_at=None, redrives=letter.redrives - 1))
                 self._move(into, request_ids, IngestState.QUEUED, IngestState.DEAD_LETTERED)
 
-    def _move(self, namespace: str, request_ids: Sequence[UUID], state: IngestState, to: IngestState) -> None:
-        for request_id in request_ids:
-            known = self.requests.get((namespace, request_id))
-            if known and known.state is state:
-                self.requests[namespace, request_id] = replace(known, state=to)
+    def _move(self, namespace: str, request_ids: Sequence[UUID], state: IngestState, to: IngestState) -> list[Name]:
+        names = [(namespace, one) for one in request_ids if (namespace, one) in self.requests]
+        moved = [name for name in names if self.requests[name].state is state]
+        for name in moved:
+            self.requests[name] = replace(self.requests[name], state=to)
+        return moved
 
     def drop_dead_letters(self, namespace: str, message_ids: Sequence[str]) -> int:
         found = [name for name in ((namespace, one) for one in message_ids) if name in self.stored_dead_letters]

@@ -24,6 +24,9 @@ class FakeOverview:
         self, namespace: str, filters: Filters, limit: int, *, after: Cursor | None = None
     ) -> Sequence[MemorySummary]: ...
 
+    @abstractmethod
+    def _shown(self, namespace: str, request_id: UUID) -> IngestStatus: ...
+
     def timeline(self, namespace: str, filters: Filters, per: Per | None, timezone: str) -> Timeline:
         days = [_day(one.timestamp, ZoneInfo(timezone)) for one in self.list(namespace, filters, 1_000_000)]
         chosen = per or Per.DAY
@@ -53,7 +56,8 @@ class FakeOverview:
     def ingest_requests(
         self, namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[IngestStatus]:
-        mine = ((one.updated_at, i, one) for (n, i), one in self.requests.items() if n == namespace and one.updated_at)
+        known = [self._shown(namespace, i) for n, i in self.requests if n == namespace]
+        mine = ((one.updated_at, one.request_id, one) for one in known if one.updated_at)
         found = sorted((one for one in mine if state in (None, one[2].state)), key=lambda one: one[:2], reverse=True)
         return [one for at, id_, one in found if after is None or (at, id_) < (after.timestamp, after.id)][:limit]
 

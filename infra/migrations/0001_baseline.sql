@@ -123,6 +123,7 @@ CREATE TABLE ingest_requests (
     updated_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     changed_in   xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- the transaction that set updated_at
     announced_at timestamptz,  -- when the outcome was published
+    redriven_at  timestamptz,  -- when its dead letter was redriven last; the same as updated_at until something happens to it
     PRIMARY KEY (namespace, request_id)
 )
 WITH (fillfactor = 70);

@@ -23,16 +23,24 @@ RETURN CASE
     WHEN p_event = 'redriven' AND p_state = 'dead_lettered' THEN 'queued'
 END;
 
--- The state and error that are reported of a request, p_existing being its memory's id if the memory still exists. A request
--- whose memory was deleted later is reported as deleted.
+-- The state and error that are reported of a request, p_existing being its memory's id if the memory still exists.
+--
+-- A request whose memory was deleted later is reported as deleted. A redriven request is reported as dead_lettered again
+-- if no attempt was recorded for 24 hours: the redrive crashed before it published the message, and the letter may be
+-- redriven again (see dead_letter_due). It returns a set, because the planner inlines only those in FROM.
 CREATE OR REPLACE FUNCTION shown_outcome(
-    p_state text, p_error text, p_existing uuid, OUT state text, OUT error text
-)
-LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    p_state text, p_error text, p_existing uuid, p_updated_at timestamptz, p_redriven_at timestamptz
+) RETURNS TABLE (state text, error text)
+LANGUAGE sql STABLE PARALLEL SAFE ROWS 1
 AS $$
-SELECT CASE WHEN gone THEN 'deleted' ELSE p_state END,
-    CASE WHEN gone THEN 'its memory was deleted later: ingest it again with a later timestamp to store it' ELSE p_error END
-FROM (SELECT p_state IN ('stored', 'duplicate') AND p_existing IS NULL AS gone) AS one
+SELECT CASE
+        WHEN p_state IN ('stored', 'duplicate') AND p_existing IS NULL THEN 'deleted'
+        WHEN p_state = 'queued' AND p_redriven_at = p_updated_at AND p_updated_at <= now() - interval '24 hours'
+            THEN 'dead_lettered'
+        ELSE p_state END,
+    CASE WHEN p_state IN ('stored', 'duplicate') AND p_existing IS NULL
+        THEN 'its memory was deleted later: ingest it again with a later timestamp to store it'
+        ELSE p_error END
 $$;
 
 REVOKE ALL ON FUNCTION next_request_state, shown_outcome FROM PUBLIC;

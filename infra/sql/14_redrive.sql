@@ -82,10 +82,12 @@ BEGIN
             OR (p_now AND d.redriven_at IS NULL))
     RETURNING d.letter_id INTO marked;
     IF marked IS NOT NULL THEN
+        -- Requests that an earlier redrive has queued are marked too: it crashed, or its message is still on the way.
         UPDATE ingest_requests
-        SET state = next_request_state(state, 'redriven'), updated_at = clock_timestamp(), announced_at = NULL
+        SET state = 'queued', updated_at = redriven.at, redriven_at = redriven.at, announced_at = NULL
+        FROM (SELECT clock_timestamp() AS at) AS redriven
         WHERE namespace = p_into AND request_id = ANY (p_request_ids)
-            AND next_request_state(state, 'redriven') IS NOT NULL;
+            AND (next_request_state(state, 'redriven') = 'queued' OR (state = 'queued' AND redriven_at = updated_at));
     END IF;
     RETURN marked;
 END

@@ -9,7 +9,7 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.domain.dead_letter import DeadLetterChoice, Redrivable
-from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState
+from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Unstored
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.published import LETTER_ID, Published
@@ -229,6 +229,39 @@ def test_a_crash_during_a_redrive_loses_nothing_and_stores_nothing_twice(
     assert system.memories.quota("ns").memories == 1
 
 
+@pytest.mark.parametrize("dropped", [False, True])
+def test_a_request_whose_redrive_crashed_before_publishing_is_not_queued_for_ever(
+    system: System, letter: DeadLetter, made: IngestRequest, a_day_later: Callable[[], None], *, dropped: bool
+) -> None:
+    _crash_after_the_mark(system, letter, made)
+    if dropped:
+        system.memories.drop_dead_letters("ns", [letter.message_id])
+    assert system.state(made) is IngestState.QUEUED
+    a_day_later()
+    assert system.state(made) is IngestState.DEAD_LETTERED
+    listed = system.memories.ingest_requests("ns", IngestState.DEAD_LETTERED, 10)
+    assert [one.request_id for one in listed] == [made.request_id]
+    assert system.memories.ingest_requests("ns", IngestState.QUEUED, 10) == []
+
+
+def test_a_request_that_is_redriven_after_a_crash_is_queued_again(
+    system: System, letter: DeadLetter, made: IngestRequest, a_day_later: Callable[[], None]
+) -> None:
+    _crash_after_the_mark(system, letter, made)
+    a_day_later()
+    system.redrive()
+    assert system.state(made) is IngestState.QUEUED
+
+
+def test_a_redriven_request_that_was_attempted_again_is_queued_for_as_long_as_it_is_tried(
+    system: System, letter: DeadLetter, made: IngestRequest, a_day_later: Callable[[], None]
+) -> None:
+    system.redrive()
+    system.memories.record_attempt("ns", [Unstored(request_id=made.request_id, error="away")])
+    a_day_later()
+    assert system.state(made) is IngestState.QUEUED
+
+
 @pytest.mark.parametrize("crash", CRASHES[:2])
 def test_a_message_that_fails_after_a_crash_leaves_one_letter(
     system: System,
@@ -259,6 +292,10 @@ def a_day_later(system: System, request: pytest.FixtureRequest) -> Callable[[], 
         else:
             owner = request.getfixturevalue("owner")
             owner.run("UPDATE dead_letters SET redriven_at = redriven_at - interval '24 hours'")
+            owner.run(
+                "UPDATE ingest_requests SET updated_at = updated_at - interval '24 hours',"
+                " redriven_at = redriven_at - interval '24 hours'"
+            )
 
     return pass_
 

@@ -646,6 +646,28 @@ def test_an_outcome_that_changes_after_a_pass_is_in_the_next_one(memories: Memor
     assert [(one.request_id, one.state) for one in second.outcomes] == [(changing.request_id, IngestState.STORED)]
 
 
+def test_every_list_of_outcomes_shows_a_deleted_memory_as_deleted(memories: MemoryStore) -> None:
+    origin = Origin("crm", "4711")
+    stored, other = replace(request("a"), origin=origin), request("b")
+    _store(memories, stored)
+    _store(memories, other)
+    memory_id = memories.statuses("ns", [stored.request_id])[stored.request_id].memory_id
+    assert memory_id
+    memories.delete("ns", memory_id)
+    page = memories.outcomes("ns", 100, after=OutcomeCursor())
+    lists: list[Sequence[IngestStatus]] = [
+        page.outcomes,
+        list(memories.outcomes_of_keys("ns", "crm", ["4711"]).values()),
+        memories.ingest_requests("ns", None, 10),
+        memories.ingest_requests("ns", IngestState.DELETED, 10),
+    ]
+    for statuses in lists:
+        (status,) = (one for one in statuses if one.request_id == stored.request_id)
+        assert status.state is IngestState.DELETED
+        assert "its memory was deleted later" in (status.error or "")
+    assert [one.request_id for one in memories.ingest_requests("ns", IngestState.STORED, 10)] == [other.request_id]
+
+
 def test_to_announce_an_outcome_does_not_repeat_it(memories: MemoryStore) -> None:
     stored = request("a")
     _store(memories, stored)

@@ -175,6 +175,32 @@ def test_outcomes_are_followed_whatever_the_reader_s_clock_says(
             assert next(following)["request_id"] == str(expected)
 
 
+@pytest.mark.parametrize("limit", [1, 2, 3, 100])
+def test_outcomes_come_in_the_order_of_transaction_numbers_and_not_of_their_digits(
+    store: PostgresMemories, connect: Connect, limit: int
+) -> None:
+    session = connect()
+    made = [_fail(session, new_id()) for _ in range(5)]
+    for request_id, transaction in zip(made, ("8", "9", "10", "99", "100"), strict=True):
+        session.run(
+            "UPDATE ingest_requests SET changed_in = CAST(CAST(:changed_in AS text) AS xid8)"
+            " WHERE request_id = :request_id",
+            changed_in=transaction,
+            request_id=request_id,
+        )
+    assert Reader(store, limit=limit).read() == made
+
+
+@pytest.mark.parametrize("limit", [1, 2, 3])
+def test_outcomes_of_one_transaction_are_shown_once_on_several_pages(
+    store: PostgresMemories, connect: Connect, limit: int
+) -> None:
+    session = connect()
+    with session.transaction():
+        made = sorted(_fail(session, new_id()) for _ in range(5))
+    assert Reader(store, limit=limit).read() == made
+
+
 def test_outcomes_of_a_dump_from_a_server_with_more_transactions_are_shown(
     store: PostgresMemories, connect: Connect
 ) -> None:

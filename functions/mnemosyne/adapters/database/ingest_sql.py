@@ -95,7 +95,7 @@ STATUSES: Final = """
 SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
 FROM ingest_requests i
 LEFT JOIN memories m ON m.id = i.memory_id
-CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id) AS shown
+CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
 WHERE i.namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
 UNION ALL
 SELECT id, 'unknown', id, 0, 'this is the id of a memory, not of a request: get_memory reads it', NULL, NULL, NULL, NULL
@@ -112,29 +112,38 @@ SELECT CAST(pg_current_snapshot() AS text) AS until,
 # One page of a pass: what changed between two snapshots, of which the earlier is null in the first pass. What is
 # changed once more during the pass belongs to the next one. A transaction beyond the current ones is another server's,
 # from which a dump was restored: the first pass shows it.
+#
+# changed_in has one lower bound, because an index scan starts at one and filters by the other. Memories are looked up
+# for the page only. i.changed_in is qualified, because the answer's changed_in is text, in which 10 comes before 9.
 OUTCOMES: Final = """
-SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key,
-    CAST(changed_in AS text) AS changed_in
-FROM ingest_requests i
-LEFT JOIN memories m ON m.id = i.memory_id
-CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id) AS shown
-WHERE i.namespace = :namespace AND i.state <> 'queued'
-    AND (CAST(:source AS text) IS NULL OR source = CAST(:source AS text))
-    AND changed_in >= CASE
-        WHEN CAST(:seen AS text) IS NOT NULL THEN pg_snapshot_xmin(CAST(CAST(:seen AS text) AS pg_snapshot))
-        WHEN CAST(:begin AS timestamptz) IS NULL THEN CAST('0' AS xid8)
-        ELSE coalesce((
-            SELECT min(changed_in) FROM ingest_requests
-            WHERE namespace = :namespace AND updated_at >= CAST(:begin AS timestamptz)
-        ), CAST('0' AS xid8)) END
-    AND (CAST(:seen AS text) IS NULL
-        OR NOT pg_visible_in_snapshot(changed_in, CAST(CAST(:seen AS text) AS pg_snapshot)))
-    AND (pg_visible_in_snapshot(changed_in, CAST(CAST(:until AS text) AS pg_snapshot))
-        OR (CAST(:seen AS text) IS NULL AND changed_in >= pg_snapshot_xmax(pg_current_snapshot())))
-    AND (CAST(:begin AS timestamptz) IS NULL OR updated_at >= CAST(:begin AS timestamptz))
-    AND (changed_in, request_id) > (CAST(CAST(:cursor_transaction AS text) AS xid8), CAST(:cursor_id AS uuid))
-ORDER BY changed_in, request_id
-LIMIT CAST(:limit AS integer)
+WITH page AS (
+    SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note, i.updated_at, i.redriven_at, i.source,
+        i.key, i.changed_in
+    FROM ingest_requests i
+    WHERE i.namespace = :namespace AND i.state <> 'queued'
+        AND (CAST(:source AS text) IS NULL OR i.source = CAST(:source AS text))
+        AND i.changed_in >= greatest(CAST(CAST(:cursor_transaction AS text) AS xid8), CASE
+            WHEN CAST(:seen AS text) IS NOT NULL THEN pg_snapshot_xmin(CAST(CAST(:seen AS text) AS pg_snapshot))
+            WHEN CAST(:begin AS timestamptz) IS NULL THEN CAST('0' AS xid8)
+            ELSE coalesce((
+                SELECT min(since.changed_in) FROM ingest_requests since
+                WHERE since.namespace = :namespace AND since.updated_at >= CAST(:begin AS timestamptz)
+            ), CAST('0' AS xid8)) END)
+        AND (i.changed_in > CAST(CAST(:cursor_transaction AS text) AS xid8) OR i.request_id > CAST(:cursor_id AS uuid))
+        AND (CAST(:seen AS text) IS NULL
+            OR NOT pg_visible_in_snapshot(i.changed_in, CAST(CAST(:seen AS text) AS pg_snapshot)))
+        AND (pg_visible_in_snapshot(i.changed_in, CAST(CAST(:until AS text) AS pg_snapshot))
+            OR (CAST(:seen AS text) IS NULL AND i.changed_in >= pg_snapshot_xmax(pg_current_snapshot())))
+        AND (CAST(:begin AS timestamptz) IS NULL OR i.updated_at >= CAST(:begin AS timestamptz))
+    ORDER BY i.changed_in, i.request_id
+    LIMIT CAST(:limit AS integer)
+)
+SELECT page.request_id, shown.state, page.memory_id, page.attempts, shown.error, page.note, page.updated_at,
+    page.source, page.key, CAST(page.changed_in AS text) AS changed_in
+FROM page
+LEFT JOIN memories m ON m.id = page.memory_id
+CROSS JOIN LATERAL shown_outcome(page.state, page.error, m.id, page.updated_at, page.redriven_at) AS shown
+ORDER BY page.changed_in, page.request_id
 """
 
 # Of each key the request that changed last.
@@ -142,7 +151,7 @@ KEYS: Final = """
 SELECT DISTINCT ON (key) request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
 FROM ingest_requests i
 LEFT JOIN memories m ON m.id = i.memory_id
-CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id) AS shown
+CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
 WHERE i.namespace = :namespace AND md5(source) = md5(:source) AND source = :source AND key = ANY (CAST(:keys AS text[]))
 ORDER BY key, updated_at DESC, request_id
 """

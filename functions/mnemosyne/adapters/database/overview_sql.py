@@ -55,11 +55,13 @@ LIMIT CAST(:limit AS integer)
 """
 
 REQUESTS: Final = """
-SELECT request_id, state, memory_id, attempts, error, updated_at, source, key
-FROM ingest_requests
-WHERE namespace = :namespace AND (CAST(:state AS text) IS NULL OR state = CAST(:state AS text))
+SELECT i.request_id, shown.state, i.memory_id, i.attempts, shown.error, i.note, i.updated_at, i.source, i.key
+FROM ingest_requests i
+LEFT JOIN memories m ON m.id = i.memory_id
+CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
+WHERE i.namespace = :namespace AND (CAST(:state AS text) IS NULL OR shown.state = CAST(:state AS text))
     AND (CAST(:cursor_id AS uuid) IS NULL
-        OR (updated_at, request_id) < (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS uuid)))
-ORDER BY updated_at DESC, request_id DESC
+        OR (i.updated_at, i.request_id) < (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS uuid)))
+ORDER BY i.updated_at DESC, i.request_id DESC
 LIMIT CAST(:limit AS integer)
 """
