@@ -13,6 +13,7 @@ import click
 
 from mnemosyne.domain.memory import DeadLetter, IngestStatus
 from mnemosyne.domain.outcome import OutcomeCursor
+from mnemosyne.domain.published import Published, unwrap
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.ports import MemoryStore
 from mnemosyne_cli.durations import duration
@@ -25,14 +26,14 @@ Row = dict[str, Any]
 
 
 @click.command()
-@click.option("--since", callback=duration, metavar="AGE", help="Only what ended in the last 90m, 12h, 7d …")
-@click.option("--source", metavar="SOURCE", help="Only what was published from this source.")
+@click.option("--since", callback=duration, metavar="AGE", help="Only outcomes of the last 90m, 12h, 7d …")
+@click.option("--source", metavar="SOURCE", help="Only records of this source.")
 @click.option(
     "--keys",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file with a key of SOURCE a line: show the outcome of each, in that order.",
+    help="A file with one key of SOURCE in each line: show the latest outcome of each key, in this order.",
 )
-@click.option("--follow", is_flag=True, help="Go on as outcomes come, until Ctrl-C.")
+@click.option("--follow", is_flag=True, help="Go on and show further outcomes, until Ctrl-C.")
 @click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory.")
@@ -48,11 +49,12 @@ def outcomes(
     """Show the outcome of each request: stored, duplicate, deleted, failed or dead_lettered, and why.
 
     Outcomes are in the order of the transactions that set them. With --follow, each is shown as soon as it is
-    committed. All times, and the age of --since, are by the database's clock. A message of which something has no
-    request ends as dead_lettered under its message id.
+    committed. All times, and the age of --since, are by the database's clock.
+
+    A message that cannot be read is shown as dead_lettered under its message id, because it has no request.
     """
-    if keys and (follow or not source):
-        raise click.UsageError("--keys needs --source, and is asked once: not with --follow")
+    if keys and (follow or since is not None or not source):
+        raise click.UsageError("--keys needs --source, and excludes --follow and --since")
     counts: Counter[str] = Counter()
     with open_services(data_dir) as services:
         if keys:
@@ -74,7 +76,8 @@ def outcomes(
 
 def _line(row: Row) -> str:
     name = f"{row['source']} {row['key']}" if row["source"] else row["request_id"] or f"message {row['message_id']}"
-    return "  ".join(filter(None, [row["updated_at"], f"{row['state']:13}", name, row["memory_id"], row["error"]]))
+    parts = [row["updated_at"], f"{row['state']:13}", name, row["memory_id"], row["error"], row["note"]]
+    return "  ".join(filter(None, parts))
 
 
 def outcome_rows(
@@ -85,7 +88,8 @@ def outcome_rows(
     while True:
         page = memories.outcomes(namespace, PAGE, after=after, source=source)
         yield from map(_row, page.outcomes)
-        yield from (_lost(one) for one in page.lost if source in (None, one.attributes.get("source")))
+        lost = (_lost(one, memories, namespace, source) for one in page.lost)
+        yield from (row for row in lost if source in (None, row["source"]))
         after = page.after
         if page.is_last:
             if not follow:
@@ -93,22 +97,29 @@ def outcome_rows(
             never.wait(POLL_SECONDS)
 
 
-def _lost(dead_letter: DeadLetter) -> Row:
+def _lost(dead_letter: DeadLetter, memories: MemoryStore, namespace: str, source: str | None) -> Row:
+    """Return the row of a message. Its data is read only if a source is wanted that its attributes do not name."""
+    whole = None
+    if source is not None and "source" not in dead_letter.attributes:
+        whole = memories.dead_letter(namespace, dead_letter.message_id)
+    data = whole.data if whole else b""
+    name = unwrap(Published(message_id=dead_letter.message_id, data=data, attributes=dead_letter.attributes))
     return {
         "updated_at": rfc3339(dead_letter.dead_lettered_at),
         "state": "dead_lettered",
         "request_id": None,
         "message_id": dead_letter.message_id,
         "memory_id": None,
-        "source": dead_letter.attributes.get("source"),
-        "key": dead_letter.attributes.get("key"),
+        "source": name.source or None,
+        "key": name.key or None,
         "error": dead_letter.cause,
+        "note": None,
     }
 
 
 def _of_keys(memories: MemoryStore, namespace: str, source: str, keys: Path) -> Iterator[Row]:
     """Yield the outcome of each key's latest change, in the file's order; `unknown` for a key without any."""
-    with keys.open() as file:
+    with keys.open(encoding="utf-8") as file:
         names = [line.rstrip("\r\n") for line in file]
     for start in range(0, len(names), PAGE):
         chunk = names[start : start + PAGE]
@@ -116,7 +127,7 @@ def _of_keys(memories: MemoryStore, namespace: str, source: str, keys: Path) -> 
         for name in chunk:
             status = known.get(name)
             unknown = {"state": "unknown", "request_id": None, "message_id": None, "memory_id": None}
-            row = _row(status) if status else {"updated_at": None, **unknown, "error": None}
+            row = _row(status) if status else {"updated_at": None, **unknown, "error": None, "note": None}
             yield {**row, "source": source, "key": name}
 
 
@@ -130,4 +141,5 @@ def _row(status: IngestStatus) -> Row:
         "source": status.origin.source if status.origin else None,
         "key": status.origin.key if status.origin else None,
         "error": status.error,
+        "note": status.note,
     }

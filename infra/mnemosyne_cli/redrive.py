@@ -59,7 +59,8 @@ def redrive(
     shown: list[dict[str, str]] = []
     problems: list[dict[str, str]] = []
     with open_services(data_dir) as services:
-        total = len(services.memories.dead_letter_ids(namespace, replace(chosen, redrivable=None)))
+        due = len(services.memories.dead_letter_ids(namespace, chosen))
+        waiting = len(services.memories.dead_letter_ids(namespace, replace(chosen, redrivable=None))) - due
         for one in dead_letters.redrive_chosen(
             namespace, chosen, memories=services.memories, queue=services.queue, into=into, dry_run=dry_run
         ):
@@ -76,8 +77,10 @@ def redrive(
         click.echo(json.dumps({**kinds, "problems": problems}))
     else:
         click.echo(f"{len(shown)} dead letters {'would be' if dry_run else 'were'} put back.")
-        if waiting := max(0, total - len(shown) - len(problems)):
+        if waiting > 0 and not message_ids:
             click.echo(f"{waiting} are in flight or back off: `mnemosyne dead-letters list` says until when.", err=True)
+        if (untried := due - len(shown) - len(problems)) > 0:
+            click.echo(f"{untried} were not tried: run the command again once that is fixed.", err=True)
     if problems:
         click.echo(f"{len(problems)} could not be put back.", err=True)
         sys.exit(1)

@@ -8,7 +8,8 @@ from uuid import UUID
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
-from mnemosyne.domain.dead_letter import DeadLetterChoice, Redrivable
+from mnemosyne.adapters.database.dead_letters import DROPPED_AT_ONCE
+from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterChoice, Redrivable
 from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Unstored
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
@@ -320,6 +321,20 @@ def test_a_letter_whose_message_cannot_be_published_is_as_it_was(
     assert system.state(made) is IngestState.DEAD_LETTERED
 
 
+def test_a_redrive_that_is_interrupted_leaves_its_letter_as_it_was(
+    system: System, letter: DeadLetter, made: IngestRequest
+) -> None:
+    class Interrupted(FakeQueue):
+        def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
+            raise KeyboardInterrupt
+
+    system.queue = Interrupted()
+    with pytest.raises(KeyboardInterrupt):
+        system.redrive()
+    (kept,) = system.letters()
+    assert (kept.redriven_at, kept.redrives, system.state(made)) == (None, 0, IngestState.DEAD_LETTERED)
+
+
 def test_a_letter_stays_while_one_of_its_requests_has_no_outcome(system: System) -> None:
     first, second = request("a"), request("b")
     system.give_up(system.publish(first, second))
@@ -411,6 +426,14 @@ def test_a_guessed_letter_id_or_another_namespace_deletes_no_letter(system: Syst
     system.memories.conclude_dead_letter("ns", UUID(int=7), [])
     system.memories.conclude_dead_letter("other", real, [])
     assert len(system.letters()) == 1
+
+
+def test_more_letters_than_one_transaction_takes_are_dropped(system: System) -> None:
+    for number in range(DROPPED_AT_ONCE + 5):
+        system.memories.store_dead_letter("ns", _letter(f"{number}"))
+    ids = system.memories.dead_letter_ids("ns", ALL_DEAD_LETTERS)
+    assert system.memories.drop_dead_letters("ns", [*ids, "absent"]) == DROPPED_AT_ONCE + 5
+    assert list(system.letters()) == []
 
 
 def _letter(message_id: str, cause: str = "given up", data: bytes | None = None, **fields: object) -> DeadLetter:

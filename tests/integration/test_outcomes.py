@@ -151,6 +151,26 @@ def test_a_message_without_a_request_that_commits_late_is_shown_once(store: Post
     assert [[one.message_id for one in page.lost] for page in (first, second, third)] == [["fast"], ["slow"], []]
 
 
+EVENT = {"ce-specversion": "1.0", "ce-source": "crm", "ce-id": "4711"}
+OF_A_SOURCE = {
+    "an attribute": (b"{", {"source": "crm", "key": "4711"}),
+    "an event in attributes": (b"{", EVENT),
+    "an event in the data": (b'{"specversion": "1.0", "source": "crm", "id": "4711", "data": 5}', {}),
+    "the data": (b'{"source": "crm", "key": "4711", "memories": []}', {}),
+}
+
+
+@pytest.mark.parametrize(("data", "attributes"), OF_A_SOURCE.values(), ids=OF_A_SOURCE.keys())
+def test_a_message_without_a_request_is_an_outcome_of_the_source_that_it_names(
+    store: PostgresMemories, data: bytes, attributes: dict[str, str]
+) -> None:
+    for message_id, changed in (("7", attributes), ("8", {"source": "wiki"})):
+        letter = DeadLetter(message_id=message_id, data=data, attributes=changed, cause="no", dead_lettered_at=NOW)
+        store.store_dead_letter("ns", letter)
+    (row,) = outcome_rows(store, "ns", "crm", OutcomeCursor(), follow=False)
+    assert (row["message_id"], row["source"], row["key"]) == ("7", "crm", "4711")
+
+
 @pytest.mark.parametrize("shift", SHIFTS)
 def test_the_age_of_outcomes_is_measured_by_the_database_s_clock(
     store: PostgresMemories, connect: Connect, shift: timedelta

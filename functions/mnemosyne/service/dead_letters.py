@@ -134,7 +134,7 @@ class Redrive:
             raise _refusal(self.namespace, message_id, memories)
         try:
             queue.republish(self.letter.data, self.attributes | {LETTER_ID: str(letter_id)})
-        except Exception:
+        except BaseException:  # Ctrl-C as well: a letter that is marked cannot be redriven for 24 hours
             try:
                 memories.unmark_redriven(self.namespace, letter_id, self.request_ids, into=self.into)
             except Unavailable as exc:
@@ -202,10 +202,11 @@ def redrive_chosen(
     because the queue or the database is away. Letters named by message id that are not redrivable are reported.
     """
     ids = memories.dead_letter_ids(namespace, choice)
+    redrivable = set(ids)
     unavailable = 0
-    for message_id in [*ids[:limit], *(one for one in choice.message_ids or () if one not in ids)]:
+    for message_id in [*ids[:limit], *(one for one in choice.message_ids or () if one not in redrivable)]:
         try:
-            if message_id not in ids:
+            if message_id not in redrivable:
                 raise _refusal(namespace, message_id, memories)
             done = _redrive_one(namespace, message_id, memories, queue, into, choice.redrivable, dry_run=dry_run)
         except Unavailable as exc:

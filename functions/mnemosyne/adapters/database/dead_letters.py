@@ -4,6 +4,7 @@ from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import asdict
+from typing import Final
 from uuid import UUID
 
 from mnemosyne.adapters.database import dead_letter_sql
@@ -18,6 +19,9 @@ from mnemosyne.adapters.database.rows import (
 )
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterCause, DeadLetterChoice, DeadLetterSummary
 from mnemosyne.domain.memory import DeadLetter, KeysetCursor, Unstored
+
+DROPPED_AT_ONCE: Final = 100
+"""Letters that one transaction deletes, at most: each may have ten megabytes."""
 
 
 class PostgresDeadLetters:
@@ -156,11 +160,13 @@ class PostgresDeadLetters:
 
     def drop_dead_letters(self, namespace: str, message_ids: Sequence[str]) -> int:
         """Delete dead letters and return their number. The outcomes of their requests stay."""
-        with self._transaction(namespace) as connection:
-            (row,) = connection.run(
-                dead_letter_sql.DROP_DEAD_LETTERS, namespace=namespace, message_ids=text_array(message_ids)
-            )
-        return int(row["dropped"])
+        dropped = 0
+        for start in range(0, len(message_ids), DROPPED_AT_ONCE):
+            ids = text_array(message_ids[start : start + DROPPED_AT_ONCE])
+            with self._transaction(namespace) as connection:
+                (row,) = connection.run(dead_letter_sql.DROP_DEAD_LETTERS, namespace=namespace, message_ids=ids)
+            dropped += int(row["dropped"])
+        return dropped
 
 
 def _choice_json(choice: DeadLetterChoice) -> str:

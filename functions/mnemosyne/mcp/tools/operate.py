@@ -38,6 +38,7 @@ class RequestShown(Result):
     memory_id: UUID | None
     attempts: int
     error: str | None
+    note: str | None
     updated_at: datetime | None
     source: str | None
     key: str | None
@@ -69,8 +70,8 @@ def _request(status: IngestStatus) -> RequestShown:
 
 LIST_REQUESTS = Tool(
     name="list_requests",
-    title="What became of every request",
-    description="Ingest requests, those that changed last first, with their states and why they failed.",
+    title="Outcomes of requests",
+    description="List ingest requests with their states and errors, the latest change first.",
     arguments=RequestsArguments,
     result=RequestsShown,
     gives_stored=True,
@@ -142,8 +143,8 @@ def _list_dead_letters(arguments: DeadLettersArguments, principal: Principal, se
 
 LIST_DEAD_LETTERS = Tool(
     name="list_dead_letters",
-    title="What was given up",
-    description="Messages that were given up or could not be read, with their causes; redrive puts them back.",
+    title="Dead letters",
+    description="List messages that were given up or could not be read, with their causes; redrive republishes them.",
     arguments=DeadLettersArguments,
     result=DeadLettersShown,
     gives_stored=True,
@@ -171,7 +172,7 @@ class RedriveArguments(Input):
 
 
 class RedrivenShown(Result):
-    """The messages are on the queue again, with these requests; requests that were stored meanwhile stay so."""
+    """The messages were published again, with these requests. A request that was stored meanwhile is not changed."""
 
     letters: int
     request_ids: list[UUID]
@@ -202,9 +203,9 @@ def _redrive(arguments: RedriveArguments, principal: Principal, services: Servic
 
 REDRIVE = Tool(
     name="redrive",
-    title="Put back on the queue",
-    description="Put dead letters back on the queue: what they ask for is tried again, and nothing is stored twice. "
-    f"By cause, at most {REDRIVEN_AT_ONCE} in one call.",
+    title="Redrive dead letters",
+    description="Publish dead letters again. Nothing is stored twice. A letter stays until its message has an outcome. "
+    f"By cause, at most {REDRIVEN_AT_ONCE} letters in one call, without those that are in flight or back off.",
     arguments=RedriveArguments,
     result=RedrivenShown,
     run=_redrive,
@@ -213,7 +214,7 @@ REDRIVE = Tool(
 
 
 class DropArguments(Input):
-    """Which dead letters: by message ids, cause or age, of which all must hold; or all."""
+    """Which dead letters: those that meet every condition, or all."""
 
     message_ids: Annotated[list[MessageId] | None, Field(min_length=1, max_length=100)] = None
     cause: Cause = None
@@ -247,8 +248,8 @@ def _drop(arguments: DropArguments, principal: Principal, services: Services) ->
 
 DROP_DEAD_LETTERS = Tool(
     name="drop_dead_letters",
-    title="Delete what was given up",
-    description="Delete dead letters for good. The outcomes of their requests stay.",
+    title="Delete dead letters",
+    description="Delete dead letters for good, with their messages. The outcomes of their requests stay.",
     arguments=DropArguments,
     result=DroppedShown,
     run=_drop,

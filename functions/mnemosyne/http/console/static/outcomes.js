@@ -1,10 +1,10 @@
-// What became of every request, and what was given up: with reasons, and back on the queue for who may.
+// Outcomes of requests, and dead letters, which operators redrive and delete.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
 import { Button, Heading, More, Problem, useAction, usePages, When } from "./parts.js";
 
 const LIMIT = 50;
-const STATES = { "": "All", queued: "Queued", stored: "Stored", duplicate: "Duplicate", failed: "Failed", dead_lettered: "Dead-lettered" };
+const STATES = { "": "All", queued: "Queued", stored: "Stored", duplicate: "Duplicate", deleted: "Deleted", failed: "Failed", dead_lettered: "Dead-lettered" };
 
 export function Outcomes({ address, may }) {
   const state = address.searchParams.get("state") ?? "";
@@ -29,6 +29,7 @@ export function Outcomes({ address, may }) {
 const Request = ({ request }) => html`<li class="entry">
   <p class=${`outcome ${request.state}`}><strong>${STATES[request.state] ?? request.state}</strong> <span class="note"><${When} at=${request.updated_at} /></span></p>
   ${request.error && html`<p class="text">${request.error}</p>`}
+  ${request.note && html`<p class="note">${request.note}</p>`}
   <p class="note">${request.source ? `${request.source} ${request.key}` : request.request_id}${request.attempts > 1 && ` · ${request.attempts} attempts`}
     ${request.memory_id && html` · <a href=${`/memories/${request.memory_id}`}>its memory</a>`}</p></li>`;
 
@@ -65,16 +66,18 @@ function DeadLetters({ may, onRedriven }) {
     ${redriving.done?.problems.map((problem) => html`<p class="problem" role="alert">${problem}</p>`)}
     ${dropping.done !== null && html`<p role="status">${`Deleted ${letters(dropping.done)}.`}</p>`}
     <${Problem} error=${redriving.error} /><${Problem} error=${dropping.error} />
-    ${causes.length > 1 && html`<h3>By cause</h3><ol class="entries">${causes.map((one) => html`<li key=${one.cause} class="entry">
+    ${causes.some((one) => one.letters > 1) && html`<h3>By cause</h3><ol class="entries">${causes.map((one) => html`<li key=${one.cause} class="entry">
       <p class="text">${one.cause}</p>
       <p class="note">${letters(one.letters)}, ${one.in_flight} on the queue again; first failures since <${When} at=${one.oldest} /></p>
       ${actions(`all of the cause ${one.cause}`, { cause: one.cause }, { cause: one.cause })}</li>`)}</ol><h3>One by one</h3>`}
     <ol class="entries">${pages.items.map((one) => html`<li key=${one.message_id} class="entry">
       <p class="text">${one.cause}</p>
       <p class="note">Message ${one.message_id}, ${one.bytes} bytes, failed first <${When} at=${one.dead_lettered_at} />${one.failures > 1 && html`,
-        ${one.failures} times, last <${When} at=${one.last_failed_at} />`}${one.redriven_at && html`; on the queue again since <${When} at=${one.redriven_at} />`}</p>
-      ${actions(`message ${one.message_id}`, !one.redriven_at && { message_id: one.message_id }, { message_ids: [one.message_id] })}</li>`)}</ol>
+        ${one.failures} times, last <${When} at=${one.last_failed_at} />`}${one.redriven_at && html`; on the queue again since <${When} at=${one.redriven_at} />`}${!one.redriven_at && !isDue(one) && html`;
+        left out of a redrive by cause until <${When} at=${one.due_at} />`}</p>
+      ${actions(`message ${one.message_id}`, (!one.redriven_at || isDue(one)) && { message_id: one.message_id }, { message_ids: [one.message_id] })}</li>`)}</ol>
     <${More} pages=${pages}>Earlier ones</></section>`;
 }
 
+const isDue = (letter) => new Date(letter.due_at) <= new Date();
 const letters = (count) => (count === 1 ? "1 dead letter" : `${count} dead letters`);
