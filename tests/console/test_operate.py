@@ -285,6 +285,7 @@ def test_what_was_given_up_is_seen_with_its_reason_and_put_back(
     press(browser, "Redrive")
     shows(browser, "On the queue again: 1 request waits.")
     assert system.outcome(str(asked.request_id))["state"] == "stored"
+    wait_until(lambda: not system.call("list_dead_letters", {})["dead_letters"], "the letter is deleted")
     browser.open(f"{site}/outcomes")
     shows(browser, "None: nothing was given up.")
     browser.driver.find_element(By.LINK_TEXT, "Stored").click()

@@ -80,7 +80,7 @@ def test_a_poison_message_is_dead_lettered_with_its_cause_and_stored_once_redriv
         cloud.namespace, dead_letter.message_id, memories=cloud.system.memories, queue=cloud.system.queue
     )
     wait_until(lambda: cloud.statuses([poison])[poison].state is IngestState.STORED, "the redriven memory is stored")
-    assert cloud.system.memories.dead_letters(cloud.namespace, 100) == []
+    wait_until(lambda: not cloud.system.memories.dead_letters(cloud.namespace, 100), "its letter is deleted")
 
 
 def test_with_the_database_down_memories_are_accepted_and_stored_once_it_is_back(cloud: Cloud) -> None:
