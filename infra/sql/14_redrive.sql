@@ -65,6 +65,19 @@ BEGIN
 END
 $$;
 
+-- Lock requests in the order of their ids, in which deliveries record outcomes. An UPDATE locks rows in the order of its plan,
+-- so that it and a delivery could wait for each other.
+CREATE OR REPLACE FUNCTION lock_requests(p_namespace text, p_request_ids uuid[]) RETURNS void
+LANGUAGE plpgsql
+AS $$
+BEGIN
+    PERFORM FROM ingest_requests
+    WHERE namespace = p_namespace AND request_id = ANY (p_request_ids)
+    ORDER BY request_id
+    FOR UPDATE;
+END
+$$;
+
 -- Mark a letter as in flight, queue its dead-lettered requests, and return its letter_id. Return null and change nothing if there
 -- is no such letter, or it is in flight, or it backs off and p_now is false.
 CREATE OR REPLACE FUNCTION mark_redriven(
@@ -82,6 +95,7 @@ BEGIN
             OR (p_now AND d.redriven_at IS NULL))
     RETURNING d.letter_id INTO marked;
     IF marked IS NOT NULL THEN
+        PERFORM lock_requests(p_into, p_request_ids);
         -- Requests that an earlier redrive has queued are marked too: it crashed, or its message is still on the way.
         UPDATE ingest_requests
         SET state = 'queued', updated_at = redriven.at, redriven_at = redriven.at, announced_at = NULL
@@ -103,6 +117,7 @@ BEGIN
     SET redriven_at = NULL, redrives = redrives - 1
     WHERE namespace = p_namespace AND letter_id = p_letter_id AND redriven_at IS NOT NULL;
     IF FOUND THEN
+        PERFORM lock_requests(p_into, p_request_ids);
         UPDATE ingest_requests
         SET state = next_request_state(state, 'given_up'), updated_at = clock_timestamp(), announced_at = NULL
         WHERE namespace = p_into AND request_id = ANY (p_request_ids) AND state = 'queued';
@@ -164,8 +179,8 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION dead_letter_due, cause_group, chosen_dead_letters, require_letters_of, mark_redriven, unmark_redriven,
-    lock_dead_letter, fail_dead_letter_again, conclude_dead_letter, drop_dead_letters FROM PUBLIC;
+REVOKE ALL ON FUNCTION dead_letter_due, cause_group, chosen_dead_letters, require_letters_of, lock_requests, mark_redriven,
+    unmark_redriven, lock_dead_letter, fail_dead_letter_again, conclude_dead_letter, drop_dead_letters FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION dead_letter_due, cause_group, chosen_dead_letters, mark_redriven, unmark_redriven,
     drop_dead_letters TO mnemosyne_runtime, mnemosyne_mcp;
 GRANT EXECUTE ON FUNCTION lock_dead_letter, fail_dead_letter_again, conclude_dead_letter TO mnemosyne_runtime,
