@@ -325,8 +325,8 @@ class FakeStore(FakeDeadLetters, FakeOverview):
         changed = sorted(self.requests.changed_in.items(), key=lambda item: item[1])
         mine = [self.requests[name] for name, _ in changed if name[0] == namespace]
         named = {one.origin: one for one in mine if one.origin}
-        mine = {origin.key: one for origin, one in named.items() if origin.source == source and origin.key in keys}
-        return {key: self._shown(namespace, one.request_id) for key, one in mine.items()}
+        of_keys = {origin.key: one for origin, one in named.items() if origin.source == source and origin.key in keys}
+        return {key: self._shown(namespace, one.request_id) for key, one in of_keys.items()}
 
     def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
         known = [self.requests[namespace, i] for i in request_ids if (namespace, i) in self.requests]
