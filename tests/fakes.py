@@ -246,15 +246,11 @@ class FakeStore(FakeDeadLetters, FakeOverview):
 
     @contextmanager
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> Iterator[FakeClaim]:
-        memories, states = dict(self.memories), self.requests.copy()
         hashes = {(namespace, r.content_hash) for r in requests} - self.locked
         claim = FakeClaim(self, namespace, requests)
         self.locked |= hashes
         try:
             yield claim
-        except BaseException:
-            self.memories, self.requests = memories, states
-            raise
         finally:
             self.locked -= hashes
 

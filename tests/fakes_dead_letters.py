@@ -38,13 +38,6 @@ class Requests(dict[Name, IngestStatus]):
         self.changes += 1
         self.changed_in[name] = self.changes
 
-    def copy(self) -> "Requests":
-        same = Requests()
-        same.update(self)
-        same.changed_in, same.changes = dict(self.changed_in), self.changes
-        same.redriven_at = dict(self.redriven_at)
-        return same
-
 
 class FakeDeadLetters:
     """Messages that were given up."""

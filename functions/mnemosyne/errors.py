@@ -9,6 +9,7 @@
     ├── Conflict         the request contradicts the present state
     ├── Unauthorized     who you are or what you may do
     ├── Unavailable      a part we depend on is away; nothing was changed, try again
+    │   ├── ItemUnavailable … for this item only: the same service works for others
     │   ├── Uncertain    … and it went away while committing: it may or may not have been done
     │   └── EmbeddingModelChanged … because the memories have moved to another embedding space: embed again
     └── Misconfigured    the operator can fix it: settings or schema
@@ -56,6 +57,10 @@ class Unauthorized(MnemosyneError):
 
 class Unavailable(MnemosyneError):
     """Raised when a part we depend on cannot be reached; nothing was changed and a retry may succeed."""
+
+
+class ItemUnavailable(Unavailable):
+    """Raised when one item cannot be processed now although the service works for others; nothing was changed."""
 
 
 class Uncertain(Unavailable):

@@ -132,7 +132,7 @@ class MemoryStore(MemoryOverview, DeadLetters, Protocol):
     """Memories and the state of ingest requests. Every method is confined to one namespace."""
 
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> AbstractContextManager[Claim]:
-        """Claim the requests; nothing is recorded unless the context ends without an error."""
+        """Claim the requests until the context ends. No transaction is open before or after the claim's `store`."""
 
     def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> Mapping[UUID, IngestStatus]:
         """Delete the versions of records that each deletion covers, and return the recorded outcomes."""

@@ -1,4 +1,4 @@
--- Set the transaction's namespace, lock the requests, and report which of them need no storing.
+-- Set the namespace, lock the requests, and report which of them need no storing.
 --
 -- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}}, …]; a version of a record also has "source", "key",
 -- "key_id", "version_at", "published" and "immutable". The answer is {"busy": [request_id, …], "already_final":
@@ -7,10 +7,14 @@
 -- of a stored content, a version that a deletion covers, or a refused change of an immutable record. Another content was
 -- stored under the id of a conflicting request. A request that failed or was dead-lettered is tried again.
 --
--- Request ids, keys and contents are locked until the transaction ends, so that two deliveries cannot store two contents
--- under one id, two versions of a record, or one content twice. A crash leaves nothing to clean up. Locks are tried, not
--- waited for: a waiting delivery would hold a pooled connection. A caller that only looks (not p_to_store) shares the
--- lock of a content, so that many duplicates of it can be recorded at once.
+-- Request ids, keys and contents are locked, so that two deliveries cannot store two contents under one id, two versions of
+-- a record, or one content twice. Locks are tried, not waited for: a waiting delivery would hold a pooled connection.
+--
+-- With p_to_store, the locks belong to the session, and the caller releases them after it has stored the memories in
+-- another transaction. No transaction is open while texts are embedded: indexes could not be built, nor tables changed. A
+-- crash leaves nothing to clean up, because the session ends with its connection, or after five minutes of silence.
+-- A caller that only looks (not p_to_store) locks for this transaction, and shares the lock of a content, so that many
+-- duplicates of it can be recorded at once.
 CREATE OR REPLACE FUNCTION claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -20,15 +24,19 @@ DECLARE
     answer jsonb;
 BEGIN
     PERFORM set_config('mnemosyne.namespace', p_namespace, true);
+    IF p_to_store THEN
+        PERFORM set_config('idle_session_timeout', '5min', false);
+    END IF;
     busy := ARRAY(
         SELECT r.request_id
         FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, key_id uuid),
+            hashtextextended(p_namespace || r.request_id, 2) AS id,
+            hashtextextended(p_namespace || r.key_id, 3) AS key,
             hashtextextended(p_namespace || r.content_hash, 0) AS content
-        WHERE NOT CASE
-            WHEN NOT pg_try_advisory_xact_lock(hashtextextended(p_namespace || r.request_id, 2)) THEN false
-            WHEN NOT coalesce(pg_try_advisory_xact_lock(hashtextextended(p_namespace || r.key_id, 3)), true) THEN false
-            WHEN p_to_store THEN pg_try_advisory_xact_lock(content)
-            ELSE pg_try_advisory_xact_lock_shared(content) END
+        WHERE NOT CASE WHEN p_to_store
+            THEN pg_try_advisory_lock(id) AND coalesce(pg_try_advisory_lock(key), true) AND pg_try_advisory_lock(content)
+            ELSE pg_try_advisory_xact_lock(id) AND coalesce(pg_try_advisory_xact_lock(key), true)
+                AND pg_try_advisory_xact_lock_shared(content) END
     );
     -- Separate statements, so that they see what was committed before the locks were taken. Versions come first: to record
     -- them may wait for a change of supersession, which must not find this transaction with a memory's row locked.

@@ -141,13 +141,20 @@ def test_a_settled_request_keeps_its_outcome_after_a_delete(memories: MemoryStor
     assert memories.fetch("ns", outcome.memory_id) is None
 
 
-def test_nothing_is_kept_of_a_claim_that_ends_in_an_error(memories: MemoryStore) -> None:
+def test_a_claim_that_ends_in_an_error_is_free_afterwards(memories: MemoryStore) -> None:
+    made = request("a")
+    with pytest.raises(RuntimeError, match="crash"), memories.claim("ns", [made]):
+        raise RuntimeError("crash")
+    assert memories.statuses("ns", [made.request_id]) == {}
+    assert _store(memories, made)[made.request_id].state is IngestState.STORED
+
+
+def test_what_a_claim_has_stored_stays_if_it_ends_in_an_error(memories: MemoryStore) -> None:
     made = request("a")
     with pytest.raises(RuntimeError, match="crash"), memories.claim("ns", [made]) as claim:
-        claim.store(claim.new, [_embedded("a")], "fake")
+        outcomes = claim.store(claim.new, [_embedded("a")], "fake")
         raise RuntimeError("crash")
-    assert memories.list("ns", Filters(), 10) == []
-    assert memories.statuses("ns", [made.request_id]) == {}
+    assert _store(memories, made) == outcomes
 
 
 def test_content_under_claim_is_busy_for_others_and_free_afterwards(memories: MemoryStore) -> None:

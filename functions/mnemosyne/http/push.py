@@ -34,6 +34,7 @@ from mnemosyne.ports import SubscriberServices
 from mnemosyne.service import dead_letters, ingest, object_import, outcomes
 from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
 from mnemosyne.service.group_commit import GroupCommit
+from mnemosyne.service.slices import DELIVERY_SECONDS
 
 log = EventLog(__name__)
 
@@ -148,7 +149,11 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
     lost, is_over_quota = message.lost, False
     if message.namespace:
         stored = ingest.store(
-            message, memories=services.memories, embedder=services.embedder, group_commit=group_commit
+            message,
+            memories=services.memories,
+            embedder=services.embedder,
+            group_commit=group_commit,
+            deadline=time.monotonic() + DELIVERY_SECONDS,
         )
         lost, is_over_quota = "; ".join(filter(None, [lost, stored.lost])), bool(stored.over_quota)
         if is_over_quota and not lost:

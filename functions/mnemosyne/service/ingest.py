@@ -1,5 +1,6 @@
 """Accept memories, store them exactly once whatever is redelivered, and say what became of each."""
 
+import math
 import time
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass, field
@@ -17,12 +18,13 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.quota import Quota
-from mnemosyne.errors import InvalidRequest, OverQuota, Unavailable
+from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, Unavailable
 from mnemosyne.ids import issued_at
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Vector
 from mnemosyne.service import quotas
 from mnemosyne.service.group_commit import GroupCommit
+from mnemosyne.service.slices import slices
 
 log = EventLog(__name__)
 
@@ -58,6 +60,8 @@ class Stored:
     """Those under whose id another content was stored before."""
     over_quota: dict[UUID, str] = field(default_factory=dict)
     """Why some failed for want of room, which may be there another day."""
+    postponed: dict[UUID, str] = field(default_factory=dict)
+    """Why some could not be stored now, although others could."""
 
     def of(self, request_ids: Collection[UUID]) -> "Stored":
         """Return what became of these."""
@@ -66,7 +70,16 @@ class Stored:
             self.busy.intersection(request_ids),
             [one for one in self.conflicting if one in request_ids],
             {one: why for one, why in self.over_quota.items() if one in request_ids},
+            {one: why for one, why in self.postponed.items() if one in request_ids},
         )
+
+    def add(self, other: "Stored") -> None:
+        """Add the results of other requests."""
+        self.outcomes |= other.outcomes
+        self.busy |= other.busy
+        self.conflicting += other.conflicting
+        self.over_quota |= other.over_quota
+        self.postponed |= other.postponed
 
     @property
     def lost(self) -> str:
@@ -83,19 +96,24 @@ def store(
     memories: MemoryStore,
     embedder: Embedder,
     group_commit: GroupCommit[Stored] | None = None,
+    deadline: float = math.inf,
 ) -> Stored:
-    """Store each request's memory once, and record an outcome for each; by `group_commit` with what arrives beside it.
+    """Store each request's memory once, and record an outcome for each.
 
-    What can never be stored is recorded as failed and does not spoil its neighbours. Raises Unavailable where the
-    database or the embedder is away, another delivery of the same content is under way, or the message is newer than
-    this reader: redeliver.
+    The message is stored in slices, each in a transaction of its own. `group_commit` joins a small slice with those of
+    other messages. A request that can never be stored is recorded as failed, and the others are stored. Raises
+    Unavailable, so that the message is delivered again, if the database or the embedder is away, if one of the requests
+    cannot be stored now, if another delivery of the same content is under way, if the message is newer than this
+    reader, or if slices are left after `deadline`, a time of `time.monotonic`. Slices committed before stay stored.
     """
     try:
         if message.postponed:
             raise Unavailable(message.postponed)
         reject(message.namespace, message.rejected, memories=memories)
         deleted = memories.delete_records(message.namespace, message.deletions) if message.deletions else {}
-        stored = _store_all(message.namespace, message.requests, memories, embedder, group_commit or GroupCommit())
+        stored = _store_all(message, memories, embedder, group_commit or GroupCommit(), deadline)
+        if stored.postponed:
+            raise ItemUnavailable(next(iter(stored.postponed.values())))
     except Unavailable as exc:
         _note_attempt(message, str(exc), memories)
         raise
@@ -115,73 +133,99 @@ def store(
 
 
 def _store_all(
-    namespace: str,
-    requests: Sequence[IngestRequest],
+    message: IngestMessage,
     memories: MemoryStore,
     embedder: Embedder,
     group_commit: GroupCommit[Stored],
+    deadline: float,
 ) -> Stored:
-    if not requests:
-        return Stored()
-    stored = group_commit.store(namespace, requests, lambda group: _stored(namespace, group, memories, embedder))
-    return stored.of({request.request_id for request in requests})
+    def store_group(requests: Sequence[IngestRequest]) -> Stored:
+        return _Storing(message.namespace, memories, embedder, deadline).store(requests)
 
-
-def _stored(namespace: str, requests: Sequence[IngestRequest], memories: MemoryStore, embedder: Embedder) -> Stored:
-    try:
-        return _store_together(namespace, requests, memories, embedder)
-    except InvalidRequest as exc:
-        if len(requests) == 1:
-            (one,) = requests
-            failed = Unstored(request_id=one.request_id, error=str(exc), origin=one.origin)
-            reject(namespace, [failed], memories=memories)
-            return Stored(dict(memories.statuses(namespace, [one.request_id])))
-    # One of them can never be stored, and nobody said which: each for itself.
-    together = Stored()
-    for request in requests:
-        alone = _stored(namespace, [request], memories, embedder)
-        together.outcomes |= alone.outcomes
-        together.busy |= alone.busy
-        together.conflicting += alone.conflicting
-        together.over_quota |= alone.over_quota
-    return together
-
-
-def _store_together(
-    namespace: str, requests: Sequence[IngestRequest], memories: MemoryStore, embedder: Embedder
-) -> Stored:
-    with memories.claim(namespace, requests) as claim:
-        outcomes = dict(claim.already_final)
-        fitting, refused = quotas.within(claim.quota, claim.new, datetime.now(UTC), embedder.chunk_limit)
-        if fitting:
-            outcomes |= claim.store(fitting, _embeddings(namespace, fitting, embedder), embedder.model)
-        stored = Stored(outcomes, {one.request_id for one in claim.busy}, list(claim.conflicting))
-    if refused:
-        failed = [Unstored(request_id=one.request_id, error=why, origin=one.origin) for one, why in refused]
-        reject(namespace, failed, memories=memories)
-        log.warning("quota_exceeded", namespace=namespace, count=len(refused), reason=refused[0][1])
-        stored.over_quota = {one.request_id: why for one, why in refused}
-        outcomes |= memories.statuses(namespace, [one.request_id for one in failed])
+    stored = Stored()
+    for number, part in enumerate(slices(message.requests, embedder.chunk_limit)):
+        if number and time.monotonic() >= deadline:
+            raise Unavailable(
+                f"{len(stored.outcomes)} of the message's {len(message.requests)} requests were stored in the time of "
+                "one delivery; the next delivery stores the others"
+            )
+        done = group_commit.store(
+            message.namespace,
+            part,
+            lambda group: _Storing(message.namespace, memories, embedder, deadline).store(group),
+        )
+        stored.add(done.of({request.request_id for request in part.requests}))
     return stored
 
 
-def _embeddings(namespace: str, requests: Sequence[IngestRequest], embedder: Embedder) -> list[Sequence[Vector]]:
-    """Return one vector per chunk for each request. Equal contents are embedded once."""
-    first: dict[str, IngestRequest] = {}
-    for request in requests:
-        first.setdefault(request.content_hash, request)
-    texts = [request.embedded_text for request in first.values()]
-    started = time.perf_counter()
-    embedded = embed_whole(texts, embedder.chunk_limit, embedder.for_namespace(namespace).embed_documents)
-    log.info(
-        "ingest_embedded",
-        namespace=namespace,
-        request_id=requests[0].request_id,
-        count=len(first),
-        embed_ms=milliseconds(started),
-    )
-    vectors = dict(zip(first, embedded, strict=True))
-    return [vectors[request.content_hash] for request in requests]
+@dataclass
+class _Storing:
+    """Stores requests of a namespace together, and in smaller parts if that fails because of one of them."""
+
+    namespace: str
+    memories: MemoryStore
+    embedder: Embedder
+    deadline: float
+    embedded: dict[str, list[Vector]] = field(default_factory=dict)
+    """Vectors by content hash, so that the smaller parts are not embedded again."""
+
+    def store(self, requests: Sequence[IngestRequest]) -> Stored:
+        """Return the results. Raises Unavailable if parts are left after the deadline."""
+        try:
+            return self._store_together(requests)
+        except (InvalidRequest, ItemUnavailable) as exc:
+            if len(requests) == 1:
+                return self._unstored(requests[0], exc)
+        # One of them is the cause, and the error does not say which.
+        stored, middle = Stored(), len(requests) // 2
+        for number, half in enumerate((requests[:middle], requests[middle:])):
+            if number and time.monotonic() >= self.deadline:
+                raise Unavailable("the time of one delivery did not suffice to store the message in smaller parts")
+            stored.add(self.store(half))
+        return stored
+
+    def _unstored(self, request: IngestRequest, error: InvalidRequest | ItemUnavailable) -> Stored:
+        if isinstance(error, ItemUnavailable):
+            return Stored(postponed={request.request_id: str(error)})
+        failed = Unstored(request_id=request.request_id, error=str(error), origin=request.origin)
+        reject(self.namespace, [failed], memories=self.memories)
+        return Stored(dict(self.memories.statuses(self.namespace, [request.request_id])))
+
+    def _store_together(self, requests: Sequence[IngestRequest]) -> Stored:
+        with self.memories.claim(self.namespace, requests) as claim:
+            outcomes = dict(claim.already_final)
+            now, limit = datetime.now(UTC), self.embedder.chunk_limit
+            fitting, refused = quotas.within(claim.quota, claim.new, now, limit)
+            if fitting:
+                outcomes |= claim.store(fitting, self._embeddings(fitting), self.embedder.model)
+            stored = Stored(outcomes, {one.request_id for one in claim.busy}, list(claim.conflicting))
+        if refused:
+            failed = [Unstored(request_id=one.request_id, error=why, origin=one.origin) for one, why in refused]
+            reject(self.namespace, failed, memories=self.memories)
+            log.warning("quota_exceeded", namespace=self.namespace, count=len(refused), reason=refused[0][1])
+            stored.over_quota = {one.request_id: why for one, why in refused}
+            outcomes |= self.memories.statuses(self.namespace, [one.request_id for one in failed])
+        return stored
+
+    def _embeddings(self, requests: Sequence[IngestRequest]) -> list[list[Vector]]:
+        """Return one vector per chunk for each request. Equal contents are embedded once."""
+        new: dict[str, str] = {}
+        for request in requests:
+            if request.content_hash not in self.embedded:
+                new.setdefault(request.content_hash, request.embedded_text)
+        if new:
+            started = time.perf_counter()
+            embed = self.embedder.for_namespace(self.namespace).embed_documents
+            vectors = embed_whole(list(new.values()), self.embedder.chunk_limit, embed)
+            self.embedded |= dict(zip(new, vectors, strict=True))
+            log.info(
+                "ingest_embedded",
+                namespace=self.namespace,
+                request_id=requests[0].request_id,
+                count=len(new),
+                embed_ms=milliseconds(started),
+            )
+        return [self.embedded[request.content_hash] for request in requests]
 
 
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:

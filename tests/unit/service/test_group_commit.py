@@ -11,7 +11,8 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
 from mnemosyne.ports import Vector
 from mnemosyne.service import ingest
-from mnemosyne.service.group_commit import LARGEST_GROUP, SMALL, GroupCommit
+from mnemosyne.service.group_commit import SMALL, GroupCommit
+from mnemosyne.service.slices import SLICE_CHUNKS, Slice
 from tests.fakes import FakeEmbedder, FakeServices, request
 from tests.waiting import wait_until
 
@@ -37,9 +38,13 @@ class _Work:
     def arrive(self, *requests: IngestRequest, namespace: str = "ns") -> "Future[list[str]]":
         """One message, in a thread of its own; it has taken its place when this returns."""
         before = self._arrived(namespace)
-        future = self.threads.submit(self.commit.store, namespace, requests, self)
+        future = self.threads.submit(self.store, *requests, namespace=namespace)
         wait_until(lambda: future.done() or self._arrived(namespace) > before, "the message has taken its place")
         return future
+
+    def store(self, *requests: IngestRequest, namespace: str = "ns", chunks: float | None = None) -> list[str]:
+        part = Slice(list(requests), len(requests) if chunks is None else chunks)
+        return self.commit.store(namespace, part, self)
 
     def _arrived(self, namespace: str) -> int:
         return len(self.commit._waiting.get(namespace, ()))
@@ -68,26 +73,27 @@ def test_what_arrives_while_one_is_under_way_is_stored_by_the_next_together(work
 
 def test_a_message_that_arrives_alone_waits_for_nobody(work: _Work) -> None:
     work.first_may_end.set()
-    assert work.commit.store("ns", [request("a")], work) == ["a"]
+    assert work.store(request("a")) == ["a"]
 
 
 def test_another_namespace_does_not_wait(work: _Work) -> None:
     slow = work.arrive(request("a"))
-    assert work.commit.store("other", [request("b")], work) == ["b"]
+    assert work.store(request("b"), namespace="other") == ["b"]
     _finish(work, slow)
 
 
-def test_a_large_message_goes_by_itself(work: _Work) -> None:
+@pytest.mark.parametrize("count", [1, SMALL + 1])
+def test_a_large_slice_is_stored_at_once(work: _Work, count: int) -> None:
     slow = work.arrive(request("a"))
-    large = [request(f"large {n}") for n in range(SMALL + 1)]
-    assert len(work.commit.store("ns", large, work)) == SMALL + 1
+    large = [request(f"large {n}") for n in range(count)]
+    assert len(work.store(*large, chunks=SMALL + 1)) == count
     _finish(work, slow)
 
 
-def test_a_group_is_no_larger_than_a_large_message(work: _Work) -> None:
+def test_a_group_has_no_more_chunks_than_a_slice(work: _Work) -> None:
     messages = [work.arrive(*(request(f"{n} {m}") for m in range(SMALL))) for n in range(12)]
     _finish(work, *messages)
-    assert [len(call) for call in work.calls] == [SMALL, LARGEST_GROUP, SMALL]
+    assert [len(call) for call in work.calls] == [SMALL, SLICE_CHUNKS, SMALL]
 
 
 def test_none_pays_for_another_s_fault(work: _Work) -> None:

@@ -1,4 +1,4 @@
-"""The claim on ingest requests: locks that one transaction holds until their memories are stored."""
+"""The claim on ingest requests: locks that one session holds until their memories are stored."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import ExitStack
@@ -8,14 +8,17 @@ from uuid import UUID
 
 import orjson
 
-from mnemosyne.adapters.database import copy_binary, ingest_sql, rows
+from mnemosyne.adapters.database import copy_binary, ingest_sql, memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.quota import Quota
-from mnemosyne.errors import EmbeddingModelChanged
+from mnemosyne.errors import EmbeddingModelChanged, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
+
+INSERTED_CHUNKS = 50
+"""Most chunks that one statement inserts, so that its duration does not grow with a memory."""
 
 
 def claim_requests(
@@ -23,14 +26,14 @@ def claim_requests(
     namespace: str,
     requests: Sequence[IngestRequest],
     known: Sequence[IngestRequest],
-    transaction: ExitStack,
+    locks: ExitStack,
     *,
     immutable_sources: Collection[str] = (),
 ) -> "PostgresClaim":
-    """Return a claim in a transaction that `transaction` ends; none is begun where nothing is left to store.
+    """Return a claim. `locks` releases its locks.
 
     `known` are the requests whose content was lately seen stored: they are tried first, without preparing to store.
-    What needs no storing beside something new is committed at once: nobody waits for it while the new one is embedded.
+    If only some of the requests need storing, the others are unlocked, so that nobody waits for them meanwhile.
     """
 
     def look_up(some: Sequence[IngestRequest], *, to_store: bool) -> _Found:
@@ -39,16 +42,15 @@ def claim_requests(
     found = look_up(known, to_store=False) if known else _Found()
     while rest := [request for request in requests if request.request_id not in found.already_final]:
         _prepare(connection)
-        with ExitStack() as attempt:
-            attempt.enter_context(connection.transaction())
-            more = look_up(rest, to_store=True)
-            found = _Found(
-                found.already_final | more.already_final, more.busy, found.conflicting | more.conflicting, more.quota
-            )
-            claim = PostgresClaim(connection, namespace, requests, found)
-            if not (more.already_final and claim.new):
-                transaction.push(attempt.pop_all())
-                return claim
+        locks.callback(_release, connection)
+        more = look_up(rest, to_store=True)
+        found = _Found(
+            found.already_final | more.already_final, more.busy, found.conflicting | more.conflicting, more.quota
+        )
+        claim = PostgresClaim(connection, namespace, requests, found)
+        if not (more.already_final and claim.new):
+            return claim
+        locks.close()
     return PostgresClaim(connection, namespace, requests, replace(found, busy=frozenset()))
 
 
@@ -73,10 +75,19 @@ def _prepare(connection: Connection) -> None:
         connection.has_incoming = True
 
 
+def _release(connection: Connection) -> None:
+    """Release the claim's locks. They also end with a connection that is broken, which the pool closes."""
+    if not connection.broken:
+        try:
+            connection.script(ingest_sql.RELEASE)
+        except Unavailable:
+            connection.broken = True
+
+
 def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool) -> _Found:
     """Return what need not be stored, and what cannot.
 
-    With `to_store` the other contents are this transaction's alone.
+    With `to_store` the session locks the others.
     """
     answer = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store)["answer"]
     found = orjson.loads(answer)
@@ -89,7 +100,7 @@ def _look_up(connection: Connection, namespace: str, requests: str, *, to_store:
 
 
 class PostgresClaim:
-    """A claim on some requests: locks on the ids, keys and contents of the new ones, which its transaction holds."""
+    """A claim on some requests: locks on the ids, keys and contents of the new ones, which its session holds."""
 
     def __init__(
         self, connection: Connection, namespace: str, requests: Sequence[IngestRequest], found: _Found
@@ -109,12 +120,12 @@ class PostgresClaim:
             and outcome.memory_id is not None
             and request.request_id not in found.conflicting
         }
-        """The contents that are stored once this transaction has ended well."""
+        """The contents that are stored."""
 
     def store(
         self, fitting: Sequence[IngestRequest], embeddings: Sequence[Sequence[Vector]], model: str
     ) -> Mapping[UUID, IngestStatus]:
-        """Store the memories of those of the new requests that there is room for, and record the outcomes.
+        """Store the memories of those of the new requests that there is room for, and commit them with their outcomes.
 
         Where several requests carry the same content, the first is stored and the others are its duplicates.
         """
@@ -138,9 +149,11 @@ class PostgresClaim:
                 labels = sorted(given_labels(request).items())
                 differing = [name for name, value in labels if value != getattr(stored, name)]
                 requests.append({**row, "differing": differing})
-        recorded = self._insert(list(first.values()), requests, model, len(embeddings[0][0]))
-        if versions:
-            recorded = [*recorded, *self._record(versions)]
+        with self._connection.transaction():
+            self._connection.run(memories_sql.ENTER_NAMESPACE, namespace=self._namespace)
+            recorded = self._insert(list(first.values()), requests, model, len(embeddings[0][0]))
+            if versions:
+                recorded = [*recorded, *self._record(versions)]
         self.stored_contents |= first.keys()
         return rows.read_outcomes(recorded)
 
@@ -180,7 +193,8 @@ class PostgresClaim:
             for memory_id, _, vectors in incoming
             for index, vector in enumerate(vectors[1:], 1)
         ]
-        if chunks:
-            self._connection.run(ingest_sql.INSERT_CHUNKS, namespace=self._namespace, chunks=rows.json_text(chunks))
+        for start in range(0, len(chunks), INSERTED_CHUNKS):
+            part = rows.json_text(chunks[start : start + INSERTED_CHUNKS])
+            self._connection.run(ingest_sql.INSERT_CHUNKS, namespace=self._namespace, chunks=part)
         recorded: Sequence[Mapping[str, Any]] = stored["recorded"]
         return recorded

@@ -16,7 +16,15 @@ import pg8000.native
 
 from mnemosyne.adapters.database.server_errors import server_error
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
-from mnemosyne.errors import InvalidRequest, Misconfigured, MnemosyneError, NotFound, Unavailable, Uncertain
+from mnemosyne.errors import (
+    InvalidRequest,
+    ItemUnavailable,
+    Misconfigured,
+    MnemosyneError,
+    NotFound,
+    Unavailable,
+    Uncertain,
+)
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -190,7 +198,9 @@ class Connection:
                 raise NotFound("the memory it refers to has just been deleted") from exc
             if not state or _TRANSIENT.fullmatch(state):
                 log.warning("database_fault", state=state, error=str(detail.get("M", exc)))
-                raise Unavailable(
+                # A statement that took too long may be smaller for a part of what was asked.
+                kind = ItemUnavailable if state == "57014" else Unavailable
+                raise kind(
                     _PUBLIC_MESSAGES.get(state) or _PUBLIC_MESSAGES.get(state[:2], "the database is away")
                 ) from exc
             if state.startswith(("22", "54")):  # data exceptions, program limits: it will never fit

@@ -7,6 +7,9 @@ CLAIM: Final = """
 SELECT CAST(claim_within_quota(:namespace, CAST(:requests AS jsonb), CAST(:to_store AS boolean)) AS text) AS answer
 """
 
+# Ends what CLAIM has begun in the session, as if it had not been.
+RELEASE: Final = "SELECT pg_advisory_unlock_all(), set_config('idle_session_timeout', '0', false)"
+
 # Memories on their way into the table; emptied with every transaction. Its columns are in the order of
 # `copy_binary`, which is that of the memory's fields: `STORE` takes them all as they stand.
 CREATE_INCOMING: Final = """

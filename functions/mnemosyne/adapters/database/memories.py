@@ -79,11 +79,11 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresOverview):
 
     @contextmanager
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> Iterator["PostgresClaim"]:
-        """Claim the requests under locks that end with the transaction, whatever becomes of this process."""
+        """Claim the requests under locks that end with the connection, whatever becomes of this process."""
         known = self._known.among(namespace, requests)
-        with self._connection() as connection, ExitStack() as transaction:
+        with self._connection() as connection, ExitStack() as locks:
             claim = claim_requests(
-                connection, namespace, requests, known, transaction, immutable_sources=self._immutable_sources
+                connection, namespace, requests, known, locks, immutable_sources=self._immutable_sources
             )
             try:
                 yield claim

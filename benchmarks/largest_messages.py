@@ -1,0 +1,194 @@
+"""Store the largest legal messages of each shape in a large store: `python -m benchmarks.largest_messages --help`.
+
+The store is filled by COPY, and its vector indexes are built afterwards. Embeddings are synthetic and clustered, as texts
+on common subjects would have. Each message is delivered as often as Pub/Sub would until it is stored.
+"""
+
+import argparse
+import hashlib
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from random import Random
+
+import numpy as np
+
+from mnemosyne.adapters.database import copy_binary, ingest_sql
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.gemini import CHUNK_CHARACTERS, RESERVED_TOKENS
+from mnemosyne.domain.chunking import ChunkLimit
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.memory import BATCH_LIMIT, CONTENT_LIMIT, IngestRequest, IngestState
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.errors import Unavailable
+from mnemosyne.ids import new_id
+from mnemosyne.ports import Vector
+from mnemosyne.service import ingest
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.local.data_dir import DataDir
+from tests.texts import TEXTS
+
+SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 768)
+NAMESPACE = "default"
+NOW = datetime(2026, 5, 20, tzinfo=UTC)
+CLUSTERS = 1_000
+PART = 5_000
+DELIVERIES = 20
+# Built with fewer candidates than the schema asks for, in a third of the time. Insertions use as many as the schema says.
+INDEXES = (
+    "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)"
+    " WITH (m = 16, ef_construction = 40)",
+    "ALTER INDEX memories_embedding SET (ef_construction = 200)",
+    "CREATE INDEX memory_chunks_embedding ON memory_chunks USING hnsw (embedding halfvec_cosine_ops)"
+    " WITH (m = 16, ef_construction = 40)",
+    "ALTER INDEX memory_chunks_embedding SET (ef_construction = 200)",
+    "CREATE INDEX memories_trigrams ON memories USING gin (content_trigrams(namespace, content))"
+    " WITH (fastupdate = off)",
+)
+STORE = """
+INSERT INTO memories (namespace, embedding_model, id, content, "timestamp", title, tags, metadata, session, tag_keys,
+    content_hash, embedding)
+SELECT :namespace, :model, i.* FROM incoming i
+"""
+STORE_CHUNKS = """
+INSERT INTO memory_chunks (memory_id, chunk_index, namespace, embedding)
+SELECT i.id, 1, :namespace, m.embedding FROM incoming i JOIN memories m USING (id)
+"""
+
+
+@dataclass
+class ClusteredEmbedder:
+    """Vectors around the centres of clusters, chosen by the text's hash. Chunks as Gemini's."""
+
+    chunk_limit: ChunkLimit = ChunkLimit(characters=CHUNK_CHARACTERS, tokens=2_048 - RESERVED_TOKENS)
+    model: str = SPACE.model
+    dimension: int = SPACE.dimension
+    lexical_weight: float = 0.5
+    embedded: int = 0
+    _centres: Vector = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._centres = np.random.default_rng(7).standard_normal((CLUSTERS, self.dimension)).astype(np.float32)
+
+    def for_namespace(self, namespace: str) -> "ClusteredEmbedder":
+        """Return itself."""
+        return self
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """Return one vector per text."""
+        self.embedded += len(texts)
+        return [self.embed_query(text) for text in texts]
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector of a text."""
+        random = np.random.default_rng(int.from_bytes(hashlib.sha256(text.encode()).digest()[:8], "big"))
+        vector = self._centres[random.integers(CLUSTERS)] + 0.7 * random.standard_normal(self.dimension)
+        return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
+
+
+def fill(owner: Connection, count: int, embedder: ClusteredEmbedder) -> None:
+    """Fill the store by COPY with memories of a namespace, each with a second chunk, and build the indexes."""
+    owner.script("DROP INDEX memories_embedding, memory_chunks_embedding, memories_trigrams")
+    owner.script(ingest_sql.CREATE_INCOMING)
+    owner.script("SET maintenance_work_mem = '2GB'")
+    words = [word for shapes in ("English", "code") for word in TEXTS[shapes][2](Random(7), 60_000).split()]
+    random = Random(11)
+    for start in range(0, count, PART):
+        with owner.transaction():
+            texts = [f"{n} {' '.join(random.choices(words, k=60))}" for n in range(start, min(start + PART, count))]
+            rows = [
+                (new_id(), IngestRequest.of(new_id(), content=text, timestamp=NOW + timedelta(seconds=n)), vector)
+                for n, (text, vector) in enumerate(zip(texts, embedder.embed_documents(texts), strict=True), start)
+            ]
+            owner.copy(ingest_sql.COPY_INCOMING, copy_binary.memories(rows))
+            owner.run(STORE, namespace=NAMESPACE, model=embedder.model)
+            owner.run(STORE_CHUNKS, namespace=NAMESPACE)
+        print(f"filled {start + len(rows)}", flush=True)
+    for statement in INDEXES:
+        owner.script(statement)
+        print(statement[:40], flush=True)
+    owner.script("VACUUM ANALYZE")
+    owner.script("CHECKPOINT")
+
+
+def messages() -> Iterator[tuple[str, IngestMessage]]:
+    """Yield the largest legal messages of each shape: names and messages."""
+    random = Random(time.time_ns())
+    for kind, shapes in TEXTS.items():
+        for number, shape in enumerate(shapes):
+            text = f"{random.random()} {shape(random, CONTENT_LIMIT)}".replace("\0", " ")[:CONTENT_LIMIT]
+            yield f"one memory of {len(text):,} characters: {kind} {number}", message([text])
+    english = TEXTS["English"][1]
+    yield "100 memories of 90 kB: English", message([english(random, 90_000) for _ in range(BATCH_LIMIT)])
+    digits = TEXTS["digits"][0]
+    yield "100 memories of 90 kB: digits", message([digits(random, 90_000) for _ in range(BATCH_LIMIT)])
+    yield "88 memories of 99,000 characters", message([english(random, 99_000) for _ in range(88)])
+    yield "100 memories of one word", message([f"word{random.random()}" for _ in range(BATCH_LIMIT)])
+
+
+def message(contents: Sequence[str]) -> IngestMessage:
+    """Return a message that stores the contents."""
+    return IngestMessage(
+        NAMESPACE, tuple(IngestRequest.of(new_id(), content=content, timestamp=NOW) for content in contents)
+    )
+
+
+def deliver(sent: IngestMessage, memories: PostgresMemories, embedder: ClusteredEmbedder) -> int:
+    """Deliver the message until it is stored, and return the number of deliveries."""
+    for delivery in range(1, DELIVERIES + 1):
+        try:
+            ingest.store(sent, memories=memories, embedder=embedder)
+        except Unavailable as exc:
+            print(f"  delivery {delivery}: {exc}", flush=True)
+        else:
+            states = {status.state for status in memories.statuses(NAMESPACE, sent.request_ids).values()}
+            if states != {IngestState.STORED}:
+                raise RuntimeError(f"the requests' states are {states}")
+            return delivery
+    raise RuntimeError(f"not stored in {DELIVERIES} deliveries")
+
+
+def measure(memories: PostgresMemories, embedder: ClusteredEmbedder, only: str) -> None:
+    """Store each message whose name contains `only`, and print what it took."""
+    for name, sent in messages():
+        if only not in name:
+            continue
+        before, start = embedder.embedded, time.perf_counter()
+        deliveries = deliver(sent, memories, embedder)
+        seconds, chunks = time.perf_counter() - start, embedder.embedded - before
+        print(
+            f"{name}: {chunks:,} chunks, {deliveries} deliveries, {seconds:.1f} s, {1000 * seconds / chunks:.1f} ms a chunk",
+            flush=True,
+        )
+
+
+def main() -> None:
+    """Fill the store unless it is full, then measure."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--data-dir", required=True, help="where the store is, or is made")
+    parser.add_argument("--memories", type=int, default=100_000, help="memories of the store [100000]")
+    parser.add_argument("--characters", type=int, help="characters of a chunk, in place of Gemini's limit")
+    parser.add_argument("--only", default="", help="only the messages whose name contains this")
+    arguments = parser.parse_args()
+    server = postgres.start(DataDir.at(arguments.data_dir))
+    try:
+        postgres.prepare(server, SPACE)
+        embedder = ClusteredEmbedder()
+        if arguments.characters:
+            embedder.chunk_limit = ChunkLimit(characters=arguments.characters)
+        owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
+        if owner.one("SELECT count(*) AS n FROM memories")["n"] < arguments.memories:
+            fill(owner, arguments.memories, embedder)
+        owner.close()
+        pool = Pool(connection_factory(server.url("ingest")), 8)
+        measure(PostgresMemories(pool, SPACE), embedder, arguments.only)
+        pool.close()
+    finally:
+        server.stop()
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,89 @@
+"""No transaction is open while texts are embedded, so that claims and maintenance do not wait for each other."""
+
+import pytest
+
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.database.reembedding import Reembedding
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.memory import IngestRequest, IngestState
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.errors import EmbeddingModelChanged, Unavailable
+from mnemosyne.service import ingest
+from mnemosyne_cli.local import postgres
+from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+
+CLAIMED = """
+FROM pg_locks WHERE locktype = 'advisory'
+    AND database = (SELECT oid FROM pg_database WHERE datname = current_database())
+"""
+OTHER = EmbeddingSpace("fake", "other", 64)
+
+
+class _OtherEmbedder(FakeEmbedder):
+    model = OTHER.model
+
+
+def _store(store: PostgresMemories, *requests: IngestRequest) -> list[IngestState]:
+    outcomes = ingest.store(IngestMessage("ns", requests), memories=store, embedder=FakeEmbedder()).outcomes
+    return [outcomes[one.request_id].state for one in requests]
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE INDEX CONCURRENTLY another ON memories (title)",
+        "LOCK TABLE memories, ingest_requests, source_keys IN ACCESS EXCLUSIVE MODE",
+        "VACUUM FULL memories",
+    ],
+)
+def test_maintenance_does_not_wait_for_a_claim(store: PostgresMemories, owner: Connection, statement: str) -> None:
+    owner.script("SET lock_timeout = '2s'")
+    _store(store, request("stored before"))
+    with store.claim("ns", [request("a"), request("stored before")]) as claim:
+        assert [one.content for one in claim.new] == ["a"]
+        owner.run_file(f"BEGIN; {statement}; COMMIT" if statement.startswith("LOCK") else statement)
+
+
+def test_memories_move_to_another_space_during_a_claim_which_then_stores_nothing(
+    store: PostgresMemories, owner: Connection
+) -> None:
+    made = request("a")
+    _store(store, request("stored before"))
+    move = Reembedding(owner, _OtherEmbedder(), OTHER)
+    with pytest.raises(EmbeddingModelChanged), store.claim("ns", [made]) as claim:
+        move.begin()
+        while move.fill(10):
+            pass
+        move.index()
+        assert move.switch()
+        claim.store(claim.new, [FakeEmbedder().embed_documents(["a"])], FAKE_SPACE.model)
+    assert store.statuses("ns", [made.request_id]) == {}
+
+
+@pytest.mark.parametrize("fault", [None, RuntimeError("crash"), Unavailable("the embedder is away")])
+def test_a_claim_that_has_ended_leaves_no_lock_and_no_limit_in_its_session(
+    cluster: postgres.EmbeddedPostgres, database: str, owner: Connection, fault: Exception | None
+) -> None:
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 1)
+    store = PostgresMemories(pool, FAKE_SPACE)
+    try:
+        with store.claim("ns", [request("a"), request("b")]):
+            assert owner.run_file(f"SELECT count(*) {CLAIMED}") == [[4]]
+            if fault:
+                raise fault
+    except (RuntimeError, Unavailable) as exc:
+        assert exc is fault
+    assert owner.run_file(f"SELECT count(*) {CLAIMED}") == [[0]]
+    with pool.connection() as connection:
+        assert connection.script("SHOW idle_session_timeout") == [["0"]]
+    pool.close()
+
+
+def test_a_claim_whose_session_the_server_ends_is_free_for_others(store: PostgresMemories, owner: Connection) -> None:
+    made = request("a")
+    with pytest.raises(Unavailable), store.claim("ns", [made]) as claim:
+        owner.run_file(f"SELECT DISTINCT pg_terminate_backend(pid) {CLAIMED}")
+        claim.store(claim.new, [FakeEmbedder().embed_documents(["a"])], FAKE_SPACE.model)
+    assert _store(store, made) == [IngestState.STORED]

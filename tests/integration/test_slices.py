@@ -1,0 +1,130 @@
+"""A message is stored in slices: small transactions, each final once it is committed."""
+
+from collections.abc import Callable, Sequence
+from itertools import permutations
+
+import pytest
+
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.memory import IngestRequest, IngestState
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.errors import ItemUnavailable, Unavailable
+from mnemosyne.ports import Vector
+from mnemosyne.service import ingest
+from mnemosyne.service.slices import SLICE_CHUNKS
+from tests.fakes import FakeEmbedder, request
+from tests.records import version
+
+TRANSACTIONS = """
+SELECT CAST(sum(chunks) AS integer) AS chunks, count(*) AS memories FROM (
+    SELECT m.xmin, 1 + (SELECT count(*) FROM memory_chunks c WHERE c.memory_id = m.id) AS chunks FROM memories m
+) AS stored GROUP BY CAST(xmin AS text)
+"""
+
+
+def _text(name: object, chunks: int = 1) -> str:
+    """A text that the fake embedder embeds in about so many chunks, each unlike all others."""
+    return f"{name} " + " ".join(f"{name}.{n:04}" for n in range(26 * (chunks - 1)))
+
+
+def _message(*chunks: int) -> IngestMessage:
+    return IngestMessage("ns", tuple(request(_text(n, count)) for n, count in enumerate(chunks)))
+
+
+def _deliver(store: PostgresMemories, message: IngestMessage, embedder: FakeEmbedder) -> list[IngestState]:
+    outcomes = ingest.store(message, memories=store, embedder=embedder).outcomes
+    return [outcomes[one].state for one in message.request_ids]
+
+
+@pytest.mark.parametrize(
+    "chunks", [[1] * 100, [30] * 12, [240], [1, 240, 1], [60, 1, 1, 60, 1, 60]], ids=lambda chunks: str(sum(chunks))
+)
+def test_no_transaction_grows_with_a_message(store: PostgresMemories, owner: Connection, chunks: list[int]) -> None:
+    message, embedder = _message(*chunks), FakeEmbedder()
+    assert _deliver(store, message, embedder) == [IngestState.STORED] * len(chunks)
+    transactions = owner.run(TRANSACTIONS)
+    assert all(one["chunks"] <= 1.2 * SLICE_CHUNKS or one["memories"] == 1 for one in transactions), transactions
+    assert sum(one["chunks"] for one in transactions) == len(embedder.embedded)
+
+
+class _Interrupted(FakeEmbedder):
+    """Is away after a number of texts."""
+
+    def __init__(self, texts: int) -> None:
+        super().__init__()
+        self.left = texts
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        self.left -= len(texts)
+        self.away = self.left < 0
+        return super().embed_documents(texts)
+
+
+@pytest.mark.parametrize("texts", [0, 40, 130, 300])
+def test_slices_that_were_committed_are_not_embedded_again(store: PostgresMemories, texts: int) -> None:
+    message, interrupted, embedder = _message(*[30] * 12), _Interrupted(texts), FakeEmbedder()
+    with pytest.raises(Unavailable):
+        _deliver(store, message, interrupted)
+    states = {one.state for one in store.statuses("ns", message.request_ids).values()}
+    assert states == ({IngestState.QUEUED} if texts < 90 else {IngestState.QUEUED, IngestState.STORED})
+    assert _deliver(store, message, embedder) == [IngestState.STORED] * 12
+    assert set(interrupted.embedded).isdisjoint(embedder.embedded)
+
+
+@pytest.fixture
+def statements_that_time_out(owner: Connection) -> Callable[[str], None]:
+    """Cancels a statement that inserts memories (`new`) for which the condition holds, as statement_timeout does."""
+
+    def make(condition: str) -> None:
+        owner.run_file(f"""
+            CREATE FUNCTION time_out() RETURNS trigger LANGUAGE plpgsql AS $$
+            BEGIN
+                IF (SELECT {condition} FROM new) THEN RAISE query_canceled; END IF;
+                RETURN NULL;
+            END $$;
+            CREATE TRIGGER time_out AFTER INSERT ON memories REFERENCING NEW TABLE AS new
+                FOR EACH STATEMENT EXECUTE FUNCTION time_out();
+        """)
+
+    return make
+
+
+@pytest.mark.parametrize(("largest", "count"), [(1, 5), (3, 20), (10, 11)])
+def test_a_slice_that_takes_too_long_is_stored_in_smaller_ones(
+    store: PostgresMemories, statements_that_time_out: Callable[[str], None], largest: int, count: int
+) -> None:
+    statements_that_time_out(f"count(*) > {largest}")
+    message, embedder = _message(*[1] * count), FakeEmbedder()
+    assert _deliver(store, message, embedder) == [IngestState.STORED] * count
+    assert len(embedder.embedded) == count
+
+
+@pytest.mark.parametrize("slow", [0, 2, 4])
+def test_a_memory_that_takes_too_long_alone_is_tried_again_and_the_others_are_stored(
+    store: PostgresMemories, owner: Connection, statements_that_time_out: Callable[[str], None], slow: int
+) -> None:
+    statements_that_time_out(f"bool_or(content LIKE '{slow} %')")
+    message, embedder = _message(1, 60, 1, 60, 1), FakeEmbedder()
+    with pytest.raises(ItemUnavailable):
+        _deliver(store, message, embedder)
+    statuses = store.statuses("ns", message.request_ids)
+    expected = [IngestState.QUEUED if n == slow else IngestState.STORED for n in range(5)]
+    assert [statuses[one].state for one in message.request_ids] == expected
+    assert "no more time" in (statuses[message.request_ids[slow]].error or "")
+    owner.script("DROP TRIGGER time_out ON memories")
+    assert _deliver(store, message, embedder) == [IngestState.STORED] * 5
+
+
+def _version(second: int) -> IngestRequest:
+    return version("k", _text(second, 60), second, published=second)
+
+
+@pytest.mark.parametrize("seconds", [*permutations(range(3))])
+def test_the_latest_version_is_current_in_whatever_slices_versions_come(
+    store: PostgresMemories, owner: Connection, seconds: tuple[int, ...]
+) -> None:
+    _deliver(store, IngestMessage("ns", tuple(map(_version, seconds))), FakeEmbedder())
+    assert owner.run("SELECT count(DISTINCT CAST(xmin AS text)) FROM memory_chunks") == [[len(seconds)]]
+    ((current,),) = owner.run("SELECT content FROM memories WHERE superseded_by IS NULL")
+    assert current == _text(2, 60)
