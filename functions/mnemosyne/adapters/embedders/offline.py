@@ -9,6 +9,7 @@ import hashlib
 import importlib.util
 import threading
 from collections.abc import Sequence
+from contextlib import suppress
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,12 +20,15 @@ from numpy.typing import NDArray
 from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.errors import Misconfigured
+from mnemosyne.observability import EventLog
 from mnemosyne.ports import Vector
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from mnemosyne.settings import Settings
+
+log = EventLog(__name__)
 
 SPACE = EmbeddingSpace("offline", PROVIDERS["offline"].model, PROVIDERS["offline"].dimension)
 
@@ -56,17 +60,14 @@ class OfflineEmbedder:
 
     def __init__(self, statistics: Path | None = None) -> None:
         self._statistics = statistics
-        self._own: dict[str, _NamespaceEmbedder] = {}
-        self._adding = threading.Lock()
+        self._counting = threading.Lock()
 
     def for_namespace(self, namespace: str) -> "OfflineEmbedder | _NamespaceEmbedder":
         """Return the embedder that counts the tokens of this namespace's texts, itself if it counts none."""
         if self._statistics is None:
             return self
-        with self._adding:
-            if namespace not in self._own:
-                self._own[namespace] = _NamespaceEmbedder(self, counts_file(self._statistics, namespace))
-            return self._own[namespace]
+        counts = _TokenCounts(counts_file(self._statistics, namespace), self._counting)
+        return _NamespaceEmbedder(self, counts)
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """Return one vector per text, in order."""
@@ -146,10 +147,9 @@ class _NamespaceEmbedder:
     chunk_limit = OfflineEmbedder.chunk_limit
     lexical_weight = OfflineEmbedder.lexical_weight
 
-    def __init__(self, embedder: OfflineEmbedder, file: Path) -> None:
+    def __init__(self, embedder: OfflineEmbedder, counts: "_TokenCounts") -> None:
         self._embedder = embedder
-        self._file = file
-        self._counting = threading.Lock()
+        self._counts = counts
 
     def for_namespace(self, namespace: str) -> "OfflineEmbedder | _NamespaceEmbedder":
         """Return the embedder for another namespace."""
@@ -158,25 +158,46 @@ class _NamespaceEmbedder:
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """Return one vector per text, in order, and count their tokens."""
         tokens = self._embedder.tokens(texts)
-        with self._counting:
-            for ids in tokens:
-                self._counts[np.unique(ids)] += 1
-            self._counts[-1] += len(tokens)
+        self._counts.add(tokens, self._embedder.vocabulary)
         return self._embedder.vectors(tokens)
 
     def embed_query(self, text: str) -> Vector:
         """Return the vector of a query, its tokens weighted by how rare they are in the namespace."""
-        return self._embedder.weighted(self._embedder.tokens([text])[0], self._counts)
+        return self._embedder.weighted(self._embedder.tokens([text])[0], self._counts.read(self._embedder.vocabulary))
 
-    @cached_property
-    def _counts(self) -> NDArray[np.uint32]:
-        """Documents per token and, last, all documents. Shared with the other processes of the machine."""
-        size = (self._embedder.vocabulary + 1) * 4
-        self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        with self._file.open("ab") as file:
-            if file.tell() < size:
-                file.truncate(size)
-        return np.memmap(self._file, dtype=np.uint32, mode="r+", shape=(size // 4,))
+
+class _TokenCounts:
+    """A file with the number of documents per token and, last, of all documents. The processes of a machine share it.
+
+    It is read and written as a whole, 128 kB. In a memory map, a full disk would end the process with SIGBUS. If the
+    file cannot be used, texts are embedded without it, and only the ranking suffers.
+    """
+
+    def __init__(self, file: Path, counting: threading.Lock) -> None:
+        self._file = file
+        self._counting = counting
+
+    def read(self, vocabulary: int) -> NDArray[np.uint32]:
+        """Return the counts, zeros for those that are missing."""
+        counts = np.zeros(vocabulary + 1, dtype=np.uint32)
+        with suppress(OSError), self._file.open("rb", buffering=0) as file:
+            file.readinto(counts.data)
+        return counts
+
+    def add(self, documents: Sequence[NDArray[np.intp]], vocabulary: int) -> None:
+        """Count the tokens of documents."""
+        with self._counting:
+            counts = self.read(vocabulary)
+            for ids in documents:
+                counts[np.unique(ids)] += 1
+            counts[-1] += len(documents)
+            try:
+                self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+                self._file.touch(mode=0o600)
+                with self._file.open("r+b", buffering=0) as file:
+                    file.write(counts.data)
+            except OSError as exc:
+                log.warning("tokens_not_counted", error=str(exc))
 
 
 def counts_file(directory: Path, namespace: str) -> Path:

@@ -1,0 +1,94 @@
+"""The offline embedder's counts of tokens: they improve the ranking, and no fault of their files ends anything."""
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import psutil
+import pytest
+
+from mnemosyne.adapters.embedders.offline import OfflineEmbedder, counts_file
+
+TEXTS = ["Ada said that the blue teapot leaks", "Ada said that the train was late", "Ada said hello"]
+
+
+@pytest.fixture(scope="module")
+def plain() -> OfflineEmbedder:
+    return OfflineEmbedder()
+
+
+def test_counts_outlive_the_embedder_and_make_common_words_weigh_less(tmp_path: Path, plain: OfflineEmbedder) -> None:
+    (teapot,) = plain.embed_documents(["teapot"])
+    OfflineEmbedder(tmp_path).for_namespace("ns").embed_documents(TEXTS * 100)
+    later = OfflineEmbedder(tmp_path)
+    near, before = (later.for_namespace(name).embed_query("Ada teapot") @ teapot for name in ("ns", "empty"))
+    assert near > before + 0.05
+
+
+def test_namespaces_keep_no_file_open(tmp_path: Path) -> None:
+    embedder = OfflineEmbedder(tmp_path)
+    embedder.embed_documents(TEXTS)  # opens the files of the model
+    before = psutil.Process().num_fds()
+    for n in range(100):
+        embedder.for_namespace(f"ns {n}").embed_documents(TEXTS[:1])
+        embedder.for_namespace(f"ns {n}").embed_query("teapot")
+    assert psutil.Process().num_fds() == before
+    assert len(list(tmp_path.iterdir())) == 100
+
+
+def _full_device(file: Path) -> None:
+    file.symlink_to("/dev/full")
+
+
+def _directory(file: Path) -> None:
+    file.mkdir()
+
+
+def _cut_short(file: Path) -> None:
+    file.write_bytes(b"\x01\x00\x00")
+
+
+def _no_directory(file: Path) -> None:
+    file.parent.rmdir()
+    file.parent.write_text("a file")
+
+
+@pytest.mark.parametrize("spoil", [_full_device, _directory, _cut_short, _no_directory])
+def test_a_file_that_cannot_be_used_changes_no_vector_of_a_memory(
+    tmp_path: Path, plain: OfflineEmbedder, spoil: Callable[[Path], None]
+) -> None:
+    directory = tmp_path / "counts"
+    directory.mkdir()
+    spoil(counts_file(directory, "ns"))
+    embedder = OfflineEmbedder(directory).for_namespace("ns")
+    assert np.array_equal(embedder.embed_documents(TEXTS), plain.embed_documents(TEXTS))
+    assert np.linalg.norm(embedder.embed_query("Ada teapot")) == pytest.approx(1.0, abs=1e-5)
+
+
+EMBED = """
+import sys
+from pathlib import Path
+from mnemosyne.adapters.embedders.offline import OfflineEmbedder
+embedder = OfflineEmbedder(Path(sys.argv[1]))
+for n in range(3):
+    embedder.for_namespace(f"ns {n}").embed_documents([chr(code) for code in range(200, 2_000)])
+    embedder.for_namespace(f"ns {n}").embed_query("teapot")
+print("alive")
+"""
+MOUNTED = 'mount -t tmpfs -o size=64k none "$1" && shift && exec "$@"'
+
+
+@pytest.mark.skipif(
+    subprocess.run(["unshare", "-rm", "true"], check=False, capture_output=True).returncode != 0
+    if sys.platform == "linux"
+    else True,
+    reason="needs a mount of its own",
+)
+def test_a_full_disk_does_not_end_the_process(tmp_path: Path) -> None:
+    mounted = ["unshare", "-rm", "sh", "-c", MOUNTED, "sh", str(tmp_path)]
+    run = subprocess.run(
+        [*mounted, sys.executable, "-c", EMBED, str(tmp_path)], check=False, capture_output=True, text=True
+    )
+    assert (run.returncode, run.stdout.splitlines()[-1:]) == (0, ["alive"]), run.stderr
