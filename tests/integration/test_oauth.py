@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from random import Random
 from typing import Any
 from uuid import UUID
 
@@ -13,11 +14,14 @@ import jwt
 import pytest
 
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.oauth import PostgresGrants
+from mnemosyne.adapters.database.oauth import PostgresGrants, PostgresOAuth
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.domain.oauth import REQUEST_SECONDS, PeopleRule
+from mnemosyne.domain.oauth import CLIENT_ID_LENGTH, REQUEST_SECONDS, Consent, Grant, PeopleRule
 from mnemosyne.domain.principal import Scope
+from mnemosyne.ids import new_id
+from mnemosyne.oauth.people import SUBJECT_LENGTH
 from mnemosyne_cli.local import postgres
+from tests.fakes import NOW
 from tests.oauth_server import (
     CHALLENGE,
     ISSUER,
@@ -404,6 +408,7 @@ def test_a_document_that_says_what_cannot_be_makes_no_client(server: AuthServer,
         "https://client.example:8443/metadata.json",
         "https://client.example/a/../metadata.json",
         "https://client.example/metadata.json#x",
+        f"https://client.example/{'x' * CLIENT_ID_LENGTH}",
     ],
 )
 def test_an_address_that_cannot_be_a_client_s_is_not_read(server: AuthServer, client_id: str) -> None:
@@ -411,6 +416,34 @@ def test_an_address_that_cannot_be_a_client_s_is_not_read(server: AuthServer, cl
     answer = server.browser().get(asked(client_id))
     assert answer.status_code == 400
     assert "client_id must" in answer.text or "printable" in answer.text
+
+
+@pytest.mark.parametrize("characters", ["xyz0189-_", "äöü€", "\U00020000\U0002a6d0\U0002b73f\U0002f800"])
+def test_the_longest_names_of_a_client_and_a_person_fit_the_indexes(auth: Pool, characters: str) -> None:
+    def text(start: str, length: int, characters: str) -> str:
+        return start + "".join(Random(length).choices(characters, k=length - len(start)))
+
+    client_id = text("https://client.example/", CLIENT_ID_LENGTH, "abcdefghijklmnopqrstuvwxyz0123456789-_")
+    subject = text("", SUBJECT_LENGTH, characters)
+    resource = text("https://", 400, "abcdefghijklmnopqrstuvwxyz0123456789-.")
+    scopes = frozenset({Scope.READ})
+    grant = Grant(
+        id=new_id(),
+        subject=subject,
+        person=subject,
+        namespace=f"user:{subject}",
+        client_id=client_id,
+        scopes=scopes,
+        resource=resource,
+        expires_at=NOW,
+    )
+    consent = Consent(subject=subject, client_id=client_id, scopes=scopes, resource=resource)
+    with PostgresOAuth(auth).transaction() as rows:
+        rows.remember(consent)
+        rows.add_grant(grant, 60)
+        rows.remember(consent)
+        assert rows.consent(subject, client_id, resource) == consent
+        assert [one.id for one, _ in rows.grants_of(subject)] == [grant.id]
 
 
 def test_a_registration_answers_what_was_registered(server: AuthServer) -> None:

@@ -11,11 +11,11 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from mnemosyne.domain.oauth import (
+    CLIENT_ID_LENGTH,
     CLIENT_SECONDS,
     NAME_LENGTH,
     REDIRECT_URIS,
     UNUSED_CLIENT_SECONDS,
-    URI_LENGTH,
     Client,
     redirect_problem,
 )
@@ -96,14 +96,15 @@ def keep_used(rows: OAuthRows, client: Client) -> None:
 
 def _id_problem(client_id: str) -> str:
     """Return what is wrong with a URL as a client's id: section 3 of the draft."""
-    if len(client_id) > URI_LENGTH or not re.fullmatch(r"[!-~]+", client_id) or "#" in client_id or "\\" in client_id:
-        return f"must be a URL of at most {URI_LENGTH} characters of ASCII without a fragment"
+    sound = re.fullmatch(r"[!-~]+", client_id) and "#" not in client_id and "\\" not in client_id
+    if len(client_id) > CLIENT_ID_LENGTH or not sound:
+        return f"must be a URL of at most {CLIENT_ID_LENGTH:,} characters of ASCII without a fragment"
     try:
         parts = urlsplit(client_id)
-        sound = parts.hostname and parts.path.strip("/") and "@" not in parts.netloc and parts.port in (None, 443)
+        named = parts.hostname and parts.path.strip("/") and "@" not in parts.netloc and parts.port in (None, 443)
     except ValueError:
         return "must be a URL"
-    if not sound:
+    if not named:
         return "must name a host and a path, no user, and no port but 443"
     return "must have no dots as a part of its path" if {".", ".."} & set(parts.path.split("/")) else ""
 
