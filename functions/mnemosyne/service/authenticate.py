@@ -133,12 +133,14 @@ class ApiKeyAuthenticator:
                 log.warning("api_key_believed", key=key_id)
                 return known.key
             raise Unavailable(str(exc)) from exc
-        self._remember(self._known if found else self._missed, key_id, _Known(found, now))
+        self._remember(key_id, _Known(found, now))
         return found
 
-    def _remember(self, where: dict[str, _Known], key_id: str, known: _Known) -> None:
-        """Keys that are there and ids that are not stand apart: guesses must not push a key out."""
+    def _remember(self, key_id: str, known: _Known) -> None:
+        """Remember keys and unknown ids apart, so that guessed ids do not evict keys."""
+        where, other = (self._known, self._missed) if known.key else (self._missed, self._known)
         with self._lock:
+            other.pop(key_id, None)
             where.pop(key_id, None)
             if len(where) >= KEYS_REMEMBERED:
                 where.pop(next(iter(where)))

@@ -2,7 +2,7 @@
 
 import hmac
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from datetime import timedelta
 from typing import Any
@@ -132,6 +132,26 @@ def test_an_outage_does_not_lock_out_a_key_seen_within_ten_minutes(made: tuple[A
     assert keys.authenticate(f"Bearer {token}").namespace == "ns"
     clock(2)
     with pytest.raises(Unavailable):
+        keys.authenticate(f"Bearer {token}")
+
+
+@pytest.mark.parametrize("seconds", [1, 31, 400])
+@pytest.mark.parametrize("ended", [lambda key: None, lambda key: replace(key, revoked_at=NOW)], ids=["gone", "revoked"])
+def test_an_outage_opens_nothing_to_a_key_that_was_found_deleted_or_revoked(
+    made: tuple[ApiKey, str], clock: Any, ended: Callable[[ApiKey], ApiKey | None], seconds: float
+) -> None:
+    key, token = made
+    store = KeyStore(key)
+    keys = _keys(store)
+    keys.authenticate(f"Bearer {token}")
+    left = ended(key)
+    store.keys = {key.id: left} if left else {}
+    clock(31)
+    with pytest.raises(Unauthorized):
+        keys.authenticate(f"Bearer {token}")
+    store.away = True
+    clock(seconds)
+    with pytest.raises((Unauthorized, Unavailable)):
         keys.authenticate(f"Bearer {token}")
 
 
