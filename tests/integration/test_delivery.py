@@ -103,6 +103,17 @@ def test_delivery_goes_on_once_the_file_can_be_used_again(
         wait_until(lambda: function.delivered == [1], "the message is delivered")
 
 
+def test_delivery_begins_once_its_lock_file_can_be_opened(
+    queue: LocalQueue, function: Function, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    (tmp_path / "delivery.lock").mkdir()
+    publish(queue, 1)
+    with delivering(queue, function, tmp_path):
+        wait_until(lambda: "delivery_failed" in caplog.text, "the lock is tried")
+        (tmp_path / "delivery.lock").rmdir()
+        wait_until(lambda: function.delivered == [1], "the message is delivered")
+
+
 def test_a_message_scheduled_before_the_clock_was_set_back_is_due(queue: LocalQueue) -> None:
     publish(queue, 1)
     queue.postpone(1, due=1_000_000.0, error="")

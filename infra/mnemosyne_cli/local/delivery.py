@@ -72,9 +72,11 @@ class Delivery:
             self._thread.join()
 
     def _run(self) -> None:
-        while not self._delivery_lock.acquire(blocking=False):
+        self._retried(self._acquire)
+        while not self._delivery_lock.acquired:
             if self._stop.wait(LOCK_POLL_SECONDS):
                 return
+            self._retried(self._acquire)
         try:
             with (
                 httpx.Client(
@@ -93,11 +95,14 @@ class Delivery:
         finally:
             self._delivery_lock.release()
 
+    def _acquire(self) -> None:
+        self._delivery_lock.acquire(blocking=False)
+
     def _retried(self, step: Callable[[], None]) -> None:
         """Run the step; after a failure, pause and let the caller go on: the messages are still in the file."""
         try:
             step()
-        except sqlite3.Error as exc:  # a full disk, a lock held for long, a damaged file
+        except (sqlite3.Error, OSError) as exc:  # a full disk, a lock held for long, a damaged file
             log.error("delivery_failed", error=str(exc))
             self._stop.wait(FAILURE_PAUSE_SECONDS)
         except Exception:  # a fault of our own must not end the only thread that delivers
