@@ -119,7 +119,7 @@ CREATE TABLE ingest_requests (
     error        text,
     note         text,  -- what else to report: which memory supersedes which, and labels that were taken or not
     created_at   timestamptz NOT NULL DEFAULT now(),
-    -- Not now(): the transaction begins before the text is embedded, long before others see the row.
+    -- Not now(): the transaction may begin long before others see the row.
     updated_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     changed_in   xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- the transaction that set updated_at
     announced_at timestamptz,  -- when the outcome was published
@@ -377,6 +377,7 @@ CREATE INDEX memory_ratings_memory ON memory_ratings (memory_id);
 
 CREATE INDEX ingest_requests_updated ON ingest_requests (namespace, updated_at, request_id);
 CREATE INDEX ingest_requests_changed ON ingest_requests (namespace, changed_in, request_id) WHERE state <> 'queued';
+CREATE INDEX ingest_requests_without_key ON ingest_requests (namespace, updated_at) WHERE source IS NULL;
 -- The digest of the source: an index entry holds 2,704 bytes at most.
 CREATE INDEX ingest_requests_source ON ingest_requests (namespace, md5(source), key) WHERE source IS NOT NULL;
 CREATE INDEX source_keys_memory ON source_keys (namespace, memory_id) WHERE memory_id IS NOT NULL;

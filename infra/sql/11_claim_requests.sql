@@ -108,7 +108,7 @@ BEGIN
 END
 $$;
 
--- claim_requests, with the namespace's usage and quota for a caller that goes on to store.
+-- claim_requests, with the namespace's usage and quota for a caller that goes on to store. Forgets some old requests.
 CREATE OR REPLACE FUNCTION claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -118,6 +118,7 @@ BEGIN
     IF p_to_store THEN
         answer := answer || jsonb_build_object('quota', (SELECT to_jsonb(u) FROM usage_and_quota() AS u));
     END IF;
+    PERFORM forget_requests(p_namespace);
     RETURN answer;
 END
 $$;

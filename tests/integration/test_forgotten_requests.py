@@ -1,0 +1,96 @@
+"""Requests are forgotten once nothing can deliver them again."""
+
+import pytest
+
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.service import ingest
+from tests.fakes import FakeEmbedder, request
+
+STATES = [state for state in IngestState if state is not IngestState.UNKNOWN]
+REQUESTS = """
+INSERT INTO ingest_requests (namespace, request_id, state, source, key, updated_at)
+SELECT 'ns', gen_random_uuid(), :state, CAST(:source AS text), CAST(:source AS text),
+    now() - CAST(:days AS integer) * interval '1 day'
+FROM generate_series(1, CAST(:count AS integer))
+"""
+DEAD_LETTER = """
+INSERT INTO dead_letters (namespace, message_id, data, attributes, cause, dead_lettered_at)
+VALUES (:namespace, '1', '', '{}', 'given up', now() - CAST(:days AS integer) * interval '1 day')
+"""
+
+
+def _deliver(store: PostgresMemories, made: IngestRequest) -> IngestStatus:
+    message = IngestMessage("ns", (made,))
+    return ingest.store(message, memories=store, embedder=FakeEmbedder()).outcomes[made.request_id]
+
+
+def _left(owner: Connection) -> int:
+    ((count,),) = owner.run("SELECT count(*) FROM ingest_requests WHERE updated_at < now() - interval '1 day'")
+    return int(count)
+
+
+@pytest.mark.parametrize(
+    ("days", "source", "letter", "forgotten"),
+    [
+        (89, None, None, False),
+        (91, None, None, True),
+        (91, "crm", None, False),
+        (91, None, ("ns", 80), False),
+        (110, None, ("ns", 80), False),
+        (112, None, ("ns", 80), True),
+        (91, None, ("ns", 1), True),
+        (91, None, ("another", 80), True),
+    ],
+)
+def test_requests_are_forgotten_after_90_days_unless_a_record_or_a_dead_letter_has_them(
+    store: PostgresMemories,
+    owner: Connection,
+    days: int,
+    source: str | None,
+    letter: tuple[str, int] | None,
+    forgotten: bool,
+) -> None:
+    for state in STATES:
+        owner.run(REQUESTS, state=state.value, source=source, days=days, count=1)
+    if letter:
+        owner.run(DEAD_LETTER, namespace=letter[0], days=letter[1])
+    _deliver(store, request("another"))
+    assert _left(owner) == (0 if forgotten else len(STATES))
+
+
+def test_a_delivery_forgets_a_bounded_number(store: PostgresMemories, owner: Connection) -> None:
+    owner.run(REQUESTS, state="duplicate", source=None, days=100, count=250)
+    left = []
+    for n in range(3):
+        _deliver(store, request(f"another {n}"))
+        left.append(_left(owner))
+    assert left == [150, 50, 0]
+
+
+def test_duplicates_alone_suffice_to_forget(store: PostgresMemories, owner: Connection) -> None:
+    _deliver(store, request("a"))
+    owner.run(REQUESTS, state="duplicate", source=None, days=100, count=1)
+    assert _deliver(store, request("a")).state is IngestState.DUPLICATE
+    assert _left(owner) == 0
+
+
+def test_a_forgotten_request_that_is_published_again_finds_its_memory(
+    store: PostgresMemories, owner: Connection
+) -> None:
+    made = request("a")
+    stored = _deliver(store, made)
+    owner.script("UPDATE ingest_requests SET updated_at = now() - interval '91 days'")
+    _deliver(store, request("another"))
+    assert store.statuses("ns", [made.request_id]) == {}
+    again = _deliver(store, made)
+    assert (again.state, again.memory_id) == (IngestState.DUPLICATE, stored.memory_id)
+
+
+def test_requests_of_another_namespace_are_not_forgotten(store: PostgresMemories, owner: Connection) -> None:
+    owner.run(REQUESTS, state="stored", source=None, days=100, count=1)
+    owner.script("UPDATE ingest_requests SET namespace = 'another'")
+    _deliver(store, request("a"))
+    assert _left(owner) == 1
