@@ -24,6 +24,8 @@ from mnemosyne_cli.open_services import owner_settings
 
 ATTEMPTS = 8
 LONGEST_WAIT_SECONDS = 60.0
+USELESS_ROUNDS = 5
+"""Rounds after which no fewer memories were missing than before. A slow index build makes one or two so."""
 SAMPLE = 50
 SAMPLE_WORDS = 8
 _SAMPLE: Final = """
@@ -78,17 +80,36 @@ def reembed(model: str | None, dimension: int | None, batch_size: int, give_up: 
 
 
 def _move(move: Reembedding, batch_size: int) -> None:
-    """Fill, index and switch, together with memories stored meanwhile."""
-    bar_hidden = not sys.stderr.isatty()
-    while True:
-        with click.progressbar(
-            length=move.missing(), label="embedding", show_pos=True, show_eta=True, file=sys.stderr, hidden=bar_hidden
-        ) as bar:
-            while filled := _patiently(move, batch_size):
-                bar.update(filled)
+    """Fill, index and switch, in rounds: each embeds the memories that were stored during the one before.
+
+    Raises Unavailable if memories are stored as fast as they are embedded.
+    """
+    useless = 0
+    while useless < USELESS_ROUNDS:
+        missing = move.missing()
+        _fill(move, missing, batch_size)
         move.index()
         if _switched(move):
             return
+        useless += move.missing() >= missing
+    raise Unavailable(
+        f"memories are stored as fast as they are embedded again, and {move.missing():,} are left: run the same "
+        "command again when fewer are stored; what was embedded is kept"
+    )
+
+
+def _fill(move: Reembedding, count: int, batch_size: int) -> None:
+    with click.progressbar(
+        length=count,
+        label="embedding",
+        show_pos=True,
+        show_eta=True,
+        file=sys.stderr,
+        hidden=not sys.stderr.isatty(),
+    ) as bar:
+        while count > 0 and (filled := _patiently(move, min(batch_size, count))):
+            bar.update(filled)
+            count -= filled
 
 
 def _patiently(move: Reembedding, batch_size: int) -> int:

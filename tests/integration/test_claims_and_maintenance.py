@@ -1,17 +1,21 @@
 """No transaction is open while texts are embedded, so that claims and maintenance do not wait for each other."""
 
+from contextlib import nullcontext
+
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.adapters.database.reembedding import Reembedding
+from mnemosyne.adapters.database.reembedding import STRAGGLERS, Reembedding
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import EmbeddingModelChanged, Unavailable
 from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres
+from mnemosyne_cli.reembed import USELESS_ROUNDS, _move
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 
 CLAIMED = """
@@ -87,3 +91,40 @@ def test_a_claim_whose_session_the_server_ends_is_free_for_others(store: Postgre
         owner.run_file(f"SELECT DISTINCT pg_terminate_backend(pid) {CLAIMED}")
         claim.store(claim.new, [FakeEmbedder().embed_documents(["a"])], FAKE_SPACE.model)
     assert _store(store, made) == [IngestState.STORED]
+
+
+class _BusyMove(Reembedding):
+    """A move during which as many memories as it embeds are stored, in the first rounds."""
+
+    def __init__(self, owner: Connection, store: PostgresMemories, rounds: int) -> None:
+        super().__init__(owner, FakeEmbedder(), OTHER)
+        self._store = store
+        self._rounds = rounds
+        self._stored = 0
+
+    def fill(self, limit: int) -> int:
+        filled = super().fill(limit)
+        if self._rounds > 0:
+            _store_more(self._store, self._stored, filled)
+            self._stored += filled
+        return filled
+
+    def index(self) -> None:
+        super().index()
+        self._rounds -= 1
+
+
+def _store_more(store: PostgresMemories, start: int, count: int) -> None:
+    _store(store, *(request(f"memory {n}") for n in range(start, start + count)))
+
+
+@pytest.mark.parametrize(("rounds", "moves"), [(0, True), (USELESS_ROUNDS - 1, True), (USELESS_ROUNDS + 1, False)])
+def test_a_move_ends_although_memories_are_stored_as_fast_as_it_embeds_them(
+    owner: Connection, store: PostgresMemories, rounds: int, moves: bool
+) -> None:
+    _store_more(store, 10_000, STRAGGLERS + 10)
+    move = _BusyMove(owner, store, rounds)
+    move.begin()
+    with nullcontext() if moves else pytest.raises(Unavailable, match="as fast as they are embedded again"):
+        _move(move, 40)
+    assert (read_embedding_space(owner).model == OTHER.model) is moves

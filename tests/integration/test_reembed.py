@@ -279,7 +279,7 @@ def test_building_an_index_waits_for_open_transactions_beyond_the_connections_li
     limited.script("SET statement_timeout = '500ms'; SET lock_timeout = '500ms'")
     move = Reembedding(limited, FakeEmbedder(), replace(OLD, dimension=96))
     move.begin()
-    owner.script("BEGIN; LOCK TABLE memories IN ROW EXCLUSIVE MODE")  # as a delivery that embeds
+    owner.script("BEGIN; LOCK TABLE memories IN ROW EXCLUSIVE MODE")  # as an owner's transaction that was left open
     # A connection of its own: a transaction reads pg_stat_activity once, and sees no activity that began later.
     watching = connection_factory(cluster.url(postgres.OWNER, name))()
     waiting = (
