@@ -62,6 +62,8 @@ class Stored:
     """Why some failed for want of room, which may be there another day."""
     postponed: dict[UUID, str] = field(default_factory=dict)
     """Why some could not be stored now, although others could."""
+    progress: bool = False
+    """Whether this delivery has stored something. Without progress it goes on after its time."""
 
     def of(self, request_ids: Collection[UUID]) -> "Stored":
         """Return what became of these."""
@@ -71,6 +73,7 @@ class Stored:
             [one for one in self.conflicting if one in request_ids],
             {one: why for one, why in self.over_quota.items() if one in request_ids},
             {one: why for one, why in self.postponed.items() if one in request_ids},
+            self.progress,
         )
 
     def add(self, other: "Stored") -> None:
@@ -80,6 +83,7 @@ class Stored:
         self.conflicting += other.conflicting
         self.over_quota |= other.over_quota
         self.postponed |= other.postponed
+        self.progress |= other.progress
 
     @property
     def lost(self) -> str:
@@ -143,8 +147,8 @@ def _store_all(
         return _Storing(message.namespace, memories, embedder, deadline).store(requests)
 
     stored = Stored()
-    for number, part in enumerate(slices(message.requests, embedder.chunk_limit)):
-        if number and time.monotonic() >= deadline:
+    for part in slices(message.requests, embedder.chunk_limit):
+        if stored.progress and time.monotonic() >= deadline:
             raise Unavailable(
                 f"{len(stored.outcomes)} of the message's {len(message.requests)} requests were stored in the time of "
                 "one delivery; the next delivery stores the others"
@@ -178,8 +182,8 @@ class _Storing:
                 return self._unstored(requests[0], exc)
         # One of them is the cause, and the error does not say which.
         stored, middle = Stored(), len(requests) // 2
-        for number, half in enumerate((requests[:middle], requests[middle:])):
-            if number and time.monotonic() >= self.deadline:
+        for half in (requests[:middle], requests[middle:]):
+            if stored.progress and time.monotonic() >= self.deadline:
                 raise Unavailable("the time of one delivery did not suffice to store the message in smaller parts")
             stored.add(self.store(half))
         return stored
@@ -198,7 +202,8 @@ class _Storing:
             fitting, refused = quotas.within(claim.quota, claim.new, now, limit)
             if fitting:
                 outcomes |= claim.store(fitting, self._embeddings(fitting), self.embedder.model)
-            stored = Stored(outcomes, {one.request_id for one in claim.busy}, list(claim.conflicting))
+            busy = {one.request_id for one in claim.busy}
+            stored = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
         if refused:
             failed = [Unstored(request_id=one.request_id, error=why, origin=one.origin) for one, why in refused]
             reject(self.namespace, failed, memories=self.memories)

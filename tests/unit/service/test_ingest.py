@@ -1,6 +1,7 @@
 """What the server says happened, happened."""
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID, uuid4
@@ -14,6 +15,7 @@ from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import issue_request_id
 from mnemosyne.ports import Vector
 from mnemosyne.service import dead_letters, ingest
+from mnemosyne.service.slices import slices
 from tests.fakes import NOW, FakeEmbedder, FakeServices, request
 
 
@@ -221,3 +223,43 @@ def test_another_content_under_an_id_that_has_stored_one_is_told_and_not_passed_
     stored = ingest.store(message, memories=services.memories, embedder=services.embedder)
     assert f"the request {first.request_id} has stored another content before" in stored.lost
     assert services.embedder.embedded == ["a"]
+
+
+@pytest.mark.parametrize("texts", [[150] * 3, [1, 150, 1], [60] * 4, [1] * 250], ids=lambda texts: str(len(texts)))
+def test_each_delivery_goes_on_where_the_time_of_the_one_before_ended(texts: list[int]) -> None:
+    services = FakeServices()
+    requests = tuple(request(f"{n} {'word ' * 39 * count}") for n, count in enumerate(texts))
+    message, embedded = IngestMessage("ns", requests), []
+    for _ in slices(requests, services.embedder.chunk_limit):
+        before = len(services.embedder.embedded)
+        with suppress(Unavailable):
+            ingest.store(message, memories=services.memories, embedder=services.embedder, deadline=0.0)
+        embedded.append(len(services.embedder.embedded) - before)
+    assert len(embedded) > 1
+    assert all(embedded)
+    states = {services.memories.requests["ns", one].state for one in message.request_ids}
+    assert states == {IngestState.STORED}
+
+
+def test_what_is_left_when_the_time_is_up_is_queued_with_that_reason() -> None:
+    services = FakeServices()
+    first, second = (request(f"{n} {'word ' * 39 * 150}") for n in range(2))
+    with pytest.raises(Unavailable, match="1 of the message's 2 requests were stored in the time of one delivery"):
+        ingest.store(
+            IngestMessage("ns", (first, second)),
+            memories=services.memories,
+            embedder=services.embedder,
+            deadline=0.0,
+        )
+    status = services.memories.requests["ns", second.request_id]
+    assert (status.state, "the next delivery stores the others" in (status.error or "")) == (IngestState.QUEUED, True)
+
+
+@pytest.mark.parametrize("poisoned", [{0}, {7}, {3, 4}, set(range(10)), {9, 0, 5}])
+def test_the_others_are_embedded_once_if_the_model_refuses_some(poisoned: set[int]) -> None:
+    services = FakeServices()
+    services.embedder = RefusingEmbedder()
+    requests = [request(f"poison {n}" if n in poisoned else f"fine {n}") for n in range(10)]
+    expected = [IngestState.FAILED if n in poisoned else IngestState.STORED for n in range(10)]
+    assert _store(services, *requests) == expected
+    assert sorted(services.embedder.embedded) == sorted(f"fine {n}" for n in range(10) if n not in poisoned)
