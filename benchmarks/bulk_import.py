@@ -76,7 +76,7 @@ def _import(system: ConfiguredServices, contents: Sequence[str], home: Path) -> 
     destination = OverPubSub(system, "bench")
     journal = Journal(source, destination.name)
     started = time.perf_counter()
-    importer.run(formats.read(source, "jsonl"), destination, journal, lambda count: None)
+    importer.run(formats.read(source, "jsonl"), importer.Source.at(source), destination, journal, lambda count: None)
     taken = time.perf_counter() - started
     assert journal.totals().states["stored"] == len(contents)
     journal.finish()

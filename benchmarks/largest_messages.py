@@ -1,32 +1,36 @@
 """Store the largest legal messages of each shape in a large store: `python -m benchmarks.largest_messages --help`.
 
-The store is filled by COPY, and its vector indexes are built afterwards. Embeddings are synthetic and clustered, as texts
-on common subjects would have. Each message is delivered as often as Pub/Sub would until it is stored.
+The store is filled by COPY, and its vector indexes are built afterwards. Embeddings are synthetic and clustered, like
+those of texts on common subjects. Each message is delivered until it is stored.
 """
 
 import argparse
 import hashlib
 import time
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from random import Random
+from typing import LiteralString
 
 import numpy as np
 
 from mnemosyne.adapters.database import copy_binary, ingest_sql
-from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.connections import Connection, Row, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.gemini import CHUNK_CHARACTERS, RESERVED_TOKENS
 from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.domain.memory import BATCH_LIMIT, CONTENT_LIMIT, IngestRequest, IngestState
-from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.memory import BATCH_LIMIT, CONTENT_LIMIT, IngestRequest
+from mnemosyne.domain.message import encode
+from mnemosyne.domain.published import Published
 from mnemosyne.errors import Unavailable
+from mnemosyne.http import push
 from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
-from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres
 from mnemosyne_cli.local.data_dir import DataDir
 from tests.texts import TEXTS
@@ -34,10 +38,11 @@ from tests.texts import TEXTS
 SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 768)
 NAMESPACE = "default"
 NOW = datetime(2026, 5, 20, tzinfo=UTC)
+CHUNK_LIMIT = ChunkLimit(characters=CHUNK_CHARACTERS, tokens=2_048 - RESERVED_TOKENS)
 CLUSTERS = 1_000
 PART = 5_000
 DELIVERIES = 20
-# Built with fewer candidates than the schema asks for, in a third of the time. Insertions use as many as the schema says.
+# Built with fewer candidates than the schema asks for, in a third of the time. Insertions use the schema's number.
 INDEXES = (
     "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)"
     " WITH (m = 16, ef_construction = 40)",
@@ -63,7 +68,7 @@ SELECT i.id, 1, :namespace, m.embedding FROM incoming i JOIN memories m USING (i
 class ClusteredEmbedder:
     """Vectors around the centres of clusters, chosen by the text's hash. Chunks as Gemini's."""
 
-    chunk_limit: ChunkLimit = ChunkLimit(characters=CHUNK_CHARACTERS, tokens=2_048 - RESERVED_TOKENS)
+    chunk_limit: ChunkLimit = CHUNK_LIMIT
     model: str = SPACE.model
     dimension: int = SPACE.dimension
     lexical_weight: float = 0.5
@@ -114,53 +119,88 @@ def fill(owner: Connection, count: int, embedder: ClusteredEmbedder) -> None:
     owner.script("CHECKPOINT")
 
 
-def messages() -> Iterator[tuple[str, IngestMessage]]:
-    """Yield the largest legal messages of each shape: names and messages."""
-    random = Random(time.time_ns())
+def messages() -> Iterator[tuple[str, list[str]]]:
+    """Yield the largest legal messages of each shape: names and contents."""
+    random = Random(time.time_ns())  # other contents at each run
     for kind, shapes in TEXTS.items():
         for number, shape in enumerate(shapes):
             text = f"{random.random()} {shape(random, CONTENT_LIMIT)}".replace("\0", " ")[:CONTENT_LIMIT]
-            yield f"one memory of {len(text):,} characters: {kind} {number}", message([text])
-    english = TEXTS["English"][1]
-    yield "100 memories of 90 kB: English", message([english(random, 90_000) for _ in range(BATCH_LIMIT)])
-    digits = TEXTS["digits"][0]
-    yield "100 memories of 90 kB: digits", message([digits(random, 90_000) for _ in range(BATCH_LIMIT)])
-    yield "88 memories of 99,000 characters", message([english(random, 99_000) for _ in range(88)])
-    yield "100 memories of one word", message([f"word{random.random()}" for _ in range(BATCH_LIMIT)])
+            yield f"one memory of {len(text):,} characters: {kind} {number}", [text]
+    english, digits = TEXTS["English"][1], TEXTS["digits"][0]
+    yield "100 memories of 90 kB: English", [english(random, 89_500) for _ in range(BATCH_LIMIT)]
+    yield "100 memories of 90 kB: digits", [digits(random, 89_500) for _ in range(BATCH_LIMIT)]
+    yield "88 memories of 99,000 characters: English", [english(random, 99_000) for _ in range(88)]
+    yield "100 memories of one word", [f"word{random.random()}" for _ in range(BATCH_LIMIT)]
 
 
-def message(contents: Sequence[str]) -> IngestMessage:
-    """Return a message that stores the contents."""
-    return IngestMessage(
-        NAMESPACE, tuple(IngestRequest.of(new_id(), content=content, timestamp=NOW) for content in contents)
-    )
+@dataclass
+class Recorder:
+    """Durations in seconds of the transactions and statements of connections."""
+
+    transactions: list[float] = field(default_factory=list)
+    statements: list[float] = field(default_factory=list)
+
+    def watch(self) -> None:
+        """Record what all connections do from now on."""
+        transaction, run = Connection.transaction, Connection.run
+
+        @contextmanager
+        def timed_transaction(connection: Connection) -> Iterator[None]:
+            start = time.perf_counter()
+            with transaction(connection):
+                yield
+            self.transactions.append(time.perf_counter() - start)
+
+        def timed_run(connection: Connection, sql: LiteralString, **parameters: object) -> list[Row]:
+            start = time.perf_counter()
+            rows = run(connection, sql, **parameters)
+            self.statements.append(time.perf_counter() - start)
+            return rows
+
+        setattr(Connection, "transaction", timed_transaction)  # noqa: B010 - mypy takes no assignment to a method
+        setattr(Connection, "run", timed_run)  # noqa: B010
 
 
-def deliver(sent: IngestMessage, memories: PostgresMemories, embedder: ClusteredEmbedder) -> int:
-    """Deliver the message until it is stored, and return the number of deliveries."""
+@dataclass
+class Subscriber:
+    """What a push needs."""
+
+    memories: PostgresMemories
+    embedder: ClusteredEmbedder
+    outcome_topic: None = None
+
+
+def deliver(contents: Sequence[str], subscriber: Subscriber) -> tuple[int, Counter[str]]:
+    """Push a message until it is stored, and return the number of deliveries and the outcomes by state."""
+    requests = [IngestRequest.of(new_id(), content=content, timestamp=NOW) for content in contents]
+    data, attributes = encode(NAMESPACE, requests, "")
+    message = Published(message_id=str(new_id()), data=data, attributes=attributes)
     for delivery in range(1, DELIVERIES + 1):
         try:
-            ingest.store(sent, memories=memories, embedder=embedder)
+            push.store(push.Push(message, delivery), subscriber)  # type: ignore[arg-type]
         except Unavailable as exc:
             print(f"  delivery {delivery}: {exc}", flush=True)
-        else:
-            states = {status.state for status in memories.statuses(NAMESPACE, sent.request_ids).values()}
-            if states != {IngestState.STORED}:
-                raise RuntimeError(f"the requests' states are {states}")
-            return delivery
+            continue
+        statuses = subscriber.memories.statuses(NAMESPACE, [request.request_id for request in requests])
+        return delivery, Counter(status.state.value for status in statuses.values())
     raise RuntimeError(f"not stored in {DELIVERIES} deliveries")
 
 
-def measure(memories: PostgresMemories, embedder: ClusteredEmbedder, only: str) -> None:
+def measure(subscriber: Subscriber, only: str) -> None:
     """Store each message whose name contains `only`, and print what it took."""
-    for name, sent in messages():
+    recorder = Recorder()
+    recorder.watch()
+    for name, contents in messages():
         if only not in name:
             continue
-        before, start = embedder.embedded, time.perf_counter()
-        deliveries = deliver(sent, memories, embedder)
-        seconds, chunks = time.perf_counter() - start, embedder.embedded - before
+        recorder.transactions.clear()
+        recorder.statements.clear()
+        before, start = subscriber.embedder.embedded, time.perf_counter()
+        deliveries, outcomes = deliver(contents, subscriber)
         print(
-            f"{name}: {chunks:,} chunks, {deliveries} deliveries, {seconds:.1f} s, {1000 * seconds / chunks:.1f} ms a chunk",
+            f"{name}: {subscriber.embedder.embedded - before:,} chunks, {deliveries} deliveries, {dict(outcomes)}, "
+            f"{time.perf_counter() - start:.1f} s; {len(recorder.transactions)} transactions, the longest "
+            f"{max(recorder.transactions):.2f} s, the longest statement {max(recorder.statements):.2f} s",
             flush=True,
         )
 
@@ -184,7 +224,7 @@ def main() -> None:
             fill(owner, arguments.memories, embedder)
         owner.close()
         pool = Pool(connection_factory(server.url("ingest")), 8)
-        measure(PostgresMemories(pool, SPACE), embedder, arguments.only)
+        measure(Subscriber(PostgresMemories(pool, SPACE), embedder), arguments.only)
         pool.close()
     finally:
         server.stop()

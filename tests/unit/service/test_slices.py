@@ -1,0 +1,37 @@
+"""A message is divided into slices of bounded size, in order."""
+
+import re
+from pathlib import Path
+
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemosyne.domain.chunking import ChunkLimit, chunks
+from mnemosyne.service.slices import DELIVERY_SECONDS, SLICE_CHUNKS, slices
+from tests.fakes import request
+
+LIMIT = ChunkLimit(characters=100)
+TERRAFORM = Path(__file__).parents[3] / "terraform" / "modules" / "mnemosyne" / "functions.tf"
+
+
+@settings(max_examples=30, deadline=None)
+@given(st.lists(st.one_of(st.integers(0, 30), st.integers(0, 20_000)), max_size=40))
+def test_slices_have_all_requests_in_order_and_few_chunks_or_one_request(words: list[int]) -> None:
+    requests = [request(f"{n} {'abcd ' * count}") for n, count in enumerate(words)]
+    divided = list(slices(requests, LIMIT))
+    assert [one for part in divided for one in part.requests] == requests
+    for part in divided:
+        count = sum(len(chunks(one.embedded_text, LIMIT)) for one in part.requests)
+        assert len(part.requests) == 1 or count <= 1.5 * SLICE_CHUNKS
+
+
+@settings(max_examples=20, deadline=None)
+@given(st.integers(1, 500))
+def test_small_requests_share_slices(count: int) -> None:
+    divided = list(slices([request(f"word {n}") for n in range(count)], LIMIT))
+    assert len(divided) == -(-count // SLICE_CHUNKS)
+
+
+def test_a_delivery_ends_before_the_function_is_stopped() -> None:
+    (timeout,) = re.findall(r"^ *ingest_timeout *= (\d+)$", TERRAFORM.read_text(), re.MULTILINE)
+    assert int(timeout) >= 2 * DELIVERY_SECONDS
