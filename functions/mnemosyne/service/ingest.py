@@ -1,4 +1,4 @@
-"""Accept memories, store them exactly once whatever is redelivered, and say what became of each."""
+"""Accept memories, store each once however often it is delivered, and report the outcomes."""
 
 import math
 import time
@@ -31,16 +31,15 @@ log = EventLog(__name__)
 CLOCK_SKEW = timedelta(minutes=1)
 """How far one machine's clock may be ahead of another's."""
 RETENTION = timedelta(days=7)
-"""How long the topic keeps an undelivered message: an unseen request older than this is on its way no more."""
+"""How long the topic keeps an undelivered message: an unseen request that is older will not arrive."""
 
 
 def accept(
     namespace: str, readings: Sequence[Reading], *, queue: IngestQueue, quota: Quota | None, clock: Clock
 ) -> None:
-    """Return once the readings are durably published, all or none; `quota` is what is known of the namespace's.
+    """Publish the readings, all or none. `quota` is the namespace's, as far as known.
 
-    Raises Unavailable where they could not be published, and OverQuota where there is known to be no room: nothing was
-    accepted.
+    Raises Unavailable if they could not be published, and OverQuota if there is no room. Then nothing was accepted.
     """
     takes_room = any(isinstance(one, IngestRequest) for one in readings)
     if takes_room and quota and (full := quota.refusal(clock())):
@@ -51,22 +50,22 @@ def accept(
 
 @dataclass
 class Stored:
-    """What became of a message's requests, as far as this delivery is concerned."""
+    """Results of storing a message's requests in one delivery."""
 
     outcomes: dict[UUID, IngestStatus] = field(default_factory=dict)
     busy: set[UUID] = field(default_factory=set)
-    """Those that must wait for another delivery of their content."""
+    """Requests that must wait for another delivery of their content."""
     conflicting: list[UUID] = field(default_factory=list)
-    """Those under whose id another content was stored before."""
+    """Requests under whose id another content was stored before."""
     over_quota: dict[UUID, str] = field(default_factory=dict)
-    """Why some failed for want of room, which may be there another day."""
+    """Why requests failed for lack of room. There may be room later."""
     postponed: dict[UUID, str] = field(default_factory=dict)
-    """Why some could not be stored now, although others could."""
+    """Why requests could not be stored now, although others could."""
     progress: bool = False
     """Whether this delivery has stored something. Without progress it goes on after its time."""
 
     def of(self, request_ids: Collection[UUID]) -> "Stored":
-        """Return what became of these."""
+        """Return the results of some of the requests."""
         return Stored(
             {one: status for one, status in self.outcomes.items() if one in request_ids},
             self.busy.intersection(request_ids),
@@ -87,7 +86,7 @@ class Stored:
 
     @property
     def lost(self) -> str:
-        """Why the message must be kept as a dead letter: what it says under a conflicting id is told nowhere else."""
+        """Why the message must be kept as a dead letter: no outcome reports the content of a conflicting request."""
         return "; ".join(
             f"the request {one} has stored another content before: publish what has changed under a new key or id"
             for one in self.conflicting[:10]
@@ -234,7 +233,7 @@ class _Storing:
 
 
 def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> None:
-    """Let the status show why it is still queued; where the database itself is away there is nowhere to."""
+    """Record why the requests are still queued, unless the database is away."""
     try:
         memories.record_attempt(message.namespace, message.waiting(error))
     except Unavailable:
@@ -252,15 +251,15 @@ def reject(namespace: str, failed: Sequence[Unstored], *, memories: MemoryStore)
         return
     memories.record_failures(namespace, failed)
     for one in failed:
-        # Not the cause: it may repeat what the request said. It stands in the request's status.
+        # Without the cause, which may quote the request. The request's status has it.
         log.error("ingest_failed", namespace=namespace, request_id=one.request_id)
 
 
 def status(namespace: str, request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:
-    """Return what became of each request, in the order asked.
+    """Return the status of each request, in the order asked.
 
-    A request not yet seen by the subscriber is `queued` if its id was issued here for this namespace, which is said
-    only of what the topic has taken, and while the topic may still hold it; else `unknown`.
+    A request that the subscriber has not seen is `queued` while the topic may still have it, if its id was issued here
+    for this namespace. Ids are issued only for requests that were published. Otherwise it is `unknown`.
     """
     known = memories.statuses(namespace, request_ids)
     now = clock()
@@ -271,7 +270,7 @@ def status(namespace: str, request_ids: Sequence[UUID], *, memories: MemoryStore
 
 
 def similar(namespace: str, status: IngestStatus, *, memories: MemoryStore) -> Sequence[MemorySummary]:
-    """Return up to three stored memories that nearly say the same as the one that was stored newly; else none."""
+    """Return up to three memories that say nearly the same as a newly stored one."""
     if status.state is not IngestState.STORED or status.memory_id is None:
         return ()
     return memories.similar(namespace, status.memory_id)

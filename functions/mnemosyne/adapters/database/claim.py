@@ -56,16 +56,16 @@ def claim_requests(
 
 @dataclass(frozen=True)
 class _Found:
-    """What the database says of requests to be claimed."""
+    """Answer of the database about requests to claim."""
 
     already_final: dict[UUID, IngestStatus] = field(default_factory=dict)
-    """The outcomes of those that need no storing."""
+    """Outcomes of the requests that need no storing."""
     busy: frozenset[UUID] = frozenset()
     """The requests whose id, key or content another delivery has locked."""
     conflicting: frozenset[UUID] = frozenset()
-    """Those under whose id another content was stored."""
+    """Requests under whose id another content was stored."""
     quota: Quota = field(default_factory=Quota)
-    """What the namespace holds and may hold; known where something may be stored."""
+    """Usage and limits of the namespace, if something may be stored."""
 
 
 def _prepare(connection: Connection) -> None:
