@@ -22,7 +22,8 @@ PREFETCH = 8
 DELIVERY_COUNT = "CloudPubSubDeadLetterSourceDeliveryCount"  # as Pub/Sub names it
 POLL_SECONDS = 0.02
 LOCK_POLL_SECONDS = 0.25
-TIMEOUT_SECONDS = 60.0
+TIMEOUT_SECONDS = 120.0
+"""As long as Terraform gives the function, and longer than a delivery of many slices takes."""
 MAX_DELIVERY_ATTEMPTS = 20
 """About eight minutes of trying; then the message goes to the `dead_letter` function."""
 FIRST_RETRY_SECONDS = 0.2
