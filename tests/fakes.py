@@ -44,7 +44,7 @@ from mnemosyne.domain.overview import GivenRating
 from mnemosyne.domain.published import Published
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch, Why
-from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound, Unavailable
+from mnemosyne.errors import Conflict, EmbeddingModelChanged, MnemosyneError, NotFound, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.observability import current_trace
 from mnemosyne.ports import Vector
@@ -67,20 +67,26 @@ class FakeEmbedder:
     def __init__(self) -> None:
         self.embedded: list[str] = []
         self.away = False
+        self.fault: MnemosyneError | None = None
+        """Error of every call."""
 
     def for_namespace(self, namespace: str) -> "FakeEmbedder":
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        if self.away:
-            raise Unavailable("the embedder is away")
+        self._fail()
         self.embedded += texts
         return [self._embed(text) for text in texts]
 
     def embed_query(self, text: str) -> Vector:
+        self._fail()
+        return self._embed(text)
+
+    def _fail(self) -> None:
         if self.away:
             raise Unavailable("the embedder is away")
-        return self._embed(text)
+        if self.fault:
+            raise self.fault
 
     def _embed(self, text: str) -> Vector:
         vector = np.zeros(self.dimension, dtype=np.float32)

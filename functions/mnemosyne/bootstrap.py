@@ -122,16 +122,16 @@ def mcp_app() -> "Hosted":
             allowed_hosts=services.settings.allowed_hosts,
             allowed_origins=services.settings.allowed_origins,
             warm=services.warm,
-            examine=lambda: _examine_database(services),
+            examine=lambda: _examine(services),
         )
 
     return Hosted(build)
 
 
-def _examine_database(services: ConfiguredServices) -> "list[Check]":
+def _examine(services: ConfiguredServices) -> "list[Check]":
     from mnemosyne import doctor
 
-    return list(doctor.examine_database(services))
+    return list(doctor.examine_dependencies(services))
 
 
 @lru_cache(maxsize=1)
@@ -157,7 +157,7 @@ def ingest_app() -> "Hosted":
 
 @lru_cache(maxsize=1)
 def dead_letter_app() -> "Hosted":
-    """Return the `dead_letter` function. It embeds nothing, so it loads no embedder at start."""
+    """Return the `dead_letter` function. It seldom embeds anything, so it loads no embedder at start."""
     from mnemosyne.http.hosting import Hosted
 
     def build() -> Any:

@@ -11,7 +11,7 @@ from mnemosyne.adapters.database.migrations import SchemaFile, bundled
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.health import Check
-from mnemosyne.errors import InvalidRequest, Misconfigured, Unavailable
+from mnemosyne.errors import InvalidRequest, Misconfigured, ServiceError, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import Embedder, IngestQueue, Reranker
 from mnemosyne.services import ConfiguredServices, embedding_space
@@ -76,8 +76,10 @@ def check_embedder(embedder: Embedder) -> Check:
     """Whether a text becomes a vector."""
     try:
         vector = embedder.embed_query("Is anyone there?")
-    except (Unavailable, InvalidRequest, Misconfigured) as exc:
-        return Check("embedder", str(exc), "check the API key, or the service account's roles/aiplatform.user")
+    except InvalidRequest as exc:
+        return Check("embedder", str(exc), "run it again")
+    except ServiceError as exc:
+        return _wrong("embedder", exc, "wait for the service: nothing is lost, and searches use words only")
     return Check("embedder", f"{embedder.model} answers vectors of dimension {len(vector)}")
 
 
@@ -85,21 +87,22 @@ def check_reranker(reranker: Reranker) -> Check:
     """Whether it can be asked at all; a search gives it less time."""
     try:
         return Check("reranker", reranker.check())
-    except Unavailable as exc:
-        return Check(
-            "reranker",
-            str(exc),
-            "enable discoveryengine.googleapis.com, give this service account roles/discoveryengine.viewer, and check "
-            "MNEMOSYNE_RERANKING_MODEL",
-        )
+    except ServiceError as exc:
+        return _wrong("reranker", exc, "wait for the service: searches are answered without it")
 
 
 def check_queue(queue: IngestQueue) -> Check:
     """Whether accepted requests can be published; the queue says so itself."""
     try:
         return Check("topic", queue.check())
-    except Unavailable as exc:
-        return Check("topic", str(exc), "create the topic, or give this service account roles/pubsub.publisher on it")
+    except ServiceError as exc:
+        return _wrong("topic", exc, "check the way to it")
+
+
+def _wrong(name: str, exc: ServiceError, otherwise: str) -> Check:
+    """Return the failed check of a service: what its error says, and the next step of the error or another one."""
+    seen = f"{exc.cause} ({exc.detail})" if exc.detail else exc.cause
+    return Check(name, seen, exc.next_step or otherwise)
 
 
 def check_issuer(verifier: OidcVerifier, issuer: str, mode: str = "oidc") -> Check:
@@ -115,7 +118,7 @@ def check_api_keys(keys: PostgresApiKeys) -> Check:
     """Whether an API key could be looked up."""
     try:
         keys.find("none")
-    except Unavailable as exc:
+    except ServiceError as exc:
         return Check("authentication", f"api_key: {exc}", "see the database's checks")
     return Check("authentication", "api_key: keys can be looked up")
 
@@ -129,17 +132,31 @@ def _extension(version: str | None) -> Check:
 
 
 def examine_database(services: ConfiguredServices) -> Iterator[Check]:
-    """Whether the database is there and fits; what `/health?deep=1` tells."""
+    """Whether the database is there and fits."""
     try:
         with services.pool.connection() as connection:
             yield from check_database(connection, bundled(), embedding_space(services.settings))
-    except Unavailable as exc:
-        yield Check("database", str(exc), "check the database's address, that it runs, and who may reach it")
-    except Misconfigured as exc:
-        yield Check("database", str(exc), "correct the settings, or create the user or database they name")
+    except ServiceError as exc:
+        yield _wrong("database", exc, "check the database's address, that it runs, and who may reach it")
     except Exception as exc:  # whatever it is: a check that cannot be made is not passed
         log.exception("examination_crashed")
         yield Check("database", f"{type(exc).__name__}: {exc}", "let this user do what the functions do: see role")
+
+
+def examine_dependencies(services: ConfiguredServices) -> Iterator[Check]:
+    """Whether the services that every search and every stored memory need are there; what `/health?deep=1` tells."""
+    database = list(examine_database(services))
+    yield from database
+    yield _examine_embedder(services, database_ok=all(check.ok for check in database))
+
+
+def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Check:
+    """Check the embedder of the memories, or that of the settings if the database cannot be asked."""
+    try:
+        embedder = services.embedder if database_ok else services.embedder_of(embedding_space(services.settings))
+    except ServiceError as exc:
+        return _wrong("embedder", exc, "see the database's checks")
+    return check_embedder(embedder)
 
 
 def examine(services: ConfiguredServices) -> Iterator[Check]:
@@ -150,7 +167,7 @@ def examine(services: ConfiguredServices) -> Iterator[Check]:
         with services.pool.connection() as connection:
             yield check_role(connection)
     yield check_queue(services.queue)
-    yield check_embedder(services.embedder_of(embedding_space(services.settings)))
+    yield _examine_embedder(services, database_ok=all(check.ok for check in database))
     if services.reranker is not None:
         yield check_reranker(services.reranker)
     yield from _examine_authentication(services, database_ok=all(check.ok for check in database))

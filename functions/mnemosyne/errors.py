@@ -1,21 +1,24 @@
 """The errors that Mnemosyne raises on purpose.
 
     MnemosyneError
-    ├── InvalidRequest   the caller can mend it: names the argument, the value, the allowed values
+    ├── InvalidRequest   the caller can fix it: names the argument, the value, the allowed values
     │   └── TextTooLong  … because the embedding model would not read the text whole
     ├── NotFound         the thing named by id is not in the caller's namespace
     ├── OverQuota        the namespace has no room: says which limit, and when or how there is room again
-    ├── OverBudget       whoever calls asks too often: come back later
+    ├── OverBudget       the caller asks too often: come back later
     ├── Conflict         the request contradicts the present state
-    ├── Unauthorized     who you are or what you may do
-    ├── Unavailable      a part we depend on is away; nothing was changed, try again
-    │   ├── ItemUnavailable … for this item only: the same service works for others
-    │   ├── Uncertain    … and it went away while committing: it may or may not have been done
-    │   └── EmbeddingModelChanged … because the memories have moved to another embedding space: embed again
-    └── Misconfigured    the operator can fix it: settings or schema
-        └── MigrationFailed  … because PostgreSQL refused a file of the schema: which one, and why
+    ├── Unauthorized     who the caller is, or what the caller may do
+    └── ServiceError     the deployment cannot do it now: what was accepted is postponed, reads degrade
+        ├── Unavailable  a service is away; nothing was changed, try again
+        │   ├── Broken   … until an operator acts: a right, a quota, a full disk, a retired model
+        │   ├── ItemUnavailable … for this item only: the same service works for others
+        │   ├── Uncertain       … and it went away while committing: it may or may not have been done
+        │   └── EmbeddingModelChanged … because the memories have moved to another embedding space: embed again
+        └── Misconfigured the operator can fix it: settings or schema
+            └── MigrationFailed … because PostgreSQL refused a file of the schema: which one, and why
 
-Adapters translate their drivers' errors into these once, `from exc`; only the edges catch them.
+Adapters translate their drivers' errors into these once, `from exc`; only the edges catch them. The table of services'
+errors is in `adapters.service_errors`.
 """
 
 
@@ -24,7 +27,7 @@ class MnemosyneError(Exception):
 
 
 class InvalidRequest(MnemosyneError):
-    """Raised when a request cannot be served as it stands; the message says how to mend it."""
+    """Raised when a request cannot be served as it is; the message says how to fix it."""
 
 
 class TextTooLong(InvalidRequest):
@@ -55,12 +58,39 @@ class Unauthorized(MnemosyneError):
     """Raised when the caller is unknown or may not do this."""
 
 
-class Unavailable(MnemosyneError):
-    """Raised when a part we depend on cannot be reached; nothing was changed and a retry may succeed."""
+class ServiceError(MnemosyneError):
+    """Raised when the deployment cannot do something now. No request is at fault, and nothing was changed.
+
+    `cause` says in our words what is wrong, `next_step` what the operator should check or run, and `detail` is the
+    service's own answer.
+    """
+
+    needs_operator = False
+    """Whether it lasts until an operator acts."""
+
+    def __init__(self, cause: str, *, next_step: str = "", detail: str = "") -> None:
+        said = f"{cause}: {next_step}" if next_step else cause
+        super().__init__(f"{said} ({detail})" if detail else said)
+        self.cause = cause
+        self.next_step = next_step
+        self.detail = detail
+
+
+class Unavailable(ServiceError):
+    """Raised when a service that we depend on cannot be reached; nothing was changed and a retry may succeed."""
+
+
+class Broken(Unavailable):
+    """Raised when a service refuses this deployment until an operator acts; nothing was changed."""
+
+    needs_operator = True
 
 
 class ItemUnavailable(Unavailable):
-    """Raised when one item cannot be processed now although the service works for others; nothing was changed."""
+    """Raised when one item cannot be processed now although the service works for others; nothing was changed.
+
+    Only such a message becomes a dead letter after `max_delivery_attempts`.
+    """
 
 
 class Uncertain(Unavailable):
@@ -71,8 +101,10 @@ class EmbeddingModelChanged(Unavailable):
     """Raised when an embedding is of another space than the memories are in by now."""
 
 
-class Misconfigured(MnemosyneError):
+class Misconfigured(ServiceError):
     """Raised when settings or schema are wrong; the message says what to set or run."""
+
+    needs_operator = True
 
 
 class MigrationFailed(Misconfigured):

@@ -17,6 +17,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TextIO
 
+from mnemosyne.errors import ServiceError
+
 TRACEPARENT = "traceparent"
 _TRACEPARENT_FORMAT = re.compile(r"00-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})")
 
@@ -130,6 +132,13 @@ class EventLog:
     def exception(self, event: str, **fields: object) -> None:
         """Log a fault of our own: the line carries the traceback that nobody outside sees."""
         self._log(logging.ERROR, event, fields, exc_info=True)
+
+    def fault(self, event: str, exc: ServiceError, **fields: object) -> None:
+        """Log a service's error as a warning, and as the error `operator_needed` if it lasts until somebody acts."""
+        self.warning(event, **fields, error=str(exc))
+        if exc.needs_operator:
+            next_step = exc.next_step or "do what the error says"
+            self.error("operator_needed", during=event, **fields, error=str(exc), next_step=next_step)
 
     def _log(self, level: int, event: str, fields: dict[str, object], *, exc_info: bool = False) -> None:
         if self._logger.isEnabledFor(level):

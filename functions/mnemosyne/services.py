@@ -136,7 +136,7 @@ class ConfiguredServices:
             try:
                 self.embedder_of(embedding_space(self.settings)).embed_query("warm")
             except Misconfigured as exc:
-                log.error("embedder_misconfigured", error=str(exc))
+                log.fault("embedder_failed", exc)
 
         threading.Thread(target=load, name="warm", daemon=True).start()
 

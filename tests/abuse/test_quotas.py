@@ -99,7 +99,7 @@ def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
 ) -> None:
     from mnemosyne.domain.message import encode
     from mnemosyne.domain.published import Published
-    from mnemosyne.http import push
+    from mnemosyne.http import push, push_message
 
     services = FakeServices()
     services.memories = store  # type: ignore[assignment]
@@ -107,7 +107,7 @@ def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
     def deliver(message_id: str, content: str) -> None:
         data, attributes = encode("ada", [request(content)], "")
         message = Published(message_id=message_id, data=data, attributes=attributes, publish_time="")
-        push.store(push.Push(message, 1), services)
+        push.store(push_message.Push(message, 1), services)
 
     keeper.set("ada", {"memories": 1})
     for number, content in enumerate(("tea", "car")):

@@ -15,8 +15,9 @@ from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.published import LETTER_ID, Published
 from mnemosyne.domain.quota import Quota
-from mnemosyne.errors import Conflict, InvalidRequest, NotFound, Unavailable
-from mnemosyne.http.push import Push, give_up, store
+from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, NotFound, Unavailable
+from mnemosyne.http.push import give_up, store
+from mnemosyne.http.push_message import Push
 from mnemosyne.ports import MemoryStore
 from mnemosyne.service import dead_letters
 from mnemosyne.service.dead_letters import Redriven
@@ -49,7 +50,12 @@ class System(FakeServices):
         return taken
 
     def give_up(self, push: Push) -> None:
-        give_up(push, self)
+        """Give up a message of which the embedder fails at a text."""
+        self.embedder.fault = ItemUnavailable("the model fails at this text")
+        try:
+            give_up(push, self)
+        finally:
+            self.embedder.fault = None
 
     def store(self, push: Push) -> None:
         store(push, self)

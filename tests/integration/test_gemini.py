@@ -9,10 +9,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from mnemosyne.adapters.embedders import gemini
 from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
 from mnemosyne.domain.chunking import embed_whole
-from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.errors import Broken, InvalidRequest, ItemUnavailable, Misconfigured, ServiceError, Unavailable
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.fakes_wire.metadata import MetadataServer
 
@@ -64,26 +63,63 @@ def test_passing_faults_are_retried(server: GeminiServer) -> None:
     assert server.calls == 3
 
 
-@pytest.mark.parametrize(
-    ("fault", "message"),
-    [
-        (error(429, "quota"), "answered 429: quota"),
-        (error(500, "boom"), "answered 500: boom"),
-        (error(403, "no permission"), "answered 403: no permission"),
-        (error(400, "API key not valid"), "answered 400: API key not valid"),
-        ((200, {"embeddings": []}), "answered 0 vectors for 1 texts"),
-        ((200, {"embeddings": [{"values": [1.0]}, {"values": [1.0]}]}), "answered 2 vectors for 1 texts"),
-        ((200, {"embeddings": [{"values": [1.0] * 63}]}), "a vector of dimension 63, not 64"),
-        ((200, {"embeddings": [{"values": [float("nan")] * 64}]}), "not finite or zero"),
-        ((200, {"embeddings": [{"values": [0.0] * 64}]}), "not finite or zero"),
-    ],
-)
-def test_a_fault_of_the_service_is_unavailable_with_its_own_words(
-    server: GeminiServer, fault: tuple[int, object], message: str
+FAULTS = [
+    (error(400, "API key not valid"), Misconfigured, "answered 400: API key not valid", "put a valid key"),
+    (error(400, "Billing account for project 1 is not found."), Broken, "answered 400: Billing", "check its billing"),
+    (error(401, "Invalid credentials"), Broken, "answered 401: Invalid credentials", "let the key call"),
+    (error(402, "Payment required"), Unavailable, "answered 402: Payment required", ""),
+    (error(403, "no permission"), Broken, "answered 403: no permission", "let the key call the Gemini API"),
+    (error(403, "API has not been used in project 1"), Broken, "not enabled", "enable generativelanguage"),
+    (error(404, "models/x is not found"), Misconfigured, "answered 404: models/x", "set embedding_model"),
+    (error(429, "quota"), Unavailable, "answered 429: quota", "request more"),
+    (error(429, "quota exceeded, limit: 0, model: x"), Broken, "is zero", "request more"),
+    (error(500, "boom"), Unavailable, "answered 500: boom", ""),
+    ((502, "<html>Bad Gateway</html>"), Unavailable, "answered 502: <html>Bad Gateway", ""),
+    ((200, "no JSON"), Unavailable, "answered no embeddings", ""),
+    ((200, {"embeddings": "none"}), Unavailable, "answered no embeddings", ""),
+    ((200, [1]), Unavailable, "answered 0 vectors for 1 texts", ""),
+    ((200, {"embeddings": []}), Unavailable, "answered 0 vectors for 1 texts", ""),
+    ((200, {"embeddings": [{"values": [1.0]}] * 3}), Unavailable, "answered 3 vectors for 1 texts", ""),
+    ((200, {"embeddings": [{"values": [1.0] * 63}]}), Misconfigured, "dimension 63, not 64", "embedding_dimension"),
+    ((200, {"embeddings": [{"values": [float("nan")] * 64}]}), Unavailable, "not finite or zero", ""),
+    ((200, {"embeddings": [{"values": [0.0] * 64}]}), Unavailable, "not finite or zero", ""),
+]
+
+
+@pytest.mark.parametrize("texts", [["tea"], ["tea", "cars"]], ids=["one text", "two texts"])
+@pytest.mark.parametrize(("fault", "expected", "cause", "next_step"), FAULTS, ids=[row[2] for row in FAULTS])
+def test_a_fault_of_the_service_is_classified_with_its_cause_and_the_next_step(
+    server: GeminiServer,
+    fault: tuple[int, object],
+    expected: type[ServiceError],
+    cause: str,
+    next_step: str,
+    texts: list[str],
 ) -> None:
     server.fault = lambda s: fault
-    with pytest.raises(Unavailable, match=message):
-        GeminiEmbedder("gemini-embedding-001", 64).embed_documents(["tea"])
+    embedder = GeminiEmbedder("gemini-embedding-001", 64, pause_seconds=0.01)
+    for embed in (lambda: embedder.embed_documents(texts), lambda: embedder.embed_query(texts[0])):
+        with pytest.raises(ServiceError) as raised:
+            embed()
+        assert type(raised.value) is expected
+        assert cause.replace("1 texts", "") in str(raised.value)
+        assert next_step in raised.value.next_step
+        assert bool(raised.value.next_step) == bool(next_step)
+    assert server.embedded == []
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [error(500, "boom"), (200, {"embeddings": []}), (200, {"embeddings": [{"values": [0.0] * 64}]}), (200, "no JSON")],
+    ids=["500", "no vector", "zero", "no JSON"],
+)
+@pytest.mark.parametrize("texts", [["poison"], ["tea", "poison"]], ids=["alone", "among others"])
+def test_a_fault_that_only_one_text_meets_is_said_of_this_text(
+    server: GeminiServer, fault: tuple[int, object], texts: list[str]
+) -> None:
+    server.fault = lambda s: fault if "poison" in str(s.requests[-1]) else None
+    with pytest.raises(ItemUnavailable):
+        GeminiEmbedder("gemini-embedding-001", 64, pause_seconds=0.01).embed_documents(texts)
 
 
 def test_a_text_is_invalid_for_good_if_the_service_refuses_it_and_takes_another(server: GeminiServer) -> None:
@@ -109,10 +145,14 @@ def test_a_400_for_every_text_is_a_fault_of_the_service_and_fails_no_text(
 ) -> None:
     server.fault = lambda s: error(400, message)
     embedder = GeminiEmbedder("gemini-embedding-001", 64)
-    with pytest.raises(Unavailable, match="MNEMOSYNE_EMBEDDING_MODEL"):
-        embed_whole(texts, embedder.chunk_limit, embedder.embed_documents)
-    with pytest.raises(Unavailable, match="MNEMOSYNE_EMBEDDING_MODEL"):
-        embedder.embed_query(texts[0])
+    for embed in (
+        lambda: embed_whole(texts, embedder.chunk_limit, embedder.embed_documents),
+        lambda: embedder.embed_query(texts[0]),
+    ):
+        with pytest.raises(ServiceError) as raised:
+            embed()
+        assert raised.value.needs_operator
+        assert raised.value.next_step
     server.fault = None
     assert embed_whole(texts, embedder.chunk_limit, embedder.embed_documents)
 
@@ -130,18 +170,16 @@ def _many(server: GeminiServer) -> bool:
     return len(server.requests[-1]["requests"]) > 1
 
 
-def test_a_service_that_hangs_is_given_up_and_fifty_further_calls_succeed(
-    server: GeminiServer, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(gemini, "TIMEOUT_MILLISECONDS", 300)
-
+def test_a_service_that_hangs_is_given_up_and_fifty_further_calls_succeed(server: GeminiServer) -> None:
     def hang(s: GeminiServer) -> None:
         s.released.wait(20)
 
-    embedder = GeminiEmbedder("gemini-embedding-001", 64)
+    embedder = GeminiEmbedder("gemini-embedding-001", 64, longest_seconds=0.3, pause_seconds=0.01)
     server.fault = hang
-    with pytest.raises(Unavailable, match="cannot be reached"):
-        embedder.embed_documents(["tea"])
+    for embed in (lambda: embedder.embed_documents(["tea"]), lambda: embedder.embed_query("tea")):
+        with pytest.raises(Unavailable, match="cannot be reached") as raised:
+            embed()
+        assert type(raised.value) is Unavailable
     server.fault = None
     for _ in range(50):
         assert len(embedder.embed_documents(["tea"])) == 1

@@ -9,9 +9,10 @@ import numpy as np
 import pytest
 
 from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
-from mnemosyne.adapters.embedders.gemini import GeminiEmbedder, VertexAi
+from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
+from mnemosyne.adapters.embedders.gemini_errors import VertexAi
 from mnemosyne.domain.chunking import chunks, embed_whole
-from mnemosyne.errors import InvalidRequest, TextTooLong, Unavailable
+from mnemosyne.errors import InvalidRequest, ServiceError, TextTooLong
 from mnemosyne.ports import Embedder
 from tests.fakes_wire.gemini import INPUT_TOKENS, VERTEX_CALL_TOKENS, GeminiServer, counted, error, service_account
 from tests.texts import TEXTS
@@ -201,11 +202,12 @@ def test_a_model_that_cannot_be_used_is_named_with_its_location_and_what_to_set(
 ) -> None:
     server.fault = lambda s: error(status, message)
     for texts in (["tea"], ["tea", "cars"]):
-        with pytest.raises(Unavailable, match=f"{model} cannot be used at location europe-west1") as raised:
+        with pytest.raises(ServiceError, match=f"{model} (is not available|may not be used) at") as raised:
             GeminiEmbedder(model, 64, PLACE).embed_documents(texts)
+        assert raised.value.needs_operator
         assert f"answered {status}: {message[:20]}" in str(raised.value)
-        assert "GOOGLE_CLOUD_LOCATION (embedding_location in Terraform)" in str(raised.value)
-        assert "MNEMOSYNE_EMBEDDING_MODEL (embedding_model)" in str(raised.value)
+        assert "embedding_model (MNEMOSYNE_EMBEDDING_MODEL)" in raised.value.next_step
+        assert status == 403 or "embedding_location (GOOGLE_CLOUD_LOCATION)" in raised.value.next_step
 
 
 def test_where_the_service_has_no_batches_texts_are_sent_one_by_one(server: GeminiServer) -> None:

@@ -25,7 +25,10 @@ MODEL = "gemini-embedding-001"
 SPACE = EmbeddingSpace("gemini", MODEL, 768)
 PROJECT = "test-project"
 REGION = "europe-west12"
-ELSEWHERE = "set embedding_location to eu, us, global or a region that offers it, or embedding_model to another model"
+ELSEWHERE = (
+    "set embedding_location (GOOGLE_CLOUD_LOCATION) to eu, us, global or a region that offers it, or embedding_model "
+    "(MNEMOSYNE_EMBEDDING_MODEL) to another model"
+)
 
 # Messages of the services, as people report them.
 ON_VERTEX = [
@@ -54,7 +57,7 @@ ON_VERTEX = [
     (
         403,
         f"{MODEL} is a legacy model and is not open to new projects.",
-        f"the model {MODEL} is restricted in this project: set embedding_model to another model",
+        f"the model {MODEL} is restricted in this project: set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to another",
     ),
     (
         429,
@@ -67,20 +70,24 @@ ON_VERTEX = [
         "Unable to submit request because output_dimensionality must be in the range [1, 512].",
         f"the model {MODEL} makes no vectors of dimension 768: set embedding_dimension",
     ),
-    (500, "Internal error encountered.", f"one word could not be embedded by {MODEL} at {REGION}: apply again"),
+    (500, "Internal error encountered.", f"{MODEL} could not embed one word: the embedding service does not work"),
 ]
 WITH_A_KEY = [
-    (400, "API key not valid. Please pass a valid API key.", "put a valid key into gemini_api_key_secret"),
+    (
+        400,
+        "API key not valid. Please pass a valid API key.",
+        "put a valid key into gemini_api_key_secret (GEMINI",
+    ),
     (
         400,
         "User location is not supported for the API use.",
-        "not available at the location of this caller: set embedding_model to another model, or leave "
-        "gemini_api_key_secret empty to use Vertex AI",
+        "not available at the location of this caller: set embedding_model (MNEMOSYNE_EMBEDDING_MODEL) to another "
+        "model, or leave gemini_api_key_secret empty to use Vertex AI",
     ),
     (
         404,
         f"models/{MODEL} is not found for API version v1beta, or is not supported for embedContent.",
-        f"the model {MODEL} is not available with this API key: set embedding_model to another model",
+        f"the model {MODEL} is not available with this API key: set embedding_model (MNEMOSYNE_EMBEDDING_MODEL)",
     ),
 ]
 
@@ -145,13 +152,13 @@ def test_a_model_that_cannot_be_used_fails_with_the_variable_to_change(
     with pytest.raises(Misconfigured) as failed:
         check_embedding(settings("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=0.0)
     assert expected in str(failed.value)
-    assert f"({status}: " in str(failed.value)
+    assert f"answered {status}: " in str(failed.value)
     assert message.partition(".")[0] in str(failed.value)
 
 
 def test_vectors_of_another_dimension_fail_with_the_variable_to_change(gemini: GeminiServer) -> None:
     gemini.fault = lambda server: (200, {"embeddings": [{"values": [1.0, 2.0]}]})
-    with pytest.raises(Misconfigured, match=r"no vectors of dimension 768: set embedding_dimension \(.*dimension 2"):
+    with pytest.raises(Misconfigured, match=r"no vectors of dimension 768: set embedding_dimension .*dimension 2"):
         check_embedding(_with_key("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=60.0)
 
 
@@ -159,7 +166,7 @@ def test_a_service_that_cannot_be_reached_is_named_with_the_reason(
     gemini: GeminiServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", "http://127.0.0.1:9")
-    with pytest.raises(Misconfigured, match=r"could not be embedded .*ConnectError"):
+    with pytest.raises(Misconfigured, match=r"could not embed one word: .*ConnectError"):
         check_embedding(_with_key("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=0.0)
 
 

@@ -151,7 +151,7 @@ def test_without_the_embedder_words_answer_and_the_answer_says_so(store: Postgre
     embedder.away = True
     found = search.search("ns", SearchQuery(query="tea", mode=mode), memories=store, embedder=embedder)
     assert [hit.content for hit in found.ranking.hits] == ["green tea"]
-    assert found.degraded == "searched by words only, because the embedding service is away: the embedder is away"
+    assert found.degraded == "searched by words only: the embedder is away"
     assert found.ranking.strategy == "fulltext"
 
 

@@ -6,8 +6,9 @@ from contextlib import contextmanager
 from functools import cached_property
 from typing import Any, TypeVar
 
+from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.domain.object_import import OpenObject, StoredObject
-from mnemosyne.errors import Misconfigured, NotFound, Unavailable
+from mnemosyne.errors import InvalidRequest, NotFound
 
 READ_BYTES = 4 * 1024 * 1024
 WRITE_BYTES = 1024 * 1024
@@ -29,7 +30,7 @@ class CloudStorage:
 
     @contextmanager
     def open(self, wanted: StoredObject) -> Iterator[OpenObject]:
-        """Yield the object's content, as it is stored; raises NotFound, Misconfigured or Unavailable, also in use."""
+        """Yield the object's content, as it is stored; raises NotFound or a ServiceError, also in use."""
         blob = self._client.bucket(wanted.bucket).blob(wanted.name, generation=wanted.generation)
         _translated(wanted, blob.reload)
         # Raw: unpacked on the way, a packed object cannot be read in ranges, and its reader loses its place:
@@ -40,7 +41,7 @@ class CloudStorage:
             yield OpenObject(stream=stream, size=blob.size, packed=packed, modified=blob.time_created)
 
     def write_report(self, wanted: StoredObject, lines: Iterable[bytes]) -> bool:
-        """Write the report beside the object; whether it was not there yet. Raises Misconfigured or Unavailable."""
+        """Write the report next to the object; return whether it is new. Raises a ServiceError."""
         blob = self._client.bucket(wanted.bucket).blob(wanted.report)
         if _translated(wanted, blob.exists):
             return False
@@ -86,19 +87,12 @@ class _Reader(io.RawIOBase):
 def _translated(wanted: StoredObject, call: Callable[[], ResultT]) -> ResultT:
     """Return what the call returns; the library's errors become ours."""
     import requests
-    from google.api_core import exceptions
+    from google.api_core.exceptions import GoogleAPIError
     from google.auth.exceptions import GoogleAuthError
     from google.cloud.storage.exceptions import InvalidResponse
 
     try:
         return call()
-    except exceptions.NotFound as exc:
-        raise NotFound(f"{wanted.source} is there no more: it was deleted, or another was written over it") from exc
-    except (exceptions.Forbidden, exceptions.Unauthorized) as exc:
-        raise Misconfigured(f"{wanted.source} may not be read, or its report not be written: {exc.message}") from exc
-    except InvalidResponse as exc:
-        if exc.response.status_code in (401, 403):
-            raise Misconfigured(f"the report of {wanted.source} may not be written: {exc}") from exc
-        raise Unavailable(f"Cloud Storage: {exc}") from exc
-    except (exceptions.GoogleAPIError, GoogleAuthError, requests.RequestException, ConnectionError) as exc:
-        raise Unavailable(f"Cloud Storage does not answer ({type(exc).__name__})") from exc
+    except (GoogleAPIError, GoogleAuthError, InvalidResponse, requests.RequestException, ConnectionError) as exc:
+        error = service_errors.google_error(service_error_tables.BUCKET, exc, object=wanted.source)
+        raise (NotFound(str(error)) if isinstance(error, InvalidRequest) else error) from exc

@@ -10,7 +10,8 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from threading import Lock
 from typing import TYPE_CHECKING
 
-from mnemosyne.errors import Unavailable
+from mnemosyne.adapters import service_error_tables, service_errors
+from mnemosyne.errors import MnemosyneError, Unavailable
 
 if TYPE_CHECKING:
     from google.cloud.discoveryengine_v1 import RankServiceClient
@@ -39,13 +40,13 @@ class VertexReranker:
         self._loading = self._threads.submit(self._load)
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return a relevance in [0, 1] for each, to two decimals; raises Unavailable."""
+        """Return a relevance in [0, 1] for each, to two decimals; raises a ServiceError."""
         return self._score(query, texts, DEADLINE_SECONDS)
 
     def check(self) -> str:
-        """Return which model orders; raises Unavailable where it could not be asked."""
+        """Return which model orders the results; raises a ServiceError if it cannot be used."""
         self._score("Is anyone there?", ["Yes."], CHECK_SECONDS)
-        return f"{self._model} orders anew what is found"
+        return f"{self._model} orders the results"
 
     def _score(self, query: str, texts: Sequence[str], seconds: float) -> Sequence[float]:
         until = time.monotonic() + seconds
@@ -66,10 +67,8 @@ class VertexReranker:
         }
         try:
             answer = client.rank(request=request, retry=None, timeout=max(0.0, until - time.monotonic()))
-        except GoogleAPICallError as exc:
-            raise Unavailable(f"the ranking API answered {exc.code}: {exc.message}") from exc
-        except GoogleAuthError as exc:
-            raise Unavailable(f"the ranking API cannot be reached: {exc}") from exc
+        except (GoogleAPICallError, GoogleAuthError) as exc:
+            raise self._error(exc) from exc
         return _in_order({record.id: record.score for record in answer.records}, len(texts))
 
     def _client(self) -> "Future[RankServiceClient]":
@@ -85,7 +84,10 @@ class VertexReranker:
         try:
             return self._connect()
         except GoogleAuthError as exc:
-            raise Unavailable(f"the ranking API's client has no credentials: {exc}") from exc
+            raise self._error(exc) from exc
+
+    def _error(self, exc: Exception) -> MnemosyneError:
+        return service_errors.google_error(service_error_tables.RANKING, exc, model=self._model)
 
 
 def _in_order(scores: dict[str, float], count: int) -> list[float]:

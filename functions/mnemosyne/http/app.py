@@ -15,6 +15,7 @@ from starlette.routing import Route
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.health import Check
 from mnemosyne.domain.message_schema import message_schema
+from mnemosyne.domain.principal import Scope
 from mnemosyne.http.access import METADATA_PATH, Access
 from mnemosyne.http.console import site
 from mnemosyne.http.cors import Cors
@@ -53,7 +54,10 @@ def build_app(
     """
 
     async def health(request: Request) -> Response:
-        """Return the process lives; `?deep=1` also looks at the database."""
+        """Return that the process lives; `?deep=1` also checks the database and the embedder.
+
+        Only operators see what was found and what to do.
+        """
         if request.query_params.get("deep", "0") in ("", "0"):
             return JSONResponse({"status": "ok"})
         if not access.serves(request.headers.get("host", "")):
@@ -65,7 +69,9 @@ def build_app(
             return refused
         checks = await anyio.to_thread.run_sync(examine)
         ok = all(check.ok for check in checks)
-        shown = [{"name": check.name, "ok": check.ok} for check in checks]
+        shown: list[dict[str, object]] = [{"name": check.name, "ok": check.ok} for check in checks]
+        if principal.may(Scope.OPERATE):
+            shown = [one | {"seen": c.seen, "remedy": c.remedy} for one, c in zip(shown, checks, strict=True)]
         return JSONResponse({"status": "ok" if ok else "wrong", "checks": shown}, status_code=200 if ok else 503)
 
     database = Turns(threads)

@@ -71,7 +71,7 @@ class Hosted(Response):
             try:
                 app: Any = await self._opened()
             except Misconfigured as exc:
-                log.error("misconfigured", error=str(exc))
+                log.fault("start_failed", exc)
                 reason = str(exc) if self._explains else "the server is misconfigured; its log says how"
                 app = PlainTextResponse(f"{reason}\n", status_code=500)
             await app(scope, receive, exchange.send)

@@ -3,31 +3,24 @@
 Statuses are Pub/Sub's language: 204 means done with this message for good, anything else means redeliver.
 """
 
-import base64
-import re
 import time
 from collections.abc import Callable
-from dataclasses import dataclass
-from datetime import UTC, datetime
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import anyio
 import anyio.to_thread
-import orjson
-from pydantic import BaseModel, ConfigDict, Field
 from starlette.applications import Starlette
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 from mnemosyne.domain.memory import DeadLetter
-from mnemosyne.domain.message import IngestMessage, decode
-from mnemosyne.domain.object_import import OBJECT_NOTIFICATION, StoredObject
-from mnemosyne.domain.parsing import parse
-from mnemosyne.domain.published import Published
-from mnemosyne.errors import InvalidRequest, Misconfigured, Unauthorized, Unavailable
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.object_import import StoredObject
+from mnemosyne.errors import InvalidRequest, ItemUnavailable, ServiceError, Unauthorized, Unavailable
 from mnemosyne.http import body as bodies
 from mnemosyne.http.health import health_routes
+from mnemosyne.http.push_message import Push, read_push
 from mnemosyne.import_ports import ImportServices
 from mnemosyne.observability import EventLog, milliseconds, trace
 from mnemosyne.ports import SubscriberServices
@@ -43,53 +36,6 @@ RETRY_AFTER_SECONDS = "10"
 MEDIA_TYPES = ("application/json", "application/cloudevents+json")
 PUSH_BYTES = 16 * 1024 * 1024
 """A message has 10 MB at most, which base64 makes a third longer: https://cloud.google.com/pubsub/quotas."""
-_ENDPOINT = re.compile(r"/(namespaces|objects)/(.*)", re.DOTALL)
-
-
-class _Message(BaseModel):
-    model_config = ConfigDict(frozen=True)
-
-    data: str = ""
-    attributes: dict[str, str] = Field(default_factory=dict)
-    message_id: str = Field("", alias="messageId")
-    publish_time: str = Field("", alias="publishTime")
-
-
-class _Envelope(BaseModel):
-    """What Pub/Sub posts: https://cloud.google.com/pubsub/docs/push#receive_push."""
-
-    model_config = ConfigDict(frozen=True)
-
-    message: _Message
-    subscription: str = ""
-    delivery_attempt: int = Field(1, alias="deliveryAttempt")
-
-
-@dataclass(frozen=True)
-class Push:
-    """One delivery of one message."""
-
-    message: Published
-    attempt: int
-    only: str | None = None
-    """The namespace that the subscription is for: its publisher may write to no other."""
-    of_bucket: bool = False
-    """Whether the subscription is a bucket's, so that the message tells of an object."""
-
-    def decoded(self) -> IngestMessage:
-        """Return what the message asks for."""
-        return decode(self.message, only=self.only)
-
-    def dead_letter(self, cause: str) -> DeadLetter:
-        """Return the message as a dead letter."""
-        return DeadLetter(
-            message_id=self.message.message_id,
-            data=self.message.data,
-            attributes=self.message.kept_attributes | ({OBJECT_NOTIFICATION: "true"} if self.of_bucket else {}),
-            cause=cause,
-            dead_lettered_at=datetime.now(UTC),
-            letter_id=self.message.letter_id,
-        )
 
 
 ServicesT = TypeVar("ServicesT")
@@ -165,13 +111,28 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
 
 
 def give_up(push: Push, services: SubscriberServices) -> None:
-    """`dead_letter`: keep what could not be ingested, and record it.
+    """`dead_letter`: store what `ingest` could not store, or keep it as a dead letter.
 
-    Whatever is wrong with a message, or with how it is read, it is kept: nobody comes after this.
+    A message is kept only if it is itself the cause, or if Pub/Sub would delete it within LAST_DAY. If a service fails,
+    it is delivered again, so that a fault of any length makes no dead letters. No error of ours loses a message: no
+    other function comes after this one.
     """
+    cause = ""
+    if not push.of_bucket and not push.expires_soon:
+        try:
+            store(push, services)
+        except ItemUnavailable as exc:
+            cause = str(exc)
+        except ServiceError:
+            raise
+        except Exception as exc:
+            log.exception("push_crashed", message_id=push.message.message_id)
+            cause = f"a fault of our own: {type(exc).__name__}"
+        else:
+            return
     try:
-        _bury(push, services)
-    except (Unavailable, Misconfigured):
+        _bury(push, services, cause)
+    except ServiceError:
         raise
     except Exception as exc:
         log.exception("push_crashed", message_id=push.message.message_id)
@@ -179,14 +140,14 @@ def give_up(push: Push, services: SubscriberServices) -> None:
         dead_letters.store_dead_letter(push.only or "", dead_letter, memories=services.memories)
 
 
-def _bury(push: Push, services: SubscriberServices) -> None:
+def _bury(push: Push, services: SubscriberServices, cause: str) -> None:
     count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
     if push.of_bucket:
         why = f"the object of this notification could not be imported in {count} deliveries"
         dead_letters.store_dead_letter(push.only or "", push.dead_letter(why), memories=services.memories)
         return
     message = push.decoded()
-    dead_letter = push.dead_letter(message.postponed or message.lost or f"given up after {count} deliveries")
+    dead_letter = push.dead_letter(message.postponed or message.lost or cause or f"given up after {count} deliveries")
     kept = (
         dead_letters.give_up(message.namespace, dead_letter, message, memories=services.memories)
         if message.request_ids
@@ -230,7 +191,7 @@ def _conclude(push: Push, message: IngestMessage, dead_letter: DeadLetter | None
 
 def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: ServicesT) -> Response:
     try:
-        push = _push(body, path)
+        push = read_push(body, path)
     except InvalidRequest as exc:
         # Not a message at all: nobody to record it for, and sending it again cannot help.
         log.error("push_malformed", error=str(exc))
@@ -244,12 +205,9 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
     with trace(push.message.attributes):
         try:
             handle(push, services)
-        except Unavailable as exc:
-            log.warning("push_postponed", **about, error=str(exc), duration_ms=milliseconds(started))
+        except ServiceError as exc:  # delivered again, also if an operator must act first
+            log.fault("push_postponed", exc, **about, duration_ms=milliseconds(started))
             return _retry(503, str(exc))
-        except Misconfigured as exc:  # redelivered: what the operator mends meanwhile is stored
-            log.error("misconfigured", **about, error=str(exc), duration_ms=milliseconds(started))
-            return _retry(503, "the function is misconfigured; its log says how")
         except Exception:  # the edge: a fault of our own is redelivered, and told with its traceback
             log.exception("push_crashed", **about, duration_ms=milliseconds(started))
             return JSONResponse({"error": "internal error"}, status_code=500)
@@ -259,31 +217,3 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
 
 def _retry(status: int, error: str) -> Response:
     return JSONResponse({"error": error}, status_code=status, headers={"Retry-After": RETRY_AFTER_SECONDS})
-
-
-def _push(body: bytes, path: str) -> Push:
-    """Return a raw push, or a CloudEvent in binary (same body) or structured mode.
-
-    The endpoint says whose messages these are: `/namespaces/NAMESPACE` a publisher's, `/objects/NAMESPACE` a bucket's.
-    """
-    endpoint = _ENDPOINT.fullmatch(path)
-    if endpoint and not endpoint[2].strip():
-        raise InvalidRequest(f"the endpoint must name a namespace, got {path}")
-    try:
-        posted: Any = orjson.loads(body)
-    except orjson.JSONDecodeError as exc:
-        raise InvalidRequest(f"the push must be JSON: {exc}") from exc
-    if isinstance(posted, dict) and "specversion" in posted:
-        posted = posted.get("data")
-    envelope = parse(_Envelope, posted)
-    try:
-        data = base64.b64decode(envelope.message.data, validate=True)
-    except ValueError as exc:
-        raise InvalidRequest(f"message.data must be base64: {exc}") from exc
-    message = envelope.message
-    published = Published(
-        message_id=message.message_id, data=data, attributes=message.attributes, publish_time=message.publish_time
-    )
-    if endpoint is None:
-        return Push(published, envelope.delivery_attempt)
-    return Push(published, envelope.delivery_attempt, endpoint[2], of_bucket=endpoint[1] == "objects")

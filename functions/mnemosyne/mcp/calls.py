@@ -9,7 +9,7 @@ import mcp_types
 
 from mnemosyne.domain.parsing import parse
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.errors import EmbeddingModelChanged, Misconfigured, MnemosyneError, Unavailable, Uncertain
+from mnemosyne.errors import EmbeddingModelChanged, Misconfigured, MnemosyneError, ServiceError, Uncertain
 from mnemosyne.mcp.hits import stored_by_someone
 from mnemosyne.mcp.lenient import plain
 from mnemosyne.mcp.tool import Reply, Tool
@@ -62,14 +62,19 @@ def _called(
                 "audit", action=tool.name, principal=principal.id, namespace=principal.namespace, outcome="uncertain"
             )
         return "uncertain", failure(f"the answer was lost, look before calling again: {exc}")
-    except Unavailable as exc:
-        log.warning("tool_unavailable", **about, error=str(exc))
-        return "unavailable", failure(f"temporarily unavailable, nothing was changed, try again shortly: {exc}")
     except Misconfigured as exc:
-        log.error("misconfigured", **about, error=str(exc))
+        log.fault("tool_unavailable", exc, **about)
         return "misconfigured", failure(
             f"the server is misconfigured; its operator finds how in the log under trace id {_trace_id()}"
         )
+    except ServiceError as exc:
+        log.fault("tool_unavailable", exc, **about)
+        if exc.needs_operator:
+            return "unavailable", failure(
+                f"unavailable until the server's operator acts, nothing was changed: {exc.cause}; the log has the next "
+                f"step under trace id {_trace_id()}"
+            )
+        return "unavailable", failure(f"temporarily unavailable, nothing was changed, try again shortly: {exc}")
     except MnemosyneError as exc:
         log.info("tool_refused", **about, error=type(exc).__name__)
         return REFUSED, failure(str(exc))

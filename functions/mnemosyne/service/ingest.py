@@ -18,7 +18,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.quota import Quota
-from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, Unavailable
+from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, ServiceError, Unavailable
 from mnemosyne.ids import issued_at
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Vector
@@ -111,13 +111,13 @@ def store(
     """
     try:
         if message.postponed:
-            raise Unavailable(message.postponed)
+            raise ItemUnavailable(message.postponed)
         reject(message.namespace, message.rejected, memories=memories)
         deleted = memories.delete_records(message.namespace, message.deletions) if message.deletions else {}
         stored = _store_all(message, memories, embedder, group_commit or GroupCommit(), deadline)
         if stored.postponed:
             raise ItemUnavailable(next(iter(stored.postponed.values())))
-    except Unavailable as exc:
+    except ServiceError as exc:
         _note_attempt(message, str(exc), memories)
         raise
     stored.outcomes |= deleted
@@ -236,7 +236,7 @@ def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> 
     """Record why the requests are still queued, unless the database is away."""
     try:
         memories.record_attempt(message.namespace, message.waiting(error))
-    except Unavailable:
+    except ServiceError:
         log.warning(
             "ingest_attempt_unrecorded",
             namespace=message.namespace,

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from mnemosyne.domain.memory import embedded_text
 from mnemosyne.domain.search import Ranking, SearchMode, SearchQuery, collapsed
-from mnemosyne.errors import Unavailable
+from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports import Embedder, MemoryStore, Reranker, Vector
 
@@ -39,11 +39,11 @@ def search(
 ) -> SearchResult:
     """Return the best memories for the query, those that say the same in the same words behind one of them.
 
-    Raises Unavailable where the database is away, EmbeddingModelChanged where the embedder is no more the memories'
-    own.
+    Raises a ServiceError if the database does not answer, EmbeddingModelChanged if the memories have moved to another
+    embedding space.
 
-    Where the embedder is away, a search by meaning falls back to words, and where the reranker is, to the order they
-    were found in; `degraded` says so.
+    If the embedder or the reranker fails, for whatever reason, the search uses words only or keeps the order in which
+    the memories were found; `degraded` says so.
     """
     started = time.perf_counter()
     by_meaning = query.query is not None and query.mode is not SearchMode.EXACT
@@ -82,11 +82,15 @@ def search(
 
 
 def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
-    """Return the text's vector, or what to say where there is none."""
+    """Return the text's vector, or what to say if there is none."""
     try:
         return embedder.for_namespace(namespace).embed_query(text), None
-    except Unavailable as exc:
-        return None, f"searched by words only, because the embedding service is away: {exc}"
+    except ServiceError as exc:
+        log.fault("embedder_failed", exc, namespace=namespace)
+        return None, f"searched by words only: {exc.cause}"
+    except InvalidRequest as exc:
+        log.warning("query_refused", namespace=namespace, error=str(exc))
+        return None, "searched by words only: the embedding model refuses this query"
 
 
 def _widened(query: SearchQuery) -> SearchQuery:
@@ -103,9 +107,10 @@ def _reranked(
     try:
         texts = [embedded_text(hit.title, hit.tags, hit.content) for hit in found.hits]
         relevances = reranker.score(query.query or "", texts)
-    except Unavailable as exc:
+    except ServiceError as exc:
+        log.fault("reranker_failed", exc, namespace=namespace)
         relevances = [hit.relevance or 0.0 for hit in found.hits]
-        strategy, unread = found.strategy, f"not reranked, because the reranker is away: {exc}"
+        strategy, unread = found.strategy, f"not reranked: {exc.cause}"
     ids = [hit.id for hit in found.hits]
     ranking = memories.rerank(namespace, query, dict(zip(ids, relevances, strict=True)))
     why = {hit.id: hit.why for hit in found.hits}

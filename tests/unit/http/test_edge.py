@@ -1,6 +1,7 @@
 """The edge in front of the protocol: what it refuses, and with which words and status."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import mcp_types
@@ -8,10 +9,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from mnemosyne.domain.health import Check
+from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.http.access import Access
 from mnemosyne.http.app import build_app
 from mnemosyne.observability import current_trace
-from mnemosyne.service.authenticate import NoAuthenticator
+from mnemosyne.service.authenticate import Authenticator, NoAuthenticator
 from tests.fakes import FakeServices
 from tests.mcp_client import tool_call
 
@@ -19,18 +21,31 @@ CHECKS: list[Check] = []
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
-@pytest.fixture
-def client() -> Any:
-    app = build_app(
+class Reader(NoAuthenticator):
+    """Every caller may read and do nothing else."""
+
+    def authenticate(self, authorization: str | None) -> Principal:
+        return replace(LOCAL, scopes=frozenset({Scope.READ}))
+
+    def known(self, authorization: str | None) -> Principal:
+        return self.authenticate(authorization)
+
+
+def _app(authenticator: Authenticator) -> Any:
+    return build_app(
         FakeServices(),
         threads=2,
         allowed_hosts=("testserver",),
         allowed_origins=("https://good.example",),
         warm=lambda: None,
         examine=lambda: CHECKS,
-        access=Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("testserver",)),
+        access=Access(authenticator, per_minute=0, issuer="", allowed_hosts=("testserver",)),
     )
-    with TestClient(app) as opened:
+
+
+@pytest.fixture
+def client() -> Any:
+    with TestClient(_app(NoAuthenticator())) as opened:
         yield opened
 
 
@@ -254,7 +269,14 @@ def test_deep_health_tells_what_is_wrong(
     monkeypatch.setattr(__name__ + ".CHECKS", [Check("schema", "seen", remedy)])
     response = client.get("/healthz?deep=1")
     assert response.status_code == status
-    assert response.json()["checks"] == [{"name": "schema", "ok": remedy is None}]
+    assert response.json()["checks"] == [{"name": "schema", "ok": remedy is None, "seen": "seen", "remedy": remedy}]
+
+
+def test_deep_health_tells_its_findings_to_operators_only(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(__name__ + ".CHECKS", [Check("embedder", "seen", "set another model")])
+    with TestClient(_app(Reader())) as client:
+        checks = client.get("/health?deep=1").json()["checks"]
+    assert checks == [{"name": "embedder", "ok": False}]
 
 
 def test_an_id_that_cannot_be_said_back_is_refused_without_it(client: TestClient) -> None:

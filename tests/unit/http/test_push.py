@@ -4,6 +4,7 @@ import base64
 import json
 from collections.abc import Iterator
 from dataclasses import replace
+from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import pytest
@@ -11,8 +12,9 @@ from starlette.testclient import TestClient
 
 from mnemosyne.domain.memory import IngestState, Origin
 from mnemosyne.domain.message import encode
-from mnemosyne.errors import InvalidRequest
-from mnemosyne.http.push import Push, build_app, give_up, store
+from mnemosyne.errors import Broken, InvalidRequest, ItemUnavailable, Misconfigured, MnemosyneError, Unavailable
+from mnemosyne.http.push import build_app, give_up, store
+from mnemosyne.http.push_message import Push
 from mnemosyne.ids import new_id
 from mnemosyne.service import dead_letters
 from tests.fakes import FakeOutcomes, FakeServices, request
@@ -209,7 +211,63 @@ def test_an_attribute_of_a_publisher_does_not_make_its_memory_an_object(
 ) -> None:
     data, attributes = encode("ns", [one := request("a")], "")
     assert last.post("/", json=_envelope(data, {**attributes, "eventType": "ticket.created"})).status_code == 204
+    assert services.memories.requests["ns", one.request_id].state is IngestState.STORED
+
+
+PERMANENT = [
+    Unavailable("the service is away"),
+    Broken("the service refuses us", next_step="grant the right"),
+    Misconfigured("the model does not exist", next_step="set another"),
+]
+
+
+@pytest.mark.parametrize("fault", PERMANENT, ids=[type(one).__name__ for one in PERMANENT])
+def test_a_fault_of_a_service_makes_no_dead_letter_and_the_message_is_stored_once_it_is_fixed(
+    last: TestClient, services: FakeServices, fault: MnemosyneError
+) -> None:
+    one = request("a")
+    body = _envelope(*encode("ns", [one], ""))
+    services.embedder.fault = fault
+    for _ in range(30):
+        assert last.post("/", json=body).status_code == 503
+    status = services.memories.requests["ns", one.request_id]
+    assert (status.state, status.error, status.attempts) == (IngestState.QUEUED, str(fault), 30)
+    services.embedder.fault = None
+    assert last.post("/", json=body).status_code == 204
+    assert services.memories.requests["ns", one.request_id].state is IngestState.STORED
+    assert list(services.memories.dead_letters("ns", 100)) == []
+
+
+def test_a_message_that_fails_although_the_services_work_is_kept_with_its_cause(
+    last: TestClient, services: FakeServices
+) -> None:
+    services.embedder.fault = ItemUnavailable("the model fails at this text")
+    assert last.post("/", json=_envelope(*encode("ns", [one := request("a")], ""))).status_code == 204
+    (dead_letter,) = services.memories.dead_letters("ns", 100)
+    assert dead_letter.cause == "the model fails at this text"
     assert services.memories.requests["ns", one.request_id].state is IngestState.DEAD_LETTERED
+
+
+@pytest.mark.parametrize(("days", "kept"), [(5.9, 0), (6.1, 1)])
+def test_during_a_fault_a_message_is_kept_as_a_dead_letter_only_on_the_last_day_of_its_retention(
+    last: TestClient, services: FakeServices, days: float, kept: int
+) -> None:
+    services.embedder.fault = Broken("the service refuses us", next_step="grant the right")
+    body = _envelope(*encode("ns", [request("a")], ""))
+    body["message"]["publishTime"] = (datetime.now(UTC) - timedelta(days=days)).isoformat()
+    assert last.post("/", json=body).status_code == (204 if kept else 503)
+    assert len(services.memories.dead_letters("ns", 100)) == kept
+
+
+def test_a_fault_of_a_service_is_logged_with_cause_and_next_step(
+    client: TestClient, services: FakeServices, caplog: pytest.LogCaptureFixture
+) -> None:
+    services.embedder.fault = Broken("the service refuses us", next_step="grant the right", detail="answered 403")
+    client.post("/", json=_envelope(*encode("ns", [request("a")], "")))
+    (record,) = [one for one in caplog.records if one.msg == "operator_needed"]
+    assert record.levelname == "ERROR"
+    assert record.fields["next_step"] == "grant the right"  # type: ignore[attr-defined]
+    assert record.fields["error"] == "the service refuses us: grant the right (answered 403)"  # type: ignore[attr-defined]
 
 
 def test_an_object_that_was_given_up_is_kept_and_says_how_to_go_on(last: TestClient, services: FakeServices) -> None:

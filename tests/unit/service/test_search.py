@@ -82,7 +82,7 @@ def test_without_its_reranker_a_search_answers_as_it_would_and_says_so() -> None
     services.reranker = None
     plain = _search(services, query)
     assert [hit.id for hit in degraded.ranking.hits] == [hit.id for hit in plain.ranking.hits]
-    assert degraded.degraded == "not reranked, because the reranker is away: the reranker is away"
+    assert degraded.degraded == "not reranked: the reranker is away"
     assert (plain.degraded, plain.rerank_ms) == (None, None)
 
 

@@ -13,13 +13,10 @@ from typing import TYPE_CHECKING, Any
 
 import pg8000.exceptions
 
-from mnemosyne.adapters.database.connections import (
-    Connection,
-    connect_error,
-    session_options,
-)
+from mnemosyne.adapters import service_error_tables, service_errors
+from mnemosyne.adapters.database.connections import Connection, connect_error, session_options
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
-from mnemosyne.errors import Misconfigured, MnemosyneError, Unavailable
+from mnemosyne.errors import MnemosyneError, ServiceError, Unavailable
 from mnemosyne.observability import EventLog
 
 if TYPE_CHECKING:
@@ -72,14 +69,17 @@ class CloudSql:
         self._reached = False
 
     def __call__(self) -> Connection:
-        """Open a connection. Raises Unavailable, or Misconfigured if a second attempt was refused too."""
+        """Open a connection. Raises a ServiceError; one that needs an operator only if a second attempt had it too."""
         if self._patient_until is None:
             self._patient_until = time.monotonic() + FIRST_CONNECTION_SECONDS
         refused = False
         for attempt in itertools.count(1):
             try:
                 connection = self._open()
-            except Misconfigured as exc:
+            except ServiceError as exc:
+                if not exc.needs_operator:
+                    self._pause_unreachable(attempt, exc)
+                    continue
                 # Cloud SQL refuses valid IAM log-ins at times, mostly after an idle period
                 # (https://github.com/GoogleCloudPlatform/cloud-sql-nodejs-connector/issues/585), or because a token
                 # has just expired or a grant is not yet known everywhere.
@@ -90,17 +90,18 @@ class CloudSql:
                 self._renew_token()
                 time.sleep(PAUSE_SECONDS)
                 continue
-            except Unavailable as exc:
-                log.warning("database_unreachable", instance=self._instance, attempt=attempt, error=str(exc.__cause__))
-                if self._reached or time.monotonic() > self._patient_until:
-                    if attempt >= ATTEMPTS or isinstance(exc.__cause__, TimeoutError):
-                        raise
-                else:
-                    time.sleep(PAUSE_SECONDS)
-                continue
             self._reached = True
             return connection
         raise AssertionError("unreachable")
+
+    def _pause_unreachable(self, attempt: int, exc: ServiceError) -> None:
+        """Return when another attempt may be made, or raise the error."""
+        log.warning("database_unreachable", instance=self._instance, attempt=attempt, error=str(exc.__cause__))
+        if self._reached or time.monotonic() > (self._patient_until or 0.0):
+            if attempt >= ATTEMPTS or isinstance(exc.__cause__, TimeoutError):
+                raise exc
+        else:
+            time.sleep(PAUSE_SECONDS)
 
     def _open(self) -> Connection:
         connector = self._current()
@@ -153,23 +154,17 @@ class CloudSql:
 
     def _translated(self, exc: Exception) -> MnemosyneError:
         from aiohttp import ClientResponseError
-        from google.auth.exceptions import DefaultCredentialsError
         from google.cloud.sql.connector.exceptions import CloudSQLIPTypeError
 
-        where = f"Cloud SQL {self._instance}"
         if isinstance(exc, pg8000.exceptions.Error):
-            return connect_error(exc, where)
-        if isinstance(exc, ClientResponseError) and exc.status in (400, 401, 403, 404):
-            return Misconfigured(
-                f"the Cloud SQL Admin API refuses {self._instance} ({exc.status}: {exc.message}): check "
-                "MNEMOSYNE_INSTANCE_CONNECTION_NAME, and that this service account has roles/cloudsql.client"
-            )
-        if isinstance(exc, DefaultCredentialsError):
-            return Misconfigured(f"there are no Google credentials to reach {where} with: {exc}")
+            return connect_error(exc, f"Cloud SQL {self._instance}")
+        code, message = service_errors.google_code(exc)
+        if isinstance(exc, ClientResponseError):
+            code, message = str(exc.status), exc.message
         # The wrong region, or no such address. TLS errors are ValueErrors too, but also OSErrors.
-        if isinstance(exc, CloudSQLIPTypeError) or (isinstance(exc, ValueError) and not isinstance(exc, OSError)):
-            return Misconfigured(f"{where} cannot be used with these settings: {exc}")
-        return Unavailable("the database cannot be reached")
+        elif isinstance(exc, CloudSQLIPTypeError) or (isinstance(exc, ValueError) and not isinstance(exc, OSError)):
+            code, message = service_errors.UNUSABLE, str(exc)
+        return service_errors.error(service_error_tables.CONNECTOR, code, message, instance=self._instance)
 
 
 def _log_unretrieved(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:

@@ -1,7 +1,6 @@
 """One connection to PostgreSQL: how it is opened, what runs on it, and what each error of the driver means."""
 
 import io
-import re
 import select
 import socket
 import time
@@ -14,17 +13,10 @@ import pg8000.dbapi
 import pg8000.exceptions
 import pg8000.native
 
+from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database.server_errors import server_error
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
-from mnemosyne.errors import (
-    InvalidRequest,
-    ItemUnavailable,
-    Misconfigured,
-    MnemosyneError,
-    NotFound,
-    Unavailable,
-    Uncertain,
-)
+from mnemosyne.errors import Misconfigured, MnemosyneError, NotFound, Unavailable, Uncertain
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -51,21 +43,6 @@ _SESSION_OPTIONS = " ".join(
 def session_options(statement_seconds: int) -> str:
     """Return the settings of a connection in which a statement may take so long."""
     return f"{_SESSION_OPTIONS} -c statement_timeout={statement_seconds * 1000}"
-
-
-# SQLSTATEs after which the same statement may succeed: connection, resources, shutdown, lock, deadlock.
-_TRANSIENT = re.compile(r"08...|53...|57P0[1-5]|57014|40001|40P01|55P03|25P0[3-4]")
-
-# Authentication (also pg_hba.conf), no such role or database, privileges.
-_REFUSALS = ("28000", "28P01", "3D000", "42501")
-
-# Messages for agents: PostgreSQL's own may name files and roles.
-_PUBLIC_MESSAGES = {
-    "57014": "the database was given no more time for it: narrow it by time or tags, or ask for less",
-    "40": "the database was asked to do two things at once",
-    "53": "the database has no room at the moment",
-    "55": "the database is busy",
-}
 
 
 class Row(list[Any]):
@@ -187,25 +164,22 @@ class Connection:
         except pg8000.exceptions.DatabaseError as exc:
             detail = exc.args[0] if exc.args and isinstance(exc.args[0], Mapping) else {}
             state = str(detail.get("C", ""))
-            if not state or state.startswith(("08", "57P")) or state == "25P03":
+            # Disconnected, read-only since a failover, or with statements from before a migration.
+            if not state or state.startswith(("08", "57P")) or state in ("25P03", "25006", "0A000", "26000"):
                 self.broken = True
-            if state in ("0A000", "26000"):  # prepared before a migration changed its result
-                self.broken = True
-                raise Unavailable("the database's schema has just changed") from exc
             if state == "P0001":  # raised by a migration, with a message for the operator
                 raise Misconfigured(str(detail.get("M", exc))) from exc
             if state == "23503":
                 raise NotFound("the memory it refers to has just been deleted") from exc
-            if not state or _TRANSIENT.fullmatch(state):
-                log.warning("database_fault", state=state, error=str(detail.get("M", exc)))
-                # A statement that took too long may be smaller for a part of what was asked.
-                kind = ItemUnavailable if state == "57014" else Unavailable
-                raise kind(
-                    _PUBLIC_MESSAGES.get(state) or _PUBLIC_MESSAGES.get(state[:2], "the database is away")
-                ) from exc
-            if state.startswith(("22", "54")):  # data exceptions, program limits: it will never fit
-                raise InvalidRequest(f"the database cannot hold it: {detail.get('M', exc)}") from exc
-            raise
+            rule = service_errors.find(service_error_tables.DATABASE, state)
+            if rule is None:
+                raise
+            message = str(detail.get("M", exc))
+            if rule.kind is service_errors.Kind.ITEM:
+                raise rule.error(message) from exc
+            log.warning("database_fault", state=state, error=message)
+            # Without PostgreSQL's own message: agents read the error, and the message may name files and roles.
+            raise rule.error(where="the database") from exc
         except (pg8000.exceptions.InterfaceError, OSError) as exc:
             self.broken = True
             raise Unavailable("the database is away: the connection was lost") from exc
@@ -251,11 +225,10 @@ def connection_factory(
 
 
 def connect_error(exc: BaseException, where: str) -> MnemosyneError:
-    """Return Misconfigured if the server refused the log-in, Unavailable for every other failed connection."""
+    """Return the error for a connection that could not be opened, with the server's reason if it gave one."""
     fields = server_error(exc)
-    if fields.get("C") in _REFUSALS:
-        return Misconfigured(f"{where} refuses the connection: {fields.get('M')}")
-    return Unavailable("the database cannot be reached")
+    code = fields.get("C", service_errors.UNREACHABLE)
+    return service_errors.error(service_error_tables.DATABASE, code, fields.get("M", ""), where=where)
 
 
 def _prepare(connected: socket.socket) -> None:

@@ -4,7 +4,7 @@ import threading
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from mnemosyne.errors import MnemosyneError
+from mnemosyne.errors import ItemUnavailable, MnemosyneError, ServiceError
 from mnemosyne.ports import Embedder, Vector
 
 WAIT_SECONDS = 0.025
@@ -19,13 +19,15 @@ class _Batch:
     full: threading.Event = field(default_factory=threading.Event)
     done: threading.Event = field(default_factory=threading.Event)
     vectors: Sequence[Vector] | None = None
+    fault: ServiceError | None = None
 
 
 class MicroBatchingEmbedder:
     """An Embedder that joins concurrent calls for documents into calls of at most 100 texts.
 
     A call is made at once if no other is in progress. Otherwise the first waiting caller collects the texts of others
-    for at most 25 ms and makes one call for all. If that call fails, each caller makes its own and gets its own error.
+    for at most 25 ms and makes one call for all. If the service fails, all callers get its error. If the call fails
+    because of a text, each caller makes its own call and gets its own error.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -63,6 +65,8 @@ class MicroBatchingEmbedder:
             batch.done.wait()
         if batch.vectors is not None:
             return batch.vectors[start : start + len(texts)]
+        if batch.fault is not None:
+            raise batch.fault
         return self._embedder.embed_documents(texts)
 
     def _join(self, texts: Sequence[str]) -> tuple[_Batch, int, bool]:
@@ -86,7 +90,11 @@ class MicroBatchingEmbedder:
             self._under_way += 1
         try:
             batch.vectors = self._call(batch.texts)
-        except MnemosyneError:  # each caller calls again, so that it gets the error of its own texts only
+        except ItemUnavailable:
+            batch.vectors = None  # each caller calls again, so that it gets the error of its own texts only
+        except ServiceError as exc:  # more calls would take more time, and wait longer if the service hangs
+            batch.fault = exc
+        except MnemosyneError:
             batch.vectors = None
         finally:
             batch.done.set()

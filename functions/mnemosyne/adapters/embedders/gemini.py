@@ -1,6 +1,5 @@
 """Gemini embeddings through google-genai: Vertex AI with default credentials, or the developer API with a key."""
 
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -8,16 +7,21 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from mnemosyne.adapters import service_errors
+from mnemosyne.adapters.embedders.gemini_errors import Explanations, Refused, VertexAi
 from mnemosyne.domain.chunking import ChunkLimit, embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.tokens import most_tokens
-from mnemosyne.errors import InvalidRequest, Misconfigured, TextTooLong, Unavailable
+from mnemosyne.errors import (
+    InvalidRequest,
+    ItemUnavailable,
+    Misconfigured,
+    TextTooLong,
+)
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import Vector
 
 if TYPE_CHECKING:
-    from google.genai.errors import APIError
-
     from mnemosyne.settings import Settings
 
 log = EventLog(__name__)
@@ -34,16 +38,7 @@ PROBE: Final = "memory"
 """Text that the service refuses only if it refuses every text."""
 LONGEST_PROBED: Final = 200
 """Longer texts may really be too long for the model, and are split."""
-TIMEOUT_MILLISECONDS = 15_000
-ATTEMPTS = 3
-RETRIED = [408, 429, 500, 502, 503, 504]
-
-# Seen: "The input token count (25270) exceeds the maximum number of tokens allowed (2048).", "Request
-# payload size exceeds the limit: 36000 bytes.", "... input is too long ...". The words change.
-_TOO_LONG = re.compile(r"token|exceed|too (long|large)", re.I)
-# Seen: "API key not valid.", "User location is not supported for the API use.", "Precondition check failed.",
-# "Publisher Model ... is not supported in the embedContent API.". Such an answer says nothing about the text.
-_NOT_THE_TEXT = re.compile(r"API key|User location|Precondition check|Publisher Model\b.*\bnot\b")
+RETRIED: Final = [408, 429, 500, 502, 503, 504]
 
 
 @dataclass(frozen=True)
@@ -52,10 +47,14 @@ class _Task:
 
     task_type: str
     prefix: str
+    attempts: int
+    seconds: float
+    """Timeout of an attempt."""
 
 
-_DOCUMENT: Final = _Task("RETRIEVAL_DOCUMENT", "title: none | text: ")
-_QUERY: Final = _Task("RETRIEVAL_QUERY", "task: search result | query: ")
+_DOCUMENT: Final = _Task("RETRIEVAL_DOCUMENT", "title: none | text: ", attempts=3, seconds=12.0)
+_QUERY: Final = _Task("RETRIEVAL_QUERY", "task: search result | query: ", attempts=2, seconds=5.0)
+"""A search does not wait long: it can also be answered by words alone."""
 
 
 @dataclass(frozen=True)
@@ -69,14 +68,6 @@ def _model(name: str) -> _Model:
     return _Model(8_192, True) if name.startswith("gemini-embedding-2") else _Model(2_048, False)
 
 
-@dataclass(frozen=True)
-class VertexAi:
-    """Project and location of the models. Empty: the project of the default credentials, the location `global`."""
-
-    project: str = ""
-    location: str = ""
-
-
 def build(settings: "Settings", space: EmbeddingSpace) -> "GeminiEmbedder":
     """Build the embedder of an embedding space, on Vertex AI if the settings say so."""
     vertex = VertexAi(settings.google_cloud_project, settings.google_cloud_location)
@@ -86,13 +77,22 @@ def build(settings: "Settings", space: EmbeddingSpace) -> "GeminiEmbedder":
 class GeminiEmbedder:
     """The Embedder on the Gemini API.
 
-    A call and its retries take at most about 50 seconds, less than the acknowledgement deadline of a push. A push whose
-    texts need a call each may take longer; Pub/Sub then delivers it again.
+    A call and its retries take at most about 55 seconds, less than the acknowledgement deadline of a push. A push whose
+    texts need a call each may take longer; Pub/Sub then delivers it again. `longest_seconds` bounds each attempt, and
+    the first retry comes after `pause_seconds`.
     """
 
     lexical_weight = 0.4  # between the best value for meaning alone (.3) and the offline embedder's (.5)
 
-    def __init__(self, model: str, dimension: int, vertex: VertexAi | None = None) -> None:
+    def __init__(
+        self,
+        model: str,
+        dimension: int,
+        vertex: VertexAi | None = None,
+        *,
+        longest_seconds: float = 12.0,
+        pause_seconds: float = 0.5,
+    ) -> None:
         self.model = model
         self.dimension = dimension
         self._properties = _model(model)
@@ -100,6 +100,9 @@ class GeminiEmbedder:
             characters=CHUNK_CHARACTERS, tokens=self._properties.input_tokens - RESERVED_TOKENS
         )
         self._vertex = vertex
+        self._explanations = Explanations(model, dimension, vertex)
+        self._longest_seconds = longest_seconds
+        self._pause_seconds = pause_seconds
         self._one_by_one = False
 
     def for_namespace(self, namespace: str) -> "GeminiEmbedder":
@@ -107,7 +110,7 @@ class GeminiEmbedder:
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """Return one vector per text, in order. Raises TextTooLong, InvalidRequest or Unavailable."""
+        """Return one vector per text, in order. Raises TextTooLong, InvalidRequest or a ServiceError."""
         return self._embed_all(texts, _DOCUMENT)
 
     def embed_query(self, text: str) -> Vector:
@@ -122,40 +125,54 @@ class GeminiEmbedder:
     def _embed_call(self, texts: Sequence[str], task: _Task) -> list[Vector]:
         """Return the vectors of a call's texts, from more calls if the service does not take them in one.
 
-        Some locations and models of Vertex AI take one text a call. The answer to a larger call says so in various
-        ways, which cannot be told from the refusal of a text: so each text is sent alone before one is called invalid.
+        Some locations and models of Vertex AI take one text a call. They refuse a larger call in various ways, and
+        some of these also refuse a single text. So each text is sent alone before one is called invalid.
         """
-        if len(texts) == 1:
-            return [self._embed_one(texts[0], task)]
-        if not self._one_by_one:
+        if len(texts) > 1 and not self._one_by_one:
             try:
                 return self._embed(texts, task)
             except TextTooLong:  # one of them is, or only all together
                 middle = len(texts) // 2
                 return [*self._embed_call(texts[:middle], task), *self._embed_call(texts[middle:], task)]
-            except (InvalidRequest, _Unusable) as exc:
+            except Refused as exc:
+                if not exc.refuses:
+                    self._probe(exc, task)
+                    raise ItemUnavailable(str(exc)) from exc
                 log.warning("embedding_batch_refused", model=self.model, texts=len(texts), error=str(exc))
         vectors = [self._embed_one(text, task) for text in texts]
-        self._one_by_one = True  # the service took every text alone, so it does not take several
+        self._one_by_one |= len(texts) > 1  # the service took every text alone, so it does not take several
         return vectors
 
     def _embed_one(self, text: str, task: _Task) -> Vector:
-        """Return the vector of one text; raise InvalidRequest only if the service takes another text.
+        """Return the vector of one text. Raises an error about the text only if the service takes another text.
 
-        A 400 may also concern the whole project, such as its billing or region. Then no text is at fault, and memories
-        that were recorded as failed would be lost.
+        A 400 may also concern the whole project, for example its billing or region, and memories that were recorded as
+        failed would be lost. A 500 may concern one text, which would otherwise be tried without end.
         """
         try:
             (vector,) = self._embed([text], task)
-        except InvalidRequest as exc:
-            if isinstance(exc, TextTooLong) and len(text) > LONGEST_PROBED:
-                raise
-            try:
-                self._embed([PROBE], task)
-            except InvalidRequest:
-                raise _Unusable(f"{self.model} refuses every text {self._place}: {exc}; {self._advice}") from exc
+        except TextTooLong as exc:
+            if len(text) <= LONGEST_PROBED:
+                self._probe(exc, task)
             raise
+        except Refused as exc:
+            self._probe(exc, task)
+            try:  # the fault may have ended before the probe
+                (vector,) = self._embed([text], task, attempts=1)
+            except Refused as again:
+                raise (InvalidRequest if again.refuses else ItemUnavailable)(str(again)) from again
         return vector
+
+    def _probe(self, exc: Refused | TextTooLong, task: _Task) -> None:
+        """Return if the service takes another text now, or raise what it says about every text."""
+        if isinstance(exc, Refused) and (exc.concerns_all or (task is _QUERY and not exc.refuses)):
+            raise exc.error from exc
+        try:
+            self._embed([PROBE], task, attempts=1)
+        except Refused as probe:
+            raise probe.error from probe
+        except TextTooLong as probe:
+            raise self._explanations.error(400, str(probe)) from probe
 
     @cached_property
     def _client(self) -> Any:
@@ -163,10 +180,7 @@ class GeminiEmbedder:
         from google import genai
         from google.genai import types
 
-        retry = types.HttpRetryOptions(
-            attempts=ATTEMPTS, initial_delay=0.5, max_delay=4.0, exp_base=2.0, http_status_codes=RETRIED
-        )
-        options = types.HttpOptions(timeout=TIMEOUT_MILLISECONDS, retry_options=retry)
+        options = types.HttpOptions(timeout=int(self._longest_seconds * 1000))
         try:
             if self._vertex is None:
                 return genai.Client(vertexai=False, http_options=options)
@@ -179,11 +193,13 @@ class GeminiEmbedder:
             )
         except ValueError as exc:  # names the missing key, project or location
             raise Misconfigured(
-                f"the Gemini client cannot be made: {exc} Set GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true with "
-                "GOOGLE_CLOUD_PROJECT and GOOGLE_CLOUD_LOCATION"
+                "the Gemini client cannot be made",
+                next_step="set GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true with GOOGLE_CLOUD_PROJECT and "
+                "GOOGLE_CLOUD_LOCATION",
+                detail=str(exc),
             ) from exc
 
-    def _embed(self, texts: Sequence[str], task: _Task) -> list[Vector]:
+    def _embed(self, texts: Sequence[str], task: _Task, attempts: int | None = None) -> list[Vector]:
         import httpx2
         from google.auth.exceptions import GoogleAuthError
         from google.genai import types
@@ -196,59 +212,50 @@ class GeminiEmbedder:
             task_type=None if self._properties.has_prefixes else task.task_type,
             # The default cuts a long text silently. google-genai refuses the option for the developer API.
             auto_truncate=None if self._vertex is None else False,
+            http_options=types.HttpOptions(
+                timeout=int(min(task.seconds, self._longest_seconds) * 1000),
+                retry_options=types.HttpRetryOptions(
+                    attempts=attempts or task.attempts,
+                    initial_delay=self._pause_seconds,
+                    jitter=self._pause_seconds,
+                    max_delay=4.0,
+                    exp_base=2.0,
+                    http_status_codes=RETRIED,
+                ),
+            ),
         )
         try:
             answer = self._client.models.embed_content(model=self.model, contents=contents, config=config)
         except APIError as exc:
             if exc.code == 429:
                 log.warning("embedding_throttled", model=self.model, texts=len(texts))
-            raise self._error(exc) from exc
-        except (httpx2.HTTPError, GoogleAuthError, OSError) as exc:
-            raise Unavailable(f"the embedding service cannot be reached: {type(exc).__name__}: {exc}") from exc
+            raise self._explanations.answered(exc) from exc
+        except httpx2.ReadTimeout as exc:
+            raise self._explanations.doubt(service_errors.UNREACHABLE, "no answer in time") from exc
+        except (GoogleAuthError, httpx2.HTTPError, OSError) as exc:
+            raise self._explanations.error(*service_errors.google_code(exc)) from exc
+        except (ValueError, TypeError, AttributeError, LookupError) as exc:  # what the client makes of a wrong answer
+            raise self._unusable(f"no embeddings ({type(exc).__name__})") from exc
         return self._vectors(answer, len(texts))
 
-    def _error(self, error: "APIError") -> InvalidRequest | Unavailable:
-        answered = f"the embedding service answered {error.code}: {error.message}"
-        refused, message = error.code == 400, str(error.message)
-        if error.code in (403, 404) or (refused and _NOT_THE_TEXT.search(message)):
-            said = f"{self.model} cannot be used {self._place}: {answered}; {self._advice}"
-            return Unavailable(said) if error.code == 403 else _Unusable(said)
-        if error.code == 413 or (refused and _TOO_LONG.search(message)):
-            return TextTooLong(answered)
-        return InvalidRequest(answered) if refused else Unavailable(answered)
-
-    @property
-    def _place(self) -> str:
-        return "with this API key" if self._vertex is None else f"at location {self._vertex.location or 'global'}"
-
-    @property
-    def _advice(self) -> str:
-        if self._vertex is None:
-            return "check GEMINI_API_KEY and MNEMOSYNE_EMBEDDING_MODEL"
-        return (
-            "set GOOGLE_CLOUD_LOCATION (embedding_location in Terraform) or MNEMOSYNE_EMBEDDING_MODEL (embedding_model)"
-        )
+    def _unusable(self, answered: str) -> Refused:
+        return self._explanations.doubt(service_errors.UNUSABLE, f"the embedding service answered {answered}")
 
     def _vectors(self, answer: Any, count: int) -> list[Vector]:
         """Return the vectors of an answer. Raises unless it has one usable vector per text, none of a cut text."""
         embeddings = answer.embeddings or []
         if len(embeddings) != count:
-            raise Unavailable(f"the embedding service answered {len(embeddings)} vectors for {count} texts")
+            raise self._unusable(f"{len(embeddings)} vectors for {count} texts")
         vectors = [np.asarray(embedding.values or [], dtype=np.float32) for embedding in embeddings]
         for vector in vectors:
             if vector.shape != (self.dimension,):
-                raise Unavailable(
-                    f"the embedding service answered a vector of dimension {vector.size}, not {self.dimension}"
-                )
+                answered = f"the embedding service answered a vector of dimension {vector.size}, not {self.dimension}"
+                raise self._explanations.error(service_errors.DIMENSION, answered)
             if not np.isfinite(vector).all() or not vector.any():
-                raise Unavailable("the embedding service answered a vector that is not finite or zero")
+                raise self._unusable("a vector that is not finite or zero")
         if any(embedding.statistics and embedding.statistics.truncated for embedding in embeddings):
             raise TextTooLong("the embedding service cut a text")
         return [_normalised(vector) for vector in vectors]  # only vectors of the full dimension come normalised
-
-
-class _Unusable(Unavailable):
-    """Raised when the model cannot be used in this way, whatever the text."""
 
 
 def _normalised(vector: Vector) -> Vector:

@@ -4,11 +4,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 from typing import Any
 
+from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.domain.attributes import check_attributes
 from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.outcome import Outcome
-from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.errors import MnemosyneError
 from mnemosyne.observability import current_trace
 
 PUBLISH_TIMEOUT_SECONDS = 20.0
@@ -32,7 +33,7 @@ class _Topic:
     def _publish(self, messages: Sequence[tuple[bytes, Mapping[str, str]]]) -> None:
         """Return once Pub/Sub has acknowledged every message.
 
-        Raises InvalidRequest if Pub/Sub would never accept a message, and Unavailable if it did not accept all in time.
+        Raises InvalidRequest if Pub/Sub would never accept a message, and a ServiceError if it did not accept all.
         """
         from google.api_core import exceptions
         from google.api_core.retry import Retry, if_exception_type
@@ -53,10 +54,11 @@ class _Topic:
                 PublisherClient.publish(
                     self._client, topic=self._topic, messages=batch, retry=retry, timeout=ConstantTimeout(half)
                 )
-        except exceptions.InvalidArgument as exc:
-            raise InvalidRequest(f"the topic {self._topic} refused a message: {exc.message}") from exc
         except (exceptions.GoogleAPIError, GoogleAuthError) as exc:
-            raise Unavailable(f"the topic {self._topic} did not accept a message ({type(exc).__name__})") from exc
+            raise self._error(exc) from exc
+
+    def _error(self, exc: Exception) -> MnemosyneError:
+        return service_errors.google_error(service_error_tables.TOPIC, exc, topic=self._topic)
 
 
 def _temporary() -> tuple[type[Exception], ...]:
@@ -92,7 +94,7 @@ class PubSubOutcomes(_Topic):
     """The OutcomeTopic on Pub/Sub."""
 
     def publish(self, outcomes: Sequence[Outcome]) -> None:
-        """Return once Pub/Sub has acknowledged every event; raises Unavailable where it has not in time."""
+        """Return once Pub/Sub has acknowledged every event; raises a ServiceError if it has not in time."""
         self._publish([outcome.encode() for outcome in outcomes])
 
 
@@ -100,12 +102,12 @@ class PubSubQueue(_Topic):
     """The IngestQueue on Pub/Sub."""
 
     def publish(self, namespace: str, readings: Sequence[Reading]) -> None:
-        """Return once Pub/Sub has acknowledged the message; raises Unavailable where it has not in time."""
+        """Return once Pub/Sub has acknowledged the message; raises a ServiceError if it has not in time."""
         trace = current_trace()
         self.republish(*encode(namespace, readings, trace.traceparent if trace else ""))
 
     def check(self) -> str:
-        """Return what is seen of the topic; raises Unavailable where it cannot be published to."""
+        """Return what is seen of the topic; raises a ServiceError if it cannot be published to."""
         from google.api_core.exceptions import GoogleAPIError, MethodNotImplemented
         from google.auth.exceptions import GoogleAuthError
 
@@ -118,14 +120,11 @@ class PubSubQueue(_Topic):
                 self._client.get_topic(topic=self._topic, timeout=PUBLISH_TIMEOUT_SECONDS)
                 return f"{self._topic} on the emulator"
         except (GoogleAPIError, GoogleAuthError) as exc:
-            raise Unavailable(f"{self._topic}: {exc}") from exc
+            raise self._error(exc) from exc
         if list(given) != wanted:
-            raise Unavailable(f"{self._topic} may not be published to")
+            raise service_errors.error(service_error_tables.TOPIC, 403, "no pubsub.topics.publish", topic=self._topic)
         return f"{self._topic} may be published to"
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
-        """Return once Pub/Sub has acknowledged the message; raises Unavailable where it has not in time."""
-        try:
-            self._publish([(data, attributes)])
-        except Unavailable as exc:
-            raise Unavailable(f"the queue did not accept the request ({exc}); nothing was stored") from exc
+        """Return once Pub/Sub has acknowledged the message; raises a ServiceError if it has not in time."""
+        self._publish([(data, attributes)])

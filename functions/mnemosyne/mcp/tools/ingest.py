@@ -14,7 +14,7 @@ from mnemosyne.domain.memory_input import Defaults, MemoryInput
 from mnemosyne.domain.message import identity
 from mnemosyne.domain.parsing import Input
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.ids import issue_request_id
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.ingest_status import RequestStatus, SimilarMemory, statuses
@@ -86,7 +86,7 @@ def _earlier_outcome_at(request: Request, principal: Principal, services: Servic
     """
     try:
         known = services.memories.statuses(principal.namespace, [request.request_id])
-    except Unavailable:
+    except ServiceError:
         return services.clock()
     status = known.get(request.request_id)
     return status.updated_at if status else None

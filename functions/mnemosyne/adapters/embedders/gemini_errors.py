@@ -1,0 +1,82 @@
+"""What an answer of the embedding API means: the error to raise, or that it may be about the text."""
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from mnemosyne.adapters import service_error_tables, service_errors
+from mnemosyne.errors import MnemosyneError, TextTooLong
+
+if TYPE_CHECKING:
+    from google.genai.errors import APIError
+
+# Seen: "The input token count (25270) exceeds the maximum number of tokens allowed (2048).", "Request
+# payload size exceeds the limit: 36000 bytes.", "... input is too long ...". The words change.
+_TOO_LONG: Final = re.compile(r"token|exceed|too (long|large)", re.I)
+_MODEL_SETTING: Final = "embedding_model (MNEMOSYNE_EMBEDDING_MODEL)"
+_DOUBTFUL: Final = re.compile(r"400|404|408|413|5\d\d")
+
+
+@dataclass(frozen=True)
+class VertexAi:
+    """Project and location of the models. Empty: the project of the default credentials, the location `global`."""
+
+    project: str = ""
+    location: str = ""
+
+
+class Refused(Exception):  # noqa: N818 - not an error yet: the text or the deployment may be the cause
+    """Raised for an answer that may be about the text. `error` is the error to raise if every text gets it."""
+
+    def __init__(self, code: int | str, answered: str, error: MnemosyneError, *, concerns_all: bool) -> None:
+        super().__init__(answered)
+        self.refuses = code in (400, 404, 413)
+        """Whether the service refuses the call, in contrast to a fault while it embeds."""
+        self.concerns_all = concerns_all
+        self.error = error
+
+
+@dataclass(frozen=True)
+class Explanations:
+    """The table of services' errors with the names that an operator of this deployment can set."""
+
+    model: str
+    dimension: int
+    vertex: VertexAi | None
+
+    def error(self, code: int | str, message: str) -> MnemosyneError:
+        """Return the error of the table."""
+        vertex = self.vertex
+        set_location = (
+            "set embedding_location (GOOGLE_CLOUD_LOCATION) to eu, us, global or a region that offers it, or "
+        )
+        elsewhere = set_location if vertex else ""
+        return service_errors.error(
+            service_error_tables.EMBEDDING,
+            code,
+            message,
+            model=self.model,
+            dimension=self.dimension,
+            where=f"at {vertex.location or 'global'}" if vertex else "with this API key",
+            project=vertex.project if vertex and vertex.project else "of the credentials",
+            elsewhere=elsewhere,
+            another=f"{'' if vertex else 'set '}{_MODEL_SETTING} to another model",
+            model_setting=_MODEL_SETTING,
+            api="aiplatform.googleapis.com" if vertex else "generativelanguage.googleapis.com",
+            rights="grant this service account roles/aiplatform.user" if vertex else "let the key call the Gemini API",
+        )
+
+    def doubt(self, code: int | str, message: str) -> Refused:
+        """Return that an answer may be about the text."""
+        answered = f"the embedding service answered {code}: {message}" if isinstance(code, int) else message
+        rule = service_errors.find(service_error_tables.EMBEDDING, code, message)
+        concerns_all = rule is not None and rule.concerns_all
+        return Refused(code, answered, self.error(code, message), concerns_all=concerns_all)
+
+    def answered(self, error: "APIError") -> Exception:
+        """Return what to raise for an error that the API answers."""
+        message = str(error.message)
+        if error.code == 413 or (error.code == 400 and _TOO_LONG.search(message)):
+            return TextTooLong(f"the embedding service answered {error.code}: {message}")
+        make = self.doubt if _DOUBTFUL.fullmatch(str(error.code)) else self.error
+        return make(error.code, message)

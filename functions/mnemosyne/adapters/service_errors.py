@@ -1,0 +1,108 @@
+"""What a service's error means for the deployment. The tables of all services are in `service_error_tables`.
+
+Adapters look up an error by its code and, if the code is not enough, by the service's message. The first rule that
+matches decides.
+"""
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Final
+
+from mnemosyne.errors import Broken, InvalidRequest, ItemUnavailable, Misconfigured, MnemosyneError, Unavailable
+
+UNREACHABLE: Final = "unreachable"
+"""Code of an error without an answer: no connection, or none in time."""
+CREDENTIALS: Final = "credentials"
+"""Code of an error of google-auth that a later try will not pass."""
+UNUSABLE: Final = "unusable"
+"""Code of an answer that is not what the API promises."""
+DIMENSION: Final = "dimension"
+"""Code of vectors of another dimension than was asked for."""
+_API_KEY: Final = re.compile(r"\bAIza[\w-]{8,}|(?<=api_key:)[^\s'\"]+")
+"""An API key. Google quotes it in some refusals, and the refusal is shown in the status of requests."""
+
+
+class Kind(StrEnum):
+    """What an error says about."""
+
+    ITEM = "item-specific"
+    """About one item, if the service takes another one: the item fails."""
+    TEMPORARY = "temporary"
+    """About the moment: the same call may succeed later."""
+    PERMANENT = "permanent for the deployment"
+    """About the deployment's rights, quotas or resources: nothing succeeds until an operator acts."""
+    MISCONFIGURED = "misconfigured"
+    """About a setting or the schema: nothing succeeds until an operator corrects it."""
+
+
+@dataclass(frozen=True)
+class Rule:
+    """Errors with one meaning: `codes` matches the whole code, `message` a part of the service's message."""
+
+    codes: str
+    kind: Kind
+    cause: str
+    next_step: str = ""
+    message: str = ""
+    per_item: bool = False
+    """Whether a temporary error may not concern a smaller request at the same time."""
+    concerns_all: bool = False
+    """Whether the answer cannot be about one text, so that no other text need be tried."""
+
+    def matches(self, code: str, message: str) -> bool:
+        """Return whether an error is one of these."""
+        return bool(re.fullmatch(self.codes, code) and re.search(self.message, message, re.IGNORECASE))
+
+    def error(self, detail: str = "", /, **context: object) -> MnemosyneError:
+        """Return the error to raise; `context` fills the placeholders of cause and next step."""
+        cause, next_step = (text.format_map(_Context(context)) for text in (self.cause, self.next_step))
+        match self.kind:
+            case Kind.ITEM:
+                return InvalidRequest(f"{cause}: {detail}" if detail else cause)
+            case Kind.TEMPORARY:
+                kind = ItemUnavailable if self.per_item else Unavailable
+                return kind(cause, next_step=next_step, detail=detail)
+            case Kind.PERMANENT:
+                return Broken(cause, next_step=next_step, detail=detail)
+            case Kind.MISCONFIGURED:
+                return Misconfigured(cause, next_step=next_step, detail=detail)
+
+
+class _Context(dict[str, object]):
+    def __missing__(self, name: str) -> str:
+        return f"{{{name}}}"
+
+
+def find(table: tuple[Rule, ...], code: object, message: str = "") -> Rule | None:
+    """Return the first rule of a table that matches an error."""
+    return next((rule for rule in table if rule.matches(str(code), message)), None)
+
+
+def error(table: tuple[Rule, ...], code: object, message: str, **context: object) -> MnemosyneError:
+    """Return the error to raise for a service's answer, with that answer as its detail."""
+    rule = find(table, code, message)
+    answer = _API_KEY.sub("…", message)
+    detail = f"answered {code}: {answer}" if str(code).isdigit() else answer
+    return rule.error(detail, **context) if rule else Unavailable(f"an unknown error ({detail})")
+
+
+def google_error(table: tuple[Rule, ...], exc: Exception, **context: object) -> MnemosyneError:
+    """Return the error to raise for an exception of google-api-core, google-auth or the transport below them."""
+    return error(table, *google_code(exc), **context)
+
+
+def google_code(exc: Exception) -> tuple[str, str]:
+    """Return the HTTP status of an answer, or what kept it from coming, and the message."""
+    from google.api_core.exceptions import GoogleAPICallError
+    from google.auth.exceptions import GoogleAuthError, TransportError
+
+    if isinstance(exc, GoogleAPICallError) and exc.code is not None:
+        return str(int(exc.code)), str(exc.message)
+    status = getattr(getattr(exc, "response", None), "status_code", None)
+    if isinstance(status, int):
+        return str(status), str(exc)
+    passes = isinstance(exc, TransportError) or getattr(exc, "retryable", False)
+    if isinstance(exc, GoogleAuthError) and not passes:
+        return CREDENTIALS, f"{type(exc).__name__}: {exc}"
+    return UNREACHABLE, f"{type(exc).__name__}: {exc}" if str(exc) else type(exc).__name__
