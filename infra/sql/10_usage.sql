@@ -141,5 +141,6 @@ CREATE OR REPLACE TRIGGER count_updated AFTER UPDATE OF title, tags, metadata ON
 
 REVOKE ALL ON FUNCTION memory_bytes, count_usage, refresh_words, count_stored, count_deleted, count_updated, count_chunks,
     limit_of, usage_and_quota FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION count_chunks TO mnemosyne_runtime, mnemosyne_ingest;
-GRANT EXECUTE ON FUNCTION usage_and_quota TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest;
+GRANT EXECUTE ON FUNCTION count_chunks TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
+GRANT EXECUTE ON FUNCTION usage_and_quota TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
+    mnemosyne_dead_letter;

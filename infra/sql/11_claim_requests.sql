@@ -124,4 +124,5 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION claim_requests, claim_within_quota FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION claim_requests, claim_within_quota TO mnemosyne_runtime, mnemosyne_ingest;
+GRANT EXECUTE ON FUNCTION claim_requests, claim_within_quota TO mnemosyne_runtime, mnemosyne_ingest,
+    mnemosyne_dead_letter;

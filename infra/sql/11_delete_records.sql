@@ -100,4 +100,5 @@ CREATE OR REPLACE TRIGGER forget_versions AFTER DELETE ON memories REFERENCING O
     FOR EACH STATEMENT EXECUTE FUNCTION forget_versions();
 
 REVOKE ALL ON FUNCTION delete_records, versions_of, forget_versions FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION delete_records TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest;
+GRANT EXECUTE ON FUNCTION delete_records TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
+    mnemosyne_dead_letter;

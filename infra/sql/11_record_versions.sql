@@ -216,4 +216,4 @@ REVOKE ALL ON FUNCTION lock_supersession, is_covered, differing_labels, duplicat
     place_version, supersede FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION lock_supersession TO mnemosyne_runtime, mnemosyne_mcp;
 GRANT EXECUTE ON FUNCTION is_covered, differing_labels, duplicate_note, known_versions, record_versions
-    TO mnemosyne_runtime, mnemosyne_ingest;
+    TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;

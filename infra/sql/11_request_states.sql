@@ -44,6 +44,7 @@ SELECT CASE
 $$;
 
 REVOKE ALL ON FUNCTION next_request_state, shown_outcome FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION shown_outcome TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest;
+GRANT EXECUTE ON FUNCTION shown_outcome TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
+    mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION next_request_state TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter, mnemosyne_import_object;

@@ -31,18 +31,18 @@ GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, ra
 GRANT SELECT, INSERT ON memory_ratings TO mnemosyne_mcp;
 GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemosyne_mcp;
 
--- ingest stores memories. It reads only what tells whether a content is stored already.
+-- ingest and dead_letter store memories. They read only what is needed to find out whether a content is stored.
 GRANT INSERT, SELECT (id, namespace, content_hash, superseded_by, last_seen_at), UPDATE (last_seen_at)
-    ON memories TO mnemosyne_ingest;
-GRANT INSERT ON memory_chunks TO mnemosyne_ingest;
-GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_ingest;
-GRANT SELECT ON source_keys TO mnemosyne_ingest;
-GRANT SELECT, INSERT, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_ingest;
-GRANT SELECT ON namespace_usage, quotas TO mnemosyne_ingest;
+    ON memories TO mnemosyne_ingest, mnemosyne_dead_letter;
+GRANT INSERT ON memory_chunks TO mnemosyne_ingest, mnemosyne_dead_letter;
+GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_ingest, mnemosyne_dead_letter;
+GRANT SELECT ON source_keys TO mnemosyne_ingest, mnemosyne_dead_letter;
+GRANT SELECT, INSERT, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_ingest, mnemosyne_dead_letter;
+GRANT SELECT ON namespace_usage, quotas TO mnemosyne_ingest, mnemosyne_dead_letter;
 
--- dead_letter keeps given-up messages, import_object publishes the contents of objects. Neither sees a memory.
-GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_dead_letter, mnemosyne_import_object;
-GRANT SELECT, INSERT, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_dead_letter, mnemosyne_import_object;
+-- import_object publishes the contents of objects. It sees no memory.
+GRANT SELECT, INSERT, UPDATE ON ingest_requests TO mnemosyne_import_object;
+GRANT SELECT, INSERT, UPDATE (lost, changed_in) ON dead_letters TO mnemosyne_import_object;
 GRANT SELECT, INSERT, UPDATE ON object_imports TO mnemosyne_import_object;
 GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_import_object;
 
@@ -56,10 +56,11 @@ DO $$
 BEGIN
     IF to_regclass('memory_chunks_next') IS NOT NULL THEN
         GRANT SELECT, INSERT ON memory_chunks_next TO mnemosyne_runtime;
-        GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest;
+        GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest, mnemosyne_dead_letter;
     END IF;
 END
 $$;
 
 -- A write evaluates the functions that the indexes use.
-GRANT EXECUTE ON FUNCTION own_tags, content_trigrams TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest;
+GRANT EXECUTE ON FUNCTION own_tags, content_trigrams TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
+    mnemosyne_dead_letter;

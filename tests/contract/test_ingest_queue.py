@@ -14,7 +14,7 @@ from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.domain.published import Published
-from mnemosyne.errors import InvalidRequest, Unavailable
+from mnemosyne.errors import InvalidRequest, ServiceError, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.observability import trace
 from mnemosyne.ports import IngestQueue
@@ -187,5 +187,5 @@ def test_a_check_of_a_topic_that_is_not_there_says_so(end: Any) -> None:
         LocalEnd: LocalQueue(Path("/no/q")),
         PubSubEnd: PubSubQueue("projects/test/topics/missing"),
     }
-    with pytest.raises(Unavailable, match=r"missing|/no/q|away"):
+    with pytest.raises(ServiceError, match=r"missing|/no/q|away"):
         missing[type(end)].check()

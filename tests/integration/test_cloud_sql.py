@@ -19,7 +19,7 @@ from mnemosyne.adapters.database import cloud_sql
 from mnemosyne.adapters.database.cloud_sql import CloudSql
 from mnemosyne.adapters.database.connections import TRUSTED_SECONDS, connection_factory
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.errors import Misconfigured, Unavailable
+from mnemosyne.errors import Misconfigured, ServiceError, Unavailable
 from mnemosyne.observability import configure_logging
 from mnemosyne_cli.local import postgres
 from tests.fakes_wire.cloud_sql import INSTANCE, REGION, CloudSqlInstance
@@ -215,12 +215,14 @@ def test_a_log_in_that_is_refused_once_succeeds_with_a_new_token_and_certificate
 
 
 @pytest.mark.parametrize("refusal", REFUSALS, ids=[f"{state} {message[:20]}" for state, message in REFUSALS])
-def test_a_log_in_that_is_refused_twice_is_misconfigured_in_the_server_s_words(
+def test_a_log_in_that_is_refused_twice_needs_an_operator_and_has_the_server_s_words(
     instance: CloudSqlInstance, refusal: tuple[str, str]
 ) -> None:
     instance.refusals.extend([refusal] * 9)
-    with pytest.raises(Misconfigured, match=re.escape(f"Cloud SQL {INSTANCE} refuses the connection: {refusal[1]}")):
+    with pytest.raises(ServiceError, match=re.escape(f"({refusal[1]})")) as raised:
         _opener(instance)()
+    assert raised.value.needs_operator
+    assert re.search("MNEMOSYNE_DB_USER|mnemosyne migrate", raised.value.next_step)
     assert instance.log_ins == 2
 
 
@@ -239,7 +241,7 @@ def test_an_admin_api_that_refuses_twice_is_misconfigured_in_its_words(
 ) -> None:
     status, message = answer
     instance.fault = lambda api, path: (status, {"error": {"message": message}})
-    with pytest.raises(Misconfigured, match=re.escape(f"({status}: {message})") + ".*roles/cloudsql.client"):
+    with pytest.raises(Misconfigured, match="roles/cloudsql.client.*" + re.escape(f"(answered {status}: {message})")):
         _opener(instance)()
 
 

@@ -62,7 +62,7 @@ def test_an_object_packed_on_the_way_is_read_as_it_is_stored(storage: Storage) -
 def test_an_object_that_another_was_written_over_is_not_found(storage: Storage) -> None:
     wanted = _put(storage, DATA)
     _put(storage, b"newer")
-    with pytest.raises(NotFound, match="is there no more"):
+    with pytest.raises(NotFound, match="another object was written over it"):
         _read(wanted)
 
 

@@ -102,4 +102,4 @@ def test_an_embedder_without_a_key(examine: Any, monkeypatch: pytest.MonkeyPatch
     for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI"):
         monkeypatch.delenv(name, raising=False)
     checks = examine(space=EmbeddingSpace("gemini", "gemini-embedding-2", 768), MNEMOSYNE_EMBEDDER="gemini")
-    assert "Set GEMINI_API_KEY" in checks["embedder"]["seen"]
+    assert "set GEMINI_API_KEY" in checks["embedder"]["remedy"]

@@ -16,7 +16,7 @@ from google.cloud.discoveryengine_v1.services.rank_service.transports import Ran
 from mnemosyne.adapters import vertex_reranker
 from mnemosyne.adapters.vertex_reranker import DEADLINE_SECONDS, VertexReranker
 from mnemosyne.doctor import check_reranker
-from mnemosyne.errors import Unavailable
+from mnemosyne.errors import ServiceError, Unavailable
 from tests.fakes_wire.metadata import TOKEN, MetadataServer
 from tests.fakes_wire.ranking import RankingServer, self_signed
 
@@ -86,7 +86,7 @@ def test_a_refusal_is_said_and_not_repeated(
 ) -> None:
     server.refusal = (code, said)
     before = len(server.requests)
-    with pytest.raises(Unavailable, match=said):
+    with pytest.raises(ServiceError, match=said):
         reranker.score("tea", ["tea"])
     assert len(server.requests) == before + 1
 
@@ -123,10 +123,10 @@ def test_credentials_that_were_away_are_looked_for_again(server: RankingServer) 
         return _client(server)
 
     reranker = VertexReranker("test-project", MODEL, connect)
-    with pytest.raises(Unavailable, match="no credentials: no metadata server"):
+    with pytest.raises(Unavailable, match="no metadata server"):
         reranker.check()
     metadata_server_is_there.set()
-    assert reranker.check() == f"{MODEL} orders anew what is found"
+    assert reranker.check() == f"{MODEL} orders the results"
 
 
 def test_the_doctor_says_what_is_missing(reranker: VertexReranker, server: RankingServer) -> None:
@@ -161,5 +161,5 @@ print(VertexReranker("test-project", "{MODEL}", connect).check())
             cwd=ROOT,
             check=False,
         )
-    assert done.stdout.strip() == f"{MODEL} orders anew what is found", done.stderr
+    assert done.stdout.strip() == f"{MODEL} orders the results", done.stderr
     assert ranking.metadata[0]["authorization"] == f"Bearer {TOKEN}"

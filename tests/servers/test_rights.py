@@ -2,13 +2,13 @@
 
 from collections.abc import Callable, Iterator
 
-import pg8000.exceptions
 import pytest
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.errors import MigrationFailed, Misconfigured
 from mnemosyne_cli.local import postgres
+from tests.database_errors import permission_denied
 from tests.fakes import FAKE_SPACE
 from tests.integration.test_adoption import OldDatabase
 from tests.servers import catalog
@@ -65,7 +65,7 @@ def test_a_user_without_a_role_may_use_no_table_and_no_function_that_has_the_own
         " AND has_function_privilege(oid, 'EXECUTE')"
     )
     assert (tables, functions) == ([], [])
-    with pytest.raises(pg8000.exceptions.DatabaseError, match="permission denied for table memories"):
+    with permission_denied("permission denied for table memories"):
         stranger.script("SELECT count(*) FROM memories")
 
 
@@ -96,9 +96,7 @@ def test_a_user_that_does_not_exist_is_named(owner: Connection) -> None:
 def test_no_function_s_user_can_gain_rights(cluster: Server, database: str, statement: str) -> None:
     for user in LOGINS:
         other = "auth" if user != "auth" else "runtime"
-        refused = pytest.raises(
-            pg8000.exceptions.DatabaseError, match=r"permission denied|must be owner|must have admin option"
-        )
+        refused = permission_denied("permission denied|must be owner|must have admin option")
         with cluster.connection(user, database) as connection, refused:
             connection.run_file(statement.format(other=other))
 

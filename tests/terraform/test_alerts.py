@@ -110,8 +110,9 @@ def test_an_alert_watches_the_subscriptions_of_its_own_deployment_only(monitorin
         patterns = monitoring.subscription_patterns()
         return {name for name in names if any(re.fullmatch(pattern, name) for pattern in patterns)}
 
-    names = ["ingest", "dead-letter", "publisher-crm", "publisher-crm-dead-letter", "bucket-exports"]
-    assert watched([f"mem-{name}" for name in names]) == {"mem-ingest", "mem-publisher-crm", "mem-bucket-exports"}
+    entries = ["publisher-crm", "publisher-crm-dead-letter", "bucket-exports", "bucket-exports-dead-letter"]
+    names = ["ingest", "dead-letter", *entries]
+    assert watched([f"mem-{name}" for name in names]) == {f"mem-{name}" for name in names}
     assert watched([f"{other}-{name}" for name in [*names, "publisher-erp", "bucket-other"]]) == set()
 
 
@@ -128,7 +129,7 @@ def test_alerts_on_the_database_and_on_mcp_name_them_in_full(monitoring: Monitor
 
 def test_every_event_of_an_alert_or_chart_is_counted_and_every_counted_event_is_logged(monitoring: Monitoring) -> None:
     code = "\n".join(file.read_text() for file in (ROOT / "functions" / "mnemosyne").rglob("*.py"))
-    logged = set(re.findall(r'log\.(?:info|warning|error|exception)\(\s*"([a-z_]+)"', code))
+    logged = set(re.findall(r'(?:log|self)\.(?:info|warning|error|exception|fault)\(\s*"([a-z_]+)"', code))
     counted = set(re.findall(r'"([a-z_]+)"', monitoring.event_filter.split("jsonPayload.event=")[1]))
     assert len(counted) > 10
     assert counted <= logged

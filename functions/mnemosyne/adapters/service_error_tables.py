@@ -84,7 +84,7 @@ RANKING: Final = (
     Rule(
         f"401|403|{CREDENTIALS}",
         _P,
-        "the ranking API refuses this deployment",
+        "the ranking API refuses this deployment's credentials",
         "enable discoveryengine.googleapis.com and give this service account roles/discoveryengine.viewer",
     ),
     Rule(

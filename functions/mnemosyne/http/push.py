@@ -118,7 +118,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
     other function comes after this one.
     """
     cause = ""
-    if not push.of_bucket and not push.expires_soon:
+    if not push.expires_soon:
         try:
             store(push, services)
         except ItemUnavailable as exc:
@@ -142,10 +142,6 @@ def give_up(push: Push, services: SubscriberServices) -> None:
 
 def _bury(push: Push, services: SubscriberServices, cause: str) -> None:
     count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
-    if push.of_bucket:
-        why = f"the object of this notification could not be imported in {count} deliveries"
-        dead_letters.store_dead_letter(push.only or "", push.dead_letter(why), memories=services.memories)
-        return
     message = push.decoded()
     dead_letter = push.dead_letter(message.postponed or message.lost or cause or f"given up after {count} deliveries")
     kept = (
@@ -167,6 +163,8 @@ def import_object(push: Push, services: ImportServices) -> None:
         wanted = StoredObject.of(push.message.attributes)
         if push.only is None or not push.of_bucket:
             raise InvalidRequest("a bucket's subscription must push to /objects/NAMESPACE")
+        if push.expires_soon:
+            raise InvalidRequest("the object of this notification could not be imported for several days")
     except InvalidRequest as exc:
         dead_letters.store_dead_letter(push.only or "", push.dead_letter(str(exc)), memories=services.memories)
         return

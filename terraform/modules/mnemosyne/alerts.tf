@@ -15,21 +15,21 @@ locals {
 
   # Subscriptions by their whole names: publishers and buckets each have their own.
   oldest_message     = "metric.type = \"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type = \"pubsub_subscription\""
-  of_publishers      = length(var.publishers) == 0 ? "" : "|publisher-(${join("|", keys(var.publishers))})"
-  of_memories        = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-(ingest${local.of_publishers})\")"
-  of_bucket_messages = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-bucket-(${join("|", keys(var.buckets))})\")"
+  of_publishers      = length(var.publishers) == 0 ? "" : "|publisher-(${join("|", keys(var.publishers))})(-dead-letter)?"
+  of_memories        = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-(ingest|dead-letter${local.of_publishers})\")"
+  of_bucket_messages = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-bucket-(${join("|", keys(var.buckets))})(-dead-letter)?\")"
 
   # Alerts on a value, or the ratio to a denominator, that stays above a threshold for a duration. docs/operations.md has a section with each title.
   value_alerts = {
     lost = {
-      title     = "Messages failed for good"
-      filter    = "${local.of_events} AND metric.labels.event = one_of(\"dead_lettered\", \"quota_exceeded\")"
+      title     = "An operator must act"
+      filter    = "${local.of_events} AND metric.labels.event = one_of(\"dead_lettered\", \"operator_needed\", \"quota_exceeded\")"
       aligner   = "ALIGN_DELTA"
       reducer   = "REDUCE_SUM"
       group_by  = ["metric.label.event"]
       threshold = 0
       duration  = "0s"
-      advice    = "The label `event` says which of two happened. dead_lettered: `mnemosyne dead-letters list` names the causes; fix them, then `mnemosyne redrive`. quota_exceeded: `mnemosyne quota list` names the namespace; `mnemosyne quota set` raises its limits."
+      advice    = "The label `event` says which of three happened. operator_needed: a service refuses this deployment; the log event has the error and, in `next_step`, what to do. Nothing is lost, and what waits is stored by itself afterwards. dead_lettered: `mnemosyne dead-letters list` names the causes; fix them, then `mnemosyne redrive`. quota_exceeded: `mnemosyne quota list` names the namespace; `mnemosyne quota set` raises its limits."
     }
     delayed = {
       title     = "Memories wait longer than ten minutes"
@@ -38,7 +38,7 @@ locals {
       reducer   = "REDUCE_MAX"
       threshold = 600
       duration  = "300s"
-      advice    = "Nothing is lost. Look for push_postponed in the log of ingest; database_unreachable and embedding_throttled are the usual causes. Pub/Sub's push_request_count shows the answers: 401 means a wrong push account or audience, 429 that ingest is full, 500 a fault (push_crashed)."
+      advice    = "Nothing is lost. Look for push_postponed in the logs of ingest and dead-letter; database_unreachable and embedding_throttled are the usual causes. Pub/Sub's push_request_count shows the answers: 401 means a wrong push account or audience, 429 that ingest is full, 500 a fault (push_crashed)."
     }
     throttled = {
       title     = "The embedding service answers 429"
@@ -66,7 +66,7 @@ locals {
       reducer     = "REDUCE_SUM"
       threshold   = 0.01
       duration    = "300s"
-      advice      = "Look for tool_crashed, misconfigured and authentication_unavailable in the log of mcp. After a deployment: roll back."
+      advice      = "Look for tool_crashed, operator_needed and authentication_unavailable in the log of mcp. After a deployment: roll back."
     }
     latency = {
       title     = "One call in twenty takes longer than two seconds"
@@ -120,7 +120,7 @@ locals {
       reducer   = "REDUCE_MAX"
       threshold = 86400
       duration  = "300s"
-      advice    = "The log of import-object has the reason: push_postponed shows the progress, misconfigured a missing permission."
+      advice    = "The log of import-object has the reason: push_postponed shows the progress, operator_needed a missing permission."
     }
     down = {
       title     = "mcp does not answer"

@@ -5,7 +5,7 @@ locals {
   # The functions that serve. migrate.tf has the one that runs before them.
   serving_names       = concat(["mcp", "ingest", "dead-letter"], local.import_object, local.auth)
   pushed_to           = ["ingest", "dead-letter", "import-object"]
-  embedding_functions = ["mcp", "ingest", "migrate"]
+  embedding_functions = ["mcp", "ingest", "dead-letter", "migrate"]
 
   import_object_instances   = 2
   import_object_connections = 2
@@ -43,15 +43,15 @@ locals {
       secrets     = local.gemini_api_key
     }
     dead-letter = {
-      description = "Keeps messages that could not be stored."
-      memory      = "512Mi"
-      timeout     = 120
+      description = "Stores messages that ingest gave up, or keeps them."
+      memory      = "1Gi"
+      timeout     = local.ingest_timeout
       minimum     = 0
       maximum     = var.max_instances.dead_letter
       concurrency = 2 * var.pool_size.dead_letter
       ingress     = "ALLOW_INTERNAL_ONLY"
       settings    = local.dead_letter_settings
-      secrets     = []
+      secrets     = local.gemini_api_key
     }
     import-object = {
       description = "Imports objects of buckets, memory by memory."

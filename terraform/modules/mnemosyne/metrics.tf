@@ -9,7 +9,7 @@ locals {
     "ingest_accepted",
     "ingest_failed",
     "ingest_outcome",
-    "misconfigured",
+    "operator_needed",
     "push_crashed",
     "push_postponed",
     "quota_exceeded",
@@ -76,7 +76,7 @@ resource "google_monitoring_dashboard" "this" {
           { title = "Accepted, stored, failed", events = ["ingest_accepted", "ingest_outcome", "ingest_failed", "dead_lettered"] },
           { title = "Searches, degraded and throttled", events = ["searched", "search_degraded", "embedding_throttled"] },
           { title = "Faults", events = ["push_postponed", "push_crashed", "tool_crashed", "tool_unavailable", "database_unreachable"] },
-          { title = "Audit", events = ["audit", "authentication_unavailable", "misconfigured"] },
+          { title = "Audit", events = ["audit", "authentication_unavailable", "operator_needed"] },
           ] : merge(
           # The API leaves zeros out of its answer, so a zero here would be a difference at every plan.
           index % 2 == 0 ? {} : { xPos = 6 },

@@ -6,15 +6,18 @@ locals {
     { for name, publisher in var.publishers : "publisher-${name}" => {
       namespace       = publisher.namespace
       function        = "ingest"
+      last_function   = "dead-letter"
       path            = "namespaces"
       ack_deadline    = local.ingest_timeout + 30
       attempts        = var.max_delivery_attempts
       minimum_backoff = "5s"
     } },
-    # A large object takes many deliveries, each of which continues where the one before it ended.
+    # A large object takes many deliveries, each of which continues where the one before it ended. Only import-object can
+    # read objects, so it gets the dead letters too.
     { for name, bucket in var.buckets : "bucket-${name}" => {
       namespace       = bucket.namespace
       function        = "import-object"
+      last_function   = "import-object"
       path            = "objects"
       ack_deadline    = 600
       attempts        = 100
@@ -90,16 +93,16 @@ resource "google_pubsub_subscription" "entry_dead_letter" {
   project                    = var.project
   name                       = "${var.name}-${each.key}-dead-letter"
   topic                      = google_pubsub_topic.entry["${each.key}-dead-letter"].id
-  ack_deadline_seconds       = 150
+  ack_deadline_seconds       = each.value.ack_deadline
   message_retention_duration = local.retention
   labels                     = local.labels
 
   push_config {
-    push_endpoint = "${local.urls["dead-letter"]}/${each.value.path}/${each.value.namespace}"
+    push_endpoint = "${local.urls[each.value.last_function]}/${each.value.path}/${each.value.namespace}"
 
     oidc_token {
       service_account_email = google_service_account.push.email
-      audience              = local.urls["dead-letter"]
+      audience              = local.urls[each.value.last_function]
     }
   }
 

@@ -100,7 +100,7 @@ resource "google_pubsub_subscription" "dead_letter" {
   project                    = var.project
   name                       = "${var.name}-dead-letter"
   topic                      = google_pubsub_topic.dead_letter.id
-  ack_deadline_seconds       = 150
+  ack_deadline_seconds       = local.ingest_timeout + 30
   message_retention_duration = local.retention
   labels                     = local.labels
 

@@ -51,13 +51,15 @@ locals {
     }
   }
   outcome_settings = var.outcomes ? { MNEMOSYNE_OUTCOME_TOPIC = google_pubsub_topic.outcomes[0].id } : {}
-  ingest_settings = merge(local.common, local.vertex, local.own_identity, local.push_settings["ingest"], local.outcome_settings, {
-    MNEMOSYNE_DB_USER      = google_service_account.functions["ingest"].email
-    MNEMOSYNE_DB_POOL_SIZE = tostring(var.pool_size.ingest)
-    }, length(var.immutable_sources) == 0 ? {} : {
+  # Of the functions that store memories.
+  storing_settings = merge(local.common, local.vertex, local.own_identity, local.outcome_settings, length(var.immutable_sources) == 0 ? {} : {
     MNEMOSYNE_IMMUTABLE_SOURCES = join(",", var.immutable_sources)
   })
-  dead_letter_settings = merge(local.common, local.own_identity, local.push_settings["dead-letter"], local.outcome_settings, {
+  ingest_settings = merge(local.storing_settings, local.push_settings["ingest"], {
+    MNEMOSYNE_DB_USER      = google_service_account.functions["ingest"].email
+    MNEMOSYNE_DB_POOL_SIZE = tostring(var.pool_size.ingest)
+  })
+  dead_letter_settings = merge(local.storing_settings, local.push_settings["dead-letter"], {
     MNEMOSYNE_DB_USER      = google_service_account.functions["dead-letter"].email
     MNEMOSYNE_DB_POOL_SIZE = tostring(var.pool_size.dead_letter)
   })

@@ -21,8 +21,11 @@ CHECKS: list[Check] = []
 LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
-class Reader(NoAuthenticator):
+class Reader:
     """Every caller may read and do nothing else."""
+
+    credential = "nothing"
+    only_authorization = False
 
     def authenticate(self, authorization: str | None) -> Principal:
         return replace(LOCAL, scopes=frozenset({Scope.READ}))

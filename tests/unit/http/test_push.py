@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 from mnemosyne.domain.memory import IngestState, Origin
 from mnemosyne.domain.message import encode
 from mnemosyne.errors import Broken, InvalidRequest, ItemUnavailable, Misconfigured, MnemosyneError, Unavailable
-from mnemosyne.http.push import build_app, give_up, store
+from mnemosyne.http.push import build_app, give_up, import_object, store
 from mnemosyne.http.push_message import Push
 from mnemosyne.ids import new_id
 from mnemosyne.service import dead_letters
@@ -270,9 +270,15 @@ def test_a_fault_of_a_service_is_logged_with_cause_and_next_step(
     assert record.fields["error"] == "the service refuses us: grant the right (answered 403)"  # type: ignore[attr-defined]
 
 
-def test_an_object_that_was_given_up_is_kept_and_says_how_to_go_on(last: TestClient, services: FakeServices) -> None:
+def test_an_object_that_could_not_be_imported_is_kept_on_the_last_day_and_says_how_to_go_on(
+    services: FakeServices,
+) -> None:
     notification = {"eventType": "OBJECT_FINALIZE", "bucketId": "b", "objectId": "o", "objectGeneration": "1"}
-    assert last.post("/objects/ns", json=_envelope(b"{}", notification)).status_code == 204
+    body = _envelope(b"{}", notification)
+    body["message"]["publishTime"] = (datetime.now(UTC) - timedelta(days=6.1)).isoformat()
+    app = build_app(import_object, services, threads=1, warm=lambda: None, identify=lambda authorization: None)  # type: ignore[arg-type]
+    with TestClient(app) as reader:
+        assert reader.post("/objects/ns", json=body).status_code == 204
     (dead_letter,) = services.memories.dead_letters("ns", 100)
     with pytest.raises(InvalidRequest, match="copy the object onto itself"):
         dead_letters.redrive("ns", dead_letter.message_id, memories=services.memories, queue=services.queue)

@@ -16,9 +16,9 @@ import pg8000.exceptions
 
 import mnemosyne
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.server_errors import migrating
+from mnemosyne.adapters.database.server_errors import migrating, server_error, server_message
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.errors import Misconfigured
+from mnemosyne.errors import Misconfigured, MnemosyneError
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -166,10 +166,9 @@ def grant_runtime_role(connection: Connection, users: Sequence[str]) -> None:
             connection.run(_NAME_GRANT, user=user, role=role)
             try:
                 connection.script(_GRANT)
-            except pg8000.exceptions.DatabaseError as exc:
-                raise Misconfigured(
-                    f"the role {role} cannot be granted to the database user {user}: {exc.args[0].get('M')}"
-                ) from exc
+            except (MnemosyneError, pg8000.exceptions.DatabaseError) as exc:
+                reason = server_message(server_error(exc)) or str(exc)
+                raise Misconfigured(f"the role {role} cannot be granted to the database user {user}: {reason}") from exc
         log.info("role_granted", user=user, role=role)
 
 

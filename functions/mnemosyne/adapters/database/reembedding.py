@@ -47,11 +47,11 @@ BEGIN
             ADD CONSTRAINT memory_chunks_next_memory_id_fkey
                 FOREIGN KEY (memory_id) REFERENCES memories ON DELETE CASCADE;
         ALTER TABLE memory_chunks_next ENABLE ROW LEVEL SECURITY;
-        CREATE POLICY namespace_isolation ON memory_chunks_next TO mnemosyne_runtime, mnemosyne_ingest
-            USING (namespace = current_setting('mnemosyne.namespace', true));
+        CREATE POLICY namespace_isolation ON memory_chunks_next
+            TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter USING (namespace = current_setting('mnemosyne.namespace', true));
         GRANT SELECT, INSERT ON memory_chunks_next TO mnemosyne_runtime;
     END IF;
-    GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest;
+    GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest, mnemosyne_dead_letter;
 END
 $$
 """

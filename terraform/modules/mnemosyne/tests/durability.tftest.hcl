@@ -49,6 +49,15 @@ run "pushes_are_authenticated_and_end_in_the_dead_letter_topic" {
     error_message = "The push must have the audience that the function expects."
   }
   assert {
+    condition = alltrue([
+      for name in ["ingest", "dead-letter"] :
+      google_cloudfunctions2_function.serving[name].service_config[0].environment_variables["MNEMOSYNE_EMBEDDING_MODEL"] != "" &&
+      google_cloudfunctions2_function.serving[name].service_config[0].environment_variables["GOOGLE_GENAI_USE_VERTEXAI"] == "true" &&
+      contains(keys(google_project_iam_member.functions), "${name} aiplatform.user")
+    ])
+    error_message = "dead-letter stores what ingest could not, so it must be able to embed."
+  }
+  assert {
     condition     = google_pubsub_subscription.ingest.dead_letter_policy[0].max_delivery_attempts == 20
     error_message = "A message becomes a dead letter after twenty deliveries."
   }

@@ -59,6 +59,8 @@ run "a_bucket_reports_its_objects_and_import_object_can_read_and_create_only" {
       endswith(google_pubsub_subscription.entry["bucket-exports"].push_config[0].push_endpoint, "run.app/objects/archive"),
       google_pubsub_subscription.entry["bucket-exports"].ack_deadline_seconds == 600,
       google_pubsub_subscription.entry["bucket-exports"].dead_letter_policy[0].max_delivery_attempts == 100,
+      google_pubsub_subscription.entry_dead_letter["bucket-exports"].push_config[0].push_endpoint == google_pubsub_subscription.entry["bucket-exports"].push_config[0].push_endpoint,
+      google_pubsub_subscription.entry_dead_letter["bucket-exports"].ack_deadline_seconds == 600,
     ])
     error_message = "A large object takes many deliveries of the longest deadline."
   }
