@@ -17,7 +17,7 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
 from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
 from mnemosyne.domain.search import SearchMode, SearchQuery
-from mnemosyne.errors import Unavailable
+from mnemosyne.errors import ServiceError, Unavailable
 from mnemosyne.ports import Embedder
 from mnemosyne.services import ConfiguredServices, connection_factory_for
 from mnemosyne_cli.open_services import owner_settings
@@ -117,8 +117,8 @@ def _patiently(move: Reembedding, batch_size: int) -> int:
     for attempt in range(ATTEMPTS):
         try:
             return move.fill(batch_size)
-        except Unavailable as exc:
-            if attempt == ATTEMPTS - 1:
+        except ServiceError as exc:
+            if exc.needs_operator or attempt == ATTEMPTS - 1:
                 raise Unavailable(f"{exc}; run the same command again to go on") from exc
             time.sleep(min(LONGEST_WAIT_SECONDS, 2.0**attempt))
     raise AssertionError("unreachable")

@@ -1,6 +1,7 @@
 """Dead letters of every MemoryStore, and their way to the queue and back through the functions that take pushes."""
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
 from uuid import UUID
@@ -53,6 +54,8 @@ class System(FakeServices):
         """Give up a message of which the embedder fails at a text."""
         self.embedder.fault = ItemUnavailable("the model fails at this text")
         try:
+            with suppress(ItemUnavailable):
+                give_up(push, self)
             give_up(push, self)
         finally:
             self.embedder.fault = None

@@ -5,6 +5,7 @@ matches decides.
 """
 
 import re
+from collections.abc import Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
@@ -54,7 +55,7 @@ class Rule:
         """Return whether an error is one of these."""
         return bool(re.fullmatch(self.codes, code) and re.search(self.message, message, re.IGNORECASE))
 
-    def error(self, detail: str = "", /, **context: object) -> MnemosyneError:
+    def error(self, detail: str, context: Mapping[str, object]) -> MnemosyneError:
         """Return the error to raise; `context` fills the placeholders of cause and next step."""
         cause, next_step = (text.format_map(_Context(context)) for text in (self.cause, self.next_step))
         match self.kind:
@@ -79,12 +80,12 @@ def find(table: tuple[Rule, ...], code: object, message: str = "") -> Rule | Non
     return next((rule for rule in table if rule.matches(str(code), message)), None)
 
 
-def error(table: tuple[Rule, ...], code: object, message: str, **context: object) -> MnemosyneError:
+def error(table: tuple[Rule, ...], code: object, message: str, /, **context: object) -> MnemosyneError:
     """Return the error to raise for a service's answer, with that answer as its detail."""
     rule = find(table, code, message)
     answer = _API_KEY.sub("…", message)
-    detail = f"answered {code}: {answer}" if str(code).isdigit() else answer
-    return rule.error(detail, **context) if rule else Unavailable(f"an unknown error ({detail})")
+    detail = f"answered {code}: {answer}" if re.fullmatch(r"\d{3}", str(code)) else answer
+    return rule.error(detail, context) if rule else Unavailable("an unknown error", detail=detail)
 
 
 def google_error(table: tuple[Rule, ...], exc: Exception, **context: object) -> MnemosyneError:

@@ -20,7 +20,7 @@ from starlette.types import Scope as AsgiScope
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
-from mnemosyne.errors import OverBudget, Unauthorized, Unavailable
+from mnemosyne.errors import OverBudget, ServiceError, Unauthorized
 from mnemosyne.http.rate_limit import Budgets
 from mnemosyne.http.refusal import refusal
 from mnemosyne.mcp import tools
@@ -86,8 +86,8 @@ class Access:
         except OverBudget as exc:
             log.warning("audit", action="authenticate", outcome="refused", reason="rate", address=address)
             return refusal(429, str(exc), headers={"Retry-After": str(exc.seconds)})
-        except Unavailable as exc:
-            log.warning("authentication_unavailable", error=str(exc))
+        except ServiceError as exc:
+            log.fault("authentication_unavailable", exc)
             return refusal(503, "who you are cannot be checked at the moment: try again", headers={"Retry-After": "5"})
         except Exception:  # the edge: a fault of our own lets nobody in, and is told without its inside
             log.exception("authentication_crashed")

@@ -113,16 +113,22 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
 def give_up(push: Push, services: SubscriberServices) -> None:
     """`dead_letter`: store what `ingest` could not store, or keep it as a dead letter.
 
-    A message is kept only if it is itself the cause, or if Pub/Sub would delete it within LAST_DAY. If a service fails,
-    it is delivered again, so that a fault of any length makes no dead letters. No error of ours loses a message: no
-    other function comes after this one.
+    A message is kept only if it is itself the cause in two attempts in a row, or if Pub/Sub would delete it within
+    LAST_DAY. If a service fails, it is delivered again, so that a fault of any length makes no dead letters. No error
+    of ours loses a message: no other function comes after this one.
     """
-    cause = ""
+    cause, earlier = "", set[str | None]()
     if not push.expires_soon:
         try:
+            message = push.decoded()
+            if message.namespace:
+                known = services.memories.statuses(message.namespace, message.request_ids)
+                earlier = {status.error for status in known.values()}
             store(push, services)
         except ItemUnavailable as exc:
             cause = str(exc)
+            if cause not in earlier:
+                raise
         except ServiceError:
             raise
         except Exception as exc:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeGuard
 
 from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, scopes_of
-from mnemosyne.errors import Misconfigured, Unauthorized, Unavailable
+from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import Clock, TokenVerifier
 from mnemosyne.service.api_keys import hash_secret, split_token
@@ -127,12 +127,12 @@ class ApiKeyAuthenticator:
             raise Unavailable("the database is away")
         try:
             found = self._find(key_id)
-        except (Unavailable, Misconfigured) as exc:
+        except ServiceError:
             self._away_until = time.monotonic() + PAUSE_SECONDS
             if known is not None and believed:
                 log.warning("api_key_believed", key=key_id)
                 return known.key
-            raise Unavailable(str(exc)) from exc
+            raise
         self._remember(key_id, _Known(found, now))
         return found
 

@@ -19,7 +19,7 @@ from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.published import LETTER_ID, Published
 from mnemosyne.domain.rfc3339 import rfc3339
-from mnemosyne.errors import Conflict, InvalidRequest, MnemosyneError, NotFound, Unavailable
+from mnemosyne.errors import Conflict, InvalidRequest, MnemosyneError, NotFound, ServiceError, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import IngestQueue, MemoryStore
 from mnemosyne.service import ingest
@@ -209,7 +209,7 @@ def redrive_chosen(
             if message_id not in redrivable:
                 raise _refusal(namespace, message_id, memories)
             done = _redrive_one(namespace, message_id, memories, queue, into, choice.redrivable, dry_run=dry_run)
-        except Unavailable as exc:
+        except ServiceError as exc:
             unavailable += 1
             done = Redriven(message_id=message_id, problem=f"{message_id}: {exc}")
         except MnemosyneError as exc:

@@ -9,7 +9,7 @@ from uuid import UUID
 from cachetools import TTLCache
 
 from mnemosyne.domain.principal import Principal, scopes_of
-from mnemosyne.errors import Misconfigured, Unauthorized, Unavailable
+from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports import TokenVerifier
 from mnemosyne.service.api_keys import PREFIX
@@ -75,12 +75,12 @@ class OAuthAuthenticator:
             raise Unavailable("the database is away")
         try:
             stands = self._stands(grant)
-        except (Unavailable, Misconfigured) as exc:
+        except ServiceError:
             self._away_until = time.monotonic() + PAUSE_SECONDS
             if believed:
                 log.warning("grant_believed", grant=str(grant))
                 return True
-            raise Unavailable(str(exc)) from exc
+            raise
         with self._lock:
             if stands:
                 self._stood[grant] = None

@@ -241,8 +241,11 @@ def test_a_fault_of_a_service_makes_no_dead_letter_and_the_message_is_stored_onc
 def test_a_message_that_fails_although_the_services_work_is_kept_with_its_cause(
     last: TestClient, services: FakeServices
 ) -> None:
+    body = _envelope(*encode("ns", [one := request("a")], ""))
+    services.embedder.fault = Unavailable("the service is away")
+    assert last.post("/", json=body).status_code == 503
     services.embedder.fault = ItemUnavailable("the model fails at this text")
-    assert last.post("/", json=_envelope(*encode("ns", [one := request("a")], ""))).status_code == 204
+    assert [last.post("/", json=body).status_code for _ in range(2)] == [503, 204]
     (dead_letter,) = services.memories.dead_letters("ns", 100)
     assert dead_letter.cause == "the model fails at this text"
     assert services.memories.requests["ns", one.request_id].state is IngestState.DEAD_LETTERED

@@ -16,7 +16,7 @@ import pg8000.native
 from mnemosyne.adapters import service_error_tables, service_errors
 from mnemosyne.adapters.database.server_errors import server_error
 from mnemosyne.domain.timeouts import SOCKET_TIMEOUT_SECONDS, STATEMENT_SECONDS
-from mnemosyne.errors import Misconfigured, MnemosyneError, NotFound, Unavailable, Uncertain
+from mnemosyne.errors import Misconfigured, MnemosyneError, NotFound, ServiceError, Unavailable, Uncertain
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
@@ -96,7 +96,7 @@ class Connection:
             return True
         try:
             self.script("")
-        except Unavailable:
+        except ServiceError:
             return False
         return True
 
@@ -141,7 +141,7 @@ class Connection:
             if not self.broken:
                 try:
                     self.script("ROLLBACK")
-                except Unavailable:
+                except ServiceError:
                     self.broken = True
             raise
         try:
@@ -176,10 +176,10 @@ class Connection:
                 raise
             message = str(detail.get("M", exc))
             if rule.kind is service_errors.Kind.ITEM:
-                raise rule.error(message) from exc
+                raise rule.error(message, {}) from exc
             log.warning("database_fault", state=state, error=message)
             # Without PostgreSQL's own message: agents read the error, and the message may name files and roles.
-            raise rule.error(where="the database") from exc
+            raise rule.error("", {"where": "the database"}) from exc
         except (pg8000.exceptions.InterfaceError, OSError) as exc:
             self.broken = True
             raise Unavailable("the database is away: the connection was lost") from exc

@@ -48,7 +48,8 @@ BEGIN
                 FOREIGN KEY (memory_id) REFERENCES memories ON DELETE CASCADE;
         ALTER TABLE memory_chunks_next ENABLE ROW LEVEL SECURITY;
         CREATE POLICY namespace_isolation ON memory_chunks_next
-            TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter USING (namespace = current_setting('mnemosyne.namespace', true));
+            TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter
+            USING (namespace = current_setting('mnemosyne.namespace', true));
         GRANT SELECT, INSERT ON memory_chunks_next TO mnemosyne_runtime;
     END IF;
     GRANT INSERT ON memory_chunks_next TO mnemosyne_ingest, mnemosyne_dead_letter;

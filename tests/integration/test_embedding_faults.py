@@ -1,0 +1,277 @@
+"""A long fault of the embedding service: what is reported during it, and that everything is stored after it.
+
+The real google-genai client, PostgreSQL, `ingest` and `dead_letter`, each as its own database user. FAULT_SECONDS makes
+each fault last longer than a few deliveries, for example 600.
+"""
+
+import base64
+import os
+import time
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from mnemosyne import doctor
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
+from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.health import Check
+from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
+from mnemosyne.domain.message import encode
+from mnemosyne.domain.search import SearchQuery
+from mnemosyne.http.push import build_app, give_up, store
+from mnemosyne.ports import Embedder
+from mnemosyne.service import search
+from mnemosyne.services import ConfiguredServices
+from mnemosyne.settings import Settings
+from mnemosyne_cli.local import postgres
+from tests.fakes import request
+from tests.fakes_wire.gemini import GeminiServer, counted, error
+from tests.texts import SHAPES, Shape
+
+FAULT_SECONDS = float(os.environ.get("FAULT_SECONDS", "0"))
+ROUNDS = 3
+DELIVERY_ATTEMPTS = 2
+"""After so many a message goes to `dead_letter`, as with Pub/Sub's dead-letter policy."""
+SPACE = EmbeddingSpace("gemini", "gemini-embedding-2", 64)
+PREFIX = "title: none | text: "
+POISON = "the poison"
+
+
+class Services(ConfiguredServices):
+    """A function's services, whose embedder waits less for an answer than in production."""
+
+    longest_seconds = 5.0
+
+    def embedder_of(self, space: EmbeddingSpace) -> Embedder:
+        with self._building:
+            if space not in self._embedders:
+                gemini = GeminiEmbedder(
+                    space.model, space.dimension, longest_seconds=self.longest_seconds, pause_seconds=0.01
+                )
+                self._embedders[space] = MicroBatchingEmbedder(gemini)
+            return self._embedders[space]
+
+
+@dataclass
+class Message:
+    """A message of the topic, and how often it was delivered."""
+
+    number: int
+    requests: list[IngestRequest]
+    deliveries: int = 0
+
+
+class System:
+    """The functions that store memories, with a topic that redelivers."""
+
+    def __init__(self, gemini: GeminiServer, url: Callable[[str], str], directory: Path) -> None:
+        self.gemini = gemini
+        self.functions = {name: self._services(url(name), directory) for name in ("mcp", "ingest", "dead_letter")}
+        self.topic: deque[Message] = deque()
+        self.answers: Counter[int] = Counter()
+        self._clients = {
+            name: TestClient(
+                build_app(handler, self.functions[name], threads=2, warm=lambda: None, identify=lambda _: None)
+            )
+            for name, handler in (("ingest", store), ("dead_letter", give_up))
+        }
+
+    def _services(self, url: str, directory: Path) -> Services:
+        environment = {
+            "MNEMOSYNE_DATABASE_URL": url,
+            "MNEMOSYNE_TOPIC": f"file://{directory}/queue.db",
+            "MNEMOSYNE_EMBEDDER": SPACE.provider,
+            "MNEMOSYNE_EMBEDDING_MODEL": SPACE.model,
+            "MNEMOSYNE_EMBEDDING_DIMENSION": str(SPACE.dimension),
+            "GEMINI_API_KEY": "key",
+        }
+        return Services(Settings.from_environment(environment))
+
+    def close(self) -> None:
+        for services in self.functions.values():
+            services.close()
+
+    def publish(self, *contents: str) -> list[IngestRequest]:
+        requests = [request(content) for content in contents]
+        self.topic.append(Message(len(self.topic), requests))
+        return list(requests)
+
+    def deliver_once(self) -> None:
+        """Deliver each message that waits once. Those that are not done wait again."""
+        for _ in range(len(self.topic)):
+            message = self.topic.popleft()
+            function = "ingest" if message.deliveries < DELIVERY_ATTEMPTS else "dead_letter"
+            data, attributes = encode("ns", message.requests, "")
+            body = {
+                "message": {
+                    "data": base64.b64encode(data).decode(),
+                    "attributes": dict(attributes),
+                    "messageId": str(message.number),
+                },
+                "subscription": "s",
+            }
+            status = self._clients[function].post("/", json=body).status_code
+            self.answers[status] += 1
+            message.deliveries += 1
+            if status != 204:
+                self.topic.append(message)
+
+    def deliver(self, fault: Any) -> None:
+        """Deliver again and again during a fault."""
+        self.gemini.fault = fault
+        until = time.monotonic() + FAULT_SECONDS
+        rounds = 0
+        while rounds < ROUNDS or time.monotonic() < until:
+            self.deliver_once()
+            rounds += 1
+
+    def statuses(self, requests: list[IngestRequest]) -> list[IngestStatus]:
+        known = self.functions["mcp"].memories.statuses("ns", [one.request_id for one in requests])
+        return [known[one.request_id] for one in requests]
+
+    def search(self, text: str) -> search.SearchResult:
+        mcp = self.functions["mcp"]
+        return search.search("ns", SearchQuery(query=text), memories=mcp.memories, embedder=mcp.embedder)
+
+    def check(self) -> Check:
+        """Return what `mnemosyne doctor` and `/health?deep=1` say about the embedder."""
+        (check,) = [one for one in doctor.examine_dependencies(self.functions["mcp"]) if one.name == "embedder"]
+        return check
+
+    def bought(self) -> Counter[str]:
+        """Return how often each text of a memory was embedded."""
+        return Counter(text.removeprefix(PREFIX) for text in self.gemini.embedded if text.startswith(PREFIX))
+
+
+@pytest.fixture
+def system(
+    cluster: postgres.EmbeddedPostgres,
+    database: str,
+    owner: Connection,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> Iterator[System]:
+    owner.script("UPDATE embedding_space SET provider = 'gemini', model = 'gemini-embedding-2'")
+    monkeypatch.setenv("GEMINI_API_KEY", "key")
+    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
+    counted(["a long text, so that the tokenizer is loaded before it is timed"] * 100)
+    with GeminiServer().serving() as gemini:
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", gemini.url)
+        made = System(gemini, lambda user: cluster.url(user, database), tmp_path)
+        yield made
+        made.close()
+
+
+def _answers(status: int, message: str) -> Any:
+    return lambda server: error(status, message)
+
+
+def _hangs(server: GeminiServer) -> tuple[int, Any]:
+    server.released.wait(20)
+    return error(503)
+
+
+def _wrong_dimension(server: GeminiServer) -> tuple[int, Any]:
+    return 200, {"embeddings": [{"values": [1.0] * 63} for _ in server.requests[-1]["requests"]]}
+
+
+FAULTS: Mapping[str, tuple[Any, str, str]] = {
+    "400 location": (
+        _answers(400, "User location is not supported for the API use."),
+        "not available at the location of this caller",
+        "set embedding_model (MNEMOSYNE_EMBEDDING_MODEL)",
+    ),
+    "400 billing": (
+        _answers(400, "Billing account for project 1 is not found."),
+        "billing is not in order",
+        "check its billing account",
+    ),
+    "400 unknown": (_answers(400, "Request contains an invalid argument."), "refuses every text", "check the project"),
+    "401": (_answers(401, "Request had invalid authentication credentials."), "credentials", "let the key call"),
+    "403": (_answers(403, "The caller does not have permission"), "may not be used", "let the key call the Gemini API"),
+    "404": (_answers(404, "models/m is not found for API version v1beta"), "not available", "set embedding_model"),
+    "429": (_answers(429, "Resource has been exhausted (e.g. check quota)."), "is used up", "request more"),
+    "500": (_answers(500, "An internal error has occurred."), "does not work", ""),
+    "hang": (_hangs, "cannot be reached", ""),
+    "dimension": (_wrong_dimension, "no vectors of dimension 64", "set embedding_dimension"),
+}
+PASSING = ("429", "500", "hang")
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_of_every_text_is_reported_with_its_cure_and_loses_nothing(
+    system: System, caplog: pytest.LogCaptureFixture, name: str
+) -> None:
+    fault, cause, cure = FAULTS[name]
+    for services in system.functions.values():
+        services.longest_seconds = 1.0 if name == "hang" else 5.0
+    system.publish("stored before the fault")
+    system.deliver_once()
+    published = system.publish("one memory")
+    if name != "hang":  # each delivery takes seconds
+        published += [
+            *system.publish(*(f"one of several, number {number}" for number in range(5))),
+            *system.publish(" ".join(f"word{number}" for number in range(1_000))),  # several chunks
+        ]
+    system.deliver(fault)
+
+    assert set(system.answers) == {204, 503}
+    assert system.answers[204] == 1
+    for status in system.statuses(published):
+        assert (status.state, status.attempts >= ROUNDS) == (IngestState.QUEUED, True)
+        assert cause in (status.error or "")
+        assert cure in (status.error or "")
+    found = system.search("stored before the fault")
+    assert [hit.content for hit in found.ranking.hits] == ["stored before the fault"]
+    assert found.degraded
+    assert cause in found.degraded
+    assert "answered" not in found.degraded
+    check = system.check()
+    assert cause in check.seen
+    assert cure in (check.remedy or "")
+    assert check.remedy
+    needed = [one.fields for one in caplog.records if one.msg == "operator_needed"]  # type: ignore[attr-defined]
+    assert bool(needed) == (name not in PASSING)
+    assert all(cause in one["error"] and cure in one["next_step"] for one in needed)
+    assert {"push_postponed", "embedder_failed"} <= {one.msg for one in caplog.records}
+
+    system.gemini.fault = None
+    system.deliver_once()
+    assert not system.topic
+    assert {status.state for status in system.statuses(published)} == {IngestState.STORED}
+    assert list(system.functions["mcp"].memories.dead_letters("ns", 10)) == []
+    assert set(system.bought().values()) == {1}
+    assert system.check().ok
+    assert system.search("one memory").degraded is None
+
+
+@pytest.mark.parametrize("shape", [shape for _, _, shape in SHAPES[:: len(SHAPES) // 2]])
+def test_a_400_for_one_text_fails_this_text_alone(system: System, shape: Shape) -> None:
+    others = [
+        *system.publish("before it", "and another"),
+        *system.publish("alone"),
+    ]
+    poisoned = f"{POISON} {shape(Random(1), 500)}"
+    neighbour, bad, another = system.publish("a neighbour", poisoned, "another neighbour")
+    system.deliver(lambda server: error(400, "blocked") if POISON in str(server.requests[-1]) else None)
+
+    assert not system.topic
+    assert {status.state for status in system.statuses([*others, neighbour, another])} == {IngestState.STORED}
+    (failed,) = system.statuses([bad])
+    assert (failed.state, "answered 400: blocked" in (failed.error or "")) == (IngestState.FAILED, True)
+    assert system.check().ok
+    system.gemini.fault = None
+    (again,) = system.publish(poisoned)
+    system.deliver_once()
+    assert system.statuses([again])[0].state is IngestState.STORED
+    assert all(system.bought()[one.embedded_text] == 1 for one in others)
+    # The service took them before it refused the text, whose slice is then stored in smaller parts.
+    assert all(system.bought()[one.embedded_text] <= 2 for one in (neighbour, another))
