@@ -1,0 +1,140 @@
+"""Faults of PostgreSQL that last until an operator acts: nothing is lost, and the log says what to do."""
+
+import base64
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.memory import IngestState
+from mnemosyne.domain.message import encode
+from mnemosyne.domain.principal import LOCAL
+from mnemosyne.errors import Broken, InvalidRequest, ItemUnavailable, Misconfigured, MnemosyneError, Unavailable
+from mnemosyne.http.push import build_app, give_up, store
+from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.tools import TOOLS
+from tests.fakes import FakeServices, request
+
+FAULTS = {
+    "read-only": (
+        "ALTER DATABASE {database} SET default_transaction_read_only = on",
+        "ALTER DATABASE {database} RESET default_transaction_read_only",
+        "the database is read-only",
+        "read replica",
+    ),
+    "a revoked right": (
+        "REVOKE INSERT ON memories FROM mnemosyne_runtime",
+        "GRANT INSERT ON memories TO mnemosyne_runtime",
+        "the database refuses this function a right",
+        "mnemosyne migrate",
+    ),
+    "a missing table": (
+        "ALTER TABLE memory_chunks RENAME TO lost; ALTER TABLE ingest_requests RENAME TO lost_too",
+        "ALTER TABLE lost RENAME TO memory_chunks; ALTER TABLE lost_too RENAME TO ingest_requests",
+        "the database's schema is not this version's",
+        "mnemosyne migrate",
+    ),
+    "a full disk": (
+        """
+        CREATE FUNCTION fill() RETURNS trigger LANGUAGE plpgsql
+            AS $$ BEGIN RAISE SQLSTATE '53100' USING MESSAGE = 'could not extend file: No space left on device'; END $$;
+        CREATE TRIGGER fill BEFORE INSERT ON memories FOR EACH ROW EXECUTE FUNCTION fill()
+        """,
+        "DROP TRIGGER fill ON memories; DROP FUNCTION fill",
+        "the database's disk is full",
+        "raise disk_limit_gb",
+    ),
+}
+
+
+@pytest.fixture
+def services(store: PostgresMemories) -> FakeServices:
+    made = FakeServices()
+    made.memories = store  # type: ignore[assignment]
+    return made
+
+
+@pytest.fixture
+def functions(services: FakeServices) -> Iterator[list[TestClient]]:
+    """`ingest` and `dead_letter`."""
+    yield [
+        TestClient(build_app(handler, services, threads=2, warm=lambda: None, identify=lambda _: None))
+        for handler in (store, give_up)
+    ]
+
+
+def _push(client: TestClient, data: bytes, attributes: Any) -> int:
+    message = {"data": base64.b64encode(data).decode(), "attributes": dict(attributes), "messageId": "1"}
+    return client.post("/", json={"message": message, "subscription": "s"}).status_code
+
+
+@pytest.mark.parametrize("name", FAULTS)
+def test_a_fault_of_the_database_is_reported_with_its_cure_and_loses_nothing(
+    services: FakeServices,
+    functions: list[TestClient],
+    pool: Pool,
+    owner: Connection,
+    database: str,
+    caplog: pytest.LogCaptureFixture,
+    name: str,
+) -> None:
+    begin, end, cause, cure = FAULTS[name]
+    one = request("a memory")
+    message = encode(LOCAL.namespace, [one], "")
+    owner.script("SET default_transaction_read_only = off")
+    owner.run_file(begin.format(database=database))
+    pool.close()  # as connections opened after a failover are
+    assert [_push(client, *message) for client in functions * 2] == [503] * 4
+    needed = [record.fields for record in caplog.records if record.msg == "operator_needed"]  # type: ignore[attr-defined]
+    assert len(needed) == 4
+    assert all(cause in fields["error"] and cure in fields["next_step"] for fields in needed)
+    owner.run_file(end.format(database=database))
+    pool.close()
+    assert _push(functions[1], *message) == 204
+    assert services.memories.statuses(LOCAL.namespace, [one.request_id])[one.request_id].state is IngestState.STORED
+    assert list(services.memories.dead_letters(LOCAL.namespace, 10)) == []
+
+
+def test_a_tool_says_that_the_operator_must_act_and_does_not_ask_to_be_called_again(
+    services: FakeServices, pool: Pool, owner: Connection
+) -> None:
+    owner.script("REVOKE EXECUTE ON FUNCTION shown_outcome FROM mnemosyne_runtime")
+    (tool,) = [one for one in TOOLS if one.name == "ingest_status"]
+    result = call(tool, {"request_id": str(request("a").request_id)}, LOCAL, services)
+    said = result.content[0].text  # type: ignore[union-attr]
+    assert result.is_error
+    assert "unavailable until the server's operator acts" in said
+    assert "the database refuses this function a right" in said
+    assert "shown_outcome" not in said
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ("08006", Unavailable),
+        ("57014", ItemUnavailable),
+        ("53400", Broken),
+        ("58030", Broken),
+        ("42883", Misconfigured),
+        ("22003", InvalidRequest),
+    ],
+)
+def test_an_error_of_the_server_is_raised_as_its_sqlstate_says(
+    pool: Pool, state: str, expected: type[MnemosyneError]
+) -> None:
+    with pool.connection() as connection, pytest.raises(MnemosyneError) as raised:
+        connection.run_file(f"DO $$ BEGIN RAISE SQLSTATE '{state}' USING MESSAGE = 'of the server'; END $$")
+    assert type(raised.value) is expected
+
+
+def test_a_connection_that_is_read_only_is_not_used_again(pool: Pool) -> None:
+    with pool.connection() as connection:
+        connection.script("SET default_transaction_read_only = on")
+        with pytest.raises(Broken):
+            connection.script("CREATE TABLE x ()")
+    with pool.connection() as connection:
+        assert connection.script("SHOW default_transaction_read_only") == [["off"]]
