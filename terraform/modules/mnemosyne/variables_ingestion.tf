@@ -26,7 +26,7 @@ variable "buckets" {
 }
 
 variable "max_delivery_attempts" {
-  description = "Number of deliveries after which a message becomes a dead letter."
+  description = "Number of deliveries after which dead-letter receives a message that ingest could not store."
   type        = number
   default     = 20
 

@@ -8,7 +8,7 @@ import numpy as np
 
 from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
 from mnemosyne.domain.chunking import embed_whole
-from mnemosyne.errors import InvalidRequest, TextTooLong
+from mnemosyne.errors import Broken, InvalidRequest, TextTooLong
 from mnemosyne.ports import Vector
 from tests.fakes import FakeEmbedder
 
@@ -20,6 +20,7 @@ class Gated(FakeEmbedder):
         super().__init__()
         self.sizes: list[int] = []
         self.readable = 1_000
+        self.broken = False
         self.entered, self.gate = threading.Event(), threading.Event()
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -29,6 +30,8 @@ class Gated(FakeEmbedder):
             self.gate.wait(10)
         if "poison" in texts:
             raise InvalidRequest("refused")
+        if self.broken and len(self.sizes) > 1:
+            raise Broken("the service is broken")
         if any(len(text) > self.readable for text in texts):
             raise TextTooLong("too long")
         return super().embed_documents(texts)
@@ -42,7 +45,7 @@ def _under_load(inner: Gated, texts: list[str]) -> list[object]:
         try:
             (vectors,) = embed_whole([text], batching.chunk_limit, batching.embed_documents)
             return vectors
-        except InvalidRequest as exc:
+        except (InvalidRequest, Broken) as exc:
             return str(exc)
 
     with ThreadPoolExecutor(len(texts) + 1) as pool:
@@ -76,6 +79,14 @@ def test_a_refused_text_is_refused_alone() -> None:
     assert answers[1] == "refused"
     assert not isinstance(answers[0], str)
     assert not isinstance(answers[2], str)
+
+
+def test_all_callers_get_the_error_of_a_service_that_fails_and_it_is_called_no_more_for_it() -> None:
+    inner = Gated()
+    inner.broken = True
+    answers = _under_load(inner, [f"word{n}" for n in range(10)])
+    assert answers == ["the service is broken"] * 10
+    assert len(inner.sizes) < 1 + len(answers)
 
 
 def test_a_text_that_is_too_long_is_cut_further_and_no_other_is() -> None:

@@ -1,7 +1,10 @@
 """What a search answers with of what the store has found."""
 
+import pytest
+
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery
+from mnemosyne.errors import Broken, InvalidRequest, Misconfigured, MnemosyneError, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.service import ingest, search
 from mnemosyne.service.search import SearchResult
@@ -115,3 +118,21 @@ def test_a_reranked_hit_still_says_why_it_was_found() -> None:
     services, _ = _with_reranker("cup 30 ", *TEAS)
     (hit, *_) = _found(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, explain=True))
     assert hit.why and hit.why.matched_words == ("green", "tea")
+
+
+FAULTS = [
+    Unavailable("the service is away", detail="answered 500: boom"),
+    Broken("the service refuses us", next_step="grant the right", detail="answered 403: no"),
+    Misconfigured("the model does not exist", next_step="set another", detail="answered 404: no"),
+    InvalidRequest("the embedding service answered 400: blocked"),
+]
+
+
+@pytest.mark.parametrize("fault", FAULTS, ids=[type(one).__name__ for one in FAULTS])
+def test_a_search_uses_words_whatever_error_the_embedder_has(fault: MnemosyneError) -> None:
+    services = _stored("green tea", "black coffee")
+    services.embedder.fault = fault
+    result = _search(services, SearchQuery(query="tea", mode=SearchMode.HYBRID))
+    assert result.ranking.hits[0].content == "green tea"
+    assert (result.degraded or "").startswith("searched by words only: ")
+    assert "answered" not in (result.degraded or "")
