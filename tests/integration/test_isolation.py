@@ -19,6 +19,7 @@ from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
 from mnemosyne_cli.local import postgres
+from tests.database_errors import permission_denied
 from tests.fakes import NOW, FakeServices, request
 
 SCOPES = frozenset({Scope.READ, Scope.WRITE, Scope.OPERATE})
@@ -177,7 +178,7 @@ def test_a_statement_that_names_another_s_namespace_changes_nothing_there(
 
 def test_a_row_cannot_be_put_into_another_s_namespace(two: Two, pool: Pool) -> None:
     with (
-        pytest.raises(Exception, match="row-level security"),
+        permission_denied("row-level security"),
         pool.connection() as connection,
         connection.transaction(),
     ):
@@ -236,7 +237,7 @@ def test_the_functions_can_look_a_key_up_and_do_nothing_else_with_keys(
     found = api_keys.PostgresApiKeys(pool).find(key.id)
     assert found == key
     for statement in ("SELECT * FROM api_keys", "DELETE FROM api_keys", "UPDATE api_keys SET namespace = 'bob'"):
-        with pytest.raises(Exception, match="permission denied"), pool.connection() as connection:
+        with permission_denied(), pool.connection() as connection:
             connection.script(statement)
     keeper.revoke(key.id)
     revoked = api_keys.PostgresApiKeys(pool).find(key.id)
