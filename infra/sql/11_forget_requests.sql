@@ -31,4 +31,4 @@ END
 $$;
 
 REVOKE ALL ON FUNCTION forget_requests FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION forget_requests TO mnemosyne_runtime, mnemosyne_ingest;
+GRANT EXECUTE ON FUNCTION forget_requests TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;

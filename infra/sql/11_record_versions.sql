@@ -1,6 +1,7 @@
 -- Versions of records. A source names a record by a key; versions are ordered by timestamp, then by when each was
 -- published, then by content hash. The latest version that no deletion covers is the current one: source_keys has it.
--- A deletion covers the versions with a timestamp up to its own, and those published up to when it was published.
+-- A deletion covers the versions with a timestamp up to its own, and those first published before it. A version in the same
+-- message was not published before: a record can be deleted and stored again by one message.
 --
 -- Every change of supersession holds the advisory lock of `lock_supersession`, and takes it before any row. Functions with
 -- SECURITY DEFINER are for ingest and mcp, which may not write these tables, or not so much of them.
@@ -14,7 +15,7 @@ END;
 -- Null counts as later than everything: where nothing was deleted, nothing is covered.
 CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_published timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published <= (p_key).deleted_published, false);
+RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
 
 -- The labels, as a request gives them, that differ from the memory's.
 CREATE OR REPLACE FUNCTION differing_labels(p_namespace text, p_memory_id uuid, p_labels jsonb) RETURNS text[]
@@ -122,7 +123,12 @@ BEGIN
             version_published = EXCLUDED.version_published, updated_at = clock_timestamp(), announced_at = NULL
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
-        recorded := recorded || CASE WHEN FOUND THEN to_jsonb(result) ELSE '[]' END;
+        -- A refused version whose message is a dead letter keeps its state. Without its row in the answer it would be stored.
+        IF NOT FOUND THEN
+            SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
+            FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = version.request_id;
+        END IF;
+        recorded := recorded || to_jsonb(result);
     END LOOP;
     RETURN recorded;
 END

@@ -9,7 +9,7 @@ from mnemosyne.adapters.database import ingest_sql, rows
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.domain.memory import IngestState, MemoryChange, Origin
+from mnemosyne.domain.memory import DeadLetter, IngestState, MemoryChange, Origin, Unstored
 from mnemosyne.errors import Unavailable
 from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
@@ -223,6 +223,35 @@ def test_of_two_contents_in_one_message_an_immutable_record_keeps_the_earlier(po
     records = records_in(pool, immutable=[SOURCE])
     outcomes = records.deliver(version("1", "second", 2), version("1", "first", 1), version("2", "free", 1))
     assert [one.state for one in outcomes] == [IngestState.FAILED, IngestState.STORED, IngestState.STORED]
+
+
+def test_a_version_that_an_immutable_record_refuses_is_not_stored_though_it_was_dead_lettered(pool: Pool) -> None:
+    records = records_in(pool, immutable=[SOURCE])
+    records.deliver(version("1", "first", 1))
+    late = version("1", "second", 2)
+    given_up = Unstored(request_id=late.request_id, error="given up", origin=late.origin)
+    letter = DeadLetter(message_id="7", data=b"{}", attributes={}, cause="given up", dead_lettered_at=NOW)
+    records.store.give_up(records.namespace, letter, [given_up], contents={late.request_id: late.content_hash})
+    (outcome,) = records.deliver(late)
+    assert (outcome.state, records.stored()) == (IngestState.DEAD_LETTERED, {"first"})
+
+
+@pytest.mark.parametrize(
+    ("second", "state"), [(1, IngestState.DELETED), (2, IngestState.DELETED), (3, IngestState.STORED)]
+)
+def test_of_a_deletion_and_a_version_published_together_the_timestamps_decide(
+    records: Records, second: int, state: IngestState
+) -> None:
+    together = version("1", "new", second, published=5)
+    records.deliver(deletion("1", 2, published=5))
+    (outcome,) = records.deliver(together)
+    assert outcome.state is state
+
+
+def test_a_deletion_leaves_a_version_that_was_published_with_it_and_arrived_first(records: Records) -> None:
+    records.deliver(version("1", "old", 1), version("1", "new", 3, published=5))
+    records.deliver(deletion("1", 2, published=5))
+    assert records.stored() == {"new"}
 
 
 def test_two_contents_under_one_request_id_cannot_be_stored_at_the_same_time(records: Records, pool: Pool) -> None:
