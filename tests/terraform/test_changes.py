@@ -44,6 +44,7 @@ FLIPS: dict[str, tuple[dict[str, object], str]] = {
     "gemini_api_key_secret": ({"gemini_api_key_secret": "key"}, ""),
     "gemini_api_key_version": ({"gemini_api_key_secret": "key", "gemini_api_key_version": "2"}, ""),
     "iap": ({"domain": "memory.example.com", "iap": True}, ""),
+    "immutable_sources": ({"immutable_sources": ["crm"]}, ""),
     "invokers": ({"domain": "memory.example.com", "iap": True, "invokers": ["user:ada@example.com"]}, ""),
     "keep_traffic": ({"keep_traffic": ["mcp"]}, ""),
     "kms_key": ({"kms_key": KEY}, FIXED),
