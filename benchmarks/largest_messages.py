@@ -29,6 +29,7 @@ from mnemosyne.domain.message import encode
 from mnemosyne.domain.published import Published
 from mnemosyne.errors import Unavailable
 from mnemosyne.http import push
+from mnemosyne.http.push_message import Push
 from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
 from mnemosyne_cli.local import postgres
@@ -177,7 +178,7 @@ def deliver(contents: Sequence[str], subscriber: Subscriber) -> tuple[int, Count
     message = Published(message_id=str(new_id()), data=data, attributes=attributes)
     for delivery in range(1, DELIVERIES + 1):
         try:
-            push.store(push.Push(message, delivery), subscriber)  # type: ignore[arg-type]
+            push.store(Push(message, delivery), subscriber)  # type: ignore[arg-type]
         except Unavailable as exc:
             print(f"  delivery {delivery}: {exc}", flush=True)
             continue
