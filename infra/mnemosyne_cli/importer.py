@@ -47,7 +47,7 @@ class Source:
         return cls(name, datetime.fromtimestamp(path.stat().st_mtime, UTC))
 
     def origin(self, item: Item) -> Origin:
-        """Return where the item stands: its line, or its path within the folder."""
+        """Return the name of the item: its line, or its path within the folder."""
         source = item.source.encode(errors="replace").decode()
         place = source.removeprefix(self.name).lstrip(":/") or str(item.line)
         return Origin(self.name, f"{place}{item.suffix}"[-KEY_LIMIT:])

@@ -8,6 +8,7 @@ from datetime import timedelta
 import click
 
 from mnemosyne.domain.dead_letter import Redrivable
+from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.service import dead_letters
 from mnemosyne_cli.all_dead_letters import choice, choice_options
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
@@ -45,17 +46,10 @@ def redrive(
 
     Exits with 1 if a letter could not be put back.
     """
-    if bool(namespace) == bool(into):
-        raise click.UsageError(
-            '--into is for --namespace "" only: other letters are redriven into their own namespace'
-            if namespace
-            else 'with --namespace "" say --into NAMESPACE: messages that name none must become somebody\'s'
-        )
-    chosen = replace(
-        choice(younger_than, older_than, cause),
-        message_ids=message_ids or None,
-        redrivable=Redrivable.NOW if now or message_ids else Redrivable.DUE,
-    )
+    _check_target(namespace, into)
+    redrivable = Redrivable.NOW if now or message_ids else Redrivable.DUE
+    selected = choice(younger_than, older_than, cause)
+    chosen = replace(selected, message_ids=message_ids or None, redrivable=redrivable)
     shown: list[dict[str, str]] = []
     problems: list[dict[str, str]] = []
     with open_services(data_dir) as services:
@@ -70,17 +64,35 @@ def redrive(
                 continue
             shown.append({"message_id": one.message_id, "cause": one.letter.cause})
             if not as_json:
-                when = f"{one.letter.dead_lettered_at:%Y-%m-%d %H:%M}"
-                click.echo(plain(f"{one.message_id}  {when}  {len(one.request_ids)} memories  {one.letter.cause}"))
+                click.echo(_line(one.letter, len(one.request_ids)))
     if as_json:
         kinds = {"redriven": [] if dry_run else shown, "would_redrive": shown if dry_run else []}
         click.echo(json.dumps({**kinds, "problems": problems}))
     else:
         click.echo(f"{len(shown)} dead letters {'would be' if dry_run else 'were'} put back.")
-        if waiting > 0 and not message_ids:
-            click.echo(f"{waiting} are in flight or back off: `mnemosyne dead-letters list` says until when.", err=True)
-        if (untried := due - len(shown) - len(problems)) > 0:
-            click.echo(f"{untried} were not tried: run the command again once that is fixed.", err=True)
+        _note_others(0 if message_ids else waiting, due - len(shown) - len(problems))
     if problems:
         click.echo(f"{len(problems)} could not be put back.", err=True)
         sys.exit(1)
+
+
+def _check_target(namespace: str, into: str | None) -> None:
+    if bool(namespace) == bool(into):
+        raise click.UsageError(
+            '--into is for --namespace "" only: other letters are redriven into their own namespace'
+            if namespace
+            else 'with --namespace "" say --into NAMESPACE: messages that name none must become somebody\'s'
+        )
+
+
+def _line(letter: DeadLetter, memories: int) -> str:
+    when = f"{letter.dead_lettered_at:%Y-%m-%d %H:%M}"
+    return plain(f"{letter.message_id}  {when}  {memories} memories  {letter.cause}")
+
+
+def _note_others(waiting: int, untried: int) -> None:
+    """Say on stderr which letters the run has left."""
+    if waiting > 0:
+        click.echo(f"{waiting} are in flight or back off: `mnemosyne dead-letters list` says until when.", err=True)
+    if untried > 0:
+        click.echo(f"{untried} were not tried: run the command again once that is fixed.", err=True)

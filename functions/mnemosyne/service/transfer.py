@@ -79,7 +79,7 @@ def take_file(namespace: str, part: FilePart, services: Services) -> Sequence[Re
     if records := [*readings, *unread]:
         known = services.known_quota(namespace)
         ingest.accept(namespace, records, queue=services.queue, quota=known, clock=services.clock)
-    return [_told(item, line, one) for item, line, one in zip(items, lines, readings, strict=True)]
+    return [_summary(item, line, one) for item, line, one in zip(items, lines, readings, strict=True)]
 
 
 def _defaults(namespace: str, part: FilePart, key: str) -> Defaults:
@@ -96,7 +96,7 @@ def yaml_characters(text: str) -> int:
     return front_matter_characters(text)
 
 
-def _told(item: Item, line: int, reading_: Reading) -> ReadItem:
+def _summary(item: Item, line: int, reading_: Reading) -> ReadItem:
     """Return an item's request, or why it is refused."""
     if isinstance(reading_, Unstored):
         return ReadItem(line=line, error=reading_.error, left_out=item.left_out)
