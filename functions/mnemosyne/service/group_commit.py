@@ -11,6 +11,7 @@ from typing import Generic, TypeVar
 from uuid import UUID
 
 from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.errors import ItemUnavailable, ServiceError
 from mnemosyne.service.slices import SLICE_CHUNKS, Slice
 
 ResultT = TypeVar("ResultT")
@@ -21,11 +22,13 @@ SMALL = 10
 
 @dataclass(eq=False)
 class _Waiting(Generic[ResultT]):
-    """A slice that waits for its turn: to lead the next group, to read its result, or to go alone."""
+    """A slice that waits for its turn: to lead the next group, to read its result or fault, or to go alone."""
 
     slice: Slice
     turn: threading.Event = field(default_factory=threading.Event)
     result: ResultT | None = None
+    fault: ServiceError | None = None
+    """Why the whole group failed: a fault of a service, which another attempt would meet as well."""
     alone: bool = False
 
 
@@ -40,7 +43,8 @@ class GroupCommit(Generic[ResultT]):
     def store(self, namespace: str, part: Slice, work: Callable[[Sequence[IngestRequest]], ResultT]) -> ResultT:
         """Return the result of `work` for the slice, or for a group that includes it.
 
-        If the work raises for a group, each slice of the group is tried alone, so that none fails for another's fault.
+        If a service fails, each slice of the group gets its error. If the work raises for another reason, which may
+        concern one item only, each slice is tried alone, so that none fails because of another.
         """
         if part.chunks > SMALL:
             return work(part.requests)
@@ -53,8 +57,10 @@ class GroupCommit(Generic[ResultT]):
                 waiting.append(mine)
         if waiting is not None:
             mine.turn.wait()
-        if mine.result is None and not mine.alone:
+        if mine.result is None and mine.fault is None and not mine.alone:
             self._lead(namespace, work)
+        if mine.fault is not None:
+            raise mine.fault
         return work(part.requests) if mine.result is None else mine.result
 
     def _lead(self, namespace: str, work: Callable[[Sequence[IngestRequest]], ResultT]) -> None:
@@ -67,9 +73,12 @@ class GroupCommit(Generic[ResultT]):
                 result = work([request for one in group for request in one.slice.requests])
                 for one in group:
                     one.result = result
-        except Exception:
+        except Exception as exc:
             if len(group) == 1:
                 raise
+            if isinstance(exc, ServiceError) and not isinstance(exc, ItemUnavailable):
+                for one in group:
+                    one.fault = exc
         finally:
             with self._lock:
                 waiting = self._waiting[namespace]

@@ -8,7 +8,15 @@ import pytest
 
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
-from mnemosyne.errors import Unavailable
+from mnemosyne.errors import (
+    Broken,
+    EmbeddingModelChanged,
+    InvalidRequest,
+    ItemUnavailable,
+    Misconfigured,
+    Unavailable,
+    Uncertain,
+)
 from mnemosyne.ports import Vector
 from mnemosyne.service import ingest
 from mnemosyne.service.group_commit import SMALL, GroupCommit
@@ -22,6 +30,10 @@ class _Work:
 
     def __init__(self) -> None:
         self.calls: list[list[str]] = []
+        self.poison: Exception = ItemUnavailable("poison")
+        """Raised for one item."""
+        self.fault: Exception | None = None
+        """Raised for every item after the first call."""
         self.first_may_end = threading.Event()
         self.commit: GroupCommit[list[str]] = GroupCommit()
         self.threads = ThreadPoolExecutor(200)
@@ -32,7 +44,9 @@ class _Work:
         if len(self.calls) == 1:
             assert self.first_may_end.wait(60)
         if "poison" in contents:
-            raise Unavailable("poison")
+            raise self.poison
+        if self.fault and len(self.calls) > 1:
+            raise self.fault
         return contents
 
     def arrive(self, *requests: IngestRequest, namespace: str = "ns") -> "Future[list[str]]":
@@ -96,9 +110,46 @@ def test_a_group_has_no_more_chunks_than_a_slice(work: _Work) -> None:
     assert [len(call) for call in work.calls] == [SMALL, SLICE_CHUNKS, SMALL]
 
 
-def test_none_pays_for_another_s_fault(work: _Work) -> None:
+@pytest.mark.parametrize(
+    "error",
+    [ItemUnavailable("poison"), InvalidRequest("poison"), ValueError("poison")],
+    ids=lambda one: type(one).__name__,
+)
+def test_none_fails_because_of_another_item(work: _Work, error: Exception) -> None:
+    work.poison = error
     messages = [work.arrive(request(name)) for name in ("a", "b", "poison", "c")]
     assert _finish(work, *messages) == [["a"], ["b"], "poison", ["c"]]
+
+
+@pytest.mark.parametrize(
+    "fault",
+    [
+        Unavailable("all fail"),
+        Broken("all fail"),
+        Misconfigured("all fail"),
+        Uncertain("all fail"),
+        EmbeddingModelChanged("all fail"),
+    ],
+    ids=lambda one: type(one).__name__,
+)
+@pytest.mark.parametrize("count", [2, 3, 10])
+def test_a_fault_of_a_service_fails_the_group_without_further_attempts(
+    work: _Work, fault: Exception, count: int
+) -> None:
+    work.fault = fault
+    messages = [work.arrive(request(f"{n}")) for n in range(count + 1)]
+    assert _finish(work, *messages) == [["0"], *["all fail"] * count]
+    assert [len(call) for call in work.calls] == [1, count]
+
+
+def test_the_next_group_is_tried_after_a_fault_of_a_service(work: _Work) -> None:
+    work.fault = Unavailable("all fail")
+    messages = [work.arrive(*(request(f"{n} {m}") for m in range(SMALL))) for n in range(13)]
+    ended = _finish(work, *messages)
+    assert ended[1:] == ["all fail"] * 12
+    assert [len(call) for call in work.calls] == [SMALL, SLICE_CHUNKS, 2 * SMALL]
+    work.fault = None
+    assert work.store(request("later")) == ["later"]
 
 
 def test_one_request_delivered_twice_is_not_in_one_group_twice(work: _Work) -> None:
