@@ -469,7 +469,7 @@ class FakeStore(FakeDeadLetters, FakeOverview):
 
     def stats(self, namespace: str) -> Stats:
         mine = [m for n, m, _ in self.memories.values() if n == namespace]
-        states = [status.state for (n, _), status in self.requests.items() if n == namespace]
+        states = [self._shown(namespace, one).state for n, one in self.requests if n == namespace]
         tags = Counter(tag_key(tag) for m in mine for tag in m.tags)
         return Stats(
             quota=self.quota(namespace),

@@ -254,6 +254,45 @@ def test_a_request_whose_redrive_crashed_before_publishing_is_not_queued_for_eve
     assert system.memories.ingest_requests("ns", IngestState.QUEUED, 10) == []
 
 
+@pytest.mark.parametrize(
+    ("events", "pending", "dead_lettered"),
+    [
+        ("", 0, 1),
+        ("mark", 1, 0),
+        ("mark, a day", 0, 1),
+        ("mark, drop, a day", 0, 1),
+        ("mark, attempt", 1, 0),
+        ("mark, attempt, a day", 1, 0),
+        ("mark, a day, redrive", 1, 0),
+        ("mark, a day, redrive, store", 0, 0),
+    ],
+)
+def test_the_counts_of_requests_agree_with_their_states(
+    system: System,
+    letter: DeadLetter,
+    made: IngestRequest,
+    a_day_later: Callable[[], None],
+    events: str,
+    pending: int,
+    dead_lettered: int,
+) -> None:
+    happen: dict[str, Callable[[], object]] = {
+        "mark": lambda: _crash_after_the_mark(system, letter, made),
+        "drop": lambda: system.memories.drop_dead_letters("ns", [letter.message_id]),
+        "attempt": lambda: system.memories.record_attempt("ns", [Unstored(request_id=made.request_id, error="away")]),
+        "a day": a_day_later,
+        "redrive": system.redrive,
+        "store": lambda: system.store(*system.republished()),
+    }
+    for event in filter(None, events.split(", ")):
+        happen[event]()
+    stats = system.memories.stats("ns")
+    assert (stats.pending, stats.dead_lettered) == (pending, dead_lettered)
+    states = IngestState.QUEUED, IngestState.DEAD_LETTERED
+    listed = [len(system.memories.ingest_requests("ns", state, 10)) for state in states]
+    assert listed == [pending, dead_lettered]
+
+
 def test_a_request_that_is_redriven_after_a_crash_is_queued_again(
     system: System, letter: DeadLetter, made: IngestRequest, a_day_later: Callable[[], None]
 ) -> None:

@@ -145,12 +145,18 @@ FROM rated
 """
 
 STATS: Final = """
+WITH open AS (
+    SELECT shown.state
+    FROM ingest_requests i
+    CROSS JOIN LATERAL shown_outcome(i.state, i.error, i.memory_id, i.updated_at, i.redriven_at) AS shown
+    WHERE i.namespace = :namespace AND i.state IN ('queued', 'dead_lettered')
+)
 SELECT
     (SELECT "timestamp" FROM memories WHERE namespace = :namespace ORDER BY "timestamp", id LIMIT 1) AS oldest,
     (SELECT "timestamp" FROM memories WHERE namespace = :namespace ORDER BY "timestamp" DESC, id DESC LIMIT 1)
         AS newest,
-    (SELECT count(*) FROM ingest_requests WHERE namespace = :namespace AND state = 'queued') AS pending,
-    (SELECT count(*) FROM ingest_requests WHERE namespace = :namespace AND state = 'dead_lettered') AS dead_lettered,
+    (SELECT count(*) FROM open WHERE state = 'queued') AS pending,
+    (SELECT count(*) FROM open WHERE state = 'dead_lettered') AS dead_lettered,
     (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) AS dead_letters
 """
 
