@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from mnemosyne.domain.counted import counted
 from mnemosyne.domain.dead_letter import DeadLetterCause, DeadLetterChoice
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.rfc3339 import rfc3339
@@ -51,7 +52,7 @@ def list_(
                 count += 1
                 click.echo(json.dumps(_shown(letter, namespace)) if as_json else plain(_line(letter, namespace)))
     if not as_json:
-        click.echo(f"{count} dead letters.", err=True)
+        click.echo(f"{counted(count, 'dead letter')}.", err=True)
 
 
 @dead_letters.command()
@@ -99,12 +100,12 @@ def drop(
         if missing := sorted(set(message_ids) - set(ids)):
             raise _not_found(namespace, missing[0])
         if dry_run:
-            click.echo(f"{len(ids)} dead letters would be dropped.")
+            click.echo(f"{counted(len(ids), 'dead letter')} would be dropped.")
             return
         if ids and not message_ids and not yes:
-            click.confirm(f"Drop {len(ids)} dead letters of namespace {namespace!r} for good?", abort=True)
+            click.confirm(f"Drop {counted(len(ids), 'dead letter')} of namespace {namespace!r} for good?", abort=True)
         dropped = services.memories.drop_dead_letters(namespace, ids)
-    click.echo(f"Dropped {message_ids[0]}." if len(message_ids) == 1 else f"Dropped {dropped} dead letters.")
+    click.echo(f"Dropped {message_ids[0]}." if len(message_ids) == 1 else f"Dropped {counted(dropped, 'dead letter')}.")
 
 
 def _not_found(namespace: str, message_id: str) -> NotFound:
@@ -113,10 +114,13 @@ def _not_found(namespace: str, message_id: str) -> NotFound:
 
 def _line(letter: DeadLetter, namespace: str) -> str:
     first = f"{letter.dead_lettered_at:%Y-%m-%d %H:%M}"
-    parts = [letter.message_id, first, f"{len(request_ids_in(namespace, letter))} memories"]
+    parts = [letter.message_id, first, counted(len(request_ids_in(namespace, letter)), "memory", "memories")]
     if letter.redrives:
         until = f"{letter.due_at:%Y-%m-%d %H:%M}"
-        parts += [f"{letter.failures} failures", f"in flight until {until}" if letter.redriven_at else f"due {until}"]
+        parts += [
+            counted(letter.failures, "failure"),
+            f"in flight until {until}" if letter.redriven_at else f"due {until}",
+        ]
     return "  ".join([*parts, letter.cause])
 
 
@@ -148,4 +152,4 @@ def _group(group: DeadLetterCause) -> dict[str, Any]:
 
 def _group_line(group: DeadLetterCause) -> str:
     between = f"{group.oldest:%Y-%m-%d %H:%M} to {group.newest:%Y-%m-%d %H:%M}"
-    return f"{group.letters:,} letters  {group.in_flight:,} in flight  {between}  {group.cause}"
+    return f"{counted(group.letters, 'letter')}  {group.in_flight:,} in flight  {between}  {group.cause}"

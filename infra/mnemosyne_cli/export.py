@@ -6,6 +6,7 @@ from pathlib import Path
 
 import click
 
+from mnemosyne.domain.counted import counted
 from mnemosyne.domain.memory import ExportedMemory, KeysetCursor
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.writing import to_jsonl, to_markdown
@@ -29,7 +30,7 @@ def export(format_: str, output: Path | None, namespace: str, data_dir: str | No
         count = _export(format_, output, namespace, data_dir)
     except OSError as exc:
         raise InvalidRequest(f"{output or 'the output'} cannot be written: {exc}") from exc
-    click.echo(f"{count} memories exported.", err=True)
+    click.echo(f"{counted(count, 'memory', 'memories')} exported.", err=True)
 
 
 def _export(format_: str, output: Path | None, namespace: str, data_dir: str | None) -> int:

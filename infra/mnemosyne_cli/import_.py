@@ -10,6 +10,7 @@ from pathlib import Path
 
 import click
 
+from mnemosyne.domain.counted import counted
 from mnemosyne.errors import InvalidRequest
 from mnemosyne_cli import destinations, formats, importer
 from mnemosyne_cli.journal import Journal
@@ -63,8 +64,8 @@ def import_(
 def _import(path: Path, format_: str, total: int, destination: importer.Destination, journal: Journal) -> None:
     if journal.resumed:
         click.echo(
-            f"Going on where a run before was interrupted, after {journal.resumed} batches. To begin anew, delete "
-            f"{journal.path}",
+            f"Going on where a run before was interrupted, after {counted(journal.resumed, 'batch', 'batches')}. "
+            f"To import from the beginning, delete {journal.path}",
             err=True,
         )
     with click.progressbar(
@@ -76,14 +77,14 @@ def _import(path: Path, format_: str, total: int, destination: importer.Destinat
         file=sys.stderr,
         hidden=not sys.stderr.isatty(),
     ) as bar:
-        last, counted, rate = time.monotonic(), 0, ""
+        last, since, rate = time.monotonic(), 0, ""
 
         def progress(count: int) -> None:
-            nonlocal last, counted, rate
-            counted += count
+            nonlocal last, since, rate
+            since += count
             now = time.monotonic()
-            if counted and (now - last >= RATE_SECONDS or not rate):
-                rate, last, counted = f"{counted / max(now - last, 0.001):,.0f}/s", now, 0
+            if since and (now - last >= RATE_SECONDS or not rate):
+                rate, last, since = f"{since / max(now - last, 0.001):,.0f}/s", now, 0
             bar.update(count, rate)
 
         try:
@@ -102,12 +103,14 @@ def _report(path: Path, journal: Journal) -> bool:
             file.write(json.dumps({"source": source, "error": error}, ensure_ascii=False) + "\n")
             count += 1
     if count:
-        click.echo(f"{count} failures with their causes: {failures}", err=True)
+        click.echo(f"{counted(count, 'failure')} with causes: {failures}", err=True)
     else:
         failures.unlink()
     left_out = journal.totals().left_out
     if left_out:
-        named = ", ".join(f"{plain(name)} ({count:,} memories)" for name, count in sorted(left_out.items()))
+        named = ", ".join(
+            f"{plain(name)} ({counted(count, 'memory', 'memories')})" for name, count in sorted(left_out.items())
+        )
         click.echo(f"{path.name}: left out, because memories have no such fields: {named}", err=True)
     return count > 0
 

@@ -11,6 +11,7 @@ from typing import Any
 
 import click
 
+from mnemosyne.domain.counted import counted
 from mnemosyne.domain.memory import DeadLetter, IngestStatus
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.published import Published, unwrap
@@ -71,7 +72,7 @@ def outcomes(
             pass
         finally:
             total = ", ".join(f"{count:,} {state}" for state, count in sorted(counts.items()))
-            click.echo(f"{counts.total():,} outcomes{': ' if total else ''}{total}.", err=True)
+            click.echo(f"{counted(counts.total(), 'outcome')}{': ' if total else ''}{total}.", err=True)
 
 
 def _line(row: Row) -> str:

@@ -7,6 +7,7 @@ from datetime import timedelta
 
 import click
 
+from mnemosyne.domain.counted import counted
 from mnemosyne.domain.dead_letter import Redrivable
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.service import dead_letters
@@ -69,7 +70,8 @@ def redrive(
         kinds = {"redriven": [] if dry_run else shown, "would_redrive": shown if dry_run else []}
         click.echo(json.dumps({**kinds, "problems": problems}))
     else:
-        click.echo(f"{len(shown)} dead letters {'would be' if dry_run else 'were'} put back.")
+        done = "would be" if dry_run else "was" if len(shown) == 1 else "were"
+        click.echo(f"{counted(len(shown), 'dead letter')} {done} put back.")
         _note_others(0 if message_ids else waiting, due - len(shown) - len(problems))
     if problems:
         click.echo(f"{len(problems)} could not be put back.", err=True)
@@ -85,14 +87,14 @@ def _check_target(namespace: str, into: str | None) -> None:
         )
 
 
-def _line(letter: DeadLetter, memories: int) -> str:
+def _line(letter: DeadLetter, count: int) -> str:
     when = f"{letter.dead_lettered_at:%Y-%m-%d %H:%M}"
-    return plain(f"{letter.message_id}  {when}  {memories} memories  {letter.cause}")
+    return plain(f"{letter.message_id}  {when}  {counted(count, 'memory', 'memories')}  {letter.cause}")
 
 
 def _note_others(waiting: int, untried: int) -> None:
     """Say on stderr which letters the run has left."""
     if waiting > 0:
-        click.echo(f"{waiting} are in flight or back off: `mnemosyne dead-letters list` says until when.", err=True)
+        click.echo(f"In flight or backing off: {waiting}. `mnemosyne dead-letters list` says until when.", err=True)
     if untried > 0:
-        click.echo(f"{untried} were not tried: run the command again once that is fixed.", err=True)
+        click.echo(f"Not tried: {untried}. Run the command again once that is fixed.", err=True)

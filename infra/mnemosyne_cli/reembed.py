@@ -15,6 +15,7 @@ from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding, abandon
+from mnemosyne.domain.counted import counted
 from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.errors import ServiceError, Unavailable
@@ -183,5 +184,6 @@ def _report(
         return
     click.echo(f"Moved from {before} to {after}.")
     if old is not None and new is not None:
-        click.echo(f"Recall@10 of {count} memories by words from their middle: {old:.2f} before, {new:.2f} after.")
+        texts = counted(count, "memory", "memories")
+        click.echo(f"Recall@10 of {texts} by words from their middle: {old:.2f} before, {new:.2f} after.")
     click.echo(f"Now set MNEMOSYNE_EMBEDDING_MODEL={after.model} and MNEMOSYNE_EMBEDDING_DIMENSION={after.dimension}.")

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import orjson
 
+from mnemosyne.domain.counted import counted
 from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.message import encode
 from mnemosyne.errors import Unavailable
@@ -74,7 +75,7 @@ class LocalQueue:
                 ((waiting,),) = self._connection().execute("SELECT count(*) FROM messages").fetchall()
         except sqlite3.Error as exc:
             raise Unavailable(f"the queue file {self._path} cannot be opened ({exc})") from exc
-        return f"{self._path}, {waiting} messages waiting"
+        return f"{self._path}, {counted(waiting, 'message')} waiting"
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
         """Return once the message is on disk; raises Unavailable where it cannot be written."""

@@ -7,6 +7,7 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from mnemosyne.domain import rate_limit
+from mnemosyne.domain.counted import counted
 from mnemosyne.domain.memory import BATCH_LIMIT
 from mnemosyne.domain.parsing import Filled, Id, Input, Instant, Key, Source, Text
 from mnemosyne.domain.principal import Principal
@@ -124,7 +125,8 @@ def _export_memories(arguments: ExportArguments, principal: Principal, services:
         principal.namespace, after=cursors.read_key(arguments.cursor), memories=services.memories
     )
     return Reply(
-        ExportedPage(lines=lines, memories=count, next_cursor=cursors.written(after)), text=f"{count} memories"
+        ExportedPage(lines=lines, memories=count, next_cursor=cursors.written(after)),
+        text=counted(count, "memory", "memories"),
     )
 
 
