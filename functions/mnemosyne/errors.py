@@ -11,6 +11,7 @@
     └── ServiceError     the deployment cannot do it now: what was accepted is postponed, reads degrade
         ├── Unavailable  a service is away; nothing was changed, try again
         │   ├── Broken   … until an operator acts: a right, a quota, a full disk, a retired model
+        │   ├── StatementTimeout … because the database needs longer than a statement may take
         │   ├── ItemUnavailable … for this item only: the same service works for others
         │   ├── Uncertain       … and it went away while committing: it may or may not have been done
         │   └── EmbeddingModelChanged … because the memories have moved to another embedding space: embed again
@@ -84,6 +85,13 @@ class Broken(Unavailable):
     """Raised when a service refuses this deployment until an operator acts; nothing was changed."""
 
     needs_operator = True
+
+
+class StatementTimeout(Unavailable):
+    """Raised when a statement took longer than the database allows; nothing was changed.
+
+    The error does not say whether the database is slow for every statement or for this one only.
+    """
 
 
 class ItemUnavailable(Unavailable):

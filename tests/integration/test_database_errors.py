@@ -13,7 +13,7 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.errors import Broken, InvalidRequest, ItemUnavailable, Misconfigured, MnemosyneError, Unavailable
+from mnemosyne.errors import Broken, InvalidRequest, Misconfigured, MnemosyneError, StatementTimeout, Unavailable
 from mnemosyne.http.push import build_app, give_up, store
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS
@@ -47,6 +47,16 @@ FAULTS = {
         "DROP TRIGGER fill ON memories; DROP FUNCTION fill",
         "the database's disk is full",
         "raise disk_limit_gb",
+    ),
+    "an insert that is refused": (
+        """
+        CREATE FUNCTION refuse() RETURNS trigger LANGUAGE plpgsql
+            AS $$ BEGIN RAISE SQLSTATE '22000' USING MESSAGE = 'expected 63 dimensions, not 64'; END $$;
+        CREATE TRIGGER refuse BEFORE INSERT ON memories FOR EACH ROW EXECUTE FUNCTION refuse()
+        """,
+        "DROP TRIGGER refuse ON memories; DROP FUNCTION refuse",
+        "the database refuses every memory",
+        "mnemosyne doctor",
     ),
 }
 
@@ -99,6 +109,44 @@ def test_a_fault_of_the_database_is_reported_with_its_cure_and_loses_nothing(
     assert list(services.memories.dead_letters(LOCAL.namespace, 10)) == []
 
 
+LONG = " ".join(f"word{number}" for number in range(100))
+"""A memory of several chunks."""
+TIMES_OUT = """
+CREATE FUNCTION time_out() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE query_canceled; END $$;
+CREATE TRIGGER time_out AFTER {event} ON {table} FOR EACH STATEMENT EXECUTE FUNCTION time_out()
+"""
+
+
+@pytest.mark.parametrize(
+    ("event", "table", "contents"),
+    [
+        ("INSERT", "memories", ["a memory"]),
+        ("INSERT", "memories", ["one", "of", "several"]),
+        ("INSERT", "memory_chunks", [LONG]),
+        ("INSERT", "memory_chunks", ["short", LONG]),
+        ("INSERT", "ingest_requests", ["a memory"]),
+        ("INSERT OR UPDATE", "namespace_usage", ["a memory", "another"]),
+    ],
+)
+def test_a_database_that_is_too_slow_for_every_memory_makes_no_dead_letters(
+    services: FakeServices,
+    functions: list[TestClient],
+    owner: Connection,
+    event: str,
+    table: str,
+    contents: list[str],
+) -> None:
+    requests = [request(content) for content in contents]
+    message = encode(LOCAL.namespace, requests, "")
+    owner.run_file(TIMES_OUT.format(event=event, table=table))
+    assert [_push(client, *message) for client in functions * 3] == [503] * 6
+    assert list(services.memories.dead_letters(LOCAL.namespace, 10)) == []
+    owner.run_file(f"DROP TRIGGER time_out ON {table}")
+    assert _push(functions[1], *message) == 204
+    statuses = services.memories.statuses(LOCAL.namespace, [one.request_id for one in requests])
+    assert {one.state for one in statuses.values()} == {IngestState.STORED}
+
+
 def test_a_tool_says_that_the_operator_must_act_and_does_not_ask_to_be_called_again(
     services: FakeServices, pool: Pool, owner: Connection
 ) -> None:
@@ -116,7 +164,7 @@ def test_a_tool_says_that_the_operator_must_act_and_does_not_ask_to_be_called_ag
     ("state", "expected"),
     [
         ("08006", Unavailable),
-        ("57014", ItemUnavailable),
+        ("57014", StatementTimeout),
         ("53400", Broken),
         ("58030", Broken),
         ("42883", Misconfigured),

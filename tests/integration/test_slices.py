@@ -1,6 +1,7 @@
 """A message is stored in slices: small transactions, each final once it is committed."""
 
 from collections.abc import Callable, Sequence
+from functools import partial
 from itertools import permutations
 
 import pytest
@@ -9,17 +10,28 @@ from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage
-from mnemosyne.errors import ItemUnavailable, Unavailable
+from mnemosyne.errors import Broken, ItemUnavailable, Unavailable
 from mnemosyne.ports import Vector
 from mnemosyne.service import ingest
 from mnemosyne.service.slices import SLICE_CHUNKS
 from tests.fakes import FakeEmbedder, request
-from tests.records import version
+from tests.records import deletion, version
 
 TRANSACTIONS = """
 SELECT CAST(sum(chunks) AS integer) AS chunks, count(*) AS memories FROM (
     SELECT m.xmin, 1 + (SELECT count(*) FROM memory_chunks c WHERE c.memory_id = m.id) AS chunks FROM memories m
 ) AS stored GROUP BY CAST(xmin AS text)
+"""
+
+
+FAILS = """
+CREATE FUNCTION fail() RETURNS trigger LANGUAGE plpgsql AS $$
+BEGIN
+    IF (SELECT {condition} FROM {rows}s) THEN RAISE SQLSTATE '{state}'; END IF;
+    RETURN NULL;
+END $$;
+CREATE TRIGGER fail AFTER {change} ON memories REFERENCING {rows} TABLE AS {rows}s
+    FOR EACH STATEMENT EXECUTE FUNCTION fail()
 """
 
 
@@ -73,26 +85,15 @@ def test_slices_that_were_committed_are_not_embedded_again(store: PostgresMemori
 
 
 @pytest.fixture
-def statements_that_time_out(owner: Connection) -> Callable[[str], None]:
-    """Cancels a statement that inserts memories (`new`) for which the condition holds, as statement_timeout does."""
-
-    def make(condition: str) -> None:
-        owner.run_file(f"""
-            CREATE FUNCTION time_out() RETURNS trigger LANGUAGE plpgsql AS $$
-            BEGIN
-                IF (SELECT {condition} FROM new) THEN RAISE query_canceled; END IF;
-                RETURN NULL;
-            END $$;
-            CREATE TRIGGER time_out AFTER INSERT ON memories REFERENCING NEW TABLE AS new
-                FOR EACH STATEMENT EXECUTE FUNCTION time_out();
-        """)
-
-    return make
+def statements_that_time_out(owner: Connection) -> Callable[[str], object]:
+    """Cancels a statement that inserts memories (`NEWs`) for which the condition holds, as statement_timeout does."""
+    times_out = partial(FAILS.format, state="57014", change="INSERT", rows="NEW")
+    return lambda condition: owner.run_file(times_out(condition=condition))
 
 
 @pytest.mark.parametrize(("largest", "count"), [(1, 5), (3, 20), (10, 11)])
 def test_a_slice_that_takes_too_long_is_stored_in_smaller_ones(
-    store: PostgresMemories, statements_that_time_out: Callable[[str], None], largest: int, count: int
+    store: PostgresMemories, statements_that_time_out: Callable[[str], object], largest: int, count: int
 ) -> None:
     statements_that_time_out(f"count(*) > {largest}")
     message, embedder = _message(*[1] * count), FakeEmbedder()
@@ -102,7 +103,7 @@ def test_a_slice_that_takes_too_long_is_stored_in_smaller_ones(
 
 @pytest.mark.parametrize("slow", [0, 2, 4])
 def test_a_memory_that_takes_too_long_alone_is_tried_again_and_the_others_are_stored(
-    store: PostgresMemories, owner: Connection, statements_that_time_out: Callable[[str], None], slow: int
+    store: PostgresMemories, owner: Connection, statements_that_time_out: Callable[[str], object], slow: int
 ) -> None:
     statements_that_time_out(f"bool_or(content LIKE '{slow} %')")
     message, embedder = _message(1, 60, 1, 60, 1), FakeEmbedder()
@@ -112,8 +113,46 @@ def test_a_memory_that_takes_too_long_alone_is_tried_again_and_the_others_are_st
     expected = [IngestState.QUEUED if n == slow else IngestState.STORED for n in range(5)]
     assert [statuses[one].state for one in message.request_ids] == expected
     assert "no more time" in (statuses[message.request_ids[slow]].error or "")
-    owner.script("DROP TRIGGER time_out ON memories")
+    owner.script("DROP TRIGGER fail ON memories")
     assert _deliver(store, message, embedder) == [IngestState.STORED] * 5
+
+
+@pytest.mark.parametrize("bad", [0, 2, 4])
+@pytest.mark.parametrize("state", ["22001", "22P05", "54000"])
+def test_a_memory_that_the_database_refuses_fails_and_the_others_are_stored(
+    store: PostgresMemories, owner: Connection, state: str, bad: int
+) -> None:
+    owner.run_file(FAILS.format(condition=f"bool_or(content LIKE '{bad} %')", state=state, change="INSERT", rows="NEW"))
+    message, embedder = _message(1, 60, 1, 60, 1), FakeEmbedder()
+    expected = [IngestState.FAILED if n == bad else IngestState.STORED for n in range(5)]
+    assert _deliver(store, message, embedder) == expected
+    assert len(embedder.embedded) == len(set(embedder.embedded))
+
+
+@pytest.mark.parametrize("count", [1, 3, 20])
+@pytest.mark.parametrize(("state", "error"), [("57014", Unavailable), ("22001", Broken)])
+def test_an_error_that_every_memory_meets_fails_none_of_them(
+    store: PostgresMemories, owner: Connection, state: str, error: type[Unavailable], count: int
+) -> None:
+    owner.run_file(FAILS.format(condition="count(*) > 0", state=state, change="INSERT", rows="NEW"))
+    message, embedder = _message(*[1] * count), FakeEmbedder()
+    with pytest.raises(error) as raised:
+        _deliver(store, message, embedder)
+    assert type(raised.value) is error
+    assert {one.state for one in store.statuses("ns", message.request_ids).values()} == {IngestState.QUEUED}
+    assert owner.run("SELECT count(*) FROM memories") == [[0]]
+
+
+@pytest.mark.parametrize(("largest", "versions"), [(100, 101), (10, 25), (1, 3)])
+def test_a_deletion_that_takes_too_long_is_done_in_smaller_transactions(
+    store: PostgresMemories, owner: Connection, largest: int, versions: int
+) -> None:
+    _deliver(store, IngestMessage("ns", tuple(version("k", f"{n}", n) for n in range(versions))), FakeEmbedder())
+    owner.run_file(FAILS.format(condition=f"count(*) > {largest}", state="57014", change="DELETE", rows="OLD"))
+    made = deletion("k", versions)
+    message = IngestMessage("ns", (), deletions=(made,))
+    assert _deliver(store, message, FakeEmbedder()) == [IngestState.DELETED]
+    assert owner.run("SELECT count(*) FROM memories") == [[0]]
 
 
 def _version(second: int) -> IngestRequest:

@@ -6,6 +6,7 @@ docs/service-errors.md has the same tables, and a test compares the two.
 from typing import Final
 
 from mnemosyne.adapters.service_errors import CREDENTIALS, DIMENSION, UNREACHABLE, UNUSABLE, Kind, Rule
+from mnemosyne.errors import StatementTimeout
 
 _I, _T, _P, _M = Kind.ITEM, Kind.TEMPORARY, Kind.PERMANENT, Kind.MISCONFIGURED
 
@@ -139,7 +140,7 @@ DATABASE: Final = (
         "57014",
         _T,
         "the database was given no more time for it: narrow it by time or tags, or ask for less",
-        per_item=True,
+        temporary=StatementTimeout,
     ),
     Rule(
         "25006",

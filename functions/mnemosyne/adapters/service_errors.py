@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Final
 
-from mnemosyne.errors import Broken, InvalidRequest, ItemUnavailable, Misconfigured, MnemosyneError, Unavailable
+from mnemosyne.errors import Broken, InvalidRequest, Misconfigured, MnemosyneError, Unavailable
 
 UNREACHABLE: Final = "unreachable"
 """Code of an error without an answer: no connection, or none in time."""
@@ -46,8 +46,8 @@ class Rule:
     cause: str
     next_step: str = ""
     message: str = ""
-    per_item: bool = False
-    """Whether a temporary error may not concern a smaller request at the same time."""
+    temporary: type[Unavailable] = Unavailable
+    """Class of a temporary error."""
     concerns_all: bool = False
     """Whether the answer cannot be about one text, so that no other text need be tried."""
 
@@ -62,8 +62,7 @@ class Rule:
             case Kind.ITEM:
                 return InvalidRequest(f"{cause}: {detail}" if detail else cause)
             case Kind.TEMPORARY:
-                kind = ItemUnavailable if self.per_item else Unavailable
-                return kind(cause, next_step=next_step, detail=detail)
+                return self.temporary(cause, next_step=next_step, detail=detail)
             case Kind.PERMANENT:
                 return Broken(cause, next_step=next_step, detail=detail)
             case Kind.MISCONFIGURED:

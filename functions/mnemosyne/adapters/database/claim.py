@@ -1,11 +1,13 @@
 """The claim on ingest requests: locks that one session holds until their memories are stored."""
 
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from typing import Any
 from uuid import UUID
 
+import numpy as np
 import orjson
 
 from mnemosyne.adapters.database import copy_binary, ingest_sql, memories_sql, rows
@@ -13,7 +15,14 @@ from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.quota import Quota
-from mnemosyne.errors import EmbeddingModelChanged, Unavailable
+from mnemosyne.errors import (
+    Broken,
+    EmbeddingModelChanged,
+    InvalidRequest,
+    ItemUnavailable,
+    StatementTimeout,
+    Unavailable,
+)
 from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
 
@@ -99,6 +108,10 @@ def _look_up(connection: Connection, namespace: str, requests: str, *, to_store:
     )
 
 
+class _RollbackError(Exception):
+    """Raised to roll a transaction back."""
+
+
 class PostgresClaim:
     """A claim on some requests: locks on the ids, keys and contents of the new ones, which its session holds."""
 
@@ -127,8 +140,51 @@ class PostgresClaim:
     ) -> Mapping[UUID, IngestStatus]:
         """Store the memories of those of the new requests that there is room for, and commit them with their outcomes.
 
-        Where several requests carry the same content, the first is stored and the others are its duplicates.
+        Where several requests carry the same content, the first is stored and the others are its duplicates. Raises
+        InvalidRequest or ItemUnavailable only if the database can store another memory at the same time.
         """
+        try:
+            return self._store(fitting, embeddings, model)
+        except InvalidRequest as exc:
+            self._try_another(model, len(embeddings[0][0]), exc)
+            raise
+        except StatementTimeout as exc:
+            self._try_another(model, len(embeddings[0][0]), exc)
+            raise ItemUnavailable(
+                "the database was given no more time to store it, although it stores another memory"
+            ) from exc
+
+    def _try_another(self, model: str, dimension: int, error: InvalidRequest | StatementTimeout) -> None:
+        """Return if the database can store another memory, which is rolled back, or raise what it says about all."""
+        memory_id = new_id()
+        request = IngestRequest.of(new_id(), content=f"memory {memory_id}", timestamp=datetime.now(UTC))
+        vector: Vector = np.full(dimension, dimension**-0.5, dtype=np.float32)
+        row = {
+            "request_id": request.request_id,
+            "memory_id": memory_id,
+            "event": IngestState.STORED.value,
+            "content_hash": request.content_hash,
+        }
+        try:
+            with suppress(_RollbackError), self._connection.transaction():
+                self._connection.run(memories_sql.ENTER_NAMESPACE, namespace=self._namespace)
+                self._insert([(memory_id, request, [vector, vector])], [row], model, dimension)
+                raise _RollbackError
+        except StatementTimeout as exc:
+            raise Unavailable(
+                "the database takes too long to store any memory",
+                next_step="look for its load and for long transactions",
+            ) from exc
+        except InvalidRequest as exc:
+            raise Broken(
+                "the database refuses every memory",
+                next_step="run `mnemosyne migrate`, then `mnemosyne doctor`",
+                detail=str(error),
+            ) from exc
+
+    def _store(
+        self, fitting: Sequence[IngestRequest], embeddings: Sequence[Sequence[Vector]], model: str
+    ) -> Mapping[UUID, IngestStatus]:
         first: dict[str, tuple[UUID, IngestRequest, Sequence[Vector]]] = {}
         for request, vectors in zip(fitting, embeddings, strict=True):
             if request.content_hash not in first:

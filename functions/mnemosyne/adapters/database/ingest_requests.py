@@ -23,9 +23,10 @@ from mnemosyne.adapters.database.rows import (
 )
 from mnemosyne.domain.memory import Deletion, IngestStatus, Unstored
 from mnemosyne.domain.outcome import OutcomeCursor, OutcomePage
+from mnemosyne.errors import StatementTimeout
 
 DELETED_AT_ONCE: Final = 1_000
-"""Memories that one transaction deletes by key, at most."""
+"""Memories that one transaction deletes by key, at most. A tenth, if that takes longer than the database allows."""
 
 
 class PostgresRequests:
@@ -52,14 +53,18 @@ class PostgresRequests:
     def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> Mapping[UUID, IngestStatus]:
         """Delete records by key, in transactions of bounded length, and return the outcomes."""
         outcomes: dict[UUID, IngestStatus] = {}
+        limit = DELETED_AT_ONCE
         while rest := [one for one in deletions if one.request_id not in outcomes]:
-            with self._transaction(namespace) as connection:
-                recorded = connection.one(
-                    ingest_sql.DELETE_RECORDS,
-                    namespace=namespace,
-                    deletions=deletions_json(rest),
-                    limit=DELETED_AT_ONCE,
-                )["recorded"]
+            try:
+                with self._transaction(namespace) as connection:
+                    recorded = connection.one(
+                        ingest_sql.DELETE_RECORDS, namespace=namespace, deletions=deletions_json(rest), limit=limit
+                    )["recorded"]
+            except StatementTimeout:
+                if limit == 1:
+                    raise
+                limit //= 10
+                continue
             outcomes |= read_outcomes(orjson.loads(recorded))
         return outcomes
 
