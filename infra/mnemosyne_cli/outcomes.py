@@ -12,7 +12,7 @@ from typing import Any
 import click
 
 from mnemosyne.domain.counted import counted
-from mnemosyne.domain.memory import DeadLetter, IngestStatus
+from mnemosyne.domain.memory import DeadLetter, IngestState, IngestStatus
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.published import Published, unwrap
 from mnemosyne.domain.rfc3339 import rfc3339
@@ -73,6 +73,21 @@ def outcomes(
         finally:
             total = ", ".join(f"{count:,} {state}" for state, count in sorted(counts.items()))
             click.echo(f"{counted(counts.total(), 'outcome')}{': ' if total else ''}{total}.", err=True)
+        if not keys and not source:
+            _note_waiting(services.memories, namespace)
+
+
+def _note_waiting(memories: MemoryStore, namespace: str) -> None:
+    """Say on stderr how many requests are still queued although they were attempted, and why."""
+    waiting = memories.stats(namespace).pending
+    last = memories.ingest_requests(namespace, IngestState.QUEUED, 1)
+    if waiting and last and last[0].error:
+        verb = "was" if waiting == 1 else "were"
+        click.echo(
+            f"{counted(waiting, 'request')} {verb} attempted and will be delivered again. The last attempt failed: "
+            f"{plain(last[0].error)}",
+            err=True,
+        )
 
 
 def _line(row: Row) -> str:

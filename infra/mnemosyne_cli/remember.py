@@ -4,6 +4,7 @@ import sys
 
 import click
 
+from mnemosyne.domain.counted import counted
 from mnemosyne.errors import InvalidRequest
 from mnemosyne_cli.terminal import plain
 from mnemosyne_cli.tool_client import ToolClient, server
@@ -20,14 +21,18 @@ def remember(text: tuple[str, ...], tags: tuple[str, ...], url: str) -> None:
     """Store TEXT as one memory and say what became of it; `-` reads it from standard input."""
     content = sys.stdin.read() if text == ("-",) else " ".join(text)
     asked = {"content": content, "wait": WAIT, **({"tags": list(tags)} if tags else {})}
-    told = ToolClient(url).call("ingest_memory", asked)
-    state = told["status"]
+    client = ToolClient(url)
+    outcome = client.call("ingest_memory", asked)
+    state = outcome["status"]
     if state in ("failed", "dead_lettered"):
-        raise InvalidRequest(f"{state}: {told.get('error')}")
-    if state == "queued":
-        click.echo(f"Queued as request {told['request_id']}: it is stored as soon as the server can.")
-    else:
-        click.echo(f"{'Stored' if state == 'stored' else 'Known already'} as {told['memory_id']}.")
+        raise InvalidRequest(f"{state}: {outcome.get('error')}")
+    if state != "queued":
+        click.echo(f"{'Stored' if state == 'stored' else 'Known already'} as {outcome['memory_id']}.")
+        return
+    click.echo(f"Queued as request {outcome['request_id']}: it is stored as soon as the server can.")
+    (status,) = client.call("ingest_status", {"request_ids": [outcome["request_id"]]})["requests"]
+    if error := status["error"]:
+        click.echo(f"The last of {counted(status['attempts'], 'attempt')} failed: {plain(error)}", err=True)
 
 
 @click.command()
@@ -37,10 +42,13 @@ def remember(text: tuple[str, ...], tags: tuple[str, ...], url: str) -> None:
 @click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 100), help="How many.")
 @server
 def search(query: tuple[str, ...], tags: tuple[str, ...], when: str | None, limit: int, url: str) -> None:
-    """Find memories by meaning and words, best first."""
+    """Find memories by meaning and words, best first. A note on stderr says why a search was by words only."""
     narrowed = {"tags": list(tags) or None, "time_expr": when}
     asked = {"query": " ".join(query), "limit": limit} | {k: v for k, v in narrowed.items() if v}
-    found = ToolClient(url).call("memory_search", asked)["memories"]
+    answer = ToolClient(url).call("memory_search", asked)
+    found = answer["memories"]
+    if answer.get("degraded"):
+        click.echo(plain(answer["degraded"]), err=True)
     for one in found:
         labels = "".join(f"  #{plain(tag)}" for tag in one["tags"])
         click.echo(f"{one['timestamp'][:10]}  {one['id']}{labels}")
