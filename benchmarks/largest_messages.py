@@ -56,7 +56,7 @@ INDEXES = (
 )
 STORE = """
 INSERT INTO memories (namespace, embedding_model, id, content, "timestamp", title, tags, metadata, session, tag_keys,
-    content_hash, embedding)
+    content_hash, embedding, wording)
 SELECT :namespace, :model, i.* FROM incoming i
 """
 STORE_CHUNKS = """

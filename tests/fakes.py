@@ -14,7 +14,7 @@ from uuid import UUID
 
 import numpy as np
 
-from mnemosyne.domain.chronicle import tag_key
+from mnemosyne.domain.chronicle import one_line, tag_key
 from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.labels import given_labels
@@ -44,6 +44,7 @@ from mnemosyne.domain.overview import GivenRating
 from mnemosyne.domain.published import Published
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch, Why
+from mnemosyne.domain.wording import wording_id
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, MnemosyneError, NotFound, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.observability import current_trace
@@ -373,6 +374,8 @@ class FakeStore(FakeDeadLetters, FakeOverview):
             for name, one in relevance.items()
         ]
         hits.sort(key=lambda hit: (hit.score, hit.timestamp, hit.id), reverse=True)
+        if asked and query.mode is not SearchMode.EXACT:
+            hits = _folded(hits)
         chosen = [replace(hit, why=_why(hit, query)) if query.explain else hit for hit in hits[: query.limit]]
         return Ranking(hits=_cut(chosen, query.characters, query.query), strategy="exact", considered=len(hits))
 
@@ -516,6 +519,17 @@ class FakeStore(FakeDeadLetters, FakeOverview):
                 origin=one.origin,
             )
         return outcomes
+
+
+def _folded(hits: Sequence[Hit]) -> list[Hit]:
+    """Of hits that state the same the best, with the ids of the others."""
+    groups: dict[str, list[Hit]] = {}
+    for hit in hits:
+        title = "" if hit.title in one_line(hit.content) else hit.title
+        wording = wording_id(hit.content, hit.session)
+        key = (wording, title, hit.tags, json.dumps(hit.metadata, sort_keys=True), hit.superseded_by is None)
+        groups.setdefault(repr(key), []).append(hit)
+    return [replace(best, near_duplicates=tuple(hit.id for hit in others)) for best, *others in groups.values()]
 
 
 def _summary(m: Memory) -> MemorySummary:

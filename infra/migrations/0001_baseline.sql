@@ -51,6 +51,7 @@ CREATE TABLE memories (
     metadata_keys   integer[] NOT NULL DEFAULT '{}',  -- hashes of metadata paths and values: ../sql/03_metadata_keys.sql
     session         text,  -- the conversation or document that the memory is a part of
     content_hash    text NOT NULL,
+    wording         uuid,  -- digest of the content but for white space and a final full stop; null: compared with none
     embedding_model text NOT NULL,
     created_at      timestamptz NOT NULL DEFAULT now(),
     last_seen_at    timestamptz NOT NULL DEFAULT now(),
@@ -304,7 +305,8 @@ CREATE TABLE oauth_consents (
 -- Filters of a search or a list; null means any. ../sql/04_filters.sql applies them.
 CREATE TYPE memory_filters AS (
     after timestamptz, before timestamptz, any_tags text[], all_tags text[], include_superseded boolean, session text,
-    metadata jsonpath, metadata_keys integer[], own_any text[], own_all text[], not_session text
+    metadata jsonpath, metadata_keys integer[], own_any text[], own_all text[], not_session text,
+    folded uuid[], shown uuid[]
 );
 
 -- A search by meaning and words: query vector, weighted terms, mean length of a memory in distinct words, weight of the

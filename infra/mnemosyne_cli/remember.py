@@ -54,5 +54,7 @@ def search(query: tuple[str, ...], tags: tuple[str, ...], when: str | None, limi
         click.echo(f"{one['timestamp'][:10]}  {one['id']}{labels}")
         for line in one["content"].splitlines():
             click.echo(f"    {plain(line)}")
+        if one.get("near_duplicates"):
+            click.echo(f"    (the same, but for white space or a full stop: {', '.join(one['near_duplicates'])})")
     if not found:
         click.echo("No memories found.")

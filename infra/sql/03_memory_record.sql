@@ -19,5 +19,15 @@ SELECT jsonb_build_object(
     'quality', memory_quality(m.rating_count, m.rating_sum, m.fetches)
 )
 $$;
-REVOKE ALL ON FUNCTION memory_record FROM PUBLIC;
+
+-- What a memory states: two with the same key have the same wording, title, tags and metadata, and both are current or
+-- neither is. A title that is in the content adds nothing. Null: no other memory states the same.
+CREATE OR REPLACE FUNCTION statement_key(m memories) RETURNS uuid
+LANGUAGE sql STABLE PARALLEL SAFE
+AS $$
+SELECT CASE WHEN m.wording IS NOT NULL THEN CAST(md5(jsonb_build_array(
+    m.wording, CASE WHEN position(m.title IN translate(m.content, E'\n\t\r', '   ')) > 0 THEN '' ELSE m.title END, m.tags,
+    m.metadata, m.superseded_by IS NULL) #>> '{}') AS uuid) END
+$$;
+REVOKE ALL ON FUNCTION memory_record, statement_key FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION memory_record TO mnemosyne_runtime, mnemosyne_mcp;

@@ -11,7 +11,8 @@ RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
     AND ((f).not_session IS NULL OR (m).session IS DISTINCT FROM (f).not_session)
     AND ((f).metadata IS NULL OR (((f).metadata_keys IS NULL OR (m).metadata_keys && (f).metadata_keys)
         AND jsonb_path_exists((m).metadata, (f).metadata, '{}', true)))
-    AND ((f).include_superseded OR (m).superseded_by IS NULL);
+    AND ((f).include_superseded OR (m).superseded_by IS NULL)
+    AND ((f).folded IS NULL OR (m).id = ANY ((f).shown) OR statement_key(m) <> ALL ((f).folded) IS NOT FALSE);
 
 -- The filters as they come, by name: one that is not known here is left out, one that is missing is any. Tags and terms of
 -- metadata become the session's namespace's keys, these with the one of metadata that have too many.

@@ -67,13 +67,42 @@ BEGIN
 END
 $$;
 
--- The best of the candidates, as JSON: by relevance and quality, as weighted.
+-- The candidates, of those that state the same the best alone; by its id the ids of the others; and of these statements
+-- the keys.
+CREATE OR REPLACE FUNCTION fold_candidates(
+    candidates candidate[], p_quality_weight double precision, OUT kept candidate[], OUT others jsonb, OUT folded uuid[]
+)
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    WITH worded AS (
+        SELECT c AS one, count(m.wording) OVER (PARTITION BY m.wording) AS times, row_number() OVER (ORDER BY
+            (1 - p_quality_weight) * c.relevance + p_quality_weight * c.quality DESC,
+            c.vector_score DESC NULLS LAST, c."timestamp" DESC, c.id DESC) AS place
+        FROM unnest(candidates) AS c JOIN memories m ON m.id = c.id
+    ), ordered AS (
+        -- Contents are read only where the wording is another's too.
+        SELECT w.one, w.place, CASE WHEN w.times > 1 THEN (
+            SELECT statement_key(m) FROM memories m WHERE m.id = (w.one).id) END AS statement
+        FROM worded w
+    ), grouped AS (
+        SELECT o.statement, (array_agg(o.one ORDER BY o.place))[1] AS best,
+            (array_agg((o.one).id ORDER BY o.place))[2:] AS others
+        FROM ordered o GROUP BY o.statement, CASE WHEN o.statement IS NULL THEN o.place END
+    )
+    SELECT array_agg(g.best), jsonb_object_agg((g.best).id, g.others) FILTER (WHERE g.others <> '{}'),
+        array_agg(g.statement) FILTER (WHERE g.others <> '{}')
+    INTO kept, others, folded FROM grouped g;
+END
+$$;
+
+-- The best of the candidates, as JSON: by relevance and quality, as weighted. p_others: which memories each stands for.
 --
 -- p_characters bounds what contents and metadata have together: the longest are cut until all fit, and those cut say how
 -- long they are and show what was asked for. p_explain: why each was found.
 CREATE OR REPLACE FUNCTION rank_candidates(
     candidates candidate[], p_strategy text, p_limit integer, p_quality_weight double precision, p_characters integer,
-    p_query text, p_explain boolean
+    p_query text, p_explain boolean, p_others jsonb DEFAULT NULL
 ) RETURNS json
 LANGUAGE plpgsql STABLE
 AS $$
@@ -93,6 +122,7 @@ BEGIN
             json_agg(memory_record(m) || jsonb_build_object(
                 'length', char_length(m.content),
                 'snippet', NULL,
+                'near_duplicates', coalesce(p_others -> CAST(m.id AS text), '[]'),
                 'why', CASE WHEN p_explain THEN json_build_object(
                     'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.tags, m.content))),
                     'vector_score', b.vector_score, 'lexical_score', b.lexical_score, 'neighbours', b.neighbours,
@@ -107,4 +137,4 @@ BEGIN
     );
 END
 $$;
-REVOKE ALL ON FUNCTION snippet, matched_words, shared_characters, cut_record, rank_candidates FROM PUBLIC;
+REVOKE ALL ON FUNCTION snippet, matched_words, shared_characters, cut_record, fold_candidates, rank_candidates FROM PUBLIC;

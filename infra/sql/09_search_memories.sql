@@ -45,6 +45,8 @@ DECLARE
     found_all candidate[];
     found integer;
     narrow boolean;
+    fold record;
+    others jsonb := '{}';
 BEGIN
     PERFORM require_own(p_namespace);
     -- Holds off a move to another space until this search has ended.
@@ -77,53 +79,62 @@ BEGIN
         SELECT w.mean_length INTO mean_length FROM namespace_words w WHERE w.namespace = p_namespace;
         mean_length := coalesce(mean_length, 16);
     END IF;
-    strategy := CASE WHEN query_vector IS NOT NULL THEN CASE WHEN passing > exact_up_to THEN 'hnsw' ELSE 'exact' END END;
-    IF strategy = 'hnsw' THEN
-        -- Of the true ten nearest among 410,000, 200 find .97, 400 find .985 to .99 at half as much again.
-        PERFORM set_config('hnsw.ef_search',
-            CASE WHEN everybody < 50000 THEN '200' WHEN everybody < 500000 THEN '400' ELSE '600' END, true);
-        SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, found
-        FROM walk_memories(p_namespace, filters, query_vector, candidates) AS w;
-        -- A walk that ends early has spent itself on the memories of others, which lie nearer.
-        IF found < candidates THEN
-            strategy := 'exact';
-        ELSIF EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace) THEN
-            SELECT array_agg(b.id), array_agg(b.score) INTO ids, vector_scores FROM (
-                SELECT u.id, max(u.score) AS score FROM (
-                    SELECT * FROM unnest(ids, vector_scores) AS w (id, score)
-                    UNION ALL SELECT * FROM walk_chunks(p_namespace, filters, query_vector, candidates, p_limit)
-                ) AS u GROUP BY u.id ORDER BY 2 DESC, 1 LIMIT candidates
-            ) AS b;
+    -- Memories that state the same are folded. Where they leave too few, those folded make room for others.
+    LOOP
+        strategy := CASE WHEN query_vector IS NOT NULL THEN CASE WHEN passing > exact_up_to THEN 'hnsw' ELSE 'exact' END END;
+        IF strategy = 'hnsw' THEN
+            -- Of the true ten nearest among 410,000, 200 find .97, 400 find .985 to .99 at half as much again.
+            PERFORM set_config('hnsw.ef_search',
+                CASE WHEN everybody < 50000 THEN '200' WHEN everybody < 500000 THEN '400' ELSE '600' END, true);
+            SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, found
+            FROM walk_memories(p_namespace, filters, query_vector, candidates) AS w;
+            -- A walk that ends early has spent itself on the memories of others, which lie nearer.
+            IF found < candidates THEN
+                strategy := 'exact';
+            ELSIF EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace) THEN
+                SELECT array_agg(b.id), array_agg(b.score) INTO ids, vector_scores FROM (
+                    SELECT u.id, max(u.score) AS score FROM (
+                        SELECT * FROM unnest(ids, vector_scores) AS w (id, score)
+                        UNION ALL SELECT * FROM walk_chunks(p_namespace, filters, query_vector, candidates, p_limit)
+                    ) AS u GROUP BY u.id ORDER BY 2 DESC, 1 LIMIT candidates
+                ) AS b;
+            END IF;
         END IF;
-    END IF;
-    IF strategy = 'exact' THEN
-        SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
-        FROM scan_memories(p_namespace, filters, query_vector, candidates) AS s;
-    END IF;
-    IF by_words THEN
-        -- Few that pass of many are looked through; so are the newest where even the rarest word is common.
-        narrow := passing < least(own, 2000);
-        SELECT ids || array_agg(w.id), vector_scores || array_agg(CAST(NULL AS double precision)),
-            array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(ids), 0)]) || array_agg(w.lexical_score)
-        INTO ids, vector_scores, lexical_scores
-        FROM (
-            SELECT * FROM match_memories(p_namespace, filters, keys, terms, mean_length, candidates, 2 * lexical_rows)
-            WHERE NOT narrow AND keys IS NOT NULL
-            UNION ALL
-            SELECT * FROM match_newest(p_namespace, filters, terms, mean_length, candidates, 2 * lexical_rows)
-            WHERE narrow OR keys IS NULL
-        ) AS w;
-    END IF;
-    IF by_words AND query_vector IS NOT NULL THEN
-        found_all := fuse_candidates(ids, vector_scores, lexical_scores, filters, CAST(ROW (query_vector, terms, mean_length,
-            p_lexical_weight, plain_words(p_query), CAST(p_filters ->> 'preferred' AS tstzmultirange)) AS question));
-    ELSE
-        found_all := describe_candidates(ids, vector_scores, CASE WHEN by_words THEN ARRAY(
-            SELECT coalesce(u.score / nullif(max(u.score) OVER (), 0), 0) FROM unnest(lexical_scores) WITH ORDINALITY AS u (score, place)
-            ORDER BY u.place) END);
-    END IF;
-    RETURN rank_candidates(found_all, concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END), p_limit,
-        p_quality_weight, p_characters, p_query, explain);
+        IF strategy = 'exact' THEN
+            SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
+            FROM scan_memories(p_namespace, filters, query_vector, candidates) AS s;
+        END IF;
+        IF by_words THEN
+            -- Few that pass of many are looked through; so are the newest where even the rarest word is common.
+            narrow := passing < least(own, 2000);
+            SELECT ids || array_agg(w.id), vector_scores || array_agg(CAST(NULL AS double precision)),
+                array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(ids), 0)]) || array_agg(w.lexical_score)
+            INTO ids, vector_scores, lexical_scores
+            FROM (
+                SELECT * FROM match_memories(p_namespace, filters, keys, terms, mean_length, candidates, 2 * lexical_rows)
+                WHERE NOT narrow AND keys IS NOT NULL
+                UNION ALL
+                SELECT * FROM match_newest(p_namespace, filters, terms, mean_length, candidates, 2 * lexical_rows)
+                WHERE narrow OR keys IS NULL
+            ) AS w;
+        END IF;
+        IF by_words AND query_vector IS NOT NULL THEN
+            found_all := fuse_candidates(ids, vector_scores, lexical_scores, filters, CAST(ROW (query_vector, terms, mean_length,
+                p_lexical_weight, plain_words(p_query), CAST(p_filters ->> 'preferred' AS tstzmultirange)) AS question));
+        ELSE
+            found_all := describe_candidates(ids, vector_scores, CASE WHEN by_words THEN ARRAY(
+                SELECT coalesce(u.score / nullif(max(u.score) OVER (), 0), 0) FROM unnest(lexical_scores) WITH ORDINALITY AS u (score, place)
+                ORDER BY u.place) END);
+        END IF;
+        fold := fold_candidates(found_all, p_quality_weight);
+        EXIT WHEN fold.folded IS NULL;
+        others := others || fold.others;
+        EXIT WHEN cardinality(fold.kept) >= p_limit OR cardinality(ids) < candidates;
+        filters.folded := filters.folded || fold.folded;
+        filters.shown := filters.shown || ARRAY(SELECT CAST(o.id AS uuid) FROM jsonb_object_keys(fold.others) AS o (id));
+    END LOOP;
+    RETURN rank_candidates(fold.kept, concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END), p_limit,
+        p_quality_weight, p_characters, p_query, explain, others);
 END
 $$;
 

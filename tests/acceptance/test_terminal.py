@@ -23,6 +23,15 @@ def test_a_memory_is_remembered_from_standard_input_and_found_by_label_and_time(
     assert "not white space" in run("remember", " ").stderr
 
 
+def test_a_search_in_a_terminal_names_the_memories_that_say_the_same(dev: DevServer) -> None:
+    for content in ("Ada's kettle is from Riga.", "Ada's kettle is from Riga", "Ada's kettle is from riga"):
+        subprocess.run([COMMAND, "remember", content, "--url", dev.url], capture_output=True, check=True)
+    command: list[str | Path] = [COMMAND, "search", "Ada's kettle", "--limit", "2", "--url", dev.url]
+    printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
+    assert printed.count("kettle is from") == 2
+    assert printed.count("(the same, but for white space or a full stop: ") == 1
+
+
 def test_an_address_where_no_server_speaks_mcp_is_told_with_what_to_do(dev: DevServer) -> None:
     def search(url: str) -> subprocess.CompletedProcess[str]:
         command: list[str | Path] = [COMMAND, "search", "x", "--url", url]

@@ -29,6 +29,16 @@ def test_a_search_finds_by_meaning_and_says_why(site: str, browser: Chromium, pi
     assert "q=what+does+Ada" in browser.url
 
 
+def test_a_search_links_the_memories_that_it_leaves_out(site: str, browser: Chromium, dev: DevServer) -> None:
+    ids = [
+        dev.outcome(dev.ingest(text))["memory_id"] for text in ("Ida mends the weir today.", "Ida mends the weir today")
+    ]
+    browser.open(f"{site}/?q=weir")
+    shows(browser, "Left out, but for white space or a full stop the same")
+    links = [one.get_attribute("href") or "" for one in browser.driver.find_elements(By.CSS_SELECTOR, ".entry a")]
+    assert {one for one in ids if any(link.endswith(one) for link in links)} == set(ids)
+
+
 @pytest.mark.parametrize(("path", "shown"), [("/?q=oolong", False), ("/?q=oolong&tags=tea", True)])
 def test_on_a_phone_memories_come_before_the_filters_that_are_not_set(site: str, path: str, shown: bool) -> None:
     with chromium() as opened:

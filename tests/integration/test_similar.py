@@ -65,6 +65,20 @@ def test_nine_of_ten_hints_name_what_says_the_same_whether_all_are_compared_or_t
         assert len(right) >= 0.6 * len(same)
 
 
+@pytest.mark.parametrize(("stored", "said"), [
+    ("Ada's blood group is A+ since birth", "Ada's blood group is A- since birth"),
+    ("An answer takes > 200 ms at night", "An answer takes < 200 ms at night"),
+    ("Revenue changed by +5% in May", "Revenue changed by -5% in May"),
+    ("Retry while status != 3 holds", "Retry while status == 3 holds"),
+    ("The freezer is kept at -20 degrees", "The freezer is kept at 20 degrees"),
+    ("The review said 👍 to the plan", "The review said 👎 to the plan"),
+])  # fmt: skip
+def test_what_another_sign_says_is_not_hinted_at(memories: PostgresMemories, stored: str, said: str) -> None:
+    _store(memories, [stored])
+    (new,) = _store(memories, [said])
+    assert memories.similar("ns", new) == []
+
+
 def test_what_is_superseded_or_another_s_is_not_hinted_at(memories: PostgresMemories) -> None:
     old, older = _store(memories, ["Ada likes green tea very much", "Green tea: Ada likes it very much"])
     (new,) = _store(memories, ["Very much, Ada likes green tea!"])

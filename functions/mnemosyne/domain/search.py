@@ -1,8 +1,7 @@
 """What is searched for and what is found. Pure."""
 
-import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
@@ -10,13 +9,6 @@ from uuid import UUID
 from mnemosyne.domain.memory import MemoryFields
 from mnemosyne.domain.metadata_filter import MetadataCondition
 from mnemosyne.domain.time.window import TimeWindow
-
-_WORD = re.compile(r"\w+")
-_ARTICLES = frozenset({"a", "an", "the"})
-LEAST_WORDS = 4
-"""Two that say no more, "Ada: Good morning", are not the same event."""
-LONGEST_COMPARED = 2_000
-"""Characters: an answer may have 400,000."""
 
 
 class SearchMode(StrEnum):
@@ -111,14 +103,7 @@ class Hit(MemoryFields):
     snippet: str | None = None
     why: Why | None = None
     near_duplicates: tuple[UUID, ...] = ()
-    """Memories found behind it that say the same in the same words."""
-
-    @property
-    def same_words(self) -> tuple[str, ...]:
-        """Its words without case, punctuation and articles; none where it is cut or longer than a page."""
-        if self.truncated or len(self.content) > LONGEST_COMPARED:
-            return ()
-        return tuple(one for one in _WORD.findall(self.content.lower()) if one not in _ARTICLES)
+    """Memories left out of the hits because they state the same, best first: see `wording`."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -128,15 +113,3 @@ class Ranking:
     hits: Sequence[Hit]
     strategy: str
     considered: int
-
-
-def collapsed(hits: Sequence[Hit]) -> list[Hit]:
-    """Return the hits, each of those that say the same in the same words behind the best of them."""
-    best: dict[tuple[str, ...], list[Hit]] = {}
-    for number, hit in enumerate(hits):
-        words = hit.same_words
-        best.setdefault(words if len(words) >= LEAST_WORDS else (str(number),), []).append(hit)
-    return [
-        replace(first, near_duplicates=tuple(hit.id for hit in others)) if others else first
-        for first, *others in best.values()
-    ]

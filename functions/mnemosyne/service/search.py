@@ -4,7 +4,7 @@ import time
 from dataclasses import dataclass, replace
 
 from mnemosyne.domain.memory import embedded_text
-from mnemosyne.domain.search import Ranking, SearchMode, SearchQuery, collapsed
+from mnemosyne.domain.search import Ranking, SearchMode, SearchQuery
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports import Embedder, MemoryStore, Reranker, Vector
@@ -37,7 +37,7 @@ def search(
     embedder: Embedder,
     reranker: Reranker | None = None,
 ) -> SearchResult:
-    """Return the best memories for the query, those that say the same in the same words behind one of them.
+    """Return the best memories for the query. One of several that state the same names the others.
 
     Raises a ServiceError if the database does not answer, EmbeddingModelChanged if the memories have moved to another
     embedding space.
@@ -61,8 +61,6 @@ def search(
     if reranker and by_meaning and ranking.hits:
         ranking, unread = _reranked(namespace, query, ranking, memories, reranker)
         rerank_ms = milliseconds(ranked)
-    if by_meaning:
-        ranking = replace(ranking, hits=collapsed(ranking.hits))
     degraded = "; ".join(said for said in (away, unread) if said) or None
     if degraded:
         log.warning("search_degraded", namespace=namespace, error=degraded)
@@ -113,6 +111,8 @@ def _reranked(
         strategy, unread = found.strategy, f"not reranked: {exc.cause}"
     ids = [hit.id for hit in found.hits]
     ranking = memories.rerank(namespace, query, dict(zip(ids, relevances, strict=True)))
-    why = {hit.id: hit.why for hit in found.hits}
-    hits = [replace(hit, why=why[hit.id]) for hit in ranking.hits]
+    before = {hit.id: hit for hit in found.hits}
+    hits = [
+        replace(hit, why=before[hit.id].why, near_duplicates=before[hit.id].near_duplicates) for hit in ranking.hits
+    ]
     return Ranking(hits=hits, strategy=strategy, considered=found.considered), unread

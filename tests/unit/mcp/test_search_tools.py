@@ -12,11 +12,12 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.calls import DEPRECATED_META, call
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
+from mnemosyne.mcp.tools.hook import RECALL_FOR_HOOK
 from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeServices, request
 
 CALLER = Principal(id="test", namespace="ns", scopes=frozenset({Scope.READ, Scope.WRITE}))
-BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
+BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS, RECALL_FOR_HOOK)}
 
 
 @pytest.fixture
@@ -377,3 +378,39 @@ def test_errors_name_the_argument_that_was_given(services: FakeServices) -> None
 def test_a_number_without_a_fraction_is_an_integer(services: FakeServices) -> None:
     assert _call(services, "memory_search", query="tea", limit=2.0)["total"] == 2
     assert _error(services, "memory_search", query="tea", limit=2.5) == "limit must be an integer, got 2.5"
+
+
+SAME = ("Shelf 7 holds the oolong.", "Shelf 7 holds the oolong", "Shelf 7  holds the oolong")
+
+
+def _with_copies() -> FakeServices:
+    services = FakeServices()
+    made = tuple(request(content) for content in (*SAME, "Shelf 8 holds the oolong", "Shelf 7 holds the Oolong"))
+    ingest.store(IngestMessage("ns", made), memories=services.memories, embedder=services.embedder)
+    return services
+
+
+@pytest.mark.parametrize(("name", "arguments"), [
+    ("memory_search", {"query": "oolong shelf"}),
+    ("memory_search", {"query": "oolong shelf", "mode": "semantic", "limit": 3}),
+    ("retrieve_memories", {"query": "oolong shelf"}),
+    ("retrieve_memory", {"query": "oolong shelf"}),
+    ("recall_memory", {"query": "oolong shelf"}),
+    ("search", {"query": "oolong shelf"}),
+    ("recall_for_hook", {"prompt": "which oolong shelf"}),
+])  # fmt: skip
+def test_every_tool_names_in_its_text_the_memories_that_it_folds(name: str, arguments: dict[str, Any]) -> None:
+    services = _with_copies()
+    text = "\n".join(block.text for block in _raw(services, name, **arguments).content if hasattr(block, "text"))
+    ids = {str(one.id): one.content for _, one, _ in services.memories.memories.values()}
+    assert {content for name, content in ids.items() if name in text} == set(ids.values())
+
+
+def test_a_search_counts_the_memories_that_it_folds_and_does_not_name() -> None:
+    services = FakeServices()
+    made = tuple(request(f"Shelf 7 holds{' ' * n} the oolong") for n in range(1, 10))
+    ingest.store(IngestMessage("ns", made), memories=services.memories, embedder=services.embedder)
+    found = _call(services, "memory_search", query="oolong")
+    assert len(found["memories"][0]["near_duplicates"]) == 5
+    assert " and 3 more into " in found["folded"]
+    assert "mode exact" in found["folded"]

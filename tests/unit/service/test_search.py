@@ -28,10 +28,8 @@ def _stored(*contents: str) -> FakeServices:
     return services
 
 
-def test_memories_of_the_same_words_are_one_hit_that_names_the_others() -> None:
-    services = _stored(
-        "Ada likes the green tea.", "Ada likes green tea", "ADA LIKES GREEN TEA!", "Ada likes black tea."
-    )
+def test_memories_of_the_same_wording_are_one_hit_that_names_the_others() -> None:
+    services = _stored("Ada likes green tea.", "Ada likes green tea", "Ada likes  green\ntea ", "Ada likes black tea.")
     hits = _found(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID))
     assert len(hits) == 2
     green, black = sorted(hits, key=lambda hit: len(hit.near_duplicates), reverse=True)
@@ -50,6 +48,7 @@ def test_another_order_of_the_same_words_is_another_memory() -> None:
 
 def test_what_is_listed_or_searched_for_literally_is_whole() -> None:
     services = _stored("Ada likes green tea.", "Ada likes green tea")
+    assert len(_found(services, SearchQuery(query="green"))) == 1
     assert len(_found(services, SearchQuery(query="green", mode=SearchMode.EXACT))) == 2
     assert len(_found(services, SearchQuery(query=None, filters=Filters(tags=("t",))))) == 2
 
@@ -112,6 +111,12 @@ def test_what_is_listed_or_searched_for_literally_is_read_by_no_reranker() -> No
     _found(services, SearchQuery(query=None, filters=Filters(tags=("t",))))
     _found(services, SearchQuery(query="tea", filters=Filters(session=str(new_id()))))
     assert reranker.read == []
+
+
+def test_a_reranked_hit_still_names_those_that_say_the_same() -> None:
+    services, _ = _with_reranker("cup", "green tea in a cup", "green tea in a cup.", "green tea in a  cup", "black tea")
+    (hit, other) = _found(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=2))
+    assert (len(hit.near_duplicates), other.content) == (2, "black tea")
 
 
 def test_a_reranked_hit_still_says_why_it_was_found() -> None:

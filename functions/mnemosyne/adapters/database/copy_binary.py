@@ -13,6 +13,7 @@ from pgvector import HalfVector
 
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.wording import wording_id
 from mnemosyne.ports import Vector
 
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + struct.pack(">ii", 0, 0)
@@ -38,6 +39,7 @@ def _row(memory_id: UUID, request: IngestRequest, vector: Vector) -> bytes:
         [tag_key(tag) for tag in request.tags],
         request.content_hash,
         HalfVector(vector),
+        wording_id(request.content, request.session),
     )
     return struct.pack(">h", len(values)) + b"".join(map(_field, values))
 

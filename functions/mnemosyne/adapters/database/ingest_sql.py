@@ -15,7 +15,7 @@ RELEASE: Final = "SELECT pg_advisory_unlock_all(), set_config('idle_session_time
 CREATE_INCOMING: Final = """
 CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
     id uuid, content text, "timestamp" timestamptz, title text, tags text[], metadata jsonb, session text,
-    tag_keys text[], content_hash text, embedding halfvec
+    tag_keys text[], content_hash text, embedding halfvec, wording uuid
 ) ON COMMIT DELETE ROWS
 """
 
@@ -33,7 +33,7 @@ WITH space AS (
     INSERT INTO memories (
         namespace, embedding_model,
         id, content, "timestamp", title, tags, metadata, session,
-        tag_keys, content_hash, embedding
+        tag_keys, content_hash, embedding, wording
     )
     SELECT :namespace, space.model, i.*
     FROM incoming i

@@ -42,6 +42,12 @@ const note = (memory) => element("p", { className: "note" }, [
   stamp(memory.timestamp), Array.isArray(memory.tags) && memory.tags.join(", "), memory.superseded_by && "superseded",
 ].filter(Boolean).join(" · "));
 
+// Those left out because they state the same.
+const same = ({ near_duplicates: ids }) => Array.isArray(ids) && ids.length > 0 && element("p", { className: "note" },
+  "Left out, but for white space or a full stop the same: ", ...ids.map((id) => (mayCall
+    ? element("button", { textContent: id, onclick: () => read(id) })
+    : `${id} `)));
+
 const shortened = (text) => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
 
 function list(result) {
@@ -52,7 +58,7 @@ function list(result) {
     const title = memory.title || "Untitled";
     const heading = mayCall ? element("button", { textContent: title, onclick: () => read(memory.id) }) : title;
     const text = memory.snippet ?? memory.content ?? "";
-    return element("li", { className: "hit" }, element("h2", { dir: "auto" }, heading), text && element("p", { dir: "auto" }, shortened(text)), note(memory));
+    return element("li", { className: "hit" }, element("h2", { dir: "auto" }, heading), text && element("p", { dir: "auto" }, shortened(text)), note(memory), same(memory));
   })));
 }
 

@@ -28,11 +28,12 @@ class ConnectorQuery(Input):
 
 
 class ConnectorHit(Result):
-    """A memory found; `url` is what it is cited by."""
+    """A memory found; `url` is what it is cited by. `near_duplicates` are those left out that state the same."""
 
     id: UUID
     title: str
     url: str
+    near_duplicates: tuple[UUID, ...] | None = None
 
 
 class ConnectorHits(Result):
@@ -59,9 +60,11 @@ class Document(Result):
 
 def _search(arguments: ConnectorQuery, principal: Principal, services: Services) -> Reply:
     found = memory_search(SearchArguments(query=arguments.query), principal, services)
-    return Reply(
-        ConnectorHits(results=[ConnectorHit(id=one.id, title=one.title, url=page_of(one.id)) for one in found.memories])
-    )
+    results = [
+        ConnectorHit(id=one.id, title=one.title, url=page_of(one.id), near_duplicates=one.near_duplicates)
+        for one in found.memories
+    ]
+    return Reply(ConnectorHits(results=results))
 
 
 def _fetch(arguments: ConnectorId, principal: Principal, services: Services) -> Reply:

@@ -16,7 +16,7 @@ from mnemosyne.domain.time.question import named_times
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, searched, shown
+from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, said_of_folding, searched, shown
 from mnemosyne.ports import Services
 
 RECALLED = 5
@@ -59,14 +59,16 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
         characters=RESPONSE_CHARACTERS,
     )
     found = searched(query, principal, services).ranking.hits
-    return Reply(HookOutput(hookSpecificOutput=_context(shown(found, RESPONSE_CHARACTERS), text)))
+    context = _context(shown(found, RESPONSE_CHARACTERS), text, said_of_folding(found))
+    return Reply(HookOutput(hookSpecificOutput=context))
 
 
-def _context(recalled: list[SearchHit], query: str) -> HookContext | None:
+def _context(recalled: list[SearchHit], query: str, folded: str | None) -> HookContext | None:
     if not recalled:
         return None
     text = hits.passages(recalled, query)
-    return HookContext(additionalContext=f"From long-term memory:\n{text}{hits.stored_by_someone(text)}")
+    notice = "\n".join(filter(None, (hits.stored_by_someone(text), folded)))
+    return HookContext(additionalContext=f"From long-term memory:\n{text}{notice}")
 
 
 RECALL_FOR_HOOK = Tool(

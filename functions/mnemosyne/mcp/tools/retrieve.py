@@ -19,6 +19,7 @@ from mnemosyne.mcp.tools.search import (
     Found,
     said_of,
     said_of_cutting,
+    said_of_folding,
     searched,
     shown,
 )
@@ -57,6 +58,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         window=WindowShown.of(span, "UTC") if span else None,
         degraded=found.degraded,
         truncated=said_of_cutting(memories, RESPONSE_CHARACTERS),
+        folded=said_of_folding(found.ranking.hits),
     )
     return Reply(result, text=hits.whole(memories), notes=said_of(result))
 

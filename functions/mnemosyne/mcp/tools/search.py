@@ -27,7 +27,7 @@ from mnemosyne.service.search import SearchResult
 
 QUERY_LENGTH = 10_000
 DUPLICATES_SHOWN = 5
-"""Of those that say the same as a memory found: more would tell no more."""
+"""Ids of memories that state the same as a hit; their number is told where there are more."""
 EXACT_LENGTH = 500
 """Comparing a string with a content takes the product of their lengths."""
 RESPONSE_CHARACTERS = 9_000
@@ -102,6 +102,7 @@ class Found(Result):
     window: WindowShown | None = None
     degraded: str | None = None
     truncated: str | None = None
+    folded: str | None = None
 
 
 class SearchResponse(Found):
@@ -131,6 +132,7 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
         metadata=[str(one) for one in query.filters.metadata] or None,
         degraded=found.degraded,
         truncated=said_of_cutting(memories, query.characters or 0),
+        folded=said_of_folding(found.ranking.hits),
         debug=_debug(query, found, shown_window, arguments.timezone, started, services)
         if arguments.include_debug
         else None,
@@ -198,6 +200,25 @@ def said_of_cutting(memories: Sequence[SearchHit], budget: int) -> str | None:
     return f"{count} of {len(memories)} memories were cut to fit {budget:,} characters: get_memory returns them whole"
 
 
+def said_of_folding(found: Sequence[Hit]) -> str | None:
+    """Return which memories were folded into hits, and how to read them; None where none was."""
+    folded = [
+        f"{', '.join(map(str, hit.near_duplicates[:DUPLICATES_SHOWN]))}{_more(len(hit.near_duplicates))} into {hit.id}"
+        for hit in found
+        if hit.near_duplicates
+    ]
+    if not folded:
+        return None
+    return (
+        "Left out, because only white space or a final full stop differs: "
+        f"{'; '.join(folded)}. get_memory reads each; mode exact lists all."
+    )
+
+
+def _more(count: int) -> str:
+    return f" and {count - DUPLICATES_SHOWN} more" if count > DUPLICATES_SHOWN else ""
+
+
 def _debug(
     query: SearchQuery,
     found: SearchResult,
@@ -228,7 +249,7 @@ def _debug(
 def said_of(result: Found) -> tuple[str, ...]:
     """Return what to tell of how memories were found, beside them."""
     searched = result.window and f"Searched from {result.window.after or '…'} to {result.window.before or '…'}."
-    return tuple(said for said in (searched, result.degraded, result.truncated) if said)
+    return tuple(said for said in (searched, result.degraded, result.truncated, result.folded) if said)
 
 
 def _memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> Reply:

@@ -1,0 +1,150 @@
+"""Which contents say the same, and which never do."""
+
+import unicodedata
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemosyne.domain.wording import wording, wording_id
+
+FACTS = [
+    ("Ada's blood group is A+ since birth", "Ada's blood group is A- since birth"),
+    ("The freezer is at -20 degrees", "The freezer is at 20 degrees"),
+    ("An answer takes > 200 ms at night", "An answer takes < 200 ms at night"),
+    ("Revenue changed by +5% in May", "Revenue changed by -5% in May"),
+    ("Retry while status != 3 holds", "Retry while status == 3 holds"),
+    ("The valve opens → in winter", "The valve opens ← in winter"),
+    ("Ada is in the Polish team", "Ada is in the polish team"),
+    ("The answer of the US is no", "The answer of the us is no"),
+    ("Ada called Bob on Monday", "Bob called Ada on Monday"),
+    ("Bob likes a house of cards", "Bob likes the house of cards"),
+    ("Zoë Muller signed the contract", "Zoe Muller signed the contract"),
+    ("El año pasado cumplió veinte", "El ano pasado cumplió veinte"),
+    ("Есть все книги на полке", "Есть всё книги на полке"),
+    ("はしのかきをたべた", "はしのがきをたべた"),
+    ("हमने कल दिन देखा", "हमने कल दीन देखा"),
+    ("The review said 👍 to the plan", "The review said 👎 to the plan"),
+    ("The flag is 🇩🇪 on the roof", "The flag is 🇩🇰 on the roof"),
+    ("It costs $5 a month for Ada", "It costs €5 a month for Ada"),
+    ("The ratio is 1.5 in the sample", "The ratio is 15 in the sample"),
+    ("The area is 20 m² of floor", "The area is 20 m2 of floor"),
+    ("The contract ends in May", "The contract ends in May?"),
+    ("The number of orders is 5!", "The number of orders is 5"),
+    ("Eats, shoots and leaves at noon", "Eats shoots and leaves at noon"),
+    ("Meet Ada at the therapist", "Meet Ada at the the rapist"),
+    ("A man-eating shark was seen", "A man eating shark was seen"),
+    ("x = a * b for all rows", "x = a ** b for all rows"),
+    ("run cp report.txt . at night", "run cp report.txt at night ."),
+    ("The flag is `-f .` in the script", "The flag is `-f ` in the script"),
+    ("jobs:\n  build:\n    needs: test", "jobs:\n  build:\n  needs: test"),
+    ("if late:\n    warn()\n    stop()", "if late:\n    warn()\nstop()"),
+    ("cd .", "cd"),
+    ("Wait for Ada...", "Wait for Ada.."),
+]
+SAME = [
+    ("Ada likes green tea.", "Ada likes green tea"),
+    ("Ada likes  green\ttea", "Ada likes green tea"),
+    ("  Ada likes green tea \n", "Ada likes green tea."),
+    ("Ada likes\ngreen tea", "Ada likes green tea"),
+    ("One line\r\n\r\nand another one", "One line\nand another one"),
+    ("Ada\u00a0likes\u3000green tea", "Ada likes green tea"),
+    ("今天天气很好。", "今天天气很好"),
+    ("आज मौसम अच्छा है।", "आज मौसम अच्छा है"),
+    (unicodedata.normalize("NFD", "Zoë likes crème brûlée"), "Zoë likes crème brûlée"),
+    ("jobs:\n  build:   \n    needs:  test\n", "jobs:\n  build:\n    needs: test"),
+]
+
+
+@pytest.mark.parametrize(("one", "other"), FACTS)
+def test_contents_that_state_different_facts_have_different_wordings(one: str, other: str) -> None:
+    assert wording(one) != wording(other)
+    assert wording_id(one, None) != wording_id(other, None)
+
+
+@pytest.mark.parametrize(("one", "other"), SAME)
+def test_white_space_and_a_final_full_stop_are_no_wording(one: str, other: str) -> None:
+    assert wording(one) == wording(other)
+    assert wording_id(one, "a") == wording_id(other, "a")
+
+
+def test_a_short_content_is_of_its_session_alone() -> None:
+    assert wording_id("Yes, I did.", "a") != wording_id("Yes, I did.", "b")
+    assert wording_id("Yes, I did.", "a") == wording_id("Yes,  I did", "a")
+    assert wording_id("Ada has the key.", "a") == wording_id("Ada has the key.", "b")
+
+
+BLANKS = st.sampled_from([" ", "  ", "\t", "\n", " \n", "\r\n", "\u00a0", "\u2003", "\u3000", "\n\n"])
+SCRIPTS = st.sampled_from(
+    "aAbBzZéÉñßøłçÅ019²٣३+-*/<>=!?%$€£#@&|~^_'\"()[]{}:;,…→←↔≠≤≥±×÷°👍👎❤🇩🇪♂♀½αβωάжёйщאבשعربيةहिन्दीกาไทย日本語かがカガ한국어ﬁＡ\u0301\u0308\u200d\ufe0f"
+)
+WORDS = st.lists(
+    st.text(SCRIPTS | st.characters(exclude_categories=("Z", "C")), min_size=1, max_size=6), min_size=1, max_size=8
+)
+FULL_STOPS = frozenset(".。．｡।۔։።။។")
+
+
+def _written(words: list[str], blanks: list[str]) -> str:
+    return "".join(part for pair in zip(words, [*blanks, ""], strict=True) for part in pair)
+
+
+def _never_folded(data: st.DataObject) -> None:
+    words = data.draw(WORDS)
+    text = " ".join(words)
+    kind = data.draw(st.sampled_from(["replace", "insert", "delete", "swap", "case"]))
+    at = data.draw(st.integers(0, len(text) - 1))
+    new = data.draw(SCRIPTS | st.characters(exclude_categories=("Z", "C")))
+    if kind == "replace":
+        changed = text[:at] + new + text[at + 1 :]
+    elif kind == "insert":
+        changed = text[:at] + new + text[at:]
+    elif kind == "delete":
+        changed = text[:at] + text[at + 1 :]
+    elif kind == "case":
+        changed = text[:at] + text[at].swapcase() + text[at + 1 :]
+    else:
+        order = data.draw(st.permutations(words))
+        changed = " ".join(order)
+    if _told(text) != _told(changed):
+        assert wording(text) != wording(changed), (text, changed)
+
+
+def _told(text: str) -> list[str]:
+    """The words of a text, character by character, without one full stop at its end: an oracle of another form."""
+    words = unicodedata.normalize("NFC", text).split()
+    if words and words[-1][-1] in FULL_STOPS:
+        words[-1] = words[-1][:-1]
+    return [word for word in words if word]
+
+
+def _always_folded(data: st.DataObject) -> None:
+    words = [word for word in data.draw(WORDS) if unicodedata.normalize("NFC", word)[0].isalnum()] or ["Ada"]
+    text = " ".join(words)
+    blanks = data.draw(st.lists(BLANKS, min_size=len(words) - 1, max_size=len(words) - 1))
+    around = data.draw(st.tuples(st.text(" \n\t", max_size=3), st.text(" \n\t", max_size=3)))
+    stop = "." if text[-1].isalnum() and data.draw(st.booleans()) else ""
+    assert wording(text) == wording(around[0] + _written(words, blanks) + stop + around[1])
+
+
+@given(data=st.data())
+def test_no_character_that_carries_meaning_is_ignored(data: st.DataObject) -> None:
+    _never_folded(data)
+
+
+@given(data=st.data())
+def test_the_amount_of_white_space_is_ignored_between_words_of_any_script(data: st.DataObject) -> None:
+    _always_folded(data)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=10_000)
+@given(data=st.data())
+def test_no_character_that_carries_meaning_is_ignored_in_ten_thousand_pairs(data: st.DataObject) -> None:
+    _never_folded(data)
+
+
+@pytest.mark.exhaustive
+@settings(max_examples=10_000)
+@given(data=st.data())
+def test_the_amount_of_white_space_is_ignored_in_ten_thousand_pairs(data: st.DataObject) -> None:
+    _always_folded(data)
