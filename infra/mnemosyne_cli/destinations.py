@@ -92,6 +92,8 @@ class OverMcp(_Pausing):
         arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl", "text": "".join(lines)}
         if refused:
             arguments["refused"] = refused
+        if source.timezone != "UTC":
+            arguments["timezone"] = source.timezone
         if source.modified:
             arguments["modified"] = rfc3339(source.modified)
         self.call("import_memories", arguments)

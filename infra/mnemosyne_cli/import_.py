@@ -17,6 +17,7 @@ from mnemosyne_cli.journal import Journal
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
 from mnemosyne_cli.private import private
 from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.times import timezone_option
 from mnemosyne_cli.tool_client import DEFAULT_URL
 
 RATE_SECONDS = 5.0
@@ -28,6 +29,7 @@ RATE_SECONDS = 5.0
 @click.option("--via", type=click.Choice(["mcp", "pubsub"]), default="pubsub", show_default=True, help="Way in.")
 @click.option("--url", default=DEFAULT_URL, show_default=True, help="The server, with --via mcp.")
 @click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories, with --via pubsub.")
+@timezone_option("UTC", help="Of dates and times without an offset; an IANA name.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
 @click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory, with --via pubsub.")
 def import_(
@@ -36,6 +38,7 @@ def import_(
     via: str,
     url: str,
     namespace: str,
+    timezone: str,
     as_json: bool,
     data_dir: str | None,
 ) -> None:
@@ -47,7 +50,8 @@ def import_(
     with _destination(via, url, namespace, data_dir) as destination:
         journals = {path: Journal(path.parent / path.name, destination.name) for path in formats_of}
         for path, of in formats_of.items():
-            _import(path, of, counts[path], destination, journals[path])
+            source = importer.Source.at(path, timezone)
+            _import(path, source, of, counts[path], destination, journals[path])
         importer.apply_post_import_updates(list(journals.values()), destination)
         for path, journal in journals.items():
             totals.update(journal.totals().states)
@@ -61,7 +65,14 @@ def import_(
         sys.exit(1)
 
 
-def _import(path: Path, format_: str, total: int, destination: importer.Destination, journal: Journal) -> None:
+def _import(
+    path: Path,
+    source: importer.Source,
+    format_: str,
+    total: int,
+    destination: importer.Destination,
+    journal: Journal,
+) -> None:
     if journal.resumed:
         click.echo(
             f"Going on where a run before was interrupted, after {counted(journal.resumed, 'batch', 'batches')}. "
@@ -88,7 +99,7 @@ def _import(path: Path, format_: str, total: int, destination: importer.Destinat
             bar.update(count, rate)
 
         try:
-            importer.run(formats.read(path, format_), importer.Source.at(path), destination, journal, progress)
+            importer.run(formats.read(path, format_), source, destination, journal, progress)
         except BaseException:
             journal.close()
             raise

@@ -39,12 +39,14 @@ class Source:
 
     name: str
     modified: datetime | None = None
+    timezone: str = "UTC"
+    """The zone of local times, in records that name none."""
 
     @classmethod
-    def at(cls, path: Path) -> "Source":
+    def at(cls, path: Path, timezone: str = "UTC") -> "Source":
         """Return the file or folder at the path, named as the path is written."""
         name = str(path).encode(errors="replace").decode()[-SOURCE_LIMIT:]
-        return cls(name, datetime.fromtimestamp(path.stat().st_mtime, UTC))
+        return cls(name, datetime.fromtimestamp(path.stat().st_mtime, UTC), timezone)
 
     def origin(self, item: Item) -> Origin:
         """Return the name of the item: its line, or its path within the folder."""
@@ -215,6 +217,7 @@ def _batches(items: Iterable[Item], source: Source, destination: Destination) ->
             namespace=destination.namespace,
             place=source.origin(item),
             deleted_at=source.modified,
+            timezone=source.timezone,
         )
         reading = read_item(item, defaults)
         weight = len(encode("", [reading], "")[0])

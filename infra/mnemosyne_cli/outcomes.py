@@ -5,7 +5,6 @@ import sys
 import threading
 from collections import Counter
 from collections.abc import Iterator
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -17,9 +16,9 @@ from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.published import Published, unwrap
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.ports import MemoryStore
-from mnemosyne_cli.durations import duration
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
 from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.times import age, machine_zone, timezone_option
 
 PAGE = 1000
 POLL_SECONDS = 0.5
@@ -27,7 +26,10 @@ Row = dict[str, Any]
 
 
 @click.command()
-@click.option("--since", callback=duration, metavar="AGE", help="Only outcomes of the last 90m, 12h, 7d …")
+@click.option(
+    "--since", metavar="TIME", help="Only outcomes of the last 90m, 12h, 7d …, or since yesterday, 2026-05-20 …"
+)
+@timezone_option(machine_zone, help="Of --since in words; an IANA name.")
 @click.option("--source", metavar="SOURCE", help="Only records of this source.")
 @click.option(
     "--keys",
@@ -39,7 +41,8 @@ Row = dict[str, Any]
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory.")
 def outcomes(
-    since: timedelta | None,
+    since: str | None,
+    timezone: str,
     source: str | None,
     keys: Path | None,
     follow: bool,
@@ -50,18 +53,19 @@ def outcomes(
     """Show the outcome of each request: stored, duplicate, deleted, failed or dead_lettered, and why.
 
     Outcomes are in the order of the transactions that set them. With --follow, each is shown as soon as it is
-    committed. All times, and the age of --since, are by the database's clock.
+    committed. All times are in UTC by the database's clock.
 
     A message that cannot be read is shown as dead_lettered under its message id, because it has no request.
     """
     if keys and (follow or since is not None or not source):
         raise click.UsageError("--keys needs --source, and excludes --follow and --since")
+    begin = None if since is None else age(since, timezone)
     counts: Counter[str] = Counter()
     with open_services(data_dir) as services:
         if keys:
             rows = _of_keys(services.memories, namespace, source or "", keys)
         else:
-            rows = outcome_rows(services.memories, namespace, source, OutcomeCursor(since=since), follow=follow)
+            rows = outcome_rows(services.memories, namespace, source, OutcomeCursor(since=begin), follow=follow)
         try:
             for row in rows:
                 counts[row["state"]] += 1

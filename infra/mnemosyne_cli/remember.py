@@ -7,6 +7,7 @@ import click
 from mnemosyne.domain.counted import counted
 from mnemosyne.errors import InvalidRequest
 from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.times import machine_zone, timezone_option
 from mnemosyne_cli.tool_client import ToolClient, server
 
 WAIT = 10
@@ -39,12 +40,15 @@ def remember(text: tuple[str, ...], tags: tuple[str, ...], url: str) -> None:
 @click.argument("query", nargs=-1, required=True)
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
 @click.option("--when", metavar="WORDS", help="Only of that time: 'last week', 'since May'.")
+@timezone_option(machine_zone, help="Of --when and of times in the query; an IANA name.")
 @click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 100), help="How many.")
 @server
-def search(query: tuple[str, ...], tags: tuple[str, ...], when: str | None, limit: int, url: str) -> None:
+def search(
+    query: tuple[str, ...], tags: tuple[str, ...], when: str | None, timezone: str, limit: int, url: str
+) -> None:
     """Find memories by meaning and words, best first. A note on stderr says why a search was by words only."""
     narrowed = {"tags": list(tags) or None, "time_expr": when}
-    asked = {"query": " ".join(query), "limit": limit} | {k: v for k, v in narrowed.items() if v}
+    asked = {"query": " ".join(query), "limit": limit, "timezone": timezone} | {k: v for k, v in narrowed.items() if v}
     answer = ToolClient(url).call("memory_search", asked)
     found = answer["memories"]
     if answer.get("degraded"):

@@ -1,7 +1,10 @@
 """Commands in a terminal: what they print, what they make, and what they say where something is wrong."""
 
+import os
 import subprocess
+from datetime import datetime, timedelta
 from pathlib import Path
+from zoneinfo import ZoneInfo
 
 import pytest
 
@@ -30,6 +33,49 @@ def test_a_search_in_a_terminal_names_the_memories_that_say_the_same(dev: DevSer
     printed = subprocess.run(command, capture_output=True, text=True, check=True).stdout
     assert printed.count("kettle is from") == 2
     assert printed.count("(the same, but for white space or a full stop: ") == 1
+
+
+@pytest.mark.parametrize("way", ["pubsub", "mcp"])
+def test_an_import_reads_local_times_in_the_zone_that_is_named(dev: DevServer, tmp_path: Path, way: str) -> None:
+    files = {
+        "a.jsonl": '{"content": "%s lines", "timestamp": "2026-07-01T00:30"}\n',
+        "b.md": "---\ndate: 2026-07-01 00:30:00\n---\n%s note",
+        "c.txt": "[[[CHRONICLE_START]]]\nTS: 2026-07-01T00:30\nTITLE: %s chronicle\n[[[CHRONICLE_END]]]",
+    }
+    for name, text in files.items():
+        (tmp_path / name).write_text(text % way)
+    place = ["--url", dev.url] if way == "mcp" else ["--data-dir", dev.directory / "data"]
+    paths = [tmp_path / name for name in files]
+    command = [COMMAND, "import", *paths, "--via", way, "--timezone", "Asia/Kolkata", *place]
+    subprocess.run(command, capture_output=True, text=True, check=True)
+    found = dev.call("list_memories", {"after": "2026-06-30T18:59:00Z", "before": "2026-06-30T19:01:00Z", "limit": 100})
+    assert {one["title"] for one in found["memories"]} >= {f"{way} lines", f"{way} note", f"{way} chronicle"}
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/St_Johns", "Pacific/Kiritimati"])
+def test_today_in_a_terminal_is_the_day_of_the_machine(dev: DevServer, zone: str) -> None:
+    midnight = datetime.now(ZoneInfo(zone)).replace(hour=0, minute=0, second=0, microsecond=0)
+    for name, moment in {"last": midnight - timedelta(minutes=1), "first": midnight}.items():
+        arguments = {"content": f"{zone} {name} minute", "timestamp": moment.isoformat(), "tags": [zone]}
+        dev.outcome(dev.call("ingest_memory", arguments)["request_id"])
+    command: list[str | Path] = [COMMAND, "search", "minute", "--when", "today", "--tag", zone, "--url", dev.url]
+    found = subprocess.run(command, capture_output=True, text=True, check=True, env={**os.environ, "TZ": zone}).stdout
+    assert f"{zone} first minute" in found and f"{zone} last minute" not in found
+    named = [*command, "--timezone", "Mars/Phobos"]
+    refused = subprocess.run(named, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "must be an IANA name" in refused.stderr
+
+
+@pytest.mark.parametrize("since", ["yesterday", "2h", "this year", "2020-01-01"])
+def test_outcomes_are_shown_since_a_time_in_words(dev: DevServer, since: str) -> None:
+    request_id = dev.ingest("Since when?")
+    dev.outcome(request_id)
+    command: list[str | Path] = [COMMAND, "outcomes", "--since", since, "--data-dir", dev.directory / "data"]
+    shown = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert shown.returncode == 0 and request_id in shown.stdout, shown.stderr
+    command[3] = "soonish"
+    refused = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert refused.returncode == 2 and "'soonish'" in refused.stderr
 
 
 def test_an_address_where_no_server_speaks_mcp_is_told_with_what_to_do(dev: DevServer) -> None:

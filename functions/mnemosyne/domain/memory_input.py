@@ -62,6 +62,8 @@ class Defaults:
     """The file and the line: the origin of a record that is refused and has no name."""
     timestamp: datetime | None = None
     """The time of a memory without one. None if a memory must have one."""
+    timezone: str = "UTC"
+    """The zone of a local time, in a record that names none."""
     deleted_at: datetime | None = None
     """The time of a deletion without one."""
     published: datetime | None = None
@@ -189,7 +191,7 @@ class MemoryInput(Input):
         return self._deletion(origin, defaults) if self.op == "delete" else self._upsert(origin, defaults)
 
     def _upsert(self, origin: Origin | None, defaults: Defaults) -> IngestRequest:
-        when = self._when(defaults.timestamp)
+        when = self._when(defaults.timestamp, defaults)
         if self.content is None or when is None:
             missing = {"content": self.content, "timestamp": when}
             raise InvalidRequest("; ".join(f"{name} is required" for name, value in missing.items() if value is None))
@@ -202,17 +204,18 @@ class MemoryInput(Input):
     def _deletion(self, origin: Origin | None, defaults: Defaults) -> Deletion:
         if origin is None:
             raise InvalidRequest("op delete needs source and key: which record to delete")
-        when = self._when(defaults.deleted_at)
+        when = self._when(defaults.deleted_at, defaults)
         if when is None:
             raise InvalidRequest("timestamp is required")
         request_id = self.request_id or deletion_id(origin.source, origin.key, when)
         return Deletion(request_id=request_id, origin=origin, timestamp=when, published=defaults.published)
 
-    def _when(self, default: datetime | None) -> datetime | None:
+    def _when(self, default: datetime | None, defaults: Defaults) -> datetime | None:
         if self.timestamp is None:
             return default
+        local = self.timezone if "timezone" in self.model_fields_set else defaults.timezone
         try:
-            return in_zone(self.timestamp, zone(self.timezone))
+            return in_zone(self.timestamp, zone(local))
         except ValueError as exc:
             raise InvalidRequest(f"timestamp {exc}") from exc
 

@@ -50,6 +50,8 @@ class FilePart:
     """One of FORMATS, if the name's ending does not say it."""
     first_line: int = 1
     modified: datetime | None = None
+    timezone: str = "UTC"
+    """The zone of local times, in records that name none."""
     refused: Sequence[Mapping[str, Any]] = ()
     """Records that the caller could not read: `source`, `key`, `request_id` and `error` of each."""
 
@@ -88,6 +90,7 @@ def _defaults(namespace: str, part: FilePart, key: str) -> Defaults:
         namespace=namespace,
         place=Origin(part.name, key),
         deleted_at=part.modified,
+        timezone=part.timezone,
     )
 
 

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from mnemosyne.domain.time.calendar_spans import SEASONS
 from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, ORDINALS, UNITS, WEEKDAYS
-from mnemosyne.domain.time.window import SEPARATORS, TimeWindow, resolve
+from mnemosyne.domain.time.window import TimeWindow, resolve
 from mnemosyne.errors import InvalidRequest
 
 # Words that are a time expression within a question, and words that may begin one of several. A month, season or
@@ -95,8 +95,6 @@ def _may_be_meant(expression: str) -> bool:
     first, *more = expression.split() or [""]
     if not more:
         return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None
-    if first == "from" and not SEPARATORS.search(expression):
-        return False  # "notes from last week" are last week's, not all since then
     if _PART_OF_A_YEAR.search(expression) and not _OF_WHICH_YEAR.search(expression):
         return False  # of a book, it may be
     if _OF_ANY.fullmatch(expression) or _CLOCK_ALONE.fullmatch(expression):

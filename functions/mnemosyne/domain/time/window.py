@@ -86,6 +86,8 @@ EXAMPLES = (
 )
 EXPRESSION_LENGTH = 200
 SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
+_DAY = timedelta(hours=23)
+"""At least, where the clocks go forward."""
 _EDGE = re.compile(r"(?:the )?(?:very )?(?P<edge>beginning|start|end) of (?P<text>.+)")
 _ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
 
@@ -122,6 +124,8 @@ def _spanned(text: str, calendar: Calendar) -> Span | None:
     if not (match := _ONE_SIDED.fullmatch(text)) or not (span := _edge(match[2], grammar) or grammar.span(match[2])):
         return None
     match match[1]:
+        case "from" if span.start and span.end and span.end - span.start >= _DAY:
+            return span  # "from last week", as "notes from last week": of that week
         case "since" | "from":
             return Span(start=span.start, end=None)
         case "before":

@@ -6,6 +6,7 @@ from typing import Annotated, Any
 from pydantic import Field
 
 from mnemosyne.domain import rate_limit
+from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.parsing import Filled, Input, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import SearchMode
@@ -26,18 +27,20 @@ class RetrieveMemory(Input):
 
 
 class RecallMemory(Input):
-    """`recall_memory(query?, time_expr?, n_results=5)`."""
+    """`recall_memory(query?, time_expr?, timezone="UTC", n_results=5)`."""
 
     query: Query | None = None
     time_expr: Text | None = None
+    timezone: Text = "UTC"
     n_results: Results = 5
 
 
 class RecallByTimeframe(Input):
-    """`recall_by_timeframe(start_date?, end_date?, n_results=5)`."""
+    """`recall_by_timeframe(start_date?, end_date?, timezone="UTC", n_results=5)`."""
 
     start_date: Text | None = None
     end_date: Text | None = None
+    timezone: Text = "UTC"
     n_results: Results = 5
 
 
@@ -68,13 +71,15 @@ def _retrieve_memory(old: RetrieveMemory, services: Services) -> SearchArguments
 
 def _recall_memory(old: RecallMemory, services: Services) -> SearchArguments:
     query, expression = old.query, old.time_expr
-    if query and expression is None and (parts := split_question(query, now=services.clock())):
-        expression, query = parts
-    return SearchArguments(query=query, time_expr=expression, limit=old.n_results)
+    zone(old.timezone)
+    if query and expression is None:
+        parts = split_question(query, now=services.clock(), timezone=old.timezone)
+        expression, query = parts or (None, query)
+    return SearchArguments(query=query, time_expr=expression, timezone=old.timezone, limit=old.n_results)
 
 
 def _recall_by_timeframe(old: RecallByTimeframe, services: Services) -> SearchArguments:
-    return SearchArguments(after=old.start_date, before=old.end_date, limit=old.n_results)
+    return SearchArguments(after=old.start_date, before=old.end_date, timezone=old.timezone, limit=old.n_results)
 
 
 def _quality_boost(old: RetrieveWithQualityBoost, services: Services) -> SearchArguments:
@@ -117,8 +122,10 @@ def _deprecated(
 
 DEPRECATED_TOOLS: tuple[Tool[Any], ...] = (
     _deprecated("retrieve_memory", RetrieveMemory, _retrieve_memory, "memory_search(query, limit)"),
-    _deprecated("recall_memory", RecallMemory, _recall_memory, "memory_search(query, time_expr, limit)"),
-    _deprecated("recall_by_timeframe", RecallByTimeframe, _recall_by_timeframe, "memory_search(after, before, limit)"),
+    _deprecated("recall_memory", RecallMemory, _recall_memory, "memory_search(query, time_expr, timezone, limit)"),
+    _deprecated(
+        "recall_by_timeframe", RecallByTimeframe, _recall_by_timeframe, "memory_search(after, before, timezone, limit)"
+    ),
     _deprecated(
         "retrieve_with_quality_boost",
         RetrieveWithQualityBoost,

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condition
 from mnemosyne.domain.parsing import Input, Session, Tags, Text
 from mnemosyne.domain.rfc3339 import rfc3339
@@ -57,6 +58,8 @@ class FilterArguments(Input):
         Field(description="In words: 'last Tuesday', 'the past 3 months'."),
     ] = None
 
+    timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
+
     session: Annotated[Session | None, Field(description="Only of this session.")] = None
 
     metadata: Annotated[
@@ -69,16 +72,17 @@ class FilterArguments(Input):
         ),
     ] = None
 
-    def window(self, now: datetime, timezone: str = "UTC", days_back: int | None = None) -> TimeWindow | None:
-        """Return the window in which all time arguments agree.
+    def window(self, now: datetime, days_back: int | None = None) -> TimeWindow | None:
+        """Return the window in which all time arguments agree, in `timezone`.
 
-        None where there is none of them. Raises InvalidRequest.
+        None where there is none of them. Raises InvalidRequest, for an unknown time zone in any case.
         """
+        zone(self.timezone)
         windows = []
         if self.after is not None or self.before is not None:
-            windows.append(bounds(self.after, self.before, timezone=timezone))
+            windows.append(bounds(self.after, self.before, timezone=self.timezone))
         if self.time_expr is not None:
-            windows.append(resolve(self.time_expr, now=now, timezone=timezone))
+            windows.append(resolve(self.time_expr, now=now, timezone=self.timezone))
         if days_back is not None:
             try:
                 windows.append(TimeWindow(after=now - timedelta(days=days_back)))

@@ -9,6 +9,7 @@ from typing import Annotated, Literal
 from pydantic import Field
 
 from mnemosyne.domain import rate_limit
+from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.parsing import Input, Session, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Filters, SearchMode, SearchQuery
@@ -30,6 +31,7 @@ class HookArguments(Input):
 
     prompt: Annotated[Text, Field(description="Of which the first 10,000 characters are searched for.")]
     session: Annotated[Session | None, Field(description="Nothing of this session is recalled.")] = None
+    timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
 
 
 class HookContext(Result):
@@ -47,6 +49,7 @@ class HookOutput(Result):
 
 def _recall_for_hook(arguments: HookArguments, principal: Principal, services: Services) -> Reply:
     text = arguments.prompt.strip()[:QUERY_LENGTH]
+    zone(arguments.timezone)
     if text.isascii() and len(text.split()) < WORDS:
         return Reply(HookOutput())
     query = SearchQuery(
@@ -55,7 +58,7 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
         filters=Filters(not_session=arguments.session),  # the model has read those
         limit=RECALLED,
         quality_weight=HYBRID_QUALITY_WEIGHT,
-        preferred=named_times(text, now=services.clock()),
+        preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),
         characters=RESPONSE_CHARACTERS,
     )
     found = searched(query, principal, services).ranking.hits

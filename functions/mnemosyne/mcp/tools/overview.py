@@ -7,10 +7,9 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.memory import MemorySummary
 from mnemosyne.domain.overview import Per
-from mnemosyne.domain.parsing import Id, Input, Text
+from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.record import brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -25,7 +24,6 @@ class TimelineArguments(FilterArguments):
     per: Annotated[
         Per | None, Field(strict=False, description="What to count by; else what suits the time from first to last.")
     ] = None
-    timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
 
 
 class Bucket(Result):
@@ -44,8 +42,7 @@ class TimelineShown(Result):
 
 
 def _memory_timeline(arguments: TimelineArguments, principal: Principal, services: Services) -> Reply:
-    zone(arguments.timezone)
-    span = arguments.window(services.clock(), arguments.timezone)
+    span = arguments.window(services.clock())
     filters = arguments.filters(span, include_superseded=True)
     found = services.memories.timeline(principal.namespace, filters, arguments.per, arguments.timezone)
     buckets = [Bucket(start=start, memories=count) for start, count in found.buckets]

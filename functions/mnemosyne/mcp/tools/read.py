@@ -89,7 +89,7 @@ def _list_memories(arguments: ListArguments, principal: Principal, services: Ser
     listing = Listing(
         memories=memories,
         next_cursor=cursors.written(after),
-        window=WindowShown.of(span, "UTC") if span else None,
+        window=WindowShown.of(span, arguments.timezone) if span else None,
     )
     lines = "".join(f"[{one.id}] [{one.date}] {one.title}\n" for one in memories)
     more = (f"There are more: cursor {listing.next_cursor}",) if listing.next_cursor else ()
@@ -111,7 +111,7 @@ LIST_MEMORIES = Tool(
         "memory_search."
     ),
     arguments=ListArguments,
-    unlisted=("tags", "after", "before", "time_expr", "session", "metadata"),
+    unlisted=("tags", "after", "before", "time_expr", "timezone", "session", "metadata"),
     result=Listing,
     gives_stored=True,
     run=_list_memories,

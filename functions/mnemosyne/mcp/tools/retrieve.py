@@ -46,7 +46,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         mode=SearchMode.HYBRID,
         filters=arguments.filters(span),
         limit=arguments.limit,
-        preferred=() if span else named_times(arguments.query, now=services.clock()),
+        preferred=() if span else named_times(arguments.query, now=services.clock(), timezone=arguments.timezone),
         characters=RESPONSE_CHARACTERS,
     )
     found = searched(query, principal, services)
@@ -55,7 +55,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         memories=memories,
         total=len(memories),
         query=arguments.query,
-        window=WindowShown.of(span, "UTC") if span else None,
+        window=WindowShown.of(span, arguments.timezone) if span else None,
         degraded=found.degraded,
         truncated=said_of_cutting(memories, RESPONSE_CHARACTERS),
         folded=said_of_folding(found.ranking.hits),
@@ -74,7 +74,7 @@ RETRIEVE_MEMORIES = Tool(
     result=Found,
     gives_stored=True,
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
-    unlisted=("days_back", "tags", "after", "before", "time_expr", "session", "metadata"),
+    unlisted=("days_back", "tags", "after", "before", "time_expr", "timezone", "session", "metadata"),
     run=_retrieve_memories,
     read_only=True,
     idempotent=True,

@@ -9,7 +9,6 @@ from uuid import UUID
 from pydantic import Field, WithJsonSchema
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, SearchMode, SearchQuery, TagMatch, Why
@@ -50,7 +49,6 @@ class SearchArguments(FilterArguments):
             description="semantic: by meaning alone. exact: a literal substring, at most 500 characters.",
         ),
     ] = SearchMode.HYBRID
-    timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
     tag_match: Annotated[TagMatch, Field(strict=False, description="Any or all of the tags.")] = TagMatch.ANY
     quality_boost: Annotated[
         float | None,
@@ -117,8 +115,7 @@ class SearchResponse(Found):
 def memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> SearchResponse:
     """Return the one search behind every tool that searches."""
     started = time.perf_counter()
-    zone(arguments.timezone)  # wrong is wrong, whether or not a time is given in it
-    span = arguments.window(services.clock(), arguments.timezone)
+    span = arguments.window(services.clock())
     query = _search_query(arguments, span, services.clock())
     found = searched(query, principal, services)
     memories = shown(found.ranking.hits, query.characters or LONGEST_RESPONSE)

@@ -8,6 +8,7 @@ from pydantic import ConfigDict, Field
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.counted import counted
+from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.memory import BATCH_LIMIT
 from mnemosyne.domain.parsing import Filled, Id, Input, Instant, Key, Source, Text
 from mnemosyne.domain.principal import Principal
@@ -43,6 +44,9 @@ class ImportArguments(Input):
     modified: Annotated[
         Instant | None, Field(description="When the file was written: of notes and deletions without a time.")
     ] = None
+    timezone: Annotated[
+        Text, Field(description="IANA name, else UTC: of local times in records that name no zone.")
+    ] = "UTC"
     refused: Annotated[
         list[RefusedInput], Field(max_length=BATCH_LIMIT, description="Records that are no part of the text.")
     ] = []  # noqa: RUF012 - pydantic makes each its own
@@ -70,12 +74,14 @@ class ImportedPart(Result):
 
 
 def _import_memories(arguments: ImportArguments, principal: Principal, services: Services) -> Reply:
+    zone(arguments.timezone)
     part = transfer.FilePart(
         name=arguments.name,
         text=arguments.text,
         format=arguments.format,
         first_line=arguments.first_line,
         modified=arguments.modified,
+        timezone=arguments.timezone,
         refused=[one.model_dump() for one in arguments.refused],
     )
     taken = transfer.take_file(principal.namespace, part, services)

@@ -2,7 +2,7 @@
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
 import { go } from "./address.js";
-import { Entry, Heading, joined, listed, More, Problem, stamp, useAction, usePages } from "./parts.js";
+import { Entry, Heading, joined, listed, More, Problem, stamp, useAction, usePages, ZONE } from "./parts.js";
 import { Timeline } from "./timeline.js";
 
 const LIMIT = 50;
@@ -11,10 +11,11 @@ function filtersOf(address) {
   const filters = {};
   for (const name of ["after", "before"]) if (address.searchParams.get(name)) filters[name] = address.searchParams.get(name);
   const tags = listed(address.searchParams.get("tags") ?? "");
+  if (filters.after || filters.before) filters.timezone = ZONE;
   return tags.length ? { ...filters, tags } : filters;
 }
 
-const addressOf = (filters) => `/newest?${new URLSearchParams({ ...filters, ...(filters.tags && { tags: joined(filters.tags) }) })}`;
+const addressOf = ({ timezone, ...filters }) => `/newest?${new URLSearchParams({ ...filters, ...(filters.tags && { tags: joined(filters.tags) }) })}`;
 
 // By that tag, or no longer by it.
 const toggled = ({ tags, ...rest }, tag) => (tags?.includes(tag) ? rest : { ...rest, tags: [tag] });
