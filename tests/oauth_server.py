@@ -20,6 +20,7 @@ from mnemosyne.adapters.signing.key_files import KeyFiles
 from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.http.auth.app import build_app
+from mnemosyne.http.auth.call import Edge
 from mnemosyne.oauth.clients import Clients
 from mnemosyne.oauth.flow import Flow
 from mnemosyne.oauth.server import Issuer
@@ -39,7 +40,7 @@ class Documents:
     def __init__(self) -> None:
         self.found: dict[str, bytes] = {}
 
-    def fetch(self, client_id: str) -> bytes:
+    async def fetch(self, client_id: str, address: str) -> bytes:
         if client_id not in self.found:
             raise InvalidRequest(f"{client_id} must answer 200")
         return self.found[client_id]
@@ -54,10 +55,11 @@ class AuthServer:
         self.signer = KeyFiles(home / "keys")
         self.documents = Documents()
         store = PostgresOAuth(pool)
-        clients = Clients(store, self.documents)
+        self.clients = clients = Clients(store, self.documents)
         issuer = Issuer(ISSUER, (RESOURCE,), self.signer)
         flow = Flow(issuer, store, clients, log_in or LogInCode(self.codes), rules)
-        self.app = build_app(flow, clients, proxies=0)
+        self.edge = Edge(ISSUER, 0)
+        self.app = build_app(flow, clients, self.edge)
 
     def browser(self, address: str = "203.0.113.7") -> TestClient:
         """A browser of its own, or a client: each with its cookies."""

@@ -22,16 +22,18 @@ class OAuthRows(Protocol):
     """What the authorization server keeps, within one transaction; what it reads there is locked until its end."""
 
     def client(self, client_id: str) -> tuple[Client, float] | None:
-        """Return a client that is known, and how many seconds ago it was read."""
+        """Return a client that somebody has agreed to, and how many seconds ago its document was read."""
 
     def keep_client(self, client: Client, seconds: int) -> None:
-        """Keep a client for so long."""
+        """Keep a client whose document has just been read."""
 
-    def clients(self) -> int:
-        """How many clients are kept."""
+    def extend_client(self, client_id: str, seconds: int) -> None:
+        """Keep a client for longer, because it is used."""
 
-    def begin(self, cookie_hash: bytes, parameters: Mapping[str, str]) -> None:
-        """Keep a request until it is decided, or has expired."""
+    def begin(
+        self, cookie_hash: bytes, parameters: Mapping[str, str], client: Client | None, networks: tuple[str, str]
+    ) -> None:
+        """Keep a request until it is decided, has expired, or gives way to newer ones of its own network."""
 
     def pending(self, cookie_hash: bytes) -> Pending | None:
         """Return the request of that browser; None where there is none, or it has expired."""
@@ -81,7 +83,7 @@ class OAuthRows(Protocol):
     def remember(self, consent: Consent) -> None:
         """Keep what a person has agreed to, in the place of what they did before."""
 
-    def grants_of(self, subject: str) -> Sequence[tuple[Grant, Client | None]]:
+    def grants_of(self, subject: str) -> Sequence[Grant]:
         """List the grants of a person that stand, newest first."""
 
     def withdraw(self, subject: str, client_id: str) -> int:
@@ -101,8 +103,11 @@ class OAuthStore(Protocol):
 class ClientDocuments(Protocol):
     """Client ID Metadata Documents, on the web."""
 
-    def fetch(self, client_id: str) -> bytes:
-        """Return the document at that address; raises InvalidRequest where it may not or cannot be read."""
+    async def fetch(self, client_id: str, address: str) -> bytes:
+        """Return the document at that URL, for a caller at `address`.
+
+        Raises InvalidRequest if it is none or may not be read, and Unavailable if it may be there later.
+        """
 
 
 class LogIn(Protocol):

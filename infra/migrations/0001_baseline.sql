@@ -252,13 +252,16 @@ CREATE TABLE oauth_clients (
 
 -- A request between /authorize and the person's decision, bound to a browser by the cookie.
 CREATE TABLE oauth_requests (
-    cookie_hash bytea PRIMARY KEY CHECK (length(cookie_hash) = 32),
-    parameters  jsonb NOT NULL,
-    status      text NOT NULL DEFAULT 'started' CHECK (status IN ('started', 'logged_in', 'decided')),
-    log_in_hash bytea CHECK (length(log_in_hash) = 32),
-    attempts    integer NOT NULL DEFAULT 0,
-    person      jsonb,
-    expires_at  timestamptz NOT NULL
+    cookie_hash   bytea PRIMARY KEY CHECK (length(cookie_hash) = 32),
+    parameters    jsonb NOT NULL,
+    client        jsonb,
+    network       text NOT NULL,
+    large_network text NOT NULL,
+    status        text NOT NULL DEFAULT 'started' CHECK (status IN ('started', 'logged_in', 'decided')),
+    log_in_hash   bytea CHECK (length(log_in_hash) = 32),
+    attempts      integer NOT NULL DEFAULT 0,
+    person        jsonb,
+    expires_at    timestamptz NOT NULL
 );
 
 -- What a person allows a client to do. All codes and tokens belong to a grant.
@@ -268,6 +271,7 @@ CREATE TABLE oauth_grants (
     person      text NOT NULL,
     namespace   text NOT NULL CHECK (namespace <> ''),
     client_id   text NOT NULL,
+    client_name text NOT NULL,
     scopes      text[] NOT NULL CHECK (scopes <@ ARRAY['read', 'write', 'operate', 'admin'] AND scopes <> '{}'),
     resource    text NOT NULL,
     granted_at  timestamptz NOT NULL DEFAULT now(),
@@ -389,6 +393,8 @@ CREATE INDEX dead_letters_changed ON dead_letters (namespace, changed_in) WHERE 
 
 CREATE INDEX oauth_clients_expire ON oauth_clients (expires_at);
 CREATE INDEX oauth_requests_expire ON oauth_requests (expires_at);
+CREATE INDEX oauth_requests_of_network ON oauth_requests (network, expires_at) WHERE status = 'started';
+CREATE INDEX oauth_requests_of_large_network ON oauth_requests (large_network, expires_at) WHERE status = 'started';
 CREATE INDEX oauth_grants_expire ON oauth_grants (expires_at);
 CREATE INDEX oauth_grants_of_person ON oauth_grants (subject, client_id);
 CREATE INDEX oauth_codes_of_grant ON oauth_codes (grant_id);

@@ -1,12 +1,12 @@
 """Client ID Metadata Documents over real TLS: what is read, and what is never connected to."""
 
+import asyncio
 import datetime
 import http.server
-import ipaddress
 import socket
 import ssl
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from mnemosyne.adapters import client_documents
-from mnemosyne.adapters.client_documents import DOCUMENT_BYTES, WebDocuments, is_public
+from mnemosyne.adapters.client_documents import DOCUMENT_BYTES, WebDocuments
 from mnemosyne.errors import InvalidRequest, Unavailable
 
 HOST = "client.example"
@@ -66,22 +66,22 @@ class Site:
         threading.Thread(target=self._http.serve_forever, args=(0.02,), daemon=True).start()
         trusting = ssl.create_default_context(cafile=str(file))
         self.documents = WebDocuments(trusting)
-        connect = socket.create_connection
+        monkeypatch.setattr(self.documents, "addresses_of", self._resolve)
+        monkeypatch.setattr("aiohttp.connector.aiohappyeyeballs.start_connection", self._connect)
 
-        look_up = socket.getaddrinfo
+    def fetch(self, url: str, address: str = "198.51.100.7") -> bytes:
+        return asyncio.run(self.documents.fetch(url, address))
 
-        def resolve(host: str, port: int, *args: Any, **named: Any) -> list[Any]:
-            if host == "127.0.0.1":  # ours, to get to the site
-                return list(look_up(host, port, *args, **named))
-            addresses = self.resolved.pop(0) if len(self.resolved) > 1 else self.resolved[0]
-            return [(socket.AF_INET, socket.SOCK_STREAM, 6, "", (address, port)) for address in addresses]
+    async def _resolve(self, host: str) -> list[str]:
+        return self.resolved.pop(0) if len(self.resolved) > 1 else self.resolved[0]
 
-        def connect_to_site(address: tuple[str, int], timeout: float) -> socket.socket:
-            self.connected.append(address[0])
-            return connect(("127.0.0.1", self._http.server_port), timeout=timeout)
-
-        monkeypatch.setattr(socket, "getaddrinfo", resolve)
-        monkeypatch.setattr(socket, "create_connection", connect_to_site)
+    async def _connect(self, addr_infos: list[Any], **_: Any) -> socket.socket:
+        """Connect to the site, whatever the address."""
+        self.connected += [info[4][0] for info in addr_infos]
+        connected = socket.socket()
+        connected.setblocking(False)
+        await asyncio.get_running_loop().sock_connect(connected, self._http.server_address)
+        return connected
 
     def _handler(self) -> type[http.server.BaseHTTPRequestHandler]:
         site = self
@@ -118,7 +118,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
 
 
 def test_a_document_is_read_from_a_public_address(site: Site) -> None:
-    assert site.documents.fetch(URL) == site.body
+    assert site.fetch(URL) == site.body
     assert site.connected == [PUBLIC]
 
 
@@ -131,16 +131,16 @@ def test_a_document_is_read_from_a_public_address(site: Site) -> None:
 def test_no_private_address_is_connected_to(site: Site, address: str) -> None:
     site.resolved = [[address]]
     with pytest.raises(InvalidRequest, match="public addresses only"):
-        site.documents.fetch(URL)
+        site.fetch(URL)
     site.resolved = [[PUBLIC, address]]
     with pytest.raises(InvalidRequest, match="public addresses only"):
-        site.documents.fetch(URL)
+        site.fetch(URL)
     assert site.connected == []
 
 
 def test_a_name_that_leads_elsewhere_a_moment_later_is_not_looked_at_again(site: Site) -> None:
     site.resolved = [[PUBLIC], ["127.0.0.1"]]
-    site.documents.fetch(URL)
+    site.fetch(URL)
     assert site.connected == [PUBLIC]
     assert site.resolved == [["127.0.0.1"]], "it was resolved once"
 
@@ -149,20 +149,20 @@ def test_a_name_that_leads_elsewhere_a_moment_later_is_not_looked_at_again(site:
 def test_no_redirection_is_followed_and_nothing_but_200_is_taken(site: Site, status: int) -> None:
     site.status, site.headers = status, {"Location": "https://127.0.0.1/", "Content-Type": "application/json"}
     with pytest.raises(InvalidRequest, match=f"got {status}"):
-        site.documents.fetch(URL)
+        site.fetch(URL)
     assert site.connected == [PUBLIC]
 
 
 def test_a_document_that_is_too_large_is_refused(site: Site) -> None:
     site.body = b" " * (DOCUMENT_BYTES + 1)
     with pytest.raises(InvalidRequest, match="at most 16,384 bytes"):
-        site.documents.fetch(URL)
+        site.fetch(URL)
 
 
 def test_what_is_no_json_is_refused(site: Site) -> None:
     site.headers = {"Content-Type": "text/html"}
     with pytest.raises(InvalidRequest, match="must be JSON, got text/html"):
-        site.documents.fetch(URL)
+        site.fetch(URL)
 
 
 def test_a_site_that_drips_is_given_up(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -170,26 +170,36 @@ def test_a_site_that_drips_is_given_up(site: Site, monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(client_documents, "SECONDS", 1.0)
     site.drips = True
     with pytest.raises(Unavailable):
-        site.documents.fetch(URL)
+        site.fetch(URL)
 
 
 def test_a_certificate_of_somebody_else_is_refused(site: Site) -> None:
-    with pytest.raises(Unavailable, match="SSLCertVerificationError"):
-        site.documents.fetch("https://another.example/metadata.json")
+    with pytest.raises(Unavailable, match="ClientConnectorCertificateError"):
+        site.fetch("https://another.example/metadata.json")
 
 
-@pytest.mark.parametrize("raised", [socket.gaierror("no such name"), UnicodeError("label too long")])
+@pytest.mark.parametrize("raised", [TimeoutError("no answer"), OSError("no route"), UnicodeError("label too long")])
 def test_a_name_that_does_not_resolve_is_unavailable(
     site: Site, monkeypatch: pytest.MonkeyPatch, raised: Exception
 ) -> None:
-    def fail(*_: Any, **__: Any) -> Callable[[], None]:
+    async def fail(host: str) -> list[str]:
         raise raised
 
-    monkeypatch.setattr(socket, "getaddrinfo", fail)
+    monkeypatch.setattr(site.documents, "addresses_of", fail)
     with pytest.raises(Unavailable):
-        site.documents.fetch(URL)
+        site.fetch(URL)
 
 
-def test_addresses_of_the_internet_are_public() -> None:
-    assert all(map(is_public, ("93.184.215.14", "2606:2800:21f:cb07:6820:80da:af6b:8b2c", "::ffff:93.184.215.14")))
-    assert not is_public(str(ipaddress.ip_address("198.18.0.1"))), "benchmarks"
+@pytest.mark.parametrize("host", ["127.0.0.1", "10.0.0.1", "[::1]", "[fd00::1]", "[::ffff:169.254.169.254]"])
+def test_an_address_instead_of_a_name_is_held_to_the_same(site: Site, host: str) -> None:
+    with pytest.raises(InvalidRequest, match="public addresses only"):
+        site.fetch(f"https://{host}/metadata.json")
+    assert site.connected == []
+
+
+@pytest.mark.parametrize("host", ["2130706433", "127.1", "0x7f000001", "0177.0.0.1"])
+def test_a_number_that_old_programs_take_for_an_address_is_a_name(site: Site, host: str) -> None:
+    site.resolved = [["127.0.0.1"]]
+    with pytest.raises((InvalidRequest, Unavailable)):
+        site.fetch(f"https://{host}/metadata.json")
+    assert site.connected == []

@@ -1,107 +1,160 @@
-"""Read Client ID Metadata Documents from the web, and from nowhere else: whoever names one must not reach our network.
+"""Client ID Metadata Documents, read from public addresses of the web only.
 
 https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/, section on security considerations.
 """
 
-import http.client
+import asyncio
 import ipaddress
 import socket
 import ssl
-import threading
-import time
-from concurrent.futures import ThreadPoolExecutor
-from concurrent.futures import TimeoutError as FutureTimeout
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from functools import cached_property
 from urllib.parse import urlsplit
 
+import aiohttp
+import dns.asyncresolver
+import dns.exception
+from aiohttp.abc import AbstractResolver, ResolveResult
+
+from mnemosyne.adapters.public_addresses import is_public
+from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
 
 DOCUMENT_BYTES = 16 * 1024
-SECONDS = 5.0
-"""For all of it: resolution, connection, and the last byte."""
-AT_ONCE = 4
-# Addresses that lead on to IPv4 ones, public as they look: https://www.rfc-editor.org/rfc/rfc6052, 3056, 4380.
-_TRANSLATED = tuple(map(ipaddress.ip_network, ("64:ff9b::/96", "64:ff9b:1::/48", "2002::/16", "2001::/32")))
+SECONDS = 3.0
+"""For all of a fetch: resolution, connection, and the last byte."""
+AT_ONCE = 256
+"""Fetches at a time. Each is a socket and no thread."""
+AT_ONCE_OF_NETWORK, AT_ONCE_OF_LARGE_NETWORK = 4, 16
+"""Fetches at a time for the callers of one network."""
+AT_ONCE_OF_HOST = 8
+"""Fetches at a time from one host, so that nobody attacks a host through us."""
 
 
 class WebDocuments:
-    """The ClientDocuments of the web: by https, from public addresses, no redirections, bounded in size and time."""
+    """The ClientDocuments of the web: https, public addresses, no redirections, bounded in size, time and number."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self._context = context or ssl.create_default_context()
-        self._turns = threading.BoundedSemaphore(AT_ONCE)
-        self._resolvers = ThreadPoolExecutor(AT_ONCE, thread_name_prefix="resolve")
+        self._in_flight: Counter[str] = Counter()
 
-    def fetch(self, client_id: str) -> bytes:
-        """Return the document at that address; raises InvalidRequest, or Unavailable where it may be there later."""
-        if not self._turns.acquire(timeout=SECONDS):
-            raise Unavailable("too many clients are being looked up: try again in a moment")
-        try:
-            return self._fetch(client_id, time.monotonic() + SECONDS)
-        except (OSError, http.client.HTTPException, FutureTimeout, UnicodeError) as exc:
-            log.warning("client_document_unreachable", client=client_id, error=str(exc))
-            raise Unavailable(f"the document of the client {client_id} cannot be read: {type(exc).__name__}") from exc
-        finally:
-            self._turns.release()
+    async def fetch(self, client_id: str, address: str) -> bytes:
+        """Return the document at that URL, for a caller at `address`.
 
-    def _fetch(self, client_id: str, deadline: float) -> bytes:
-        parts = urlsplit(client_id)
-        host = parts.hostname or ""
-        path = f"{parts.path}?{parts.query}" if parts.query else parts.path
-        # The address that was looked at is the one that is connected to: the name is not resolved again.
-        address = self._address(host, deadline)
-        plain = socket.create_connection((address, 443), timeout=_left(deadline))
-        with self._context.wrap_socket(plain, server_hostname=host, do_handshake_on_connect=False) as secure:
-            # A server that sends a byte a second, slow-loris, keeps within the timeout of every single read.
-            watchdog = threading.Timer(_left(deadline), socket.socket.shutdown, (secure, socket.SHUT_RDWR))
-            watchdog.daemon = True
-            watchdog.start()
+        Raises InvalidRequest, or Unavailable if it may be there later.
+        """
+        host = urlsplit(client_id).hostname or ""
+        with self._counted(host, address):
             try:
-                secure.do_handshake()
-                document = _read(secure, host, path, client_id)
-            finally:
-                watchdog.cancel()
-        if time.monotonic() >= deadline:  # it may have been cut short by us
-            raise TimeoutError("the document did not end in time")
-        return document
+                async with asyncio.timeout(SECONDS):
+                    return await self._fetch(client_id, host)
+            except (OSError, TimeoutError, aiohttp.ClientError, dns.exception.DNSException, UnicodeError) as exc:
+                log.warning("client_document_unreachable", client=client_id, error=repr(exc)[:200])
+                reason = type(exc).__name__
+                raise Unavailable(f"the document of the client {client_id} cannot be read: {reason}") from exc
 
-    def _address(self, host: str, deadline: float) -> str:
-        resolving = self._resolvers.submit(socket.getaddrinfo, host, 443, type=socket.SOCK_STREAM)
-        addresses = [str(found[4][0]) for found in resolving.result(_left(deadline))]
+    async def addresses_of(self, host: str) -> list[str]:
+        """Return the addresses of a host's name, asked of the system's name servers without a thread."""
+        answers = await self._resolver.resolve_name(host, lifetime=SECONDS, search=False)
+        return list(answers.addresses())
+
+    @cached_property
+    def _resolver(self) -> dns.asyncresolver.Resolver:
+        return dns.asyncresolver.Resolver()
+
+    @contextmanager
+    def _counted(self, host: str, address: str) -> Iterator[None]:
+        """Count a fetch until it ends; raises Unavailable if there are too many."""
+        small, large = networks_of(address)
+        limits = {
+            "all": AT_ONCE,
+            f"small {small}": AT_ONCE_OF_NETWORK,
+            f"large {large}": AT_ONCE_OF_LARGE_NETWORK,
+            f"host {host}": AT_ONCE_OF_HOST,
+        }
+        if full := [name for name, limit in limits.items() if self._in_flight[name] >= limit]:
+            log.warning("client_documents_full", limits=full)
+            raise Unavailable("too many documents of clients are being read: try again in a moment")
+        with ExitStack() as exits:
+            for name in limits:
+                self._in_flight[name] += 1
+                exits.callback(self._end, name)
+            yield
+
+    def _end(self, name: str) -> None:
+        self._in_flight[name] -= 1
+        if not self._in_flight[name]:
+            del self._in_flight[name]
+
+    async def _fetch(self, client_id: str, host: str) -> bytes:
+        # The addresses that were checked are those that are connected to: the name is not resolved again.
+        addresses = await self._public_addresses(host)
+        connector = aiohttp.TCPConnector(
+            resolver=_Checked(addresses), ssl=self._context, force_close=True, use_dns_cache=False
+        )
+        async with (
+            aiohttp.ClientSession(
+                connector=connector, auto_decompress=False, cookie_jar=aiohttp.DummyCookieJar()
+            ) as session,
+            session.get(
+                client_id,
+                allow_redirects=False,
+                headers={"Accept": "application/json", "Accept-Encoding": "identity"},
+            ) as response,
+        ):
+            return await _read(response, client_id)
+
+    async def _public_addresses(self, host: str) -> list[str]:
+        addresses = [host] if _is_address(host) else await self.addresses_of(host)
         for address in addresses:
             if not is_public(address):
                 log.warning("audit", action="read_client_document", outcome="refused", host=host, address=address)
                 raise InvalidRequest(f"the client's host {host} must have public addresses only")
-        return addresses[0]
+        return addresses
 
 
-def is_public(address: str) -> bool:
-    """Whether an address is one of the public Internet's, and leads nowhere else."""
-    ip = ipaddress.ip_address(address.partition("%")[0])
-    if isinstance(ip, ipaddress.IPv6Address):
-        if ip.ipv4_mapped is not None:
-            return is_public(str(ip.ipv4_mapped))
-        if any(ip in network for network in _TRANSLATED):
-            return False
-    return ip.is_global and not ip.is_multicast and not ip.is_reserved
+def _is_address(host: str) -> bool:
+    with suppress(ValueError):
+        return bool(ipaddress.ip_address(host))
+    return False
 
 
-def _read(secure: ssl.SSLSocket, host: str, path: str, client_id: str) -> bytes:
-    connection = http.client.HTTPSConnection(host)
-    connection.sock = secure
-    connection.request("GET", path, headers={"Accept": "application/json", "Connection": "close"})
-    response = connection.getresponse()
-    if response.status != http.client.OK:
+class _Checked(AbstractResolver):
+    """A resolver that knows the addresses of one host."""
+
+    def __init__(self, addresses: list[str]) -> None:
+        self._addresses = addresses
+
+    async def resolve(self, host: str, port: int = 0, family: int = 0) -> list[ResolveResult]:
+        return [
+            ResolveResult(
+                hostname=host,
+                host=address,
+                port=port,
+                family=socket.AF_INET6 if ":" in address else socket.AF_INET,
+                proto=0,
+                flags=socket.AI_NUMERICHOST,
+            )
+            for address in self._addresses
+        ]
+
+    async def close(self) -> None:
+        """Nothing is open."""
+
+
+async def _read(response: aiohttp.ClientResponse, client_id: str) -> bytes:
+    if response.status != 200:
         raise InvalidRequest(f"{client_id} must answer 200 and lead nowhere else, got {response.status}")
-    if "json" not in response.headers.get_content_type():
-        raise InvalidRequest(f"{client_id} must be JSON, got {response.headers.get_content_type()}")
-    document = response.read(DOCUMENT_BYTES + 1)
-    if len(document) > DOCUMENT_BYTES:
-        raise InvalidRequest(f"{client_id} must have at most {DOCUMENT_BYTES:,} bytes")
-    return document
-
-
-def _left(deadline: float) -> float:
-    return max(0.01, deadline - time.monotonic())
+    if "json" not in response.content_type:
+        raise InvalidRequest(f"{client_id} must be JSON, got {response.content_type}")
+    document = bytearray()
+    async for part in response.content.iter_any():
+        document += part
+        if len(document) > DOCUMENT_BYTES:
+            raise InvalidRequest(f"{client_id} must have at most {DOCUMENT_BYTES:,} bytes")
+    return bytes(document)

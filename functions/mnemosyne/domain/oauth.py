@@ -18,8 +18,9 @@ ACCESS_TOKEN_SECONDS = 900
 REFRESH_TOKEN_SECONDS = 30 * 24 * 3600
 """TTL of a refresh token, and so of a grant that is not used."""
 CLIENT_SECONDS = 90 * 24 * 3600
-"""TTL of a registration, from its last use on; of one that is never used, see UNUSED_CLIENT_SECONDS."""
-UNUSED_CLIENT_SECONDS = 24 * 3600
+"""TTL of what is kept of a client's document, from its last use on: longer than a refresh token's."""
+PENDING_OF_NETWORK, PENDING_OF_LARGE_NETWORK = 200, 1_000
+"""Requests that wait for a log-in, of an IPv4 address or /64, and of a /24 or /48: the oldest give way to new ones."""
 REDIRECT_URIS = 10
 URI_LENGTH = 2_000
 CLIENT_ID_LENGTH = 1_000
@@ -75,6 +76,8 @@ class Pending:
     log_in_hash: bytes | None
     attempts: int
     person: Person | None
+    client: Client | None = None
+    """The client as it was at /authorize, with the redirect URI that it asked for; None for the account page."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -90,6 +93,7 @@ class Grant:
     scopes: frozenset[Scope]
     resource: str
     expires_at: datetime
+    client_name: str = ""
     stands: bool = True
     """Whether it is neither revoked nor expired."""
 

@@ -7,6 +7,7 @@ The weights follow what each takes from the others: time of the database and of 
 ones.
 """
 
+import ipaddress
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Final, Self
@@ -23,6 +24,22 @@ BYTES_IN: Final = 16 * 1024
 """Of a request, for one unit."""
 BYTES_OUT: Final = 64 * 1024
 """Of an answer, for one unit."""
+
+
+def networks_of(address: str) -> tuple[str, str]:
+    """Return the small and the large network of an address: /64 and /48 of IPv6, one address and /24 of IPv4.
+
+    A subscriber of IPv6 is given a /64 at least and often a /48 (RFC 6177), so a full address limits nobody. Everything
+    that is not an address is one network.
+    """
+    try:
+        ip = ipaddress.ip_address(address.partition("%")[0])
+    except ValueError:
+        return "unknown", "unknown"
+    if isinstance(ip, ipaddress.IPv6Address) and ip.ipv4_mapped is not None:
+        ip = ip.ipv4_mapped
+    small, large = (32, 24) if ip.version == 4 else (64, 48)
+    return tuple(str(ipaddress.ip_network((ip, bits), strict=False)) for bits in (small, large))  # type: ignore[return-value]
 
 
 def cost_of_memories(memories: object) -> float:

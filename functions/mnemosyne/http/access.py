@@ -21,7 +21,7 @@ from starlette.types import Scope as AsgiScope
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.errors import OverBudget, ServiceError, Unauthorized
-from mnemosyne.http.rate_limit import Budgets
+from mnemosyne.http.rate_limit import Budgets, NetworkBudgets
 from mnemosyne.http.refusal import refusal
 from mnemosyne.mcp import tools
 from mnemosyne.mcp.tools.read import GET_MEMORY
@@ -34,12 +34,12 @@ log = EventLog(__name__)
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 LOOKUPS = 8
 LOOKUPS_OF_ADDRESS = 2
-"""Credentials from one address that are looked at by asking somebody, at a time."""
+"""Credentials from one network, an IPv4 address or a /64, that are looked at by asking somebody, at a time."""
 CREDENTIALS_REMEMBERED = 10_000
 REMEMBERED_SECONDS = 3600.0
 """How long a credential that was good is told from a guess; it is verified all the same."""
 REFUSALS_A_MINUTE = 30
-"""Credentials from one address that may turn out wrong; after that only those that are known are looked at."""
+"""Credentials from one network that may turn out wrong; after that only those that are known are looked at."""
 OFFERED = f"{Scope.READ} {Scope.WRITE}"
 
 
@@ -64,7 +64,7 @@ class Access:
         self._allowed_hosts = allowed_hosts
         self._proxies = proxies
         self.budgets = Budgets(per_minute)
-        self._refused = Budgets(REFUSALS_A_MINUTE)
+        self._refused = NetworkBudgets(REFUSALS_A_MINUTE)
         self._good: TTLCache[bytes, None] = TTLCache(CREDENTIALS_REMEMBERED, REMEMBERED_SECONDS)
         self._lookups = anyio.CapacityLimiter(LOOKUPS)
         self._lookups_of: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
@@ -78,7 +78,7 @@ class Access:
             return await self._authenticated(headers, address)
         except Unauthorized as exc:
             if "authorization" in headers:  # whoever shows none asks where to get one, and guesses nothing
-                self._refused.take(address, 1)
+                self._refused.take(address)
             key = key_id(headers.get("authorization"))
             log.warning("audit", action="authenticate", outcome="refused", reason=str(exc), address=address, key=key)
             error = ', error="invalid_token"' if "authorization" in headers else ""
@@ -105,7 +105,8 @@ class Access:
         # What was good a while ago is looked at in any case: those who share an address do not lock each other out.
         if shown not in self._good and (seconds := self._refused.early(address)):
             raise OverBudget(f"too many wrong credentials came from {address}: try again in {seconds} s", seconds)
-        limiter = self._lookups_of.setdefault(address, anyio.CapacityLimiter(LOOKUPS_OF_ADDRESS))
+        network, _ = rate_limit.networks_of(address)
+        limiter = self._lookups_of.setdefault(network, anyio.CapacityLimiter(LOOKUPS_OF_ADDRESS))
         async with limiter:
             principal = await anyio.to_thread.run_sync(
                 self._authenticator.authenticate, authorization, limiter=self._lookups

@@ -9,11 +9,13 @@ from contextlib import contextmanager
 
 from cachetools import LRUCache
 
-from mnemosyne.domain.rate_limit import TokenBucket
+from mnemosyne.domain.rate_limit import TokenBucket, networks_of
 
 IN_FLIGHT = 20
 """Requests of one principal at a time: half of what Terraform lets an instance take."""
 REMEMBERED = 10_000
+LARGE_NETWORK = 4
+"""Budgets of a small network that a large one has together: an office has few addresses, an attacker a whole /48."""
 
 
 class Budgets:
@@ -71,3 +73,23 @@ class Budgets:
                 self._in_flight[who] -= taken
                 if not self._in_flight[who]:
                     del self._in_flight[who]
+
+
+class NetworkBudgets:
+    """Budgets of callers without a credential, by the small and the large network of their address."""
+
+    def __init__(self, per_minute: int) -> None:
+        self._small = Budgets(per_minute)
+        self._large = Budgets(per_minute * LARGE_NETWORK)
+
+    def take(self, address: str, cost: float = 1) -> int:
+        """Spend units of both networks; return the seconds until that is possible, and 0 if it was."""
+        small, large = networks_of(address)
+        if seconds := self.early(address):
+            return seconds
+        return self._small.take(small, cost) or self._large.take(large, cost)
+
+    def early(self, address: str) -> int:
+        """Return the seconds until a unit can be spent; 0 if it can be now. Spends nothing."""
+        small, large = networks_of(address)
+        return self._small.early(small) or self._large.early(large)

@@ -1,38 +1,43 @@
-"""Which programs may ask for tokens: those with a Client ID Metadata Document, and those that register.
+"""Programs that may ask for tokens: those with a Client ID Metadata Document, and those that register.
 
 https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/ and
 https://www.rfc-editor.org/rfc/rfc7591.
+
+No request of a stranger leaves a row. The id of a client that registers holds the registration itself (RFC 7591,
+appendix A.5.2), so the same registration always has the same id. A document is kept once a person has agreed to it.
 """
 
+import asyncio
+import base64
+import binascii
+import json
 import re
-import secrets
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 from urllib.parse import urlsplit
 
-from mnemosyne.domain.oauth import (
-    CLIENT_ID_LENGTH,
-    CLIENT_SECONDS,
-    NAME_LENGTH,
-    REDIRECT_URIS,
-    UNUSED_CLIENT_SECONDS,
-    Client,
-    redirect_problem,
-)
+from cachetools import TTLCache
+
+from mnemosyne.domain.oauth import CLIENT_ID_LENGTH, NAME_LENGTH, REDIRECT_URIS, Client, redirect_problem
 from mnemosyne.domain.parsing import parse_json
-from mnemosyne.errors import InvalidRequest, OverBudget, Unavailable
-from mnemosyne.oauth_ports import ClientDocuments, OAuthRows, OAuthStore
+from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
+from mnemosyne.oauth_ports import ClientDocuments, OAuthStore
 from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
 
 FRESH_SECONDS = 300.0
-"""How long a document is not read again."""
+"""How long a document is used before it is fetched again."""
+FAILED_SECONDS = 30.0
+"""How long a document that could not be fetched is not fetched again."""
 DOCUMENT_SECONDS = 7 * 24 * 3600
-"""How long a document that cannot be read any more is taken as it was."""
-REGISTRATIONS = 10_000
-"""How many clients are kept: more register once those that were never used have expired, after a day."""
+"""How long a document that cannot be fetched any more is used for new log-ins as it was."""
+FRESH_CHARACTERS = 4_000_000
+"""Of the documents in memory."""
+FAILED = 2_000
+_REGISTERED = "registered."
 _GRANT_TYPES = {"authorization_code", "refresh_token"}
+_NAMELESS = "an unnamed client"
 
 
 class Clients:
@@ -41,43 +46,46 @@ class Clients:
     def __init__(self, store: OAuthStore, documents: ClientDocuments) -> None:
         self._store = store
         self._documents = documents
+        self._fresh: TTLCache[str, Client] = TTLCache(FRESH_CHARACTERS, FRESH_SECONDS, getsizeof=_size)
+        self._failed: TTLCache[str, tuple[type[MnemosyneError], str]] = TTLCache(FAILED, FAILED_SECONDS)
+        self._fetches: dict[str, asyncio.Task[Client]] = {}
 
-    def find(self, client_id: str) -> Client | None:
-        """Return the client, its document read anew where that is due; None where it is unknown.
+    async def read(self, client_id: str, address: str, before_fetch: Callable[[], None]) -> Client | None:
+        """Return the client by its id or its document, without the database; None if the id is of neither form.
 
-        Raises InvalidRequest where its document says something else than it must, Unavailable.
+        `before_fetch` is called if the document has to be fetched, for a caller at `address`, and may raise. Raises
+        InvalidRequest if the document does not describe a client, and Unavailable if it cannot be fetched.
         """
-        with self._store.transaction() as rows:
-            known = rows.client(client_id)
         if not client_id.startswith("https://"):
-            return known[0] if known else None
-        if known and known[1] < FRESH_SECONDS:
-            return known[0]
+            return _registered(client_id)
         if problem := _id_problem(client_id):
             raise InvalidRequest(f"client_id {problem}, got {client_id[:100]!r}")
-        try:
-            client = _of_document(self._documents.fetch(client_id), client_id)
-        except Unavailable:
-            if known:
-                return known[0]
-            raise
+        if (client := self._fresh.get(client_id)) is not None:
+            return client
+        if (failed := self._failed.get(client_id)) is not None:
+            raise failed[0](failed[1])
+        task = self._fetches.get(client_id)
+        if task is None or task.get_loop() is not asyncio.get_running_loop():
+            before_fetch()
+            task = self._fetches[client_id] = asyncio.create_task(self._fetch(client_id, address))
+            task.add_done_callback(lambda done: self._fetches.pop(client_id, None))
+        # Shielded: a caller that disconnects does not cancel what others wait for.
+        return await asyncio.shield(task)
+
+    def known(self, client_id: str, seconds: float = float("inf")) -> Client | None:
+        """Return the client without fetching anything; None if nobody has agreed to it.
+
+        Of a document at most what was read in the last `seconds`. Raises Unavailable if the database is away.
+        """
+        if not client_id.startswith("https://"):
+            return _registered(client_id)
         with self._store.transaction() as rows:
-            rows.keep_client(client, DOCUMENT_SECONDS)
-        return client
+            known = rows.client(client_id)
+        return known[0] if known and known[1] < seconds else None
 
     def register(self, body: bytes) -> Mapping[str, Any]:
-        """Return the registration of a new client, as RFC 7591 has it answered.
-
-        Raises InvalidRequest, or OverBudget where too many have registered.
-        """
-        metadata = parse_json(body, of="the registration")
-        client = _client(metadata, secrets.token_urlsafe(24))
-        with self._store.transaction() as rows:
-            rows.forget_expired()
-            if rows.clients() >= REGISTRATIONS:
-                log.error("registrations_full", clients=REGISTRATIONS)
-                raise OverBudget("too many clients have registered: try again in an hour", 3600)
-            rows.keep_client(client, UNUSED_CLIENT_SECONDS)
+        """Return the registration of a client as RFC 7591 describes the answer; raises InvalidRequest."""
+        client = _with_id(_client(parse_json(body, of="the registration"), ""))
         log.info("audit", action="register_client", outcome="done", client=client.id, name=client.name)
         return {
             "client_id": client.id,
@@ -88,10 +96,48 @@ class Clients:
             "token_endpoint_auth_method": "none",
         }
 
+    async def _fetch(self, client_id: str, address: str) -> Client:
+        try:
+            client = _of_document(await self._documents.fetch(client_id, address), client_id)
+        except (InvalidRequest, Unavailable) as exc:
+            kind: type[MnemosyneError] = InvalidRequest if isinstance(exc, InvalidRequest) else Unavailable
+            self._failed[client_id] = kind, str(exc)
+            raise
+        self._fresh[client_id] = client
+        return client
 
-def keep_used(rows: OAuthRows, client: Client) -> None:
-    """Keep a client that is used for longer than one that never was."""
-    rows.keep_client(client, DOCUMENT_SECONDS if client.host else CLIENT_SECONDS)
+
+def _size(client: Client) -> int:
+    return len(client.id) + sum(map(len, client.redirect_uris)) + 1_000
+
+
+def _with_id(client: Client) -> Client:
+    """Return a client that registers with the id that holds its registration. Its name gives way to its addresses."""
+    for name in (client.name, _NAMELESS):
+        fields = [name, client.refreshes, *client.redirect_uris]
+        text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
+        client_id = _REGISTERED + base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
+        if len(client_id) <= CLIENT_ID_LENGTH:
+            return Client(id=client_id, name=name, redirect_uris=client.redirect_uris, refreshes=client.refreshes)
+    length = sum(map(len, client.redirect_uris))
+    raise InvalidRequest(f"redirect_uris must have at most about 700 characters together, got {length:,}")
+
+
+def _registered(client_id: str) -> Client | None:
+    """Return the client whose registration the id holds; None if it holds none.
+
+    The id is not signed: anybody may register anything, so a signature would prove nothing.
+    """
+    if not client_id.startswith(_REGISTERED) or len(client_id) > CLIENT_ID_LENGTH:
+        return None
+    encoded = client_id.removeprefix(_REGISTERED)
+    try:
+        fields = json.loads(base64.b64decode(encoded + "=" * (-len(encoded) % 4), b"-_", validate=True))
+        name, refreshes, *uris = fields
+        types = ["authorization_code", "refresh_token"] if refreshes is True else ["authorization_code"]
+        return _client({"client_name": name, "redirect_uris": uris, "grant_types": types}, client_id)
+    except (binascii.Error, ValueError, TypeError, RecursionError, InvalidRequest):
+        return None
 
 
 def _id_problem(client_id: str) -> str:
@@ -117,7 +163,7 @@ def _of_document(document: bytes, client_id: str) -> Client:
 
 
 def _client(metadata: Any, client_id: str) -> Client:
-    """Read a client's metadata; raises InvalidRequest naming what cannot be had."""
+    """Return the client of its metadata; raises InvalidRequest naming what is not served."""
     if not isinstance(metadata, Mapping):
         raise InvalidRequest("the client's metadata must be a JSON object")
     uris = metadata.get("redirect_uris")
@@ -135,7 +181,7 @@ def _client(metadata: Any, client_id: str) -> Client:
     shown = " ".join(str(name).split()) if isinstance(name, str) else ""
     return Client(
         id=client_id,
-        name="".join(c for c in shown if c.isprintable())[:NAME_LENGTH] or "an unnamed client",
+        name="".join(c for c in shown if c.isprintable())[:NAME_LENGTH] or _NAMELESS,
         redirect_uris=tuple(uris),
         refreshes="refresh_token" in types,
     )

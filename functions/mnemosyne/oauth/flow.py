@@ -7,7 +7,7 @@ comes again, from another browser or after an end in between, can only go on whe
 import hmac
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from authlib.common.urls import add_params_to_uri
@@ -15,6 +15,7 @@ from authlib.oauth2.rfc6749 import OAuth2Error
 
 from mnemosyne.domain.oauth import Client, Consent, Grant, Pending, PeopleRule, Person, is_on_device
 from mnemosyne.domain.principal import Scope, scopes_of
+from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.errors import Conflict, NotFound, Unauthorized
 from mnemosyne.oauth.clients import Clients
 from mnemosyne.oauth.grants import OAuthClient, hashed
@@ -56,18 +57,18 @@ class Flow:
         self._log_in = log_in
         self._rules = rules
 
-    def start(self, request: OAuthRequest, key: str) -> str:
-        """Return where the browser goes to log in; raises OAuth2Error, InvalidRequest, Unavailable."""
-        client = self._client(request)
+    def start(self, request: OAuthRequest, key: str, client: Client | None, address: str) -> str:
+        """Return where the browser at `address` goes to log in; raises OAuth2Error, InvalidRequest, Unavailable."""
         with self._store.transaction() as rows:
-            name = Server(self.issuer, rows, client).examine(request).name
+            client = Server(self.issuer, rows, client).examine(request)
             rows.forget_expired()
-            return self._begin(rows, key, request.kept, name)
+            client = replace(client, redirect_uris=(request.payload.redirect_uri,))
+            return self._begin(rows, key, request.kept, client, address)
 
-    def start_account(self, key: str) -> str:
-        """Return where the browser goes to log in for the page of what its person has granted."""
+    def start_account(self, key: str, address: str) -> str:
+        """Return where the browser at `address` goes to log in for the page of what its person has granted."""
         with self._store.transaction() as rows:
-            return self._begin(rows, key, {}, "this page")
+            return self._begin(rows, key, {}, None, address)
 
     def log_in(self, key: str, shown: Mapping[str, str]) -> bool:
         """Note who has come back from the log-in; whether a client waits for it.
@@ -101,10 +102,8 @@ class Flow:
     def question(self, key: str) -> Question:
         """Return what the person is asked; raises NotFound, Conflict where it is answered, OAuth2Error."""
         with self._pending(key) as (rows, pending):
-            person = _person(pending)
+            person, client = _person(pending), pending.client
             request = _request(pending, self.issuer)
-        client = self._client(request)
-        with self._store.transaction() as rows:
             Server(self.issuer, rows, client).examine(request)
             redirect_uri = pending.parameters["redirect_uri"]
             resource = pending.parameters["resource"].rstrip("/")
@@ -116,11 +115,9 @@ class Flow:
 
     def decide(self, key: str, *, approved: bool) -> Answer:
         """Return the redirection to the client, once; raises NotFound, Conflict where it is answered already."""
-        with self._pending(key) as (_, pending):
-            request = _request(pending, self.issuer)
-        client = self._client(request)
         with self._pending(key) as (rows, pending):
-            person = _person(pending)
+            person, client = _person(pending), pending.client
+            request = _request(pending, self.issuer)
             rows.decide(hashed(key))
             answer = Server(self.issuer, rows, client).answer(request, person if approved else None)
             if approved and client and "code=" in urlsplit(answer.location).query:
@@ -129,7 +126,7 @@ class Flow:
                 rows.remember(Consent(subject=person.subject, client_id=client.id, scopes=scopes, resource=resource))
         return answer
 
-    def account(self, key: str) -> tuple[Person, Sequence[tuple[Grant, Client | None]]]:
+    def account(self, key: str) -> tuple[Person, Sequence[Grant]]:
         """Return who has logged in for the page of their grants, and those; raises NotFound, Conflict."""
         with self._pending(key) as (rows, pending):
             person = _person(pending)
@@ -160,17 +157,15 @@ class Flow:
         return str(add_params_to_uri(location, {"iss": self.issuer.url}))
 
     def _ask(self, request: OAuthRequest, ask: Callable[[Server], Answer]) -> Answer:
-        client = self._client(request)
+        client = self._clients.known(request.payload.client_id or "")
         with self._store.transaction() as rows:
             return ask(Server(self.issuer, rows, client))
 
-    def _client(self, request: OAuthRequest) -> Client | None:
-        client_id = request.payload.client_id
-        return self._clients.find(client_id) if client_id else None
-
-    def _begin(self, rows: OAuthRows, key: str, parameters: Mapping[str, str], name: str) -> str:
-        rows.begin(hashed(key), parameters)
-        where, code = self._log_in.begin(key, name)
+    def _begin(
+        self, rows: OAuthRows, key: str, parameters: Mapping[str, str], client: Client | None, address: str
+    ) -> str:
+        rows.begin(hashed(key), parameters, client, networks_of(address))
+        where, code = self._log_in.begin(key, client.name if client else "this page")
         if code:
             rows.expect_log_in(hashed(key), hashed(_typed(code)))
         return where

@@ -18,6 +18,7 @@ from joserfc.jwk import KeySet
 
 from mnemosyne.domain.oauth import (
     ACCESS_TOKEN_SECONDS,
+    CLIENT_SECONDS,
     CODE_SECONDS,
     REFRESH_TOKEN_SECONDS,
     Client,
@@ -28,7 +29,6 @@ from mnemosyne.domain.oauth import (
 )
 from mnemosyne.errors import Unauthorized
 from mnemosyne.ids import new_id
-from mnemosyne.oauth.clients import keep_used
 from mnemosyne.oauth.grants import (
     CodeGrant,
     OAuthClient,
@@ -112,7 +112,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
             answer: Answer = self.handle_error_response(request, exc)
             return answer
         if person is not None:
-            keep_used(self.rows, grant.request.client.known)
+            _keep(self.rows, grant.request.client.known)
         answered: Answer = self.create_authorization_response(request, grant_user=person, grant=grant)
         return answered
 
@@ -148,7 +148,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         if refresh_token := token.get("refresh_token"):
             kept = RefreshToken(hash=hashed(refresh_token), grant=request.user)
             self.rows.add_refresh_token(kept, REFRESH_TOKEN_SECONDS)
-        keep_used(self.rows, request.client.known)
+        self.rows.extend_client(request.client.client_id, CLIENT_SECONDS)
         log.info(
             "audit", action="give_token", outcome="done", grant=str(request.user.id), client=request.client.client_id
         )
@@ -164,6 +164,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
             person=person.name,
             namespace=person.namespace,
             client_id=request.client.client_id,
+            client_name=request.client.known.name,
             scopes=granted_to(person, request),
             resource=self.known_resource(request.payload.data["resource"]) or "",
             expires_at=datetime.now(UTC) + timedelta(seconds=CODE_SECONDS),
@@ -220,3 +221,9 @@ class Server(AuthorizationServer):  # type: ignore[misc]
             "exp": now + ACCESS_TOKEN_SECONDS,
             "jti": secrets.token_urlsafe(16),
         }
+
+
+def _keep(rows: OAuthRows, client: Client) -> None:
+    """Keep what a client's document says, now that a person has agreed to it. A registration needs no row."""
+    if client.host:
+        rows.keep_client(client, CLIENT_SECONDS)

@@ -9,9 +9,9 @@ from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.rows import uuid_array
 
 _LIST: Final = """
-SELECT g.id, g.person, g.subject, g.namespace, g.client_id, c.metadata ->> 'name' AS client, g.scopes, g.granted_at,
+SELECT g.id, g.person, g.subject, g.namespace, g.client_id, g.client_name AS client, g.scopes, g.granted_at,
     g.expires_at
-FROM oauth_grants g LEFT JOIN oauth_clients c ON c.id = g.client_id
+FROM oauth_grants g
 WHERE g.revoked_at IS NULL AND g.expires_at > now()
     AND (CAST(:person AS text) IS NULL OR lower(CAST(:person AS text)) IN (lower(g.person), lower(g.subject)))
 ORDER BY g.granted_at, g.id

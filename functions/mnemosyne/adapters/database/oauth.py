@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from typing import Any
 from uuid import UUID
 
 from mnemosyne.adapters.database import oauth_sql as sql
@@ -9,6 +10,8 @@ from mnemosyne.adapters.database.connections import Connection, Row
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import json_text, text_array
 from mnemosyne.domain.oauth import (
+    PENDING_OF_LARGE_NETWORK,
+    PENDING_OF_NETWORK,
     REQUEST_SECONDS,
     Client,
     Code,
@@ -55,28 +58,36 @@ class PostgresOAuthRows:
     # -- clients
 
     def client(self, client_id: str) -> tuple[Client, float] | None:
-        """Return a client that is known, and how many seconds ago it was read."""
+        """Return a client that somebody has agreed to, and how many seconds ago its document was read."""
         rows = self._connection.run(sql.CLIENT, id=client_id)
-        if not rows:
-            return None
-        known = rows[0]["metadata"]
-        return Client(**{**known, "redirect_uris": tuple(known["redirect_uris"])}, id=client_id), rows[0]["age"]
+        return (_client(rows[0]["metadata"] | {"id": client_id}), rows[0]["age"]) if rows else None
 
     def keep_client(self, client: Client, seconds: int) -> None:
-        """Keep a client for so long, and not for less than it is kept already."""
-        metadata = {"name": client.name, "redirect_uris": client.redirect_uris, "refreshes": client.refreshes}
+        """Keep a client whose document has just been read, and not for less than it is kept already."""
+        metadata = {name: value for name, value in _metadata(client).items() if name != "id"}
         self._connection.run(sql.KEEP_CLIENT, id=client.id, metadata=json_text(metadata), seconds=seconds)
 
-    def clients(self) -> int:
-        """How many clients are kept."""
-        return int(self._connection.one(sql.CLIENTS)["clients"])
+    def extend_client(self, client_id: str, seconds: int) -> None:
+        """Keep a client for longer, because it is used."""
+        self._connection.run(sql.EXTEND_CLIENT, id=client_id, seconds=seconds)
 
     # -- requests under way
 
-    def begin(self, cookie_hash: bytes, parameters: Mapping[str, str]) -> None:
-        """Keep a request until it is decided, or has expired."""
+    def begin(
+        self, cookie_hash: bytes, parameters: Mapping[str, str], client: Client | None, networks: tuple[str, str]
+    ) -> None:
+        """Keep a request until it is decided, has expired, or gives way to newer ones of its own network."""
+        network, large_network = networks
         self._connection.run(
-            sql.BEGIN, cookie_hash=cookie_hash, parameters=json_text(parameters), seconds=REQUEST_SECONDS
+            sql.BEGIN,
+            cookie_hash=cookie_hash,
+            parameters=json_text(parameters),
+            client=json_text(_metadata(client)) if client else None,
+            network=network,
+            large_network=large_network,
+            of_network=PENDING_OF_NETWORK,
+            of_large_network=PENDING_OF_LARGE_NETWORK,
+            seconds=REQUEST_SECONDS,
         )
 
     def pending(self, cookie_hash: bytes) -> Pending | None:
@@ -84,9 +95,9 @@ class PostgresOAuthRows:
         rows = self._connection.run(sql.PENDING, cookie_hash=cookie_hash)
         if not rows:
             return None
-        person = rows[0]["person"]
+        person, client = rows[0]["person"], rows[0]["client"]
         found = rows[0].named | {"person": person and Person(**person | {"scopes": _scopes(person["scopes"])})}
-        return Pending(**found)
+        return Pending(**found | {"client": client and _client(client)})
 
     def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:
         """Keep what the person must show next, and forget what was shown before."""
@@ -117,6 +128,7 @@ class PostgresOAuthRows:
             person=grant.person,
             namespace=grant.namespace,
             client_id=grant.client_id,
+            client_name=grant.client_name,
             scopes=text_array(sorted(grant.scopes)),
             resource=grant.resource,
             seconds=seconds,
@@ -188,10 +200,9 @@ class PostgresOAuthRows:
             resource=consent.resource,
         )
 
-    def grants_of(self, subject: str) -> Sequence[tuple[Grant, Client | None]]:
+    def grants_of(self, subject: str) -> Sequence[Grant]:
         """List the grants of a person that stand, newest first."""
-        grants = [_grant(row) for row in self._connection.run(sql.GRANTS_OF, subject=subject)]
-        return [(grant, (self.client(grant.client_id) or (None,))[0]) for grant in grants]
+        return [_grant(row) for row in self._connection.run(sql.GRANTS_OF, subject=subject)]
 
     def withdraw(self, subject: str, client_id: str) -> int:
         """End all that the person has let the client do, and forget that they agreed to it; how many grants."""
@@ -206,6 +217,19 @@ class PostgresOAuthRows:
 
 def _grant(row: Row) -> Grant:
     return Grant(**row.named | {"scopes": _scopes(row["scopes"])})
+
+
+def _metadata(client: Client) -> dict[str, Any]:
+    return {
+        "id": client.id,
+        "name": client.name,
+        "redirect_uris": client.redirect_uris,
+        "refreshes": client.refreshes,
+    }
+
+
+def _client(metadata: Mapping[str, Any]) -> Client:
+    return Client(**{**metadata, "redirect_uris": tuple(metadata["redirect_uris"])})
 
 
 def _scopes(names: Sequence[str]) -> frozenset[Scope]:

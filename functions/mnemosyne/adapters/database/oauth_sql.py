@@ -13,14 +13,31 @@ VALUES (:id, CAST(:metadata AS jsonb), now() + CAST(:seconds AS integer) * inter
 ON CONFLICT (id) DO UPDATE
 SET metadata = EXCLUDED.metadata, read_at = now(), expires_at = greatest(c.expires_at, EXCLUDED.expires_at)
 """
-CLIENTS: Final = "SELECT count(*) AS clients FROM oauth_clients WHERE expires_at > now()"
+EXTEND_CLIENT: Final = """
+UPDATE oauth_clients SET expires_at = greatest(expires_at, now() + CAST(:seconds AS integer) * interval '1 second')
+WHERE id = :id
+"""
 
+# The oldest requests of the same network give way, but none of a person who has logged in. SKIP LOCKED: two that begin
+# at once do not wait for each other.
 BEGIN: Final = """
-INSERT INTO oauth_requests (cookie_hash, parameters, expires_at)
-VALUES (:cookie_hash, CAST(:parameters AS jsonb), now() + CAST(:seconds AS integer) * interval '1 second')
+WITH of_network AS (
+    SELECT cookie_hash FROM oauth_requests
+    WHERE network = CAST(:network AS text) AND status = 'started'
+    ORDER BY expires_at DESC OFFSET CAST(:of_network AS integer) - 1 FOR UPDATE SKIP LOCKED
+), of_large_network AS (
+    SELECT cookie_hash FROM oauth_requests
+    WHERE large_network = CAST(:large_network AS text) AND status = 'started'
+    ORDER BY expires_at DESC OFFSET CAST(:of_large_network AS integer) - 1 FOR UPDATE SKIP LOCKED
+), evicted AS (
+    DELETE FROM oauth_requests WHERE cookie_hash IN (TABLE of_network UNION TABLE of_large_network)
+)
+INSERT INTO oauth_requests (cookie_hash, parameters, client, network, large_network, expires_at)
+VALUES (:cookie_hash, CAST(:parameters AS jsonb), CAST(:client AS jsonb), CAST(:network AS text),
+    CAST(:large_network AS text), now() + CAST(:seconds AS integer) * interval '1 second')
 """
 PENDING: Final = """
-SELECT parameters, status, log_in_hash, attempts, person
+SELECT parameters, status, log_in_hash, attempts, person, client
 FROM oauth_requests
 WHERE cookie_hash = :cookie_hash AND expires_at > now()
 FOR UPDATE
@@ -36,12 +53,12 @@ WHERE cookie_hash = :cookie_hash
 DECIDE: Final = "UPDATE oauth_requests SET status = 'decided' WHERE cookie_hash = :cookie_hash"
 
 ADD_GRANT: Final = """
-INSERT INTO oauth_grants (id, subject, person, namespace, client_id, scopes, resource, expires_at)
-VALUES (CAST(:id AS uuid), :subject, :person, :namespace, :client_id, CAST(:scopes AS text[]), :resource,
+INSERT INTO oauth_grants (id, subject, person, namespace, client_id, client_name, scopes, resource, expires_at)
+VALUES (CAST(:id AS uuid), :subject, :person, :namespace, :client_id, :client_name, CAST(:scopes AS text[]), :resource,
     now() + CAST(:seconds AS integer) * interval '1 second')
 """
 GRANT: Final = """
-SELECT id, subject, person, namespace, client_id, scopes, resource, expires_at,
+SELECT id, subject, person, namespace, client_id, client_name, scopes, resource, expires_at,
     revoked_at IS NULL AND expires_at > now() AS stands
 FROM oauth_grants
 WHERE id = CAST(:id AS uuid)
@@ -51,7 +68,7 @@ REVOKE: Final = """
 UPDATE oauth_grants SET revoked_at = now(), revoked_for = :reason WHERE id = CAST(:id AS uuid) AND revoked_at IS NULL
 """
 GRANTS_OF: Final = """
-SELECT id, subject, person, namespace, client_id, scopes, resource, expires_at, true AS stands
+SELECT id, subject, person, namespace, client_id, client_name, scopes, resource, expires_at, true AS stands
 FROM oauth_grants
 WHERE subject = :subject AND revoked_at IS NULL AND expires_at > now()
 ORDER BY granted_at DESC, id

@@ -1,5 +1,6 @@
 """The `auth` function: metadata and endpoints for clients, log-in, consent and grants for people."""
 
+from functools import partial
 from typing import Any
 
 from authlib.oauth2.rfc6749 import OAuth2Error
@@ -9,21 +10,16 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from mnemosyne.domain.oauth import UNASKED
-from mnemosyne.errors import InvalidRequest, Unauthorized
-from mnemosyne.http.auth import pages
+from mnemosyne.domain.oauth import UNASKED, Client
+from mnemosyne.errors import InvalidRequest, MnemosyneError, OverBudget, Unauthorized, Unavailable
+from mnemosyne.http.auth import doors, pages
 from mnemosyne.http.auth.call import Call, Edge, new_secret, redirect
 from mnemosyne.http.health import health_routes
-from mnemosyne.http.rate_limit import Budgets
-from mnemosyne.oauth.clients import Clients
+from mnemosyne.oauth.clients import DOCUMENT_SECONDS, Clients
 from mnemosyne.oauth.flow import START_OVER, Flow
 from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.oauth.server import Answer
 
-PER_MINUTE = 120
-"""Units that one address may spend a minute on one instance; a plain request is one."""
-REGISTRATION = 6.0
-LOG_IN = 6.0
 KEYS_SECONDS = 300
 METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
@@ -31,11 +27,11 @@ METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openi
 class AuthEndpoints:
     """The endpoints, over the flow."""
 
-    def __init__(self, flow: Flow, clients: Clients, *, proxies: int | None) -> None:
+    def __init__(self, flow: Flow, clients: Clients, edge: Edge) -> None:
         self._flow = flow
         self._clients = clients
         self._issuer = flow.issuer.url
-        self.edge = Edge(self._issuer, proxies, Budgets(PER_MINUTE))
+        self.edge = edge
 
     # -- for clients
 
@@ -87,12 +83,25 @@ class AuthEndpoints:
 
     # -- for people
 
-    def authorize(self, call: Call) -> Response:
-        """Begin: RFC 6749, section 3.1."""
+    async def authorize(self, call: Call) -> Response:
+        """Begin: RFC 6749, section 3.1. A document is waited for on the event loop, where it holds no thread."""
         request = OAuthRequest("GET", f"{self._issuer}/authorize", call.query)
+        client, problem = None, None
+        try:
+            before_fetch = partial(self.edge.spend, call.address, doors.DOCUMENT)
+            client = await self._clients.read(request.payload.client_id or "", call.address, before_fetch)
+        except (Unavailable, OverBudget) as exc:
+            problem = exc
+        return await self.edge.in_thread(call, partial(self._authorize, call, request, client, problem))
+
+    def _authorize(
+        self, call: Call, request: OAuthRequest, client: Client | None, problem: MnemosyneError | None
+    ) -> Response:
+        if problem is not None and (client := self._clients.known(request.payload.client_id, DOCUMENT_SECONDS)) is None:
+            raise problem
         cookie, id_ = call.cookie or new_secret(), new_secret()
         try:
-            where = self._flow.start(request, _key(cookie, id_))
+            where = self._flow.start(request, _key(cookie, id_), client, call.address)
         except OAuth2Error as exc:
             if url := self._flow.redirected(request, exc):
                 return redirect(url)
@@ -103,7 +112,7 @@ class AuthEndpoints:
         """Show who has logged in what they have granted; without a log-in, begin one."""
         if not (id_ := call.given("request")):
             cookie, id_ = call.cookie or new_secret(), new_secret()
-            return self._to_log_in(self._flow.start_account(_key(cookie, id_)), cookie, id_)
+            return self._to_log_in(self._flow.start_account(_key(cookie, id_), call.address), cookie, id_)
         return self._account(_key(call.cookie, id_), id_, None)
 
     def withdraw(self, call: Call) -> Response:
@@ -160,11 +169,11 @@ class AuthEndpoints:
         shown = {
             grant.client_id: {
                 "id": grant.client_id,
-                "name": client.name if client else grant.client_id,
+                "name": grant.client_name,
                 "scopes": ", ".join(sorted(grant.scopes)),
                 "namespace": grant.namespace,
             }
-            for grant, client in grants
+            for grant in grants
         }
         return pages.account(self._issuer, id_, person.name, list(shown.values()), ended)
 
@@ -173,33 +182,34 @@ class AuthEndpoints:
             raise Unauthorized("this form was sent by another site's page")
 
 
-def build_app(flow: Flow, clients: Clients, *, proxies: int | None) -> Starlette:
+def build_app(flow: Flow, clients: Clients, edge: Edge) -> Starlette:
     """Return the ASGI app of the `auth` function."""
-    here = AuthEndpoints(flow, clients, proxies=proxies)
+    here = AuthEndpoints(flow, clients, edge)
     made, path = here.edge.endpoint, flow.issuer.url.partition("://")[2].partition("/")[2]
     prefix = f"/{path}" if path else ""
 
     async def style(request: Request) -> Response:
         return PlainTextResponse(pages.STYLE, media_type="text/css", headers={"Cache-Control": "public, max-age=3600"})
 
+    metadata = here.edge.published(here.metadata, doors.METADATA)
     app = Starlette(
         routes=[
             *health_routes(),
-            *(Route(f"{one}{prefix}", here.metadata) for one in METADATA_PATHS),
-            *(Route(f"{prefix}{one}", here.metadata) for one in METADATA_PATHS if prefix),
-            Route(f"{prefix}/jwks.json", made(here.keys, cost=0, as_page=False)),
-            Route(f"{prefix}/token", made(here.token, cost=1, as_page=False), methods=["POST"]),
-            Route(f"{prefix}/revoke", made(here.revoke, cost=1, as_page=False), methods=["POST"]),
-            Route(f"{prefix}/register", made(here.register, cost=REGISTRATION, as_page=False), methods=["POST"]),
-            Route(f"{prefix}/authorize", made(here.authorize, cost=1, as_page=True)),
-            Route(f"{prefix}/log-in", made(here.log_in_page, cost=1, as_page=True)),
-            Route(f"{prefix}/log-in", made(here.log_in, cost=LOG_IN, as_page=True), methods=["POST"]),
-            Route(f"{prefix}/callback", made(here.log_in, cost=1, as_page=True)),
-            Route(f"{prefix}/consent", made(here.consent_page, cost=1, as_page=True)),
-            Route(f"{prefix}/consent", made(here.consent, cost=1, as_page=True), methods=["POST"]),
-            Route(f"{prefix}/account", made(here.account, cost=1, as_page=True)),
-            Route(f"{prefix}/account", made(here.withdraw, cost=1, as_page=True), methods=["POST"]),
-            Route(f"{prefix}/style.css", style),
+            *(Route(f"{one}{prefix}", metadata) for one in METADATA_PATHS),
+            *(Route(f"{prefix}{one}", metadata) for one in METADATA_PATHS if prefix),
+            Route(f"{prefix}/jwks.json", made(here.keys, doors.KEYS, as_page=False)),
+            Route(f"{prefix}/token", made(here.token, doors.TOKEN, as_page=False), methods=["POST"]),
+            Route(f"{prefix}/revoke", made(here.revoke, doors.REVOKE, as_page=False), methods=["POST"]),
+            Route(f"{prefix}/register", made(here.register, doors.REGISTER, as_page=False), methods=["POST"]),
+            Route(f"{prefix}/authorize", made(here.authorize, doors.AUTHORIZE, as_page=True)),
+            Route(f"{prefix}/log-in", made(here.log_in_page, doors.LOG_IN_PAGE, as_page=True)),
+            Route(f"{prefix}/log-in", made(here.log_in, doors.LOG_IN, as_page=True), methods=["POST"]),
+            Route(f"{prefix}/callback", made(here.log_in, doors.CALLBACK, as_page=True)),
+            Route(f"{prefix}/consent", made(here.consent_page, doors.CONSENT, as_page=True)),
+            Route(f"{prefix}/consent", made(here.consent, doors.CONSENT, as_page=True), methods=["POST"]),
+            Route(f"{prefix}/account", made(here.account, doors.ACCOUNT, as_page=True)),
+            Route(f"{prefix}/account", made(here.withdraw, doors.ACCOUNT, as_page=True), methods=["POST"]),
+            Route(f"{prefix}/style.css", here.edge.published(style, doors.STYLE)),
         ]
     )
     # It would name whatever host the caller does.

@@ -1,13 +1,16 @@
 """A request to the authorization server: read with bounds, handled in a thread, answered whatever is wrong."""
 
+import inspect
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import partial
+from typing import cast
 from urllib.parse import parse_qsl
 
 import anyio
 import anyio.to_thread
+from anyio.lowlevel import RunVar
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
@@ -24,7 +27,8 @@ from mnemosyne.errors import (
 from mnemosyne.http import body as bodies
 from mnemosyne.http.access import client_address
 from mnemosyne.http.auth import pages
-from mnemosyne.http.rate_limit import Budgets
+from mnemosyne.http.auth.doors import Door
+from mnemosyne.http.rate_limit import NetworkBudgets
 from mnemosyne.observability import EventLog, trace
 
 log = EventLog(__name__)
@@ -32,8 +36,12 @@ log = EventLog(__name__)
 BODY_BYTES = 64 * 1024
 QUERY_LENGTH = 16_000
 COOKIE_SECONDS = 3600
-THREADS = 8
-"""As many as there are connections to the database."""
+THREADS = 5
+THREADS_OF_PROVIDER = 3
+"""Threads of requests that may wait for the identity provider; while it is silent, the others go on. Together there are
+as many threads as connections to the database."""
+
+_LIMITERS: RunVar[dict[bool, anyio.CapacityLimiter]] = RunVar("limiters")
 
 
 @dataclass(frozen=True)
@@ -47,6 +55,7 @@ class Call:
     origin: str | None
     cookie: str
     """What this browser has of an earlier request; empty where it has nothing."""
+    door: Door
 
     def given(self, name: str) -> str:
         """Return the first value of a parameter, of the form or else of the query; empty where there is none."""
@@ -59,7 +68,7 @@ class Edge:
 
     issuer: str
     proxies: int | None
-    budgets: Budgets
+    _budgets: dict[str, NetworkBudgets] = field(default_factory=dict)
 
     @property
     def secure(self) -> bool:
@@ -78,22 +87,25 @@ class Edge:
         )
 
     def endpoint(
-        self, handle: Callable[[Call], Response], *, cost: float, as_page: bool
+        self, handle: Callable[[Call], Response | Awaitable[Response]], door: Door, *, as_page: bool
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Return the endpoint: `handle` in a thread, its errors as a page for people or as JSON for clients."""
-        limiter: list[anyio.CapacityLimiter] = []
+        """Return the endpoint, held to the door's budget; its errors are a page for people or JSON for clients.
+
+        A function runs in a thread, a coroutine function on the event loop.
+        """
+
+        async def in_thread(call: Call) -> Response:
+            return await self.in_thread(call, partial(cast("Callable[[Call], Response]", handle), call))
+
+        is_async = inspect.iscoroutinefunction(handle)
+        work = cast("Callable[[Call], Awaitable[Response]]", handle) if is_async else in_thread
 
         async def answer(request: Request) -> Response:
-            if not limiter:
-                limiter.append(anyio.CapacityLimiter(THREADS))
             with trace(request.headers):
                 try:
-                    call = await self._read(request)
-                    if seconds := self.budgets.take(call.address, cost):
-                        raise OverBudget(
-                            f"too many requests came from {call.address}: try again in {seconds} s", seconds
-                        )
-                    response = await anyio.to_thread.run_sync(partial(handle, call), limiter=limiter[0])
+                    self.spend(client_address(request.scope, request.headers, self.proxies), door)
+                    call = await self._read(request, door)
+                    response = await work(call)
                 except MnemosyneError as exc:
                     response = self._refused(exc, as_page=as_page)
                 except Exception:
@@ -103,9 +115,39 @@ class Edge:
                 response.headers.setdefault(name, value)
             return response
 
+        answer.door = door  # type: ignore[attr-defined]
         return answer
 
-    async def _read(self, request: Request) -> Call:
+    def published(
+        self, handle: Callable[[Request], Awaitable[Response]], door: Door
+    ) -> Callable[[Request], Awaitable[Response]]:
+        """Return an endpoint that answers everybody the same from memory, held to the door's budget."""
+
+        async def answer(request: Request) -> Response:
+            try:
+                self.spend(client_address(request.scope, request.headers, self.proxies), door)
+            except OverBudget as exc:
+                return self._refused(exc, as_page=False)
+            return await handle(request)
+
+        answer.door = door  # type: ignore[attr-defined]
+        return answer
+
+    def spend(self, address: str, door: Door) -> None:
+        """Count a request of that address; raises OverBudget if its network has used up the door's budget."""
+        budgets = self._budgets.setdefault(door.name, NetworkBudgets(door.per_minute))
+        if seconds := budgets.take(address):
+            raise OverBudget(f"too many requests came from the network of {address}: try again in {seconds} s", seconds)
+
+    async def in_thread(self, call: Call, work: Callable[[], Response]) -> Response:
+        """Run the work in a thread; of those that may wait for the identity provider there are few."""
+        limiters = _LIMITERS.get(None)
+        if limiters is None:
+            limiters = {True: anyio.CapacityLimiter(THREADS_OF_PROVIDER), False: anyio.CapacityLimiter(THREADS)}
+            _LIMITERS.set(limiters)
+        return await anyio.to_thread.run_sync(work, limiter=limiters[call.door.asks_provider])
+
+    async def _read(self, request: Request, door: Door) -> Call:
         host = request.headers.get("host", "")
         if host != self.issuer.partition("://")[2].partition("/")[0]:
             raise InvalidRequest(f"Host must be that of {self.issuer}")
@@ -126,6 +168,7 @@ class Edge:
             address=client_address(request.scope, request.headers, self.proxies),
             origin=request.headers.get("origin"),
             cookie=cookie if len(cookie) == len(new_secret()) and cookie.isascii() else "",
+            door=door,
         )
 
     def _refused(self, exc: MnemosyneError, *, as_page: bool) -> Response:

@@ -23,6 +23,7 @@ export async function logIn(server) {
   const opened = window.open("about:blank", "_blank", "popup,width=520,height=680");
   if (!opened) throw new Error("The browser kept the log-in's window from opening: allow it for this page.");
   const redirect_uri = `${location.origin}/console/callback`;
+  // The same registration has the same id, and nothing is stored for it.
   const client = await json(
     await fetch(server.registration_endpoint, {
       method: "POST",

@@ -1,0 +1,407 @@
+"""Strangers at the endpoints that need no credential: what they leave behind, hold up, and use up."""
+
+import asyncio
+import json
+import secrets
+from collections.abc import Callable, Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import httpx
+import pytest
+from starlette.applications import Starlette
+from starlette.routing import Route
+
+from mnemosyne.adapters.client_documents import (
+    AT_ONCE_OF_HOST,
+    AT_ONCE_OF_LARGE_NETWORK,
+    AT_ONCE_OF_NETWORK,
+    WebDocuments,
+)
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.oauth import PENDING_OF_NETWORK, PeopleRule
+from mnemosyne.domain.rate_limit import networks_of
+from mnemosyne.errors import Unavailable
+from mnemosyne.http.access import METADATA_PATH, REFUSALS_A_MINUTE
+from mnemosyne.http.app import LOG_IN_PATHS, SCHEMA_PATH
+from mnemosyne.http.auth import doors
+from mnemosyne.http.auth.doors import Door
+from mnemosyne.http.console import site
+from mnemosyne.http.health import PATHS
+from mnemosyne_cli.local import postgres
+from tests.abuse.conftest import Credentials, headers
+from tests.clock import StoppedClock
+from tests.fakes import FakeServices
+from tests.oauth_server import ISSUER, REDIRECT, AuthServer, Visit, asked, auth_pool, exchange, refresh, told
+
+FROM_MEMORY = {*PATHS}
+"""Paths that answer from memory and are not held to a budget: whoever watches the function asks them."""
+DOCUMENT_BYTES = 14_000
+STRANGERS = 40
+
+
+@pytest.fixture
+def pool(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
+    with auth_pool(cluster, database) as opened:
+        yield opened
+
+
+@pytest.fixture
+def server(pool: Pool, tmp_path: Path) -> AuthServer:
+    return AuthServer(pool, tmp_path, [PeopleRule(who="*")])
+
+
+@pytest.fixture
+def count(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[str], int]]:
+    """Counts the rows of a table."""
+    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
+        yield lambda table: int(connection.run_file(f"SELECT count(*) FROM {table}")[0][0])
+
+
+class Unknown(Credentials):
+    """Nobody is known before the credential is looked at."""
+
+    def known(self, authorization: str | None) -> None:
+        return None
+
+
+class Silent:
+    """A web whose hosts in `.silent` never answer; the others have the documents of `found`."""
+
+    def __init__(self) -> None:
+        self.found: dict[str, bytes] = {}
+        self.asked: list[str] = []
+        self.hanging = 0
+        self.all_hang = asyncio.Event()
+
+    async def fetch(self, client_id: str, address: str) -> bytes:
+        self.asked.append(client_id)
+        if ".silent/" in client_id:
+            self.hanging += 1
+            if self.hanging == STRANGERS:
+                self.all_hang.set()
+            await asyncio.get_running_loop().create_future()
+        return self.found[client_id]
+
+
+def _document(client_id: str) -> bytes:
+    metadata = {"client_id": client_id, "client_name": "A test", "redirect_uris": [REDIRECT], "filler": ""}
+    return json.dumps(metadata | {"filler": "x" * (DOCUMENT_BYTES - len(json.dumps(metadata)))}).encode()
+
+
+def _addresses_of_64(number: int) -> str:
+    return f"2001:db8:1:1:{secrets.randbits(16):x}:{secrets.randbits(16):x}::{number:x}"
+
+
+# -- budgets
+
+
+def _routes(app: Starlette) -> list[Route]:
+    return [route for route in app.routes if isinstance(route, Route)]
+
+
+def test_every_endpoint_of_the_authorization_server_has_a_budget_of_its_own(server: AuthServer) -> None:
+    """A new endpoint without one fails here."""
+    doors_of = {route.path: getattr(route.endpoint, "door", None) for route in _routes(server.app)}
+    assert {path for path, door in doors_of.items() if not isinstance(door, Door)} == FROM_MEMORY
+    used = {getattr(route.endpoint, "door", None) for route in _routes(server.app)} - {None}
+    declared = {door for door in vars(doors).values() if isinstance(door, Door)}
+    assert used == declared - {doors.DOCUMENT}, "the fetch of a document is a step of /authorize"
+    assert len({door.name for door in declared}) == len(declared)
+
+
+def test_every_endpoint_of_the_mcp_function_without_a_credential_answers_from_memory(
+    app_of: Callable[..., Starlette],
+) -> None:
+    """None stores anything, and none but those that look at a credential waits for anybody. A new one fails here."""
+    looks_at_a_credential = {"/mcp", *PATHS}
+    paths = {getattr(route, "path", "") for route in app_of(FakeServices()).routes}
+    assert paths - looks_at_a_credential == {
+        SCHEMA_PATH,
+        METADATA_PATH,
+        f"{METADATA_PATH}/mcp",
+        *LOG_IN_PATHS,
+        *site.PAGES,
+        site.FILES,
+    }
+
+
+@pytest.mark.parametrize(
+    ("mine", "same", "other"),
+    [
+        ("2001:db8:1:1::1", "2001:db8:1:1:ffff::2", "2001:db8:1:2::1"),
+        ("198.51.100.1", "198.51.100.1", "198.51.100.2"),
+        ("::ffff:198.51.100.1", "198.51.100.1", "198.51.100.2"),
+    ],
+)
+def test_wrong_credentials_are_counted_for_the_network(
+    opened: Callable[..., Any], clock: StoppedClock, mine: str, same: str, other: str
+) -> None:
+    client = opened(FakeServices(), proxies=0, credentials=Unknown())
+
+    def ask(address: str) -> int:
+        sent = headers(secrets.token_hex(4), **{"X-Forwarded-For": address})
+        return int(client.post("/mcp", headers=sent, json={}).status_code)
+
+    assert {ask(mine) for _ in range(REFUSALS_A_MINUTE)} == {401}
+    assert (ask(same), ask(other)) == (429, 401)
+
+
+def _spend(server: AuthServer, route: Route, address: str) -> int:
+    method = "POST" if "POST" in (route.methods or ()) else "GET"
+    return int(server.browser(address).request(method, route.path).status_code)
+
+
+def test_a_flood_of_one_endpoint_leaves_the_others_open_to_its_network(server: AuthServer, clock: StoppedClock) -> None:
+    flooded: set[str] = set()
+    for route in _routes(server.app):
+        door = getattr(route.endpoint, "door", None)
+        if door is None or door.name in flooded:
+            continue
+        flooded.add(door.name)
+        assert _spend(server, route, "2001:db8:1:1::1") != 429, route.path
+        for number in range(door.per_minute - 1):
+            server.edge.spend(_addresses_of_64(number), door)
+        assert _spend(server, route, _addresses_of_64(7)) == 429, f"{route.path}: another address of the same /64"
+        assert _spend(server, route, "2001:db8:1:2::1") != 429, f"{route.path}: another /64"
+    assert len(flooded) == 12
+
+
+def test_a_large_network_has_the_budgets_of_four(server: AuthServer, clock: StoppedClock) -> None:
+    networks: list[Callable[[int], str]] = [lambda n: f"198.51.100.{n % 250}", lambda n: f"2001:db8:7:{n:x}::1"]
+    for network in networks:
+        for number in range(4 * doors.REGISTER.per_minute):
+            server.edge.spend(network(number), doors.REGISTER)
+        posted = {"redirect_uris": [REDIRECT]}
+        assert server.browser(network(251)).post("/register", json=posted).status_code == 429
+        assert server.browser("203.0.113.1").post("/register", json=posted).status_code == 201
+
+
+@pytest.mark.parametrize(
+    ("address", "small", "large"),
+    [
+        ("203.0.113.7", "203.0.113.7/32", "203.0.113.0/24"),
+        ("::ffff:203.0.113.7", "203.0.113.7/32", "203.0.113.0/24"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::/64", "2001:db8:1::/48"),
+        ("2001:DB8:1:2::", "2001:db8:1:2::/64", "2001:db8:1::/48"),
+        ("fe80::1%eth0", "fe80::/64", "fe80::/48"),
+        ("unix:", "unknown", "unknown"),
+        ("", "unknown", "unknown"),
+        ("203.0.113.7:443", "unknown", "unknown"),
+    ],
+)
+def test_an_address_belongs_to_two_networks(address: str, small: str, large: str) -> None:
+    assert networks_of(address) == (small, large)
+
+
+# -- what is left behind
+
+
+def test_documents_and_registrations_of_strangers_leave_no_row(server: AuthServer, count: Callable[[str], int]) -> None:
+    for number in range(STRANGERS):
+        client_id = f"https://client{number}.example/metadata.json"
+        server.documents.found[client_id] = _document(client_id)
+        address = f"2001:db8:{number:x}::1"
+        assert server.browser(address).get(asked(client_id)).status_code == 303
+        posted = {"client_name": f"Stranger {number}", "redirect_uris": [REDIRECT]}
+        assert server.browser(address).post("/register", json=posted).status_code == 201
+    assert count("oauth_clients") == 0
+
+
+def test_requests_that_wait_for_a_log_in_are_bounded_for_each_network(
+    server: AuthServer, count: Callable[[str], int]
+) -> None:
+    """The budget lets fewer through in a minute; instances and minutes add up."""
+    client = server.register()
+    mine = Visit(server, server.browser("2001:db8:2::1"))
+    mine.open(asked(client))
+    code = server.code()
+    server.edge._budgets.clear()
+    for number in range(PENDING_OF_NETWORK + 50):
+        server.edge._budgets.clear()
+        assert server.browser(_addresses_of_64(number)).get(asked(client)).status_code == 303
+    assert count("oauth_requests") == PENDING_OF_NETWORK + 1
+    assert mine.log_in(code).status_code == 303, "another network's request is still there"
+
+
+def test_a_document_is_kept_once_a_person_has_agreed(server: AuthServer, count: Callable[[str], int]) -> None:
+    client_id = "https://client.example/metadata.json"
+    server.documents.found[client_id] = _document(client_id)
+    code = Visit(server).to_the_end(client_id)["code"]
+    assert count("oauth_clients") == 1
+    assert exchange(server.browser(), client_id, code).status_code == 200
+
+
+def test_a_hundred_log_ins_of_the_console_leave_one_consent_and_no_client(
+    server: AuthServer, count: Callable[[str], int]
+) -> None:
+    redirect_uri = "https://memory.example/console/callback"
+    for number in range(100):
+        browser = server.browser(f"10.{number}.0.1")
+        posted = {"client_name": "Mnemosyne's console", "redirect_uris": [redirect_uri]}
+        client = browser.post("/register", json=posted).json()["client_id"]
+        code = Visit(server, browser).to_the_end(client, redirect_uri=redirect_uri)["code"]
+        assert exchange(browser, client, code, redirect_uri=redirect_uri).status_code == 200
+    assert (count("oauth_clients"), count("oauth_consents")) == (0, 1)
+
+
+# -- what is held up
+
+
+async def _log_in(server: AuthServer, client: httpx.AsyncClient, client_id: str) -> int:
+    """Log in by the client's id and refresh once; the last status."""
+    began = await client.get(asked(client_id))
+    assert began.status_code == 303, began.text
+    id_ = told(began)["request"]
+    await client.post("/log-in", data={"request": id_, "code": server.code()})
+    answer = await client.get(f"/consent?request={id_}")
+    if answer.status_code != 303:
+        answer = await client.post("/consent", data={"request": id_, "answer": "allow"})
+    form = {"grant_type": "authorization_code", "client_id": client_id, "code": told(answer)["code"],
+            "redirect_uri": REDIRECT, "code_verifier": "a" * 43}  # fmt: skip
+    tokens = (await client.post("/token", data=form)).json()
+    form = {"grant_type": "refresh_token", "client_id": client_id, "refresh_token": tokens["refresh_token"]}
+    return (await client.post("/token", data=form)).status_code
+
+
+def _client(server: AuthServer, address: str) -> httpx.AsyncClient:
+    headers = {"X-Forwarded-For": address}
+    return httpx.AsyncClient(transport=httpx.ASGITransport(server.app), base_url=ISSUER, headers=headers)
+
+
+def test_log_ins_go_on_while_many_documents_are_waited_for(server: AuthServer) -> None:
+    """By registration and by a document; each fetch would hold a thread if it were made in one."""
+    web = Silent()
+    known = "https://client.example/metadata.json"
+    web.found[known] = _document(known)
+    server.documents.fetch = web.fetch  # type: ignore[method-assign]
+
+    async def attack() -> list[int]:
+        strangers = [_client(server, f"2001:db8:{number:x}::1") for number in range(STRANGERS)]
+        hanging = [
+            asyncio.create_task(stranger.get(asked(f"https://host{number}.silent/metadata.json")))
+            for number, stranger in enumerate(strangers)
+        ]
+        async with asyncio.timeout(60):
+            await web.all_hang.wait()
+            async with _client(server, "203.0.113.9") as person:
+                posted = {"client_name": "A test", "redirect_uris": [REDIRECT]}
+                registered = (await person.post("/register", json=posted)).json()["client_id"]
+                statuses = [await _log_in(server, person, client_id) for client_id in (registered, known)]
+        assert not any(task.done() for task in hanging)
+        for task in hanging:
+            task.cancel()
+        await asyncio.gather(*hanging, return_exceptions=True)
+        return statuses
+
+    assert asyncio.run(attack()) == [200, 200]
+
+
+@pytest.mark.parametrize("path", ["/token", "/revoke"])
+def test_tokens_are_given_and_revoked_without_a_document(server: AuthServer, path: str) -> None:
+    """Nobody has a code or a token for a client that nobody has agreed to."""
+    web = Silent()
+    server.documents.fetch = web.fetch  # type: ignore[method-assign]
+    form = {"client_id": "https://host.silent/metadata.json", "code": "x", "token": "x", "refresh_token": "x"}
+    for grant_type in ("authorization_code", "refresh_token"):
+        answer = server.browser().post(path, data=form | {"grant_type": grant_type})
+        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_client")
+    assert web.asked == []
+
+
+def test_a_client_that_somebody_agreed_to_works_while_its_document_cannot_be_read(server: AuthServer) -> None:
+    client_id = "https://client.example/metadata.json"
+    server.documents.found[client_id] = _document(client_id)
+    code = Visit(server).to_the_end(client_id)["code"]
+    tokens = exchange(server.browser(), client_id, code).json()
+    server.clients._fresh.clear()
+
+    async def away(client_id: str, address: str) -> bytes:
+        raise Unavailable("the host is silent")
+
+    server.documents.fetch = away  # type: ignore[method-assign]
+    assert "code" in Visit(server).to_the_end(client_id)
+    assert refresh(server.browser(), client_id, tokens["refresh_token"]).status_code == 200
+
+
+def test_a_document_that_cannot_be_read_is_not_asked_for_again_at_once(server: AuthServer) -> None:
+    asked_for: list[str] = []
+
+    async def away(client_id: str, address: str) -> bytes:
+        asked_for.append(client_id)
+        raise Unavailable("the host is silent")
+
+    server.documents.fetch = away  # type: ignore[method-assign]
+    statuses = {
+        server.browser(f"10.0.{number}.1").get(asked("https://a.example/m.json")).status_code for number in range(9)
+    }
+    assert (statuses, len(asked_for)) == ({503}, 1)
+
+
+def test_many_who_wait_for_one_document_wait_for_one_fetch(server: AuthServer) -> None:
+    fetched: list[str] = []
+    client_id = "https://client.example/metadata.json"
+
+    async def slow(client_id: str, address: str) -> bytes:
+        fetched.append(client_id)
+        await asyncio.sleep(0)
+        return _document(client_id)
+
+    server.documents.fetch = slow  # type: ignore[method-assign]
+
+    async def many() -> set[int]:
+        people = [_client(server, f"10.0.{number}.1") for number in range(30)]
+        return {answer.status_code for answer in await asyncio.gather(*(one.get(asked(client_id)) for one in people))}
+
+    assert asyncio.run(many()) == {303}
+    assert fetched == [client_id]
+
+
+# -- fetches at a time
+
+
+@pytest.mark.parametrize(
+    ("requests", "limit"),
+    [
+        ([("2001:db8:1:1::%x", "host%d.example")] * 20, AT_ONCE_OF_NETWORK),
+        ([("198.51.100.%d", "host%d.example")] * 40, AT_ONCE_OF_LARGE_NETWORK),
+        ([("2001:db8:1:%x::1", "host%d.example")] * 40, AT_ONCE_OF_LARGE_NETWORK),
+        ([("2001:db8:%x::1", "one.example")] * 40, AT_ONCE_OF_HOST),
+    ],
+    ids=["a /64", "a /24", "a /48", "one host"],
+)
+def test_fetches_at_a_time_are_bounded_by_network_and_by_host(
+    monkeypatch: pytest.MonkeyPatch, requests: list[tuple[str, str]], limit: int
+) -> None:
+    documents = WebDocuments()
+    looked_up: list[str] = []
+
+    async def hang(host: str) -> list[str]:
+        looked_up.append(host)
+        return await asyncio.get_running_loop().create_future()  # type: ignore[no-any-return]
+
+    monkeypatch.setattr(documents, "addresses_of", hang)
+
+    async def attack() -> list[Any]:
+        tasks = [
+            asyncio.create_task(
+                documents.fetch(f"https://{host % number if '%' in host else host}/m.json", address % (number + 1))
+            )
+            for number, (address, host) in enumerate(requests)
+        ]
+        await asyncio.sleep(0)
+        refused = [task for task in tasks if task.done()]
+        honest = asyncio.create_task(documents.fetch("https://client.example/m.json", "203.0.113.1"))
+        await asyncio.sleep(0)
+        assert looked_up[-1] == "client.example", "a caller of another network has its turn"
+        for task in (*tasks, honest):
+            task.cancel()
+        await asyncio.gather(*tasks, honest, return_exceptions=True)
+        assert not documents._in_flight, "every fetch that ends is uncounted"
+        return [task.exception() for task in refused]
+
+    refused = asyncio.run(attack())
+    assert len(refused) == len(requests) - limit
+    assert all(isinstance(error, Unavailable) for error in refused)
