@@ -49,11 +49,18 @@ class GeminiServer(JsonServer):
         """Part of each text that the model has read."""
         self.fault: Fault | None = None
         self.tokens: Callable[[Sequence[str]], list[int]] = counted
+        self._current = threading.local()
         self._lock = threading.Lock()
+
+    @property
+    def body(self) -> str:
+        """The request that this thread answers; others may be under way."""
+        return str(self._current.body)
 
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
         if path == TOKEN_PATH:
             return 200, {"access_token": TOKEN, "expires_in": 3600, "token_type": "Bearer"}
+        self._current.body = body
         with self._lock:
             self.calls += 1
             self.paths.append(path)

@@ -61,7 +61,7 @@ class Cloud:
         self._google = self._exits.enter_context(Google().serving())
         self.storage = self._exits.enter_context(CloudStorage(self._notify).serving())
         self.environment |= {"STORAGE_EMULATOR_HOST": self.storage.url}
-        self._ingest, dead_letter, self.reader = (
+        self.ingest, self.dead_letter, self.reader = (
             self._pushed_to(target) for target in ("ingest", "dead_letter", "import_object")
         )
         access = {
@@ -69,8 +69,9 @@ class Cloud:
             "MNEMOSYNE_ALLOWED_HOSTS": deterministic_url("mcp").removeprefix("https://"),
         }
         self._mcp = self._service("mcp", access, USER)
+        services = (self.ingest, self.dead_letter, self.reader)
         self.push, self._dead_letters, self._objects = (
-            self._exits.enter_context(Push(service).serving()) for service in (self._ingest, dead_letter, self.reader)
+            self._exits.enter_context(Push(service).serving()) for service in services
         )
         self._emulator = emulator
         self.system = ConfiguredServices(Settings.from_environment(self.environment))
@@ -170,7 +171,7 @@ class Cloud:
 
     def kill_ingest(self) -> None:
         """Kill -9 an instance of the function, master and worker; the next push starts another."""
-        self._ingest.crash_instance()
+        self.ingest.crash_instance()
 
     def kill_backends(self) -> None:
         """Cut every connection of the functions."""
