@@ -3,6 +3,7 @@
 import json
 import operator
 import re
+import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -353,7 +354,7 @@ class FakeStore(FakeDeadLetters, FakeOverview):
         asked = query.query or ""
         relevance: dict[str, float | None] = dict.fromkeys(found)
         if asked and query.mode is SearchMode.EXACT:
-            relevance = {name: 1.0 for name, (m, _) in found.items() if asked.lower() in m.content.lower()}
+            relevance = {name: 1.0 for name, (m, _) in found.items() if _literal(asked) in _literal(m.content)}
         elif asked and found:
             nearness = {
                 name: 0.0 if vector is None else max(float(v @ vector) for v in vectors)
@@ -519,6 +520,10 @@ class FakeStore(FakeDeadLetters, FakeOverview):
                 origin=one.origin,
             )
         return outcomes
+
+
+def _literal(text: str) -> str:
+    return unicodedata.normalize("NFKC", unicodedata.normalize("NFKC", text).lower())
 
 
 def _folded(hits: Sequence[Hit]) -> list[Hit]:

@@ -346,13 +346,20 @@ BEGIN
 END
 $$;
 
--- Trigrams of the UTF-8 bytes of the lower-case content, prefixed by namespace; null for fewer than three bytes. Bytes,
+-- The text as an exact search compares it: in lower case, and in the Unicode normal form of compatible characters, so that
+-- composed and decomposed letters, full-width letters and ligatures are found by each other.
+CREATE FUNCTION literal_form(p_text text) RETURNS text
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN lower(p_text)
+    ELSE normalize(lower(normalize(p_text, NFKC)), NFKC) END;
+
+-- Trigrams of the UTF-8 bytes of the content's literal form, prefixed by namespace; null for fewer than three bytes. Bytes,
 -- because reaching the n-th byte costs the same everywhere, unlike the n-th character.
 CREATE FUNCTION content_trigrams(p_namespace text, p_content text) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
-    bytes bytea := convert_to(lower(p_content), 'UTF8');
+    bytes bytea := convert_to(literal_form(p_content), 'UTF8');
     own bigint := CAST(CAST('x' || left(md5(p_namespace), 8) AS bit(32)) AS bigint) << 24;
 BEGIN
     RETURN (
@@ -364,7 +371,7 @@ BEGIN
     );
 END
 $$;
-REVOKE ALL ON FUNCTION own_tags, content_trigrams FROM PUBLIC;
+REVOKE ALL ON FUNCTION own_tags, literal_form, content_trigrams FROM PUBLIC;
 
 CREATE INDEX memories_newest ON memories (namespace, "timestamp" DESC, id DESC);
 CREATE INDEX memories_session ON memories (namespace, session, "timestamp", id) WHERE session IS NOT NULL;

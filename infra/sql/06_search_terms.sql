@@ -1,27 +1,30 @@
 -- The content words of a query, rarest first: their keys, the share of the namespace's memories that they stand in, and
 -- the root of the inverse document frequency: on conversations it finds more than that itself, on abstracts as much. A word not counted is taken to be rarer than one that stands in a single memory: half
 -- of one; in a namespace not yet sampled, in one of a thousand. No word weighs more than one that stands in a
--- hundred-thousandth. Words are taken stemmed and without stop words, among them the question words.
+-- hundred-thousandth. Words are taken stemmed and without stop words, among them the question words. The same word with its
+-- accents, and a compound beside its parts, weigh a fourth: they decide between memories that have the same words.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text)
 RETURNS TABLE (key integer, share double precision, weight double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     own namespace_words;
+    simple text[] := tsvector_to_array(simple_words(without_accents(spaced(p_query))));
 BEGIN
     SELECT w.* INTO own FROM namespace_words w WHERE w.namespace = p_namespace;
     RETURN QUERY
     WITH asked AS (
-        SELECT DISTINCT query.key FROM unnest(term_keys(p_namespace, words_of(p_query))) AS query (key)
+        SELECT term_key(p_namespace, query.word) AS key, max(CASE WHEN query.word = ANY (simple) THEN 1.0 ELSE 0.25 END) AS part
+        FROM unnest(tsvector_to_array(words_of(p_query))) AS query (word) GROUP BY 1
     ), weighed AS MATERIALIZED (
-        SELECT asked.key, coalesce(
+        SELECT asked.key, asked.part, coalesce(
             CAST(own.shares[array_position(own.keys, asked.key)] AS double precision),
             0.5 / greatest(own.sampled, 1),
             0.001
         ) AS share
         FROM asked
     )
-    SELECT w.key, w.share, sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) FROM weighed w ORDER BY w.share, w.key
+    SELECT w.key, w.share, w.part * sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) FROM weighed w ORDER BY w.share, w.key
     LIMIT 30;  -- a whole page pasted as a query: its rarest words tell what it is about
 END
 $$;

@@ -1,7 +1,7 @@
--- Memories that contain a text, in upper or lower case: the newest within the filters.
+-- Memories that contain a text, in upper or lower case and any Unicode normal form: the newest within the filters.
 CREATE OR REPLACE FUNCTION contains(m memories, p_text text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
-RETURN position(lower(p_text) IN lower((m).content)) > 0;
+RETURN position(literal_form(p_text) IN literal_form((m).content)) > 0;
 
 -- Among the namespace's newest p_rows. No sort: whatever the planner thinks of the namespace, it is to read no more of it.
 CREATE OR REPLACE FUNCTION newest_containing(
@@ -28,7 +28,7 @@ RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    trigrams bigint[] := content_trigrams(p_namespace, left(lower(p_text), 200));
+    trigrams bigint[] := content_trigrams(p_namespace, left(literal_form(p_text), 200));
 BEGIN
     RETURN QUERY
     SELECT m.id FROM memories m
@@ -50,7 +50,7 @@ DECLARE
     few CONSTANT integer := 1000;
     ids uuid[];
 BEGIN
-    IF octet_length(lower(p_text)) < 3 OR p_passing <= few THEN
+    IF octet_length(literal_form(p_text)) < 3 OR p_passing <= few THEN
         RETURN ARRAY(SELECT n.id FROM newest_memories(p_namespace, filters, p_text, p_limit) AS n);
     END IF;
     ids := ARRAY(SELECT n.id FROM newest_containing(p_namespace, filters, p_text, p_limit, few) AS n);

@@ -8,16 +8,21 @@ RETURNS double precision
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN p_span IS NOT NULL THEN greatest(0.0, (p_score - p_least) / p_span) WHEN p_flat THEN 1.0 ELSE 0.0 END;
 
--- A text's words as they are compared with who said something.
+-- A text's words as they are written, in lower case.
 CREATE OR REPLACE FUNCTION plain_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
-RETURN array_remove(regexp_split_to_array(lower(p_text), '\W+'), '');
+RETURN array_remove(regexp_split_to_array(literal_form(p_text), '\W+'), '');
+
+-- The same without accents: as they are compared with who said something.
+CREATE OR REPLACE FUNCTION name_words(p_text text) RETURNS text[]
+LANGUAGE sql IMMUTABLE
+RETURN plain_words(without_accents(p_text));
 
 -- Whether it begins with "Ada: " or the like, and Ada is asked about.
 CREATE OR REPLACE FUNCTION is_said_by(p_content text, p_words text[]) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN CASE WHEN position(': ' IN left(p_content, 42)) > 1
-    THEN plain_words(split_part(left(p_content, 42), ': ', 1)) && p_words ELSE false END;
+    THEN name_words(split_part(left(p_content, 42), ': ', 1)) && p_words ELSE false END;
 
 -- Each of the ids once, with the scores that its list did not know.
 CREATE OR REPLACE FUNCTION complete_candidates(
@@ -172,5 +177,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION normalised, plain_words, is_said_by, complete_candidates, own_score, session_neighbours, add_context,
+REVOKE ALL ON FUNCTION normalised, plain_words, name_words, is_said_by, complete_candidates, own_score, session_neighbours, add_context,
     fuse_candidates, describe_candidates FROM PUBLIC;

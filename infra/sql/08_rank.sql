@@ -1,22 +1,24 @@
 -- Of a content, 240 characters around where the longest word of the query that is in it stands first; null where that is
--- among its first p_shown characters. A stem is the beginning of its word, but for an i that was a y.
+-- among its first p_shown characters. A stem is the beginning of its word, but for an i that was a y. Accents are ignored
+-- where that leaves each character in its place.
 CREATE OR REPLACE FUNCTION snippet(p_content text, p_query text, p_shown integer) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN (
     SELECT CASE WHEN f.place > p_shown THEN substr(p_content, f.place - 80, 240) END FROM (
         SELECT w.lexeme, regexp_instr(
-            p_content, '\m' || regexp_replace(regexp_replace(w.lexeme, '(\W)', '\\\1', 'g'), 'i$', '[iy]'), 1, 1, 0, 'i'
+            CASE WHEN char_length(c.plain) = char_length(p_content) THEN c.plain ELSE p_content END, '\m' || regexp_replace(regexp_replace(w.lexeme, '(\W)', '\\\1', 'g'), 'i$', '[iy]'), 1, 1, 0, 'i'
         ) AS place
-        FROM unnest(tsvector_to_array(words_of(p_query))) AS w (lexeme) ORDER BY length(w.lexeme) DESC, w.lexeme LIMIT 10
+        FROM (SELECT without_accents(p_content)) AS c (plain), unnest(tsvector_to_array(words_of(p_query))) AS w (lexeme)
+        ORDER BY length(w.lexeme) DESC, w.lexeme LIMIT 10
     ) AS f
     WHERE f.place > 0 ORDER BY length(f.lexeme) DESC, f.lexeme LIMIT 1
 );
 
--- The query's words that stand among a memory's.
+-- The query's words that stand among a memory's, and its compounds of which a part does.
 CREATE OR REPLACE FUNCTION matched_words(p_query text, p_words tsvector) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY(
-    SELECT DISTINCT w.word FROM unnest(plain_words(p_query)) AS w (word)
+    SELECT DISTINCT w.word FROM unnest(plain_words(p_query) || compounds(literal_form(p_query))) AS w (word)
     WHERE tsvector_to_array(words_of(w.word)) && tsvector_to_array(p_words) ORDER BY w.word LIMIT 100
 );
 

@@ -120,7 +120,7 @@ BEGIN
         END IF;
         IF by_words AND query_vector IS NOT NULL THEN
             found_all := fuse_candidates(ids, vector_scores, lexical_scores, filters, CAST(ROW (query_vector, terms, mean_length,
-                p_lexical_weight, plain_words(p_query), CAST(p_filters ->> 'preferred' AS tstzmultirange)) AS question));
+                p_lexical_weight, name_words(p_query), CAST(p_filters ->> 'preferred' AS tstzmultirange)) AS question));
         ELSE
             found_all := describe_candidates(ids, vector_scores, CASE WHEN by_words THEN ARRAY(
                 SELECT coalesce(u.score / nullif(max(u.score) OVER (), 0), 0) FROM unnest(lexical_scores) WITH ORDINALITY AS u (score, place)

@@ -62,5 +62,5 @@ END
 $$;
 
 -- A write evaluates the functions that the indexes use.
-GRANT EXECUTE ON FUNCTION own_tags, content_trigrams TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
+GRANT EXECUTE ON FUNCTION own_tags, literal_form, content_trigrams TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter;

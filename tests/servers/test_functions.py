@@ -31,6 +31,7 @@ from mnemosyne.service.api_keys import new_key
 from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, FakeServices, request
 from tests.servers.server import Server
+from tests.words_found import FOUND, FOUND_LITERALLY
 
 ADA = Principal(id="ada", namespace="ada", scopes=frozenset({Scope.READ, Scope.WRITE, Scope.OPERATE}))
 LONG = "a violin plays at dawn. " * 30  # in several chunks
@@ -104,6 +105,19 @@ def test_what_ingest_stores_is_found_in_every_mode(functions: Functions, mode: S
     assert "degraded" not in answer
     narrowed = functions.tool("memory_search", query="violin", mode=mode.value, tags=["airship"], after="2000-01-01")
     assert [hit["id"] for hit in narrowed["memories"]] == [violin]
+
+
+def test_words_are_found_in_every_script_normal_form_and_compound(functions: Functions) -> None:
+    pairs = [*FOUND, *FOUND_LITERALLY]
+    functions.ingest(*(request(content, title="untold") for content in {content for _, content in pairs}))
+
+    def finds(query: str, content: str, mode: SearchMode) -> bool:
+        asked = SearchQuery(query=query, mode=mode, limit=100)
+        found = functions.memories("mcp").search("ada", asked, None, model=FAKE_SPACE.model, lexical_weight=0.5)
+        return content in {hit.content for hit in found.hits}
+
+    assert [one for one in FOUND if not finds(*one, SearchMode.HYBRID)] == []
+    assert [one for one in FOUND_LITERALLY if not finds(*one, SearchMode.EXACT)] == []
 
 
 def test_ingest_recognises_what_is_stored_already(functions: Functions) -> None:

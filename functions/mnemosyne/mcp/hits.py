@@ -3,6 +3,7 @@
 import hashlib
 import json
 import re
+import unicodedata
 from collections.abc import Sequence
 
 from mnemosyne.domain.chronicle import INVISIBLE, title_of
@@ -54,8 +55,8 @@ def passage(content: str, query: str, length: int) -> str:
     """Return the content; of a longer one its beginning, and where the query's longest word that it has stands."""
     if len(content) <= length:
         return content
-    lowered = content.lower()
-    words = sorted(set(_WORD.findall(query.lower())), key=len, reverse=True)
+    lowered = _plain(content)
+    words = sorted(set(_WORD.findall(_plain(unicodedata.normalize("NFKC", query)))), key=len, reverse=True)
     places = (lowered.find(word) for word in words if len(word) >= SHORTEST_WORD)
     at = next((place for place in places if place >= 0), 0)
     if at < length - AROUND // 2:
@@ -63,6 +64,13 @@ def passage(content: str, query: str, length: int) -> str:
     start = max(length - AROUND, at - AROUND // 2)
     around = content[start : start + AROUND].strip()
     return f"{content[: length - AROUND].rstrip()} … {around}{' …' if start + AROUND < len(content) else ''}"
+
+
+def _plain(text: str) -> str:
+    """Return the text in lower case without accents, each character in its place."""
+    if text.isascii():
+        return text.lower()
+    return "".join(unicodedata.normalize("NFKD", one)[0].lower()[0] for one in text)
 
 
 def fitted(memories: Sequence[SearchHit], characters: int) -> list[SearchHit]:

@@ -4,6 +4,8 @@ import json
 from datetime import UTC, datetime
 from typing import Any
 
+import pytest
+
 from mnemosyne.ids import new_id
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit
@@ -36,6 +38,13 @@ def test_what_was_asked_for_is_shown_where_it_stands_far_from_the_beginning() ->
     assert "the zeppelin left at dawn" in shown
     assert len(shown) <= 310
     assert shown.endswith(" …")
+
+
+@pytest.mark.parametrize(
+    ("query", "content"), [("creme", "the crème brûlée"), ("Zoë", "told Zoe"), ("ａｄａ", "of Ada")]
+)
+def test_what_was_asked_for_is_shown_with_other_accents(query: str, content: str) -> None:
+    assert content in hits.passage(f"{'beginning ' * 50}{content}{' end' * 500}", query, 300)
 
 
 def test_of_the_end_it_is_said_that_it_is_the_end() -> None:

@@ -1,0 +1,80 @@
+"""Which words a search finds in which contents."""
+
+from itertools import count
+
+import pytest
+
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import Hit, SearchMode, SearchQuery
+from mnemosyne.service import ingest
+from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.words_found import FOUND, FOUND_LITERALLY, NOT_FOUND, NOT_FOUND_LITERALLY
+
+NAMESPACES = count()
+
+
+def _stored(store: PostgresMemories, *contents: str) -> str:
+    """Store the contents in a namespace of their own, and return its name."""
+    namespace = f"words {next(NAMESPACES)}"
+    message = IngestMessage(namespace, tuple(request(content, title="untold") for content in contents))
+    ingest.store(message, memories=store, embedder=FakeEmbedder())
+    return namespace
+
+
+def _hits(store: PostgresMemories, namespace: str, query: str, mode: SearchMode = SearchMode.HYBRID) -> list[Hit]:
+    """Search by words alone."""
+    asked = SearchQuery(query=query, mode=mode)
+    return list(store.search(namespace, asked, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits)
+
+
+def test_a_word_is_found_without_its_accents_in_any_normal_form_and_in_compounds(store: PostgresMemories) -> None:
+    missed = [pair for pair in FOUND if not _hits(store, _stored(store, pair[1]), pair[0])]
+    assert missed == []
+
+
+def test_a_part_of_a_word_or_another_number_is_not_found(store: PostgresMemories) -> None:
+    found = [pair for pair in NOT_FOUND if _hits(store, _stored(store, pair[1]), pair[0])]
+    assert found == []
+
+
+def test_a_literal_text_is_found_in_any_normal_form_and_with_its_accents_alone(store: PostgresMemories) -> None:
+    missed = [p for p in FOUND_LITERALLY if not _hits(store, _stored(store, p[1]), p[0], SearchMode.EXACT)]
+    found = [p for p in NOT_FOUND_LITERALLY if _hits(store, _stored(store, p[1]), p[0], SearchMode.EXACT)]
+    assert (missed, found) == ([], [])
+
+
+@pytest.mark.parametrize(("query", "best", "other"), [
+    ("Zoë", "Zoë sings at noon", "Zoe sings at noon"),
+    ("Zoe", "Zoe sings at noon", "Zoë sings at noon"),
+    ("año", "Un año en Lima", "Un ano en Lima"),
+    ("ano", "Un ano en Lima", "Un año en Lima"),
+    ("résumé", "The résumé is here", "The resume is here"),
+    ("все", "все книги на полке", "всё книги на полке"),
+    ("всё", "всё книги на полке", "все книги на полке"),
+    ("INC-4821", "INC-4821 is closed", "INC-9999 and order 4821 are closed"),
+    ("max_retry", "max_retry is set here", "retry at max is set here"),
+    ("v1.2.3", "v1.2.3 is here now", "v1.2.3-rc1 is here now"),
+])  # fmt: skip
+def test_the_very_word_comes_before_what_it_is_folded_to(
+    store: PostgresMemories, query: str, best: str, other: str
+) -> None:
+    for contents in ((best, other), (other, best)):
+        found = _hits(store, _stored(store, *contents), query)
+        assert [hit.content for hit in found][:1] == [best]
+        assert found[0].score >= found[-1].score
+
+
+def test_a_name_with_an_accent_says_what_is_asked_of_it_without(store: PostgresMemories) -> None:
+    namespace = _stored(store, "Zoë: the kettle is in the attic", "Bob: the kettle is in the attic too")
+    vector = FakeEmbedder().embed_query("kettle")
+    asked = SearchQuery(query="where did Zoe see the kettle", explain=True)
+    found = store.search(namespace, asked, vector, model=FAKE_SPACE.model, lexical_weight=0.5).hits
+    assert {hit.content[:3]: bool(hit.why and hit.why.speaker) for hit in found} == {"Zoë": True, "Bob": False}
+
+
+def test_a_word_with_an_accent_is_shown_where_the_content_is_cut(store: PostgresMemories) -> None:
+    namespace = _stored(store, "å" * 20 + " filler" * 400 + " the crème brûlée" + " filler" * 400)
+    asked = SearchQuery(query="creme", characters=1_000)
+    (hit,) = store.search(namespace, asked, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits
+    assert "crème" in (hit.snippet or "")
