@@ -54,6 +54,8 @@ def _time(pick: random.Random, when: datetime) -> dict[str, Any]:
         {"timestamp": seconds},
         {"timestamp": seconds * 1_000},
         {"timestamp": seconds * 1_000_000},
+        {"timestamp": f"{when:%Y%m%dT%H%M%S}Z"},
+        {"timestamp": int(f"{tokyo:%Y%m%d%H%M%S}"), "timezone": "Asia/Tokyo"},
     ]
     return pick.choice(forms)
 
@@ -72,8 +74,8 @@ def _labels(pick: random.Random) -> dict[str, Any]:
 
 _BAD: list[dict[str, Any]] = [
     {"content": ...}, {"content": ""}, {"content": " "}, {"content": "x" * 100_001}, {"content": "a\x00b"},
-    {"content": "bad \udcff byte"}, {"content": 17}, {"timestamp": "yesterday"}, {"timestamp": 20260711},
-    {"timestamp": 2026}, {"timestamp": "2026-02-30"}, {"timestamp": "20260520"}, {"timestamp": True},
+    {"content": "bad \udcff byte"}, {"content": 17}, {"timestamp": "yesterday"}, {"timestamp": 20261399},
+    {"timestamp": 2026}, {"timestamp": "2026-02-30"}, {"timestamp": "20260230"}, {"timestamp": True},
     {"timestamp": "0001-01-01", "timezone": "Asia/Tokyo"}, {"timezone": "Mars"}, {"timezone": 5}, {"tags": [" "]},
     {"tags": ["x"] * 51}, {"tags": {"a": 1}}, {"tags": "a" * 101}, {"title": 2024}, {"title": " "}, {"metadata": [1]},
     {"metadata": "text"}, {"metadata": {"k": 2**70}}, {"session": "s" * 201}, {"op": "insert"}, {"op": "d"},

@@ -13,13 +13,24 @@ CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?"
 OFFSET: Final = r"[Zz]|UTC|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?"
 """RFC 3339's forms, and those that BigQuery (`UTC`), PostgreSQL (`+00`) and Snowflake (`+0000`) export."""
 _TEXT = re.compile(f"({DATE})(?:[Tt ]({CLOCK})(?: ?({OFFSET}))?)?")
+BASIC_CLOCK: Final = r"(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9])?"
+_BASIC = re.compile(
+    rf"((?:19|20)[0-9]{{2}})([0-9]{{2}})([0-9]{{2}})(?:({BASIC_CLOCK})|[Tt]({BASIC_CLOCK})({OFFSET})?)?"
+)
+"""ISO 8601's basic form, 20260711 and 20260711T143000Z, and the stamps of Zettelkasten, 202607111430(05)."""
 
 FIRST_SECOND: Final = 315_532_800
-"""1980-01-01. Dates that are written as a number, such as 20260711, are far from it in every unit below."""
+"""1980-01-01. The numbers of BASIC_NUMBERS are outside of the range in every unit below."""
 END_SECOND: Final = 4_102_444_800
 """2100-01-01."""
 UNITS: Final = (1, 1_000, 1_000_000)
 """Seconds, milliseconds and microseconds: their ranges do not overlap."""
+BASIC_NUMBERS: Final = (
+    (19_000_101, 20_991_231),
+    (190_001_010_000, 209_912_312_359),
+    (19_000_101_000_000, 20_991_231_235_959),
+)
+"""Dates, and stamps to the minute and the second, that are written as a number: first and last."""
 
 _FORMS = "RFC 3339, or a date or local time, such as 2026-05-20T14:30:00Z, 2026-05-20T14:30 or 2026-05-20"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
@@ -28,8 +39,9 @@ _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 def event_time(value: object) -> datetime:
     """Return the time that a text or a number says: in UTC if it has an offset, else naive.
 
-    A date is its midnight. A number counts seconds, milliseconds or microseconds since 1970, and must be a time from
-    1980 to 2099. Raises ValueError for anything else.
+    A date is its midnight. A number is a date from 1900 to 2099 (20260711), or such a date with a time of day
+    (202607111430), or it counts seconds, milliseconds or microseconds since 1970 of a time from 1980 to 2099. Raises
+    ValueError for anything else, such as a year alone.
     """
     if isinstance(value, str):
         return _of_text(value)
@@ -58,10 +70,16 @@ def in_zone(moment: datetime, local: tzinfo) -> datetime:
 
 
 def _of_text(text: str) -> datetime:
-    match = _TEXT.fullmatch(text)
-    if match is None:
-        raise ValueError(f"must be {_FORMS}, got {shown(text)}")
-    date, clock, offset = match[1], match[2] or "00:00", match[3] or ""
+    if match := _TEXT.fullmatch(text):
+        return _moment(text, match[1], match[2] or "00:00", match[3] or "")
+    if match := _BASIC.fullmatch(text):
+        clock = match[4] or match[5] or "0000"
+        parts = [clock[at : at + 2] for at in range(0, len(clock), 2)]
+        return _moment(text, f"{match[1]}-{match[2]}-{match[3]}", ":".join(parts), match[6] or "")
+    raise ValueError(f"must be {_FORMS}, got {shown(text)}")
+
+
+def _moment(text: object, date: str, clock: str, offset: str) -> datetime:
     if offset in ("Z", "z", "UTC"):
         offset = "+00:00"
     elif len(offset) == len("+00"):
@@ -77,7 +95,12 @@ def _of_number(number: float) -> datetime:
     for unit in UNITS:
         if FIRST_SECOND * unit <= number < END_SECOND * unit:
             return _EPOCH + timedelta(microseconds=round(number * (UNITS[-1] // unit)))
+    if any(first <= number <= last for first, last in BASIC_NUMBERS) and number == int(number):
+        try:
+            return _of_text(str(int(number)))
+        except ValueError as exc:
+            raise ValueError(f"must be a date or time that exists, got {shown(number)}") from exc
     raise ValueError(
-        "must be, if it is a number, seconds, milliseconds or microseconds since 1970 of a time from 1980 to 2099, "
-        f"got {shown(number)}: send a date as text, such as 2026-07-11"
+        f"must be a date, got {shown(number)}, which may be a year, a count or a row's number: write a date such as "
+        "2026-07-11 or 20260711, or seconds, milliseconds or microseconds since 1970 of a time from 1980 to 2099"
     )

@@ -3,7 +3,7 @@
 from typing import Any
 
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT
-from mnemosyne.domain.event_time import CLOCK, END_SECOND, FIRST_SECOND, OFFSET, UNITS
+from mnemosyne.domain.event_time import BASIC_CLOCK, BASIC_NUMBERS, CLOCK, END_SECOND, FIRST_SECOND, OFFSET, UNITS
 from mnemosyne.domain.memory import BATCH_LIMIT
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, MemoryInput
 from mnemosyne.domain.parsing import METADATA_BYTES, METADATA_DEPTH
@@ -15,11 +15,18 @@ _NO_NUL = "^[^\\u0000]*$"
 _FILLED = f"^[^\\u0000]*[^\\u0000{_SPACE}][^\\u0000]*$"
 _DAY = "(?:0[1-9]|1[0-9]|2[0-8])"
 _LEAP_YEAR = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
-_DATE = (
-    f"(?:(?!0000)[0-9]{{4}}-(?:(?:0[13578]|1[02])-(?:{_DAY}|29|30|31)|(?:0[469]|11)-(?:{_DAY}|29|30)|02-{_DAY})"
-    f"|(?!0000){_LEAP_YEAR}-02-29)"
-)
-_TIMESTAMP = f"^{_DATE}(?:[Tt ]{CLOCK}(?: ?(?:{OFFSET}))?)?$(?!\\n)"
+
+
+def _date(hyphen: str) -> str:
+    """Return the pattern of a date that exists, its parts separated by a hyphen or not at all."""
+    return (
+        f"(?:(?!0000)[0-9]{{4}}{hyphen}(?:(?:0[13578]|1[02]){hyphen}(?:{_DAY}|29|30|31)"
+        f"|(?:0[469]|11){hyphen}(?:{_DAY}|29|30)|02{hyphen}{_DAY})|(?!0000){_LEAP_YEAR}{hyphen}02{hyphen}29)"
+    )
+
+
+_BASIC = f"(?=19|20){_date('')}(?:{BASIC_CLOCK}|[Tt]{BASIC_CLOCK}(?:{OFFSET})?)?"
+_TIMESTAMP = f"^(?:{_date('-')}(?:[Tt ]{CLOCK}(?: ?(?:{OFFSET}))?)?|{_BASIC})$(?!\\n)"
 _UUID = "^[0-9a-fA-F]{8}-?(?:[0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}$(?!\\n)"
 _JSON_VALUE = {
     "anyOf": [
@@ -53,7 +60,8 @@ _RULES: dict[str, dict[str, Any]] = {
 _TAG = f"[^\\u0000,]{{0,{TAG_LIMIT}}}"
 _OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
     "timestamp": [
-        {"type": "number", "minimum": FIRST_SECOND * unit, "exclusiveMaximum": END_SECOND * unit} for unit in UNITS
+        *({"type": "number", "minimum": FIRST_SECOND * unit, "exclusiveMaximum": END_SECOND * unit} for unit in UNITS),
+        *({"type": "integer", "minimum": first, "maximum": last} for first, last in BASIC_NUMBERS),
     ],
     "tags": [
         # Text that begins with a bracket is a JSON array, which a pattern cannot judge.
@@ -63,9 +71,9 @@ _OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
 }
 _DESCRIPTIONS = {
     "content": "The memory, stored verbatim.",
-    "timestamp": "When it happened: RFC 3339, or a date or local time in `timezone`, or seconds, milliseconds or "
-    "microseconds since 1970 of a time from 1980 to 2099. Of a deletion: what is later stays; by default, when it was "
-    "published.",
+    "timestamp": "When it happened: RFC 3339; a date or local time in `timezone`; 20260711 or 202607111430, as text or "
+    "number, which must be a date that exists; or seconds, milliseconds or microseconds since 1970 of a time from 1980 to "
+    "2099. Of a deletion: what is later stays; by default, when it was published.",
     "tags": "Labels to filter by: an array, or one text with commas between them.",
     "metadata": f"Any JSON object to keep with the memory: {METADATA_BYTES:,} bytes and {METADATA_DEPTH} levels at "
     "most, which this schema cannot say.",

@@ -360,14 +360,24 @@ def test_what_was_read_before_is_skipped(tmp_path: Path, name: str) -> None:
     assert rest == whole[3:]
 
 
-@pytest.mark.parametrize("number", [20260711, 2026])
-def test_a_number_that_is_meant_as_a_date_is_refused_in_every_format(tmp_path: Path, number: int) -> None:
+@pytest.mark.parametrize("number", [20260711, 202607110000, 1_783_728_000, 1_783_728_000_000])
+def test_a_number_that_is_a_date_is_the_same_date_in_every_format(tmp_path: Path, number: int) -> None:
     (tmp_path / "x.jsonl").write_text(json.dumps({"content": "c", "timestamp": number}))
     (tmp_path / "x.md").write_text(f"---\ndate: {number}\n---\nc")
     (tmp_path / "x.json").write_text(json.dumps([{"content": "c", "created_at": number}]))
     for path in tmp_path.iterdir():
         (item,) = _read(path, guess(path))
-        assert "send a date as text" in _refusal(item)
+        assert rfc3339(_request(item).timestamp) == "2026-07-11T00:00:00Z"
+
+
+@pytest.mark.parametrize("number", [2026, 20261399, 46_000])
+def test_a_number_that_is_no_date_is_refused_in_every_format(tmp_path: Path, number: int) -> None:
+    (tmp_path / "x.jsonl").write_text(json.dumps({"content": "c", "timestamp": number}))
+    (tmp_path / "x.md").write_text(f"---\ndate: {number}\n---\nc")
+    (tmp_path / "x.json").write_text(json.dumps([{"content": "c", "created_at": number}]))
+    for path in tmp_path.iterdir():
+        (item,) = _read(path, guess(path))
+        assert f"got {number}" in _refusal(item)
 
 
 def test_a_row_keeps_its_source_and_key(tmp_path: Path) -> None:
