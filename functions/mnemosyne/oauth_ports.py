@@ -63,13 +63,13 @@ class OAuthRows(Protocol):
         """Note that a code was presented: it is of no use again."""
 
     def add_refresh_token(self, token: RefreshToken, seconds: int) -> None:
-        """Keep a refresh token, and its grant for as long."""
+        """Keep a refresh token if it is not kept already, and its grant for as long."""
 
     def refresh_token(self, token_hash: bytes) -> RefreshToken | None:
         """Return a refresh token."""
 
-    def use_refresh_token(self, token_hash: bytes) -> None:
-        """Note that a refresh token was presented: it is of no use again."""
+    def use_refresh_token(self, token: RefreshToken, successor_salt: bytes) -> None:
+        """Note that a refresh token was used; the successors of earlier ones are answered no more."""
 
     def grant(self, grant_id: UUID) -> Grant | None:
         """Return a grant."""

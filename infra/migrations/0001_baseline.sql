@@ -290,10 +290,11 @@ CREATE TABLE oauth_codes (
 );
 
 CREATE TABLE oauth_refresh_tokens (
-    hash       bytea PRIMARY KEY CHECK (length(hash) = 32),
-    grant_id   uuid NOT NULL REFERENCES oauth_grants ON DELETE CASCADE,
-    expires_at timestamptz NOT NULL,
-    used_at    timestamptz
+    hash           bytea PRIMARY KEY CHECK (length(hash) = 32),
+    grant_id       uuid NOT NULL REFERENCES oauth_grants ON DELETE CASCADE,
+    expires_at     timestamptz NOT NULL,
+    used_at        timestamptz,
+    successor_salt bytea CHECK (length(successor_salt) = 32)  -- with the token itself, it gives the successor
 );
 
 -- Earlier consents: the same client is not asked about again.

@@ -98,16 +98,6 @@ def test_a_refresh_token_is_given_unasked_and_each_is_of_one_use(server: AuthSer
     assert stands(second)
 
 
-def test_a_reused_refresh_token_ends_its_family(server: AuthServer, stands: Any) -> None:
-    client, browser = server.register(), server.browser()
-    first = exchange(browser, client, Visit(server).to_the_end(client)["code"]).json()
-    second = refresh(browser, client, first["refresh_token"]).json()
-    again = refresh(browser, client, first["refresh_token"])
-    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
-    assert refresh(browser, client, second["refresh_token"]).json()["error"] == "invalid_grant"
-    assert not stands(second)
-
-
 def test_fewer_scopes_can_be_asked_for_at_a_refresh_and_more_cannot(server: AuthServer) -> None:
     client, browser = server.register(), server.browser()
     code = Visit(server).to_the_end(client, scope="read")["code"]
@@ -165,7 +155,6 @@ def test_another_client_s_token_is_neither_revoked_nor_refreshed(server: AuthSer
         ({"code_challenge_method": "plain"}, "invalid_request"),
         ({"code_challenge_method": None}, "invalid_request"),
         ({"code_challenge": None, "code_challenge_method": None}, "invalid_request"),
-        ({"resource": None}, "invalid_target"),
         ({"resource": "https://elsewhere.example/mcp"}, "invalid_target"),
         ({"response_type": "token"}, "unsupported_response_type"),
     ],
@@ -236,7 +225,7 @@ def test_a_code_that_nobody_fetches_expires(server: AuthServer, owner: Callable[
 def test_an_unknown_client_is_told_to_a_person_alone(server: AuthServer) -> None:
     answer = server.browser().get(asked("nobody"))
     assert (answer.status_code, answer.headers.get("Location")) == (400, None)
-    assert "does not exist" in answer.text
+    assert "does not know the application" in answer.text
 
 
 # -- log-in and consent

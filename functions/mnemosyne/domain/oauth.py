@@ -15,6 +15,9 @@ REQUEST_SECONDS = 600
 CODE_SECONDS = 60
 """TTL of an authorization code, which a client takes at once; RFC 6749, section 4.1.2, would allow ten minutes."""
 ACCESS_TOKEN_SECONDS = 900
+REPEAT_SECONDS = 60
+"""How long a used refresh token gives the same successor again. Longer than clients wait for an answer before they try
+again, and shorter than any access token lives."""
 REFRESH_TOKEN_SECONDS = 30 * 24 * 3600
 """TTL of a refresh token, and so of a grant that is not used."""
 CLIENT_SECONDS = 90 * 24 * 3600
@@ -118,6 +121,8 @@ class RefreshToken:
     grant: Grant
     valid: bool = True
     used: bool = False
+    successor_salt: bytes | None = None
+    """What its successor was derived with, while that successor may be answered again."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -181,6 +186,24 @@ def verified_email(claims: Mapping[str, Any]) -> str:
 
 def _is_who(who: str) -> bool:
     return who == "*" or bool(re.fullmatch(r"[^@\s]*@[^@\s]+|[\w.-]+:\S+", who))
+
+
+def known_resource(resource: str, resources: tuple[str, ...]) -> str | None:
+    """Return the resource that a client means, as we write it; None if it is none of ours.
+
+    Clients differ in the case of the host, the default port, a slash at the end and a query; none of these selects
+    another resource here.
+    """
+    wanted = _canonical(resource)
+    return next((one for one in resources if wanted and _canonical(one) == wanted), None)
+
+
+def _canonical(resource: str) -> tuple[str, str, int | None, str] | None:
+    parts = _split(resource)
+    if parts is None or parts.scheme not in ("http", "https") or "@" in parts.netloc or "#" in resource:
+        return None
+    port = parts.port or {"http": 80, "https": 443}[parts.scheme]
+    return parts.scheme, (parts.hostname or "").removesuffix("."), port, parts.path.rstrip("/")
 
 
 def redirect_problem(uri: object) -> str:

@@ -92,8 +92,11 @@ def _beside(access: Access) -> list[Route]:
     """Return the routes of what clients look for beside `/mcp`."""
     return [
         Route(SCHEMA_PATH, schema, methods=["GET"]),
-        Route(METADATA_PATH, access.metadata, methods=["GET"]),
-        Route(f"{METADATA_PATH}{MCP_PATH}", access.metadata, methods=["GET"]),
+        *(
+            Route(f"{METADATA_PATH}{path}{slash}", access.metadata, methods=["GET"])
+            for path in ("", MCP_PATH)
+            for slash in ("", "/")
+        ),
         *(Route(path, access.no_log_in, methods=["GET", "POST"]) for path in LOG_IN_PATHS),
     ]
 

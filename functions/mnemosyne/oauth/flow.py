@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from urllib.parse import urlsplit
 
 from authlib.common.urls import add_params_to_uri
-from authlib.oauth2.rfc6749 import OAuth2Error
+from authlib.oauth2.rfc6749 import InvalidClientError, OAuth2Error
 
 from mnemosyne.domain.oauth import Client, Consent, Grant, Pending, PeopleRule, Person, is_on_device
 from mnemosyne.domain.principal import Scope, scopes_of
@@ -29,6 +29,10 @@ log = EventLog(__name__)
 
 ATTEMPTS = 5
 """How often a log-in code may be mistyped."""
+UNKNOWN_CLIENT = (
+    "this server does not know the application: remove this server from the application, or clear the log-in that it "
+    "keeps, and connect again, so that it registers again"
+)
 START_OVER = "this log-in has ended or is another browser's: start over from your application"
 
 
@@ -104,9 +108,10 @@ class Flow:
         with self._pending(key) as (rows, pending):
             person, client = _person(pending), pending.client
             request = _request(pending, self.issuer)
-            Server(self.issuer, rows, client).examine(request)
+            server = Server(self.issuer, rows, client)
+            server.examine(request)
             redirect_uri = pending.parameters["redirect_uri"]
-            resource = pending.parameters["resource"].rstrip("/")
+            resource = server.resource.of(request)
             agreed = rows.consent(person.subject, request.payload.client_id, resource)
         wanted = scopes_of((OAuthClient(client).get_allowed_scope(request.payload.scope) or "").split())  # type: ignore[arg-type]
         scopes = wanted & person.scopes
@@ -119,9 +124,10 @@ class Flow:
             person, client = _person(pending), pending.client
             request = _request(pending, self.issuer)
             rows.decide(hashed(key))
-            answer = Server(self.issuer, rows, client).answer(request, person if approved else None)
+            server = Server(self.issuer, rows, client)
+            answer = server.answer(request, person if approved else None)
             if approved and client and "code=" in urlsplit(answer.location).query:
-                resource = pending.parameters["resource"].rstrip("/")
+                resource = server.resource.of(request)
                 scopes = scopes_of((request.scope or "").split()) & person.scopes
                 rows.remember(Consent(subject=person.subject, client_id=client.id, scopes=scopes, resource=resource))
         return answer
@@ -159,7 +165,14 @@ class Flow:
     def _ask(self, request: OAuthRequest, ask: Callable[[Server], Answer]) -> Answer:
         client = self._clients.known(request.payload.client_id or "")
         with self._store.transaction() as rows:
-            return ask(Server(self.issuer, rows, client))
+            server = Server(self.issuer, rows, client)
+            if client is None:
+                # 401 makes clients register again: RFC 6749, section 5.2.
+                problem = UNKNOWN_CLIENT if request.payload.client_id else "client_id must be given"
+                unknown = InvalidClientError(problem, status_code=401)
+                answer: Answer = server.handle_error_response(request, unknown)
+                return answer
+            return ask(server)
 
     def _begin(
         self, rows: OAuthRows, key: str, parameters: Mapping[str, str], client: Client | None, address: str

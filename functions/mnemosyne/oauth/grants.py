@@ -4,8 +4,10 @@ What a grant may do, and in which order it is checked, is Authlib's. What is her
 what this server asks for beyond it: S256 alone (RFC 9700, section 2.1.1), a resource (RFC 8707), and one use of each.
 """
 
+import base64
 import hashlib
 import hmac
+import secrets
 from typing import Any
 
 from authlib.oauth2.rfc6749 import ClientMixin, InvalidGrantError, InvalidRequestError, OAuth2Error
@@ -13,7 +15,16 @@ from authlib.oauth2.rfc6749.grants import AuthorizationCodeGrant, RefreshTokenGr
 from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
 
-from mnemosyne.domain.oauth import OFFERED, UNASKED, Client, Code, Grant, Person, RefreshToken
+from mnemosyne.domain.oauth import (
+    OFFERED,
+    UNASKED,
+    Client,
+    Code,
+    Grant,
+    Person,
+    RefreshToken,
+    known_resource,
+)
 from mnemosyne.domain.principal import scopes_of
 from mnemosyne.observability import EventLog
 
@@ -79,6 +90,7 @@ class Kept:
         self.kept = kept
         self.code_challenge = getattr(kept, "code_challenge", "")
         self.code_challenge_method = "S256"
+        self.successor_salt = b""
 
     def check_client(self, client: OAuthClient) -> bool:
         """Whether it was given to that client."""
@@ -107,7 +119,7 @@ class S256Only(CodeChallenge):  # type: ignore[misc]
 
 
 class ResourceIndicator:
-    """RFC 8707: a token is for one resource, which the client names."""
+    """RFC 8707: a token is for one resource, which the client names if there are several."""
 
     def __init__(self, resources: tuple[str, ...]) -> None:
         self._resources = resources
@@ -118,18 +130,24 @@ class ResourceIndicator:
         grant.register_hook("after_validate_token_request", self._check_again)
 
     def _check(self, grant: Any, result: Any) -> None:
-        named = grant.request.payload.datalist.get("resource", [])
-        if len(named) != 1 or self.known(named[0]) is None:
-            raise InvalidTarget(f"'resource' must be {' or '.join(self._resources)}, got {', '.join(named) or 'none'}")
+        self.of(grant.request)
 
     def _check_again(self, grant: Any, result: Any) -> None:
-        named = grant.request.payload.datalist.get("resource", [])
-        if named and [self.known(one) for one in named] != [grant.request.authorization_code.kept.grant.resource]:
-            raise InvalidTarget("'resource' must be the one that the code was asked for")
+        self.match(grant.request, grant.request.authorization_code.kept.grant)
 
-    def known(self, resource: str) -> str | None:
-        """Return the resource as we write it; with and without a slash at its end it is the same."""
-        return next((one for one in self._resources if one.rstrip("/") == resource.rstrip("/")), None)
+    def of(self, request: Any) -> str:
+        """Return the resource of a request to /authorize, as we write it; raises InvalidTarget."""
+        named = request.payload.datalist.get("resource", []) or (self._resources if len(self._resources) == 1 else ())
+        known = {known_resource(one, self._resources) for one in named}
+        if len(known) != 1 or (resource := known.pop()) is None:
+            raise InvalidTarget(f"'resource' must be {' or '.join(self._resources)}, got {', '.join(named) or 'none'}")
+        return resource
+
+    def match(self, request: Any, grant: Grant) -> None:
+        """Raise InvalidTarget if a request to /token names another resource than its grant has."""
+        named = request.payload.datalist.get("resource", [])
+        if {known_resource(one, self._resources) for one in named} - {grant.resource}:
+            raise InvalidTarget(f"'resource' must be {grant.resource}, as at /authorize, got {', '.join(named)}")
 
 
 class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
@@ -162,39 +180,45 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
 
 
 class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
-    """Refresh tokens, each of one use: RFC 9700, section 4.14.2."""
+    """Refresh tokens that rotate: RFC 9700, section 4.14.2.
+
+    A used token gives the same successor again for REPEAT_SECONDS, unless that successor was used: processes of one
+    client refresh at once, and answers get lost. Any other second use ends the grant.
+    """
 
     TOKEN_ENDPOINT_AUTH_METHODS = ("none",)
     INCLUDE_NEW_REFRESH_TOKEN = True
 
     def _validate_request_token(self, client: OAuthClient) -> Any:
         found = super()._validate_request_token(client)
-        named = self.request.payload.datalist.get("resource", [])
-        if named and {one.rstrip("/") for one in named} != {found.kept.grant.resource.rstrip("/")}:
-            raise InvalidTarget("'resource' must be the one that the token was asked for")
+        self.server.resource.match(self.request, found.kept.grant)
         return found
 
     def authenticate_refresh_token(self, refresh_token: str) -> Kept | None:
-        """Return the token, from now on used; one that was used before ends its family."""
+        """Return the token if it may be used, perhaps again; a use of a token that was replaced ends its grant."""
         rows = self.server.rows
         found = rows.refresh_token(hashed(refresh_token))
         asking = self.request.payload.client_id or ""
         if found is None or not hmac.compare_digest(found.grant.client_id.encode(), asking.encode()):
             return None
-        if found.used:
+        if found.used and found.successor_salt is None:
             _revoke(rows, found.grant, "refresh token reused")
             return None
         if not found.valid or not found.grant.stands:
             return None
-        return Kept(found)
+        kept = Kept(found)
+        kept.successor_salt = found.successor_salt or secrets.token_bytes(32)
+        self.server.refresh_token = _successor(refresh_token, kept.successor_salt)
+        return kept
 
     def authenticate_user(self, refresh_token: Kept) -> Grant:
         """Return whose grant it is."""
         return refresh_token.kept.grant
 
     def revoke_old_credential(self, refresh_token: Kept) -> None:
-        """Note that it was used."""
-        self.server.rows.use_refresh_token(refresh_token.kept.hash)
+        """Note the first use."""
+        if not refresh_token.kept.used:
+            self.server.rows.use_refresh_token(refresh_token.kept, refresh_token.successor_salt)
 
 
 class Revocation(RevocationEndpoint):  # type: ignore[misc]
@@ -220,6 +244,12 @@ def granted_to(person: Person, request: Any) -> frozenset[Any]:
     if not scopes:
         raise InvalidGrantError("this account may grant none of these scopes")
     return scopes
+
+
+def _successor(refresh_token: str, salt: bytes) -> str:
+    """Return the token that replaces another one. Neither the token without the salt, nor the database gives it."""
+    derived = hmac.digest(refresh_token.encode("utf-8", "surrogateescape"), salt, "sha256")
+    return base64.urlsafe_b64encode(derived).rstrip(b"=").decode()
 
 
 def _revoke(rows: Any, grant: Grant, reason: str) -> None:

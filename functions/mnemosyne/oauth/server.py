@@ -89,9 +89,9 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         self.issuer = issuer
         self.rows = rows
         self._client = client
-        resource = ResourceIndicator(issuer.resources)
-        self.known_resource = resource.known
-        self.register_grant(CodeGrant, [S256Only(required=True), resource])
+        self.refresh_token = secrets.token_urlsafe(32)
+        self.resource = ResourceIndicator(issuer.resources)
+        self.register_grant(CodeGrant, [S256Only(required=True), self.resource])
         self.register_grant(RotatingRefreshGrant)
         self.register_endpoint(Revocation)
         self.register_token_generator("default", self._token)
@@ -166,7 +166,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
             client_id=request.client.client_id,
             client_name=request.client.known.name,
             scopes=granted_to(person, request),
-            resource=self.known_resource(request.payload.data["resource"]) or "",
+            resource=self.resource.of(request),
             expires_at=datetime.now(UTC) + timedelta(seconds=CODE_SECONDS),
         )
         self.rows.add_grant(grant, CODE_SECONDS + ACCESS_TOKEN_SECONDS)
@@ -204,7 +204,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
             "expires_in": ACCESS_TOKEN_SECONDS,
             "scope": scope,
         }
-        return token | ({"refresh_token": secrets.token_urlsafe(32)} if include_refresh_token else {})
+        return token | ({"refresh_token": self.refresh_token} if include_refresh_token else {})
 
     def _claims(self, grant: Grant, scope: str) -> dict[str, Any]:
         """Return the claims of an access token: RFC 9068, and the namespace and the grant that it is of."""

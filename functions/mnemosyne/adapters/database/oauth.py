@@ -12,6 +12,7 @@ from mnemosyne.adapters.database.rows import json_text, text_array
 from mnemosyne.domain.oauth import (
     PENDING_OF_LARGE_NETWORK,
     PENDING_OF_NETWORK,
+    REPEAT_SECONDS,
     REQUEST_SECONDS,
     Client,
     Code,
@@ -168,20 +169,23 @@ class PostgresOAuthRows:
         self._connection.run(sql.USE_CODE, hash=code_hash)
 
     def add_refresh_token(self, token: RefreshToken, seconds: int) -> None:
-        """Keep a refresh token, and its grant for as long."""
+        """Keep a refresh token if it is not kept already, and its grant for as long."""
         self._connection.run(sql.ADD_REFRESH, hash=token.hash, grant_id=str(token.grant.id), seconds=seconds)
 
     def refresh_token(self, token_hash: bytes) -> RefreshToken | None:
-        """Return a refresh token, locked with its grant."""
-        rows = self._connection.run(sql.REFRESH, hash=token_hash)
+        """Return a refresh token, with its grant locked."""
+        rows = self._connection.run(sql.REFRESH_GRANT, hash=token_hash)
         grant = self.grant(rows[0]["grant_id"]) if rows else None
         if grant is None:
             return None
-        return RefreshToken(hash=token_hash, grant=grant, valid=rows[0]["valid"], used=rows[0]["used"])
+        row = self._connection.one(sql.REFRESH, hash=token_hash, repeat_seconds=REPEAT_SECONDS)
+        return RefreshToken(hash=token_hash, grant=grant, **row.named)
 
-    def use_refresh_token(self, token_hash: bytes) -> None:
-        """Note that a refresh token was presented: it is of no use again."""
-        self._connection.run(sql.USE_REFRESH, hash=token_hash)
+    def use_refresh_token(self, token: RefreshToken, successor_salt: bytes) -> None:
+        """Note that a refresh token was used; the successors of earlier ones are answered no more."""
+        self._connection.run(
+            sql.USE_REFRESH, hash=token.hash, grant_id=str(token.grant.id), successor_salt=successor_salt
+        )
 
     # -- what people have agreed to
 

@@ -105,14 +105,24 @@ WITH extended AS (
 )
 INSERT INTO oauth_refresh_tokens (hash, grant_id, expires_at)
 VALUES (:hash, CAST(:grant_id AS uuid), now() + CAST(:seconds AS integer) * interval '1 second')
+ON CONFLICT (hash) DO NOTHING
 """
+# The lock on the grant orders all that happens to its refresh tokens. They are read after it is held.
+REFRESH_GRANT: Final = "SELECT grant_id FROM oauth_refresh_tokens WHERE hash = :hash"
 REFRESH: Final = """
-SELECT grant_id, expires_at > now() AS valid, used_at IS NOT NULL AS used
+SELECT expires_at > now() AS valid, used_at IS NOT NULL AS used,
+    CASE WHEN used_at > now() - CAST(:repeat_seconds AS integer) * interval '1 second' THEN successor_salt END
+        AS successor_salt
 FROM oauth_refresh_tokens
 WHERE hash = :hash
-FOR UPDATE
 """
-USE_REFRESH: Final = "UPDATE oauth_refresh_tokens SET used_at = now() WHERE hash = :hash"
+# Only the token that was used last keeps a salt, so that no chain of successors can be derived.
+USE_REFRESH: Final = """
+UPDATE oauth_refresh_tokens
+SET used_at = CASE WHEN hash = CAST(:hash AS bytea) THEN now() ELSE used_at END,
+    successor_salt = CASE WHEN hash = CAST(:hash AS bytea) THEN CAST(:successor_salt AS bytea) END
+WHERE grant_id = CAST(:grant_id AS uuid) AND (hash = CAST(:hash AS bytea) OR successor_salt IS NOT NULL)
+"""
 
 CONSENT: Final = """
 SELECT subject, client_id, scopes, resource

@@ -16,7 +16,7 @@ from mnemosyne.http.auth import doors, pages
 from mnemosyne.http.auth.call import Call, Edge, new_secret, redirect
 from mnemosyne.http.health import health_routes
 from mnemosyne.oauth.clients import DOCUMENT_SECONDS, Clients
-from mnemosyne.oauth.flow import START_OVER, Flow
+from mnemosyne.oauth.flow import START_OVER, UNKNOWN_CLIENT, Flow
 from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.oauth.server import Answer
 
@@ -195,8 +195,7 @@ def build_app(flow: Flow, clients: Clients, edge: Edge) -> Starlette:
     app = Starlette(
         routes=[
             *health_routes(),
-            *(Route(f"{one}{prefix}", metadata) for one in METADATA_PATHS),
-            *(Route(f"{prefix}{one}", metadata) for one in METADATA_PATHS if prefix),
+            *(Route(path, metadata) for path in _metadata_paths(prefix)),
             Route(f"{prefix}/jwks.json", made(here.keys, doors.KEYS, as_page=False)),
             Route(f"{prefix}/token", made(here.token, doors.TOKEN, as_page=False), methods=["POST"]),
             Route(f"{prefix}/revoke", made(here.revoke, doors.REVOKE, as_page=False), methods=["POST"]),
@@ -221,6 +220,14 @@ def build_app(flow: Flow, clients: Clients, edge: Edge) -> Starlette:
     return app
 
 
+def _metadata_paths(prefix: str) -> list[str]:
+    """Return where clients look for metadata: RFC 8414 puts the issuer's path behind, OpenID before; either may end in
+    a slash.
+    """
+    paths = dict.fromkeys(path for one in METADATA_PATHS for path in (f"{one}{prefix}", f"{prefix}{one}"))
+    return [f"{path}{slash}" for path in paths for slash in ("", "/")]
+
+
 def _key(cookie: str, id_: str) -> str:
     """Return what a browser and a request share; nobody has it who has only one of the two."""
     return f"{cookie}.{id_}"
@@ -236,4 +243,5 @@ def _json(answer: Answer) -> Response:
 
 
 def _said(exc: OAuth2Error) -> str:
-    return str(exc.description or exc.error)
+    text = str(exc.description or exc.error)
+    return UNKNOWN_CLIENT if "client does not exist" in text else text

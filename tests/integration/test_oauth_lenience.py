@@ -1,0 +1,111 @@
+"""What clients write in more than one way is understood: the resource, the addresses of metadata, an unknown client."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jwt
+import pytest
+
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.oauth import PeopleRule
+from mnemosyne_cli.local import postgres
+from tests.oauth_server import ISSUER, RESOURCE, AuthServer, Visit, asked, auth_pool, exchange, refresh
+
+
+@pytest.fixture
+def auth(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
+    with auth_pool(cluster, database) as opened:
+        yield opened
+
+
+@pytest.fixture
+def server(auth: Pool, tmp_path: Path) -> AuthServer:
+    return AuthServer(auth, tmp_path, [PeopleRule(who="*", namespace="team")])
+
+
+def _tokens(server: AuthServer, resource: str | None) -> dict[str, Any]:
+    client = server.register()
+    told = Visit(server).to_the_end(client, resource=resource)
+    tokens = exchange(server.browser(), client, told["code"], resource=resource)
+    assert tokens.status_code == 200, tokens.text
+    changed = {"resource": resource} if resource else {}
+    again = refresh(server.browser(), client, tokens.json()["refresh_token"], **changed)
+    assert again.status_code == 200, again.text
+    return dict(again.json())
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        None,
+        "https://memory.example/mcp",
+        "https://memory.example/mcp/",
+        "https://MEMORY.Example/mcp",
+        "HTTPS://memory.example/mcp",
+        "https://memory.example:443/mcp",
+        "https://memory.example/mcp?session=1",
+        "https://memory.example./mcp",
+    ],
+)
+def test_the_only_resource_may_be_left_out_or_written_differently(server: AuthServer, resource: str | None) -> None:
+    claims = jwt.decode(_tokens(server, resource)["access_token"], options={"verify_signature": False})
+    assert claims["aud"] == RESOURCE
+
+
+@pytest.mark.parametrize(
+    "resource",
+    [
+        "https://elsewhere.example/mcp",
+        "https://memory.example/other",
+        "https://memory.example:8443/mcp",
+        "http://memory.example/mcp",
+        "https://memory.example@elsewhere.example/mcp",
+        "https://user@memory.example/mcp",
+        "https://memory.example/mcp#fragment",
+        "https://memory.example/MCP",
+        "https://memory.example:x/mcp",
+        "memory.example/mcp",
+    ],
+)
+def test_another_resource_is_refused_at_each_step(server: AuthServer, resource: str) -> None:
+    client = server.register()
+    refused = server.browser().get(asked(client, resource))
+    assert "error=invalid_target" in refused.headers.get("Location", "") + refused.text
+    code = Visit(server).to_the_end(client)["code"]
+    assert exchange(server.browser(), client, code, resource=resource).json()["error"] == "invalid_target"
+    tokens = exchange(server.browser(), client, Visit(server).to_the_end(client)["code"]).json()
+    answer = refresh(server.browser(), client, tokens["refresh_token"], resource=resource)
+    assert answer.json()["error"] == "invalid_target"
+
+
+@pytest.mark.parametrize("slash", ["", "/"])
+@pytest.mark.parametrize("name", ["oauth-authorization-server", "openid-configuration"])
+def test_metadata_are_found_with_and_without_a_slash(server: AuthServer, name: str, slash: str) -> None:
+    answer = server.browser().get(f"/.well-known/{name}{slash}")
+    assert (answer.status_code, answer.json()["issuer"]) == (200, ISSUER)
+
+
+@pytest.mark.parametrize("client", ["nobody", "registered.e30", "https://client.example/metadata.json"])
+@pytest.mark.parametrize(
+    ("path", "form"),
+    [
+        ("/token", {"grant_type": "authorization_code", "code": "x"}),
+        ("/token", {"grant_type": "refresh_token", "refresh_token": "x"}),
+        ("/token", {}),
+        ("/revoke", {"token": "x"}),
+    ],
+)
+def test_an_unknown_client_is_answered_401(server: AuthServer, client: str, path: str, form: dict[str, str]) -> None:
+    answer = server.browser().post(path, data={"client_id": client, **form})
+    assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
+    assert "connect again" in answer.json()["error_description"]
+    assert "WWW-Authenticate" in answer.headers
+
+
+@pytest.mark.parametrize("client", ["nobody", "registered.e30", "registered.%00"])
+def test_the_page_of_an_unknown_client_says_what_to_do(server: AuthServer, client: str) -> None:
+    answer = server.browser().get(asked(client))
+    assert (answer.status_code, answer.headers.get("Location")) == (400, None)
+    assert "remove this server from the application" in answer.text
+    assert "connect again" in answer.text

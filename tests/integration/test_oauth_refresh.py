@@ -1,0 +1,193 @@
+"""Refresh tokens: repeated and concurrent uses within a minute have one successor; other reuse ends the grant."""
+
+import threading
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import ExitStack, closing, contextmanager
+from pathlib import Path
+from random import Random
+from typing import Any
+from uuid import UUID
+
+import httpx
+import jwt
+import pytest
+import uvicorn
+
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.oauth import PostgresGrants
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.oauth import REPEAT_SECONDS, PeopleRule
+from mnemosyne_cli.local import postgres
+from mnemosyne_cli.local.functions import free_port
+from tests.oauth_server import AuthServer, Visit, auth_pool, exchange, refresh
+from tests.waiting import wait_until
+
+PROCESSES = 4
+
+
+@pytest.fixture
+def pools(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[tuple[Pool, Pool]]:
+    """The connections of two instances of the function."""
+    with auth_pool(cluster, database) as one, auth_pool(cluster, database) as other:
+        yield one, other
+
+
+@pytest.fixture
+def servers(pools: tuple[Pool, Pool], tmp_path: Path) -> list[AuthServer]:
+    return [AuthServer(pool, tmp_path, [PeopleRule(who="*", namespace="team")]) for pool in pools]
+
+
+@pytest.fixture
+def server(servers: list[AuthServer]) -> AuthServer:
+    return servers[0]
+
+
+@pytest.fixture
+def pass_time(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[int], None]]:
+    """Move everything that the database knows of tokens into the past."""
+    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
+
+        def past(seconds: int) -> None:
+            moved = f"- interval '{seconds} s'"
+            connection.run_file(f"""
+                UPDATE oauth_refresh_tokens SET used_at = used_at {moved}, expires_at = expires_at {moved};
+                UPDATE oauth_grants SET expires_at = expires_at {moved}, granted_at = granted_at {moved};
+            """)
+
+        yield past
+
+
+@pytest.fixture
+def stands(pool: Pool) -> Callable[[dict[str, Any]], bool]:
+    """Whether `mcp` lets in the bearer of an answer's access token."""
+
+    def look(tokens: dict[str, Any]) -> bool:
+        claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
+        return PostgresGrants(pool).stands(UUID(claims["grant"]))
+
+    return look
+
+
+def _log_in(server: AuthServer) -> tuple[str, dict[str, Any]]:
+    client = server.register()
+    return client, exchange(server.browser(), client, Visit(server).to_the_end(client)["code"]).json()
+
+
+@pytest.mark.parametrize("seconds", [0, 1, REPEAT_SECONDS - 5])
+@pytest.mark.parametrize("repeats", [1, 3])
+def test_a_repeated_refresh_has_the_same_successor_on_any_instance(
+    servers: list[AuthServer], stands: Any, pass_time: Any, seconds: int, repeats: int
+) -> None:
+    client, first = _log_in(servers[0])
+    second = refresh(servers[0].browser(), client, first["refresh_token"]).json()
+    pass_time(seconds)
+    for number in range(repeats):
+        again = refresh(servers[1 - number % 2].browser(), client, first["refresh_token"])
+        assert (again.status_code, again.json()["refresh_token"]) == (200, second["refresh_token"])
+        assert stands(again.json())
+    assert refresh(servers[1].browser(), client, second["refresh_token"]).status_code == 200
+
+
+@pytest.mark.parametrize("seconds", [REPEAT_SECONDS + 1, 3600, 20 * 24 * 3600])
+def test_a_repeat_after_the_window_ends_the_grant(
+    server: AuthServer, stands: Any, pass_time: Any, seconds: int
+) -> None:
+    client, first = _log_in(server)
+    second = refresh(server.browser(), client, first["refresh_token"]).json()
+    pass_time(seconds)
+    again = refresh(server.browser(), client, first["refresh_token"])
+    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
+    assert refresh(server.browser(), client, second["refresh_token"]).json()["error"] == "invalid_grant"
+    assert not stands(second)
+
+
+@pytest.mark.parametrize("used", [1, 2, 3])
+def test_a_repeat_after_a_use_of_the_successor_ends_the_grant(server: AuthServer, stands: Any, used: int) -> None:
+    client, first = _log_in(server)
+    newest = first
+    for _ in range(used + 1):
+        newest = refresh(server.browser(), client, newest["refresh_token"]).json()
+    again = refresh(server.browser(), client, first["refresh_token"])
+    assert (again.status_code, again.json()["error"]) == (400, "invalid_grant")
+    assert not stands(newest)
+
+
+def test_another_client_gets_no_successor_and_ends_nothing(server: AuthServer, stands: Any) -> None:
+    client, first = _log_in(server)
+    second = refresh(server.browser(), client, first["refresh_token"]).json()
+    other = server.register(client_name="Another")
+    assert refresh(server.browser(), other, first["refresh_token"]).json()["error"] == "invalid_grant"
+    assert stands(second)
+
+
+def test_a_repeat_after_a_revocation_is_refused(server: AuthServer) -> None:
+    client, first = _log_in(server)
+    second = refresh(server.browser(), client, first["refresh_token"]).json()
+    server.browser().post("/revoke", data={"client_id": client, "token": second["refresh_token"]})
+    assert refresh(server.browser(), client, first["refresh_token"]).json()["error"] == "invalid_grant"
+
+
+def test_a_repeat_does_not_make_the_window_longer(server: AuthServer, pass_time: Any) -> None:
+    client, first = _log_in(server)
+    for seconds, status in ((0, 200), (REPEAT_SECONDS // 2, 200), (REPEAT_SECONDS // 2 + 1, 400)):
+        pass_time(seconds)
+        assert refresh(server.browser(), client, first["refresh_token"]).status_code == status
+
+
+def test_the_database_alone_gives_no_successor(
+    server: AuthServer, cluster: postgres.EmbeddedPostgres, database: str
+) -> None:
+    """Only the token that was used last has a salt, which is of no use without that token."""
+    client, tokens = _log_in(server)
+    shown = [tokens["refresh_token"]]
+    for _ in range(3):
+        shown.append(refresh(server.browser(), client, shown[-1]).json()["refresh_token"])
+    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
+        rows = connection.run("SELECT hash, successor_salt FROM oauth_refresh_tokens")
+    assert sum(row["successor_salt"] is not None for row in rows) == 1
+    assert not [token for token in shown if token in str(rows)]
+
+
+@contextmanager
+def _listening(server: AuthServer) -> Iterator[str]:
+    """The app of one instance behind a real listener."""
+    port = free_port()
+    made = uvicorn.Server(uvicorn.Config(server.app, "127.0.0.1", port, log_level="error", lifespan="off"))
+    thread = threading.Thread(target=made.run, daemon=True)
+    thread.start()
+    wait_until(lambda: made.started, "the server listens")
+    try:
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        made.should_exit = True
+        thread.join(10)
+
+
+def _renewed(app: httpx.Client, client: str, token: str, is_lost: bool, barrier: threading.Barrier) -> httpx.Response:
+    """The answer to a process, which asks again if the first answer is lost."""
+    barrier.wait(30)
+    if is_lost:
+        refresh(app, client, token)
+    answer: httpx.Response = refresh(app, client, token)
+    return answer
+
+
+def test_processes_that_refresh_at_once_for_an_hour_stay_logged_in(
+    servers: list[AuthServer], stands: Any, pass_time: Any
+) -> None:
+    """Each process has its own copy of the tokens and loses one answer in four; an access token lives five minutes."""
+    client, tokens = _log_in(servers[0])
+    kept = [tokens["refresh_token"]] * PROCESSES
+    chance, headers = Random(5), {"Host": "auth.example", "X-Forwarded-For": "203.0.113.9"}
+    with ExitStack() as exits, ThreadPoolExecutor(PROCESSES) as pool:
+        urls = [exits.enter_context(_listening(server)) for server in servers]
+        apps = [exits.enter_context(httpx.Client(base_url=urls[n % 2], headers=headers)) for n in range(PROCESSES)]
+        for _ in range(12):
+            barrier, lost = threading.Barrier(PROCESSES), [chance.random() < 0.25 for _ in range(PROCESSES)]
+            answers = list(pool.map(_renewed, apps, [client] * PROCESSES, kept, lost, [barrier] * PROCESSES))
+            assert [answer.status_code for answer in answers] == [200] * PROCESSES, [a.text for a in answers]
+            assert all(stands(answer.json()) for answer in answers)
+            kept = [answer.json()["refresh_token"] for answer in answers]
+            assert len(set(kept)) == 1
+            pass_time(300)
