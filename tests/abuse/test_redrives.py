@@ -1,0 +1,104 @@
+"""One dead letter that many redrive at once is published once, whichever way each of them takes."""
+
+from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager, suppress
+from threading import Barrier
+from typing import Any
+
+import pytest
+
+from mnemosyne.domain.memory import DeadLetter
+from mnemosyne.domain.message import encode
+from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.errors import MnemosyneError
+from mnemosyne.service import dead_letters
+from mnemosyne_cli import redrive as command
+from tests.abuse.conftest import CALLERS, headers
+from tests.fakes import NOW, FakeServices, request
+
+AT_ONCE = 6
+LETTERS = 5
+Way = Callable[[str], Any]
+
+
+@pytest.fixture
+def services(real_services: FakeServices) -> FakeServices:
+    """With five dead letters of Ada's."""
+    for number in range(LETTERS):
+        data, attributes = encode("ada", [request(f"Memory {number}.")], "")
+        letter = DeadLetter(
+            message_id=str(number), data=data, attributes=attributes, cause="a fault", dead_lettered_at=NOW
+        )
+        dead_letters.store_dead_letter("ada", letter, memories=real_services.memories)
+    return real_services
+
+
+@pytest.fixture
+def ways(
+    services: FakeServices, opened: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+) -> Iterator[dict[str, Way]]:
+    """Each way to redrive the letter of a message id."""
+    operator = Principal(id="ada", namespace="ada", scopes=frozenset({Scope.READ, Scope.OPERATE}))
+    monkeypatch.setitem(CALLERS, "ada", operator)
+    client = opened(services)
+
+    @contextmanager
+    def opened_services(data_dir: str | None) -> Iterator[FakeServices]:
+        yield services
+
+    monkeypatch.setattr(command, "open_services", opened_services)
+    nothing = dict.fromkeys(("younger_than", "older_than", "cause", "into", "data_dir"))
+
+    def tool(**arguments: str) -> Any:
+        params = {"name": "redrive", "arguments": arguments}
+        called = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}
+        return client.post("/mcp", headers=headers(), json=called)
+
+    def run_command(message_ids: tuple[str, ...], *, now: bool) -> Any:
+        return command.redrive.callback(  # type: ignore[misc]
+            **nothing, namespace="ada", message_ids=message_ids, now=now, dry_run=False, as_json=True
+        )
+
+    yield {
+        "service": lambda id_: dead_letters.redrive("ada", id_, memories=services.memories, queue=services.queue),
+        "tool by id": lambda id_: tool(message_id=id_),
+        "tool by cause": lambda id_: tool(cause="a fault"),
+        "command by id": lambda id_: run_command((id_,), now=False),
+        "command for all that are due": lambda id_: run_command((), now=False),
+        "command for all": lambda id_: run_command((), now=True),
+    }
+
+
+WAYS = ["service", "tool by id", "tool by cause", "command by id", "command for all that are due", "command for all"]
+
+
+def _at_once(calls: list[Callable[[], Any]]) -> None:
+    barrier = Barrier(len(calls))
+
+    def call(one: Callable[[], Any]) -> None:
+        barrier.wait()
+        # Those that come second are refused, each way in its own words.
+        with suppress(MnemosyneError, SystemExit):
+            one()
+
+    with ThreadPoolExecutor(len(calls)) as threads:
+        list(threads.map(call, calls))
+
+
+def _published(services: FakeServices) -> list[str]:
+    return sorted(made.content for _, requests in services.queue.published for made in requests)
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_redrives_of_one_letter_at_once_publish_it_once(services: FakeServices, ways: dict[str, Way], way: str) -> None:
+    _at_once([lambda: ways[way]("3")] * AT_ONCE)
+    everything = [f"Memory {number}." for number in range(LETTERS)]
+    assert _published(services) == (everything if "all" in way or "cause" in way else ["Memory 3."])
+    assert len(services.memories.dead_letters("ada", 100)) == LETTERS, "each stays until its message has an outcome"
+
+
+def test_redrives_by_every_way_at_once_publish_each_letter_once(services: FakeServices, ways: dict[str, Way]) -> None:
+    _at_once([lambda way=way: way("3") for way in ways.values()])  # type: ignore[misc]
+    assert _published(services) == [f"Memory {number}." for number in range(LETTERS)]
+    assert len(services.memories.dead_letters("ada", 100)) == LETTERS
