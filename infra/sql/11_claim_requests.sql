@@ -59,7 +59,7 @@ BEGIN
         SELECT request.request_id
         FROM request
         JOIN final USING (request_id)
-        WHERE final.content_hash <> request.content_hash
+        WHERE final.content_hash IS DISTINCT FROM request.content_hash  -- A deletion has no content.
     ), seen AS (
         SELECT m.id, m.content_hash, m.superseded_by
         FROM memories m

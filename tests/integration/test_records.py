@@ -10,7 +10,9 @@ from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.memory import DeadLetter, IngestState, MemoryChange, Origin, Unstored
+from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
+from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
 from tests.records import SOURCE, Records, deletion, records_in, version
@@ -260,6 +262,16 @@ def test_two_contents_under_one_request_id_cannot_be_stored_at_the_same_time(rec
     elsewhere = PostgresMemories(pool, FAKE_SPACE)
     with records.store.claim("ns", [first]) as claim, elsewhere.claim("ns", [other]) as late:
         assert (list(claim.new), list(late.new), list(late.busy)) == ([first], [], [other])
+
+
+def test_a_memory_under_the_request_id_of_a_deletion_is_reported_as_lost(records: Records) -> None:
+    gone = deletion("1", 1)
+    records.deliver(gone)
+    memory = replace(request("tea"), request_id=gone.request_id)
+    stored = ingest.store(
+        IngestMessage(records.namespace, (memory,)), memories=records.store, embedder=records.embedder
+    )
+    assert str(gone.request_id) in stored.lost
 
 
 def test_two_versions_of_a_record_cannot_be_stored_at_the_same_time(records: Records, pool: Pool) -> None:

@@ -1,0 +1,30 @@
+"""The state machine on a database of its own."""
+
+from collections.abc import Callable, Iterator
+
+import pytest
+
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne_cli.local import postgres
+from tests.model.machine import Machine
+from tests.model.world import Database
+
+MOVES = 500
+"""Changes of the embedding space that a database takes: PostgreSQL counts dropped columns, and has at most 1,600."""
+
+
+@pytest.fixture
+def machine(cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str]) -> Iterator[type[Machine]]:
+    """The state machine. After some changes of the embedding space it goes on in another database."""
+    databases: list[Database] = []
+
+    def database() -> Database:
+        if not databases or databases[-1].moves > MOVES:
+            name = new_database()
+            owner = connection_factory(cluster.url(postgres.OWNER, name), socket_timeout=None, statement_seconds=0)()
+            databases.append(Database(owner, cluster.url(postgres.RUNTIME_USER, name)))
+        return databases[-1]
+
+    yield type("Machine", (Machine,), {"database": staticmethod(database), "sequences": 0})
+    for one in databases:
+        one.owner.close()

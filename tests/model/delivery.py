@@ -1,0 +1,232 @@
+"""The delivery of one message's memories in plain Python: claim, embed, store."""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from mnemosyne.domain.memory import IngestRequest, Unstored
+from mnemosyne.domain.message import IngestMessage
+from tests.model.memories import Memory, key_of, version_of
+from tests.model.requests import AgainError, Requests
+
+SLICE = 2
+"""Requests of a slice."""
+IMMUTABLE = "ledger"
+"""The source whose records may not change."""
+FINAL = ("stored", "duplicate", "deleted")
+
+HINDERED, REFUSED = "hindered", "refused"
+"""Errors of one text."""
+
+Meanwhile = Callable[[], None]
+"""What happens while the texts of a delivery are embedded."""
+
+
+class RefusedError(Exception):
+    """The embedder refuses a text, or cannot embed it now."""
+
+    def __init__(self, error: str, *, for_now: bool) -> None:
+        super().__init__(error)
+        self.error = error
+        self.for_now = for_now
+
+
+@dataclass
+class Faults:
+    """How the embedder fails."""
+
+    away: str = ""
+    """Error of every text."""
+    refused: set[str] = field(default_factory=set)
+    """Texts that can never be embedded."""
+    hindered: set[str] = field(default_factory=set)
+    """Texts that cannot be embedded now."""
+
+
+@dataclass
+class Stored:
+    """Results of storing a message's requests."""
+
+    busy: bool = False
+    conflicting: bool = False
+    over_quota: bool = False
+    hindered: str = ""
+
+
+@dataclass
+class Delivery:
+    """One delivery of one message."""
+
+    model: Requests
+    faults: Faults
+    meanwhile: Meanwhile | None = None
+    stored: Stored = field(default_factory=Stored)
+
+    def store(self, message: IngestMessage) -> Stored:
+        """Store the message's memories. Raises AgainError if it is not acknowledged."""
+        try:
+            if message.postponed:
+                raise AgainError(message.postponed, of_item=True)
+            self.model.record_unstored(message.rejected, "failed")
+            if message.deletions:
+                self.model.delete_records(message.deletions)
+            for start in range(0, len(message.requests), SLICE):
+                self._slice(message.requests[start : start + SLICE])
+            if self.stored.hindered:
+                raise AgainError(self.stored.hindered, of_item=True)
+        except AgainError as exc:
+            self.model.record_unstored(message.waiting(exc.error), "postponed")
+            raise
+        if self.stored.busy:
+            raise AgainError
+        return self.stored
+
+    def _slice(self, requests: Sequence[IngestRequest]) -> None:
+        try:
+            self._together(requests)
+        except RefusedError as exc:
+            if len(requests) > 1:
+                for half in (requests[: len(requests) // 2], requests[len(requests) // 2 :]):
+                    self._slice(half)
+            elif exc.for_now:
+                self.stored.hindered = self.stored.hindered or exc.error
+            else:
+                self._fail(requests, exc.error)
+
+    def _fail(self, requests: Sequence[IngestRequest], error: str) -> None:
+        failed = [Unstored(request_id=one.request_id, error=error, origin=one.origin) for one in requests]
+        self.model.record_unstored(failed, "failed")
+
+    def _together(self, requests: Sequence[IngestRequest]) -> None:
+        new = self._claim(requests)
+        fitting, refused = self._within_quota(new)
+        if fitting:
+            held = self.model.locks
+            self.model.locks = held.union(*map(_names, new))
+            try:
+                self._embed(fitting)
+                self._commit(fitting)
+            finally:
+                self.model.locks = held
+        if refused:
+            self._fail(refused, "over quota")
+            self.stored.over_quota = True
+
+    def _claim(self, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
+        """Record what need not be stored, and return the requests to store."""
+        self.model.commit()
+        free = [one for one in requests if not _names(one) & self.model.locks]
+        self.stored.busy |= len(free) < len(requests)
+        settled = self._settle_versions([one for one in free if one.origin and not self._is_final(one)])
+        new = []
+        for one in free:
+            row = self.model.requests.get(one.request_id)
+            memory = self.model.with_content(one.content_hash)
+            if row and row.state in FINAL:
+                self.stored.conflicting |= row.content_hash != one.content_hash
+            elif one.request_id not in settled:
+                if memory and not one.origin:
+                    self._record(one, "duplicate", memory)
+                else:
+                    new.append(one)
+        self.model.forget_old()
+        return new
+
+    def _settle_versions(self, versions: Sequence[IngestRequest]) -> set[UUID]:
+        """Record versions that are covered, refused or duplicates, and return their requests."""
+        settled = set()
+        for version, event in sorted(
+            ((one, self._event(one, versions)) for one in versions), key=lambda x: _order(x[0])
+        ):
+            if event and (
+                event := self.model.place(event, memory := self.model.with_content(version.content_hash), version)
+            ):
+                self._record(version, event, memory)
+                settled.add(version.request_id)
+        return settled
+
+    def _event(self, version: IngestRequest, versions: Sequence[IngestRequest]) -> str | None:
+        if self._is_covered(version):
+            return "deleted"
+        if version.origin and version.origin.source == IMMUTABLE:
+            record = self.model.records.get(key_of(version))
+            current = self.model.memories.get(record.current or 0) if record else None
+            others = [one for one in versions if key_of(one) == key_of(version) and not self._is_covered(one)]
+            first = current.content_hash if current else min(others, key=_order).content_hash
+            if version.content_hash != first:
+                return "failed"
+        return "duplicate" if self.model.with_content(version.content_hash) else None
+
+    def _is_covered(self, version: IngestRequest) -> bool:
+        record = self.model.records.get(key_of(version))
+        return bool(record and record.covers(version_of(version)))
+
+    def _is_final(self, request: IngestRequest) -> bool:
+        row = self.model.requests.get(request.request_id)
+        return bool(row and row.state in FINAL)
+
+    def _record(self, request: IngestRequest, event: str, memory: Memory | None) -> None:
+        version = {"key": key_of(request), "version": version_of(request)} if request.origin else {}
+        number = memory.number if memory and event in ("stored", "duplicate") else None
+        self.model.record(
+            request.request_id, event, memory=number, content_hash=request.content_hash, error=None, **version
+        )
+
+    def _within_quota(self, new: Sequence[IngestRequest]) -> tuple[list[IngestRequest], list[IngestRequest]]:
+        contents = list(dict.fromkeys(one.content_hash for one in new))
+        if self.model.room is not None:
+            contents = contents[: max(0, self.model.room - len(self.model.memories))]
+        return (
+            [one for one in new if one.content_hash in contents],
+            [one for one in new if one.content_hash not in contents],
+        )
+
+    def _embed(self, requests: Sequence[IngestRequest]) -> None:
+        space = self.model.noticed_space
+        if self.meanwhile:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            meanwhile()
+        if self.faults.away:
+            raise AgainError(self.faults.away)
+        texts = {one.content for one in requests}
+        if texts & self.faults.refused:
+            raise RefusedError(REFUSED, for_now=False)
+        if texts & self.faults.hindered:
+            raise RefusedError(HINDERED, for_now=True)
+        if space != self.model.space:
+            self.model.noticed_space = self.model.space
+            raise AgainError("another space")
+
+    def _commit(self, fitting: Sequence[IngestRequest]) -> None:
+        """Store the memories; raises AgainError if a deletion covers one of them by now."""
+        for one in fitting:
+            if one.origin and self._is_covered(one) and self._is_first(one, fitting):
+                raise AgainError("the record was deleted meanwhile")
+        self.model.commit()
+        stored: dict[str, Memory] = {}
+        events = {}
+        for one in fitting:
+            events[one.request_id] = "duplicate" if one.content_hash in stored else "stored"
+            if one.content_hash not in stored:
+                stored[one.content_hash] = self.model.add(one)
+        for one in fitting:
+            if not one.origin:
+                self._record(one, events[one.request_id], stored[one.content_hash])
+        for one in sorted((one for one in fitting if one.origin), key=_order):
+            event = self.model.place(events[one.request_id], stored[one.content_hash], one)
+            if event:
+                self._record(one, event, stored[one.content_hash])
+
+    @staticmethod
+    def _is_first(request: IngestRequest, requests: Sequence[IngestRequest]) -> bool:
+        return next(one for one in requests if one.content_hash == request.content_hash) is request
+
+
+def _names(request: IngestRequest) -> set[object]:
+    """Return what a delivery locks for a request."""
+    keys = {("key", key_of(request))} if request.origin else set()
+    return {("id", request.request_id), ("content", request.content_hash), *keys}
+
+
+def _order(version: IngestRequest) -> tuple[object, ...]:
+    return key_of(version), *version_of(version), version.content_hash, version.request_id

@@ -1,0 +1,182 @@
+"""The memories and records of a namespace as docs/requests.md describes them, in plain Python."""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import count
+from uuid import UUID
+
+from mnemosyne.domain.memory import Deletion, IngestRequest, Unstored
+from mnemosyne.ids import derived_id
+
+Version = tuple[datetime, datetime]
+"""Timestamp and time of publication."""
+
+
+class CoveredError(Exception):
+    """A deletion covers a version whose memory is being stored."""
+
+
+@dataclass
+class Memory:
+    """One stored memory."""
+
+    number: int
+    content: str
+    content_hash: str
+    superseded_by: int | None = None
+    """Number of the successor, which may have been deleted."""
+
+
+@dataclass
+class Record:
+    """What is known of one source and key."""
+
+    current: int | None = None
+    version: Version | None = None
+    deleted_at: datetime | None = None
+    deleted_published: datetime | None = None
+
+    def covers(self, version: Version) -> bool:
+        """Whether a deletion covers the version."""
+        at, published = version
+        return bool(
+            (self.deleted_at and at <= self.deleted_at)
+            or (self.deleted_published and published < self.deleted_published)
+        )
+
+
+@dataclass
+class Request:
+    """The row of one request."""
+
+    state: str
+    changed: int
+    """Day of the last change."""
+    memory: int | None = None
+    content_hash: str | None = None
+    error: str | None = None
+    key: UUID | None = None
+    has_source: bool = False
+    version: Version | None = None
+    redriven: bool = False
+    """Whether a redrive has queued it and no attempt was recorded since."""
+
+
+def key_of(request: IngestRequest | Deletion | Unstored) -> UUID:
+    """Return the id of the record that a request belongs to."""
+    assert request.origin
+    return derived_id(request.origin.source, request.origin.key)
+
+
+def version_of(request: IngestRequest) -> Version:
+    """Return the place of a version among the versions of its record."""
+    assert request.published
+    return request.timestamp, request.published
+
+
+@dataclass
+class Memories:
+    """The memories of a namespace, its records and the rows of its requests."""
+
+    memories: dict[int, Memory] = field(default_factory=dict)
+    records: dict[UUID, Record] = field(default_factory=dict)
+    requests: dict[UUID, Request] = field(default_factory=dict)
+    numbers: Iterator[int] = field(default_factory=lambda: count(1))
+
+    def with_content(self, content_hash: str) -> Memory | None:
+        """Return the memory with that content."""
+        return next((one for one in self.memories.values() if one.content_hash == content_hash), None)
+
+    def add(self, request: IngestRequest) -> Memory:
+        """Store the memory of a request."""
+        memory = Memory(next(self.numbers), request.content, request.content_hash)
+        self.memories[memory.number] = memory
+        return memory
+
+    def place(self, event: str, memory: Memory | None, version: IngestRequest) -> str | None:
+        """Give a version its place, and return the event to record; None if its memory is gone."""
+        record = self.records.setdefault(key_of(version), Record())
+        if record.covers(version_of(version)):
+            if event == "stored":
+                raise CoveredError
+            return "deleted"
+        if event == "failed":
+            return event
+        if memory is None or memory.number not in self.memories:
+            return None
+        current = self.memories.get(record.current or 0)
+        if current is None or record.version is None or self._is_newer(version, record.version, current):
+            record.current, record.version = memory.number, version_of(version)
+            if current is not memory:
+                memory.superseded_by = None
+                self._supersede(current, memory)
+        elif current is not memory and (event == "stored" or current.superseded_by is None):
+            self._supersede(memory, current)
+        return event
+
+    @staticmethod
+    def _is_newer(version: IngestRequest, latest: Version, current: Memory) -> bool:
+        return (*version_of(version), version.content_hash) > (*latest, current.content_hash)
+
+    def _supersede(self, older: Memory | None, newer: Memory) -> None:
+        if older and older.superseded_by is None and not self._is_current(older.number):
+            older.superseded_by = newer.number
+
+    def _is_current(self, number: int) -> bool:
+        return any(record.current == number for record in self.records.values())
+
+    def delete_record(self, deletion: Deletion) -> None:
+        """Delete the memories of the versions that a deletion covers."""
+        assert deletion.published
+        record = self.records.setdefault(key_of(deletion), Record())
+        record.deleted_at = max(record.deleted_at or deletion.timestamp, deletion.timestamp)
+        record.deleted_published = max(record.deleted_published or deletion.published, deletion.published)
+        versions = self._versions(key_of(deletion))
+        if record.current and record.version and record.covers(record.version):
+            left = [
+                (*one.version, self.memories[one.memory].content_hash, one.memory)
+                for one in versions
+                if one.version and one.memory and not record.covers(one.version)
+            ]
+            record.current, record.version = (max(left)[3], max(left)[:2]) if left else (None, None)
+            if record.current:
+                self.memories[record.current].superseded_by = None
+        for number in {one.memory for one in versions if one.memory}:
+            places = [one.version for one in versions if one.memory == number and one.version]
+            if all(map(record.covers, places)) and not self._is_current(number):
+                self._forget(number)
+
+    def delete_memory(self, number: int) -> None:
+        """Delete one memory. What it had superseded stays so, by its successor if it has one."""
+        gone = self.memories[number]
+        for one in self.memories.values():
+            if one.superseded_by == number and gone.superseded_by:
+                one.superseded_by = gone.superseded_by
+        self._forget(number)
+
+    def supersede(self, number: int, successor: int | None) -> bool:
+        """Let a memory supersede another one, or none; False if that would be a circle."""
+        seen, one = set(), successor
+        while one is not None and one in self.memories and one not in seen:
+            seen.add(one)
+            one = self.memories[one].superseded_by
+        if number in seen:
+            return False
+        self.memories[number].superseded_by = successor
+        return True
+
+    def _versions(self, key: UUID) -> list[Request]:
+        return [
+            one
+            for one in self.requests.values()
+            if one.key == key and one.version and one.state in ("stored", "duplicate") and one.memory in self.memories
+        ]
+
+    def _forget(self, number: int) -> None:
+        del self.memories[number]
+        for record in self.records.values():
+            if record.current == number:
+                assert record.version
+                record.deleted_at = max(record.deleted_at or record.version[0], record.version[0])
+                record.current = record.version = None

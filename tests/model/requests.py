@@ -1,0 +1,118 @@
+"""The requests and dead letters of a namespace in plain Python, and the days that pass."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from uuid import UUID
+
+from mnemosyne.domain.memory import Deletion, Unstored
+from mnemosyne.domain.published import Published
+from tests.model.memories import Memories, Request, key_of
+from tests.request_states import documented_states
+
+
+class AgainError(Exception):
+    """The message is delivered again."""
+
+    def __init__(self, error: str = "", *, of_item: bool = False) -> None:
+        super().__init__(error)
+        self.error = error
+        self.of_item = of_item
+
+
+class CrashedError(Exception):
+    """The process was killed."""
+
+
+@dataclass
+class Letter:
+    """A dead letter."""
+
+    message: Published
+    lost: bool
+    since: int
+    """Day of the first failure."""
+    failed: int
+    """Day of the last failure."""
+    redrives: int = 0
+    redriven: int | None = None
+    """Day since which it is in flight."""
+    name: str = ""
+    """The letter id that its republished message carries."""
+
+    def may_be_redriven(self, day: int, *, now: bool) -> bool:
+        """Whether it may be redriven; `now` even if it backs off."""
+        if self.redriven is not None:
+            return day > self.redriven
+        return now or self.redrives == 0 or day > self.failed
+
+
+@dataclass
+class Requests(Memories):
+    """One namespace."""
+
+    day: int = 0
+    letters: dict[str, Letter] = field(default_factory=dict)
+    room: int | None = None
+    """Memories that the namespace may have."""
+    space: int = 0
+    """The embedding space that the memories are in: one of two."""
+    noticed_space: int = 0
+    """The same as the process knows it."""
+    locks: set[object] = field(default_factory=set)
+    """Ids, keys and contents that a delivery has locked."""
+    commits_left: int | None = None
+    """Commits before the process is killed."""
+
+    def commit(self) -> None:
+        """Count a commit, or crash instead of it."""
+        if self.commits_left is not None:
+            if self.commits_left == 0:
+                raise CrashedError
+            self.commits_left -= 1
+
+    def record(self, request_id: UUID, event: str, **values: object) -> str | None:
+        """Let an event happen to a request, and return its state if it changed."""
+        row = self.requests.get(request_id)
+        state = documented_states()[event, row.state if row else None]
+        if state is None:
+            return None
+        if row is None:
+            row = self.requests[request_id] = Request(state, self.day)
+        row.state, row.changed, row.redriven = state, self.day, False
+        for name, value in values.items():
+            setattr(row, name, value)
+        return state
+
+    def record_unstored(self, unstored: Sequence[Unstored], event: str) -> None:
+        """Record requests that were not stored."""
+        if not unstored:
+            return
+        self.commit()
+        for one in unstored:
+            if self.record(one.request_id, event, error=one.error) and one.origin:
+                self.requests[one.request_id].key = key_of(one)
+
+    def delete_records(self, deletions: Sequence[Deletion]) -> None:
+        """Delete records by key."""
+        self.commit()
+        for one in sorted(deletions, key=lambda deletion: (key_of(deletion), deletion.request_id)):
+            self.delete_record(one)
+            self.record(one.request_id, "deleted", error=None, key=key_of(one), memory=None)
+
+    def shown(self, request: Request) -> str:
+        """Return the state that is reported."""
+        if request.state in ("stored", "duplicate") and request.memory not in self.memories:
+            return "deleted"
+        is_abandoned = request.state == "queued" and request.redriven and self.day > request.changed
+        return "dead_lettered" if is_abandoned else request.state
+
+    def change_space(self) -> None:
+        """Move all memories to the other embedding space."""
+        self.space = 1 - self.space
+
+    def forget_old(self) -> None:
+        """Forget requests without a key that have not changed for 90 days, unless a letter may have them."""
+        limit = min([self.day - 90, *(one.since - 31 for one in self.letters.values())])
+        old = [name for name, row in self.requests.items() if row.changed < limit and row.key is None]
+        for name in old:
+            del self.requests[name]

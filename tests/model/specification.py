@@ -1,0 +1,156 @@
+"""What becomes of messages and dead letters as docs/requests.md describes it, in plain Python.
+
+Each operation changes the model in the steps in which the system commits, so that a test can ask for the states in
+which a crash may leave it.
+"""
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from mnemosyne.domain.message import IngestMessage, decode
+from mnemosyne.domain.published import LETTER_ID, Published
+from tests.model.delivery import FINAL, HINDERED, REFUSED, Delivery, Faults, Meanwhile
+from tests.model.memories import key_of
+from tests.model.requests import AgainError, Letter, Requests
+from tests.request_states import documented_states
+
+
+@dataclass
+class Model(Requests):
+    """One namespace, and the functions that serve it."""
+
+    def ingest(self, message: Published, faults: Faults, meanwhile: Meanwhile | None = None) -> None:
+        """Deliver a message to `ingest`. Raises AgainError if it is not acknowledged."""
+        read = decode(message)
+        stored = Delivery(self, faults, meanwhile).store(read)
+        is_lost = bool(read.lost) or stored.conflicting
+        if is_lost or stored.over_quota:
+            self._keep(message, lost=is_lost)
+        else:
+            self._conclude(message, read)
+
+    def give_up(
+        self, message: Published, faults: Faults, meanwhile: Meanwhile | None = None, *, late: bool = False
+    ) -> None:
+        """Deliver a message to `dead_letter`; `late` if Pub/Sub would soon delete it. Raises AgainError."""
+        read = decode(message)
+        cause = ""
+        if not late:
+            earlier = {self.requests[one].error for one in read.request_ids if one in self.requests}
+            try:
+                self.ingest(message, faults, meanwhile)
+                return
+            except AgainError as exc:
+                if not exc.of_item or exc.error not in earlier:
+                    raise
+                cause = exc.error
+        if not read.postponed:
+            self.record_unstored(read.rejected, "failed")
+        kept = self._bury(message, read, read.postponed or read.lost or cause) if read.request_ids else None
+        if read.lost or (kept and kept.lost):
+            self._keep(message, lost=True)
+        if not read.lost and not kept:
+            self._conclude(message, read)
+
+    def redrive(self, message_id: str, *, now: bool, queue_away: bool = False) -> bool:
+        """Publish a letter's message again; whether it was published."""
+        letter = self.letters[message_id]
+        if not letter.may_be_redriven(self.day, now=now):
+            return False
+        rows = [self.requests[one] for one in decode(letter.message).request_ids if one in self.requests]
+        self.commit()
+        letter.redriven, letter.redrives = self.day, letter.redrives + 1
+        for row in rows:
+            if documented_states()["redriven", row.state] or (row.state == "queued" and row.redriven):
+                row.state, row.redriven, row.changed = "queued", True, self.day
+        if queue_away:
+            self.commit()
+            letter.redriven, letter.redrives = None, letter.redrives - 1
+            for row in rows:
+                if row.state == "queued":
+                    row.state, row.redriven, row.changed = "dead_lettered", False, self.day
+            return False
+        return True
+
+    def view(self) -> dict[str, Any]:
+        """Return what can be seen of the namespace, in the form of `World.view`."""
+        memories = self.memories
+        return {
+            "requests": {
+                name: (
+                    row.state,
+                    self.shown(row),
+                    self.day - row.changed,
+                    row.redriven,
+                    row.error in (HINDERED, REFUSED),
+                )
+                for name, row in self.requests.items()
+            },
+            "memories": sorted(
+                (
+                    one.content,
+                    one.superseded_by is not None,
+                    memories[one.superseded_by].content if one.superseded_by in memories else None,
+                )
+                for one in memories.values()
+            ),
+            "letters": {
+                name: (one.lost, one.redriven is not None, one.redrives, self.day - one.failed)
+                for name, one in self.letters.items()
+            },
+        }
+
+    def _keep(self, message: Published, *, lost: bool) -> None:
+        """Store a message as a dead letter, or update the one that it was republished from."""
+        self.commit()
+        if again := self._letter_of(message):
+            self._fail_again(again, lost=lost)
+        elif message.message_id in self.letters:
+            self.letters[message.message_id].lost |= lost
+        else:
+            self._add(message, lost=lost)
+
+    def _bury(self, message: Published, read: IngestMessage, cause: str) -> Letter | None:
+        waiting = read.waiting(cause or "given up")
+        self.commit()
+        same = {
+            one.request_id: read.contents.get(one.request_id) in (None, row.content_hash)
+            for one in waiting
+            if (row := self.requests.get(one.request_id)) and row.state in FINAL
+        }
+        for one in waiting:
+            known = self.requests.get(one.request_id)
+            origin = {} if known or not one.origin else {"key": key_of(one)}
+            self.record(one.request_id, "given_up", error=(known.error if known else None) or one.error, **origin)
+        if all(same.get(one.request_id) for one in waiting):
+            return None
+        if again := self._letter_of(message):
+            self._fail_again(again, lost=not all(same.values()))
+            return again
+        kept = (message.data, message.kept_attributes)
+        if any((one.message.data, one.message.attributes) == kept for one in self.letters.values()):
+            return None
+        return self._add(message, lost=not all(same.values()))
+
+    def _add(self, message: Published, *, lost: bool) -> Letter:
+        kept = replace(message, attributes=message.kept_attributes)
+        letter = self.letters[message.message_id] = Letter(kept, lost, self.day, self.day)
+        return letter
+
+    def _letter_of(self, message: Published) -> Letter | None:
+        name = message.attributes.get(LETTER_ID)
+        return next((one for one in self.letters.values() if name and one.name == name), None)
+
+    def _fail_again(self, letter: Letter, *, lost: bool) -> None:
+        letter.lost |= lost
+        if letter.redriven is not None:
+            letter.failed, letter.redriven = self.day, None
+
+    def _conclude(self, message: Published, read: IngestMessage) -> None:
+        letter = self._letter_of(message)
+        if letter is None:
+            return
+        self.commit()
+        rows = [self.requests[one] for one in read.request_ids if one in self.requests]
+        if not any(row.state in ("queued", "dead_lettered") for row in rows):
+            self.letters = {name: one for name, one in self.letters.items() if one is not letter}

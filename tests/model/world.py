@@ -1,0 +1,260 @@
+"""The functions on a real PostgreSQL, with a topic in memory, an embedder that fails on demand, and crashes."""
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any, cast
+from unittest.mock import patch
+from uuid import UUID, uuid4
+
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.database.reembedding import Reembedding
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.memory import MemoryChange
+from mnemosyne.domain.published import Published
+from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, ServiceError, Unavailable
+from mnemosyne.http import push
+from mnemosyne.http.push_message import Push
+from mnemosyne.ports import SubscriberServices, Vector
+from mnemosyne.service import dead_letters, slices
+from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeQueue
+from tests.model.delivery import HINDERED, IMMUTABLE, REFUSED, SLICE, Faults
+from tests.model.process import KillableConnection, Killed, Process
+from tests.waiting import wait_until
+
+SPACES = (FAKE_SPACE, EmbeddingSpace("fake", "another fake", 64))
+LONG_AGO = "2020-01-01T00:00:00Z"
+
+REQUESTS = """
+SELECT request_id, i.state, shown.state AS shown, i.error,
+    CAST(EXTRACT(day FROM now() - i.updated_at) AS integer) AS days,
+    coalesce(i.redriven_at = i.updated_at, false) AS redriven
+FROM ingest_requests i
+LEFT JOIN memories m ON m.id = i.memory_id
+CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
+WHERE i.namespace = :namespace
+"""
+MEMORIES = "SELECT id, content, superseded_by FROM memories WHERE namespace = :namespace"
+LETTERS = """
+SELECT message_id, lost, redriven_at IS NOT NULL AS in_flight, redrives,
+    CAST(EXTRACT(day FROM now() - last_failed_at) AS integer) AS days
+FROM dead_letters WHERE namespace = :namespace
+"""
+PASS_DAYS = """
+WITH requests AS (
+    UPDATE ingest_requests SET updated_at = updated_at - make_interval(days => CAST(:days AS integer)),
+        redriven_at = redriven_at - make_interval(days => CAST(:days AS integer))
+    WHERE namespace = :namespace
+)
+UPDATE dead_letters SET dead_lettered_at = dead_lettered_at - make_interval(days => CAST(:days AS integer)),
+    last_failed_at = last_failed_at - make_interval(days => CAST(:days AS integer)),
+    redriven_at = redriven_at - make_interval(days => CAST(:days AS integer))
+WHERE namespace = :namespace
+"""
+SET_ROOM = """
+INSERT INTO quotas (namespace, memories) VALUES (:namespace, CAST(:memories AS bigint))
+ON CONFLICT (namespace) DO UPDATE SET memories = EXCLUDED.memories
+"""
+SESSIONS = "SELECT FROM pg_stat_activity WHERE pid = ANY (CAST(:pids AS integer[]))"
+CLEAN = """
+WITH a AS (DELETE FROM memories WHERE namespace = :namespace),
+    b AS (DELETE FROM ingest_requests WHERE namespace = :namespace),
+    c AS (DELETE FROM dead_letters WHERE namespace = :namespace),
+    d AS (DELETE FROM quotas WHERE namespace = :namespace)
+DELETE FROM source_keys WHERE namespace = :namespace
+"""
+
+
+class Embedder(FakeEmbedder):
+    """Fails as the faults say, and lets something happen while it embeds."""
+
+    def __init__(self, faults: Faults, space: EmbeddingSpace) -> None:
+        super().__init__()
+        self.model = space.model
+        self.faults = faults
+        self.meanwhile: Callable[[], None] | None = None
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        if self.meanwhile:
+            meanwhile, self.meanwhile = self.meanwhile, None
+            meanwhile()
+        if self.faults.away:
+            raise Unavailable(self.faults.away)
+        if self.faults.refused.intersection(texts):
+            raise InvalidRequest(REFUSED)
+        if self.faults.hindered.intersection(texts):
+            raise ItemUnavailable(HINDERED)
+        return super().embed_documents(texts)
+
+
+class Topic(FakeQueue):
+    """Messages that were published, each delivered until it is acknowledged."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.published_messages: list[Published] = []
+        self.waiting: list[Published] = []
+
+    def add(self, message: Published) -> None:
+        """Publish a message."""
+        self.published_messages.append(message)
+        self.waiting.append(message)
+
+    def settle(self, message: Published, *, acknowledged: bool) -> None:
+        """Keep a message waiting until it is acknowledged."""
+        self.waiting = [one for one in self.waiting if one is not message] + ([] if acknowledged else [message])
+
+    def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
+        """Publish the message of a dead letter again."""
+        if self.away:
+            raise Unavailable("the topic is away")
+        self.add(Published(message_id=f"message-{len(self.published_messages)}", data=data, attributes=attributes))
+
+
+@dataclass
+class Database:
+    """A database whose memories move from one embedding space to another and back."""
+
+    owner: Connection
+    url: str
+    moves: int = 0
+
+    def change_space(self) -> None:
+        """Move all memories to the other embedding space."""
+        self.moves += 1
+        target = SPACES[self.moves % len(SPACES)]
+        reembedding = Reembedding(self.owner, Embedder(Faults(), target), target)
+        reembedding.begin()
+        while reembedding.missing():
+            reembedding.fill(100)
+        reembedding.index()
+        assert reembedding.switch()
+
+
+class World:
+    """One namespace on a real PostgreSQL."""
+
+    def __init__(self, database: Database) -> None:
+        self.owner = database.owner
+        self.change_space = database.change_space
+        self.namespace = str(uuid4())
+        self.faults = Faults()
+        self.topic = Topic()
+        self.outcome_topic = None
+        self._open = connection_factory(database.url)
+        self._connections: list[KillableConnection] = []
+        self.start()
+
+    def start(self, *, kill_at: int | None = None, is_after: bool = False) -> None:
+        """Start a process, which is killed at its n-th statement."""
+        self.process = Process()
+        self.pool = Pool(self._connect, 8)
+        self.memories = PostgresMemories(self.pool, FAKE_SPACE, immutable_sources=[IMMUTABLE])
+        self._embedders = {space.model: Embedder(self.faults, space) for space in SPACES}
+        assert self.memories.embedding_space
+        self.process.kill_at, self.process.is_after, self.process.statements = kill_at, is_after, 0
+
+    def end(self) -> None:
+        """End the process and its sessions."""
+        self.process.killed = True
+        pids = "{" + ",".join(str(one.pid) for one in self._connections) + "}"
+        for one in self._connections:
+            one.close()
+        self._connections = []
+        wait_until(lambda: not self.owner.run(SESSIONS, pids=pids), "the sessions have ended", pause=0.001)
+
+    def close(self) -> None:
+        """Leave an empty database."""
+        self.end()
+        self.owner.run(CLEAN, namespace=self.namespace)
+
+    @property
+    def embedder(self) -> Embedder:
+        """The embedder for the space that the process knows."""
+        return self._embedders[self.memories.embedding_space.model]
+
+    def deliver(
+        self, message: Published, *, give_up: bool, late: bool = False, meanwhile: Callable[[], None] | None = None
+    ) -> bool:
+        """Deliver a message to a function; whether it was acknowledged."""
+        published = replace(message, publish_time=LONG_AGO) if late else message
+        self.embedder.meanwhile = meanwhile
+        function = push.give_up if give_up else push.store
+        try:
+            with patch.object(slices, "SLICE_CHUNKS", SLICE):
+                function(Push(published, attempt=1), cast("SubscriberServices", self))
+        except ServiceError:
+            return False
+        finally:
+            for one in self._embedders.values():
+                one.meanwhile = None
+        return True
+
+    def redrive(self, message_id: str, *, now: bool) -> bool:
+        """Redrive a letter; whether it was published."""
+        letter = self.memories.dead_letter(self.namespace, message_id)
+        assert letter
+        try:
+            dead_letters.Redrive.of(self.namespace, letter).run(memories=self.memories, queue=self.topic, now=now)
+        except (Conflict, Unavailable):
+            return False
+        return True
+
+    def delete(self, memory_id: UUID) -> None:
+        """Delete a memory by its id."""
+        assert self.memories.delete(self.namespace, memory_id)
+
+    def supersede(self, memory_id: UUID, successor: UUID | None) -> bool:
+        """Let a memory supersede another; False if refused."""
+        try:
+            change = MemoryChange(superseded_by=successor) if successor else MemoryChange(not_superseded=True)
+            assert self.memories.update(self.namespace, memory_id, change)
+        except Conflict:
+            return False
+        return True
+
+    def pass_days(self, days: int) -> None:
+        """Let days pass."""
+        self.owner.run(PASS_DAYS, namespace=self.namespace, days=days)
+
+    def set_room(self, memories: int | None) -> None:
+        """Set the number of memories that the namespace may have."""
+        self.owner.run(SET_ROOM, namespace=self.namespace, memories=memories)
+
+    def stored_memories(self) -> dict[UUID, tuple[str, UUID | None]]:
+        """Return content and successor of each memory."""
+        rows = self.owner.run(MEMORIES, namespace=self.namespace)
+        return {row["id"]: (row["content"], row["superseded_by"]) for row in rows}
+
+    def view(self) -> dict[str, Any]:
+        """Return what can be seen of the namespace, in the form of `Model.view`."""
+        memories = self.stored_memories()
+        return {
+            "requests": {
+                row["request_id"]: (
+                    row["state"],
+                    row["shown"],
+                    row["days"],
+                    row["redriven"],
+                    row["error"] in (HINDERED, REFUSED),
+                )
+                for row in self.owner.run(REQUESTS, namespace=self.namespace)
+            },
+            "memories": sorted(
+                (content, by is not None, memories[by][0] if by in memories else None)
+                for content, by in memories.values()
+            ),
+            "letters": {
+                row["message_id"]: (row["lost"], row["in_flight"], row["redrives"], row["days"])
+                for row in self.owner.run(LETTERS, namespace=self.namespace)
+            },
+        }
+
+    def _connect(self) -> KillableConnection:
+        if self.process.killed:
+            raise Killed
+        plain = self._open()
+        connection = KillableConnection(plain._driver, self.process)
+        self._connections.append(connection)
+        return connection

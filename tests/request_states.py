@@ -1,0 +1,20 @@
+"""The table of request states in docs/requests.md."""
+
+from functools import cache
+from pathlib import Path
+
+DOCUMENT = Path(__file__).parents[1] / "docs" / "requests.md"
+
+
+@cache
+def documented_states() -> dict[tuple[str, str | None], str | None]:
+    """Next state by event and state. None is the state of a request without a row, and a next state without change."""
+    rows = [line.strip("| \n").split(" | ") for line in DOCUMENT.read_text().splitlines() if line.startswith("| ")]
+    start = next(index for index, row in enumerate(rows) if row[:2] == ["event", "no row"])
+    states = rows[start][1:]
+    table = [row for row in rows[start + 1 :] if len(row) == len(rows[start])]
+    return {
+        (row[0].strip("`"), None if state == "no row" else state.strip("`")): None if cell == "–" else cell.strip("`")
+        for row in table
+        for state, cell in zip(states, row[1:], strict=True)
+    }
