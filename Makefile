@@ -49,7 +49,7 @@ integration: install
 	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
 
 test: install
-	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/servers tests/integration tests/contract tests/unit $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/servers tests/model tests/integration tests/contract tests/unit $(PYTEST_ARGS)
 
 # All tests, with the branch coverage of what runs in this process; functions that tests start as processes are not
 # counted, nor is what the exhaustive tests reach: counting would make those take twice as long.

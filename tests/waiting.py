@@ -5,11 +5,11 @@ import time
 from collections.abc import Callable
 
 
-def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = 120.0) -> None:
+def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = 120.0, pause: float = 0.02) -> None:
     """Return once the condition holds; fail with what was waited for where it does not in time."""
-    pause = threading.Event()
+    pausing = threading.Event()
     deadline = time.monotonic() + seconds
     while not condition():
         if time.monotonic() > deadline:
             raise AssertionError(f"waited {seconds:.0f} s in vain until {what}")
-        pause.wait(0.02)
+        pausing.wait(pause)

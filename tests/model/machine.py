@@ -19,7 +19,6 @@ from tests.model.specification import Model
 from tests.model.world import Database, World
 
 INDEX = st.integers(0, 5)
-MOST_COMMITS = 30
 
 
 class Machine(RuleBasedStateMachine):
@@ -221,7 +220,7 @@ class Machine(RuleBasedStateMachine):
         self.world.end()
         self.world.start()
         seen, possible = self.world.view(), []
-        for commits in range(MOST_COMMITS):
+        for commits in range(30):
             model = deepcopy(self.model)
             model.commits_left = commits
             try:
