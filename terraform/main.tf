@@ -36,6 +36,7 @@ module "mnemosyne" {
   name                        = var.name
   network                     = var.network
   notification_channels       = var.notification_channels
+  oauth_access_token_seconds  = var.oauth_access_token_seconds
   oauth_client_id             = var.oauth_client_id
   oauth_client_secret         = var.oauth_client_secret
   oauth_client_secret_version = var.oauth_client_secret_version

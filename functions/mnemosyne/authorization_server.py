@@ -26,7 +26,7 @@ def flow_and_clients(settings: Settings, pool: "Pool") -> tuple[Flow, Clients]:
     if missing := [f"MNEMOSYNE_{name.upper()}" for name in needed if not getattr(settings, name)]:
         raise Misconfigured(f"the auth function needs {', '.join(missing)}")
     url = settings.oauth_issuer.rstrip("/")
-    issuer = Issuer(url=url, resources=settings.oauth_resources, signer=_signer(settings))
+    issuer = Issuer(url, settings.oauth_resources, _signer(settings), settings.oauth_access_token_seconds)
     store = PostgresOAuth(pool)
     clients = Clients(store, WebDocuments())
     return Flow(issuer, store, clients, _log_in(settings, url), settings.oauth_people), clients

@@ -62,11 +62,11 @@ def _authenticator(services: ConfiguredServices) -> "Authenticator":
 
     if settings.auth_mode == "oauth":
         from mnemosyne.adapters.database.oauth import PostgresGrants
-        from mnemosyne.service.oauth_tokens import OAuthAuthenticator
+        from mnemosyne.service.oauth_tokens import JWT_TYPE, OAuthAuthenticator
 
-        verifier = OidcVerifier(settings.oauth_issuer, *settings.oauth_resources)
+        verifier = OidcVerifier(settings.oauth_issuer, *settings.oauth_resources, token_type=JWT_TYPE)
         return OAuthAuthenticator(
-            _api_keys(services), verifier, lambda grant: PostgresGrants(services.pool).stands(grant)
+            _api_keys(services), verifier, lambda grant: PostgresGrants(services.pool).find(grant)
         )
     if settings.auth_mode == "iam":
         return authenticate.CloudRunIamAuthenticator(decode_unverified)

@@ -10,7 +10,7 @@ from urllib.parse import urlsplit
 from pydantic import BaseModel, ConfigDict, Field, SecretStr, ValidationError
 
 from mnemosyne.domain.embedding_space import PROVIDERS
-from mnemosyne.domain.oauth import PeopleRule
+from mnemosyne.domain.oauth import ACCESS_TOKEN_SECONDS, PeopleRule
 from mnemosyne.errors import Misconfigured
 
 PREFIX = "MNEMOSYNE_"
@@ -72,6 +72,12 @@ class Settings(BaseModel):
         "", description="what auth signs with: projects/P/locations/L/keyRings/R/cryptoKeys/K, or file:///directory"
     )
     kms_endpoint: str = Field("", description="another URL of Cloud KMS, such as a private one's")
+    oauth_access_token_seconds: int = Field(
+        ACCESS_TOKEN_SECONDS,
+        ge=300,
+        le=604_800,
+        description="lifetime of access tokens; revocation does not wait for it",
+    )
     oauth_people: tuple[PeopleRule, ...] = Field(
         (),
         description='JSON: who may log in, the first that fits: [{"who": "@example.com", "namespace": "team", '

@@ -44,9 +44,13 @@ class Issuer(JsonServer):
             shown.append({**jwk, "kid": name, "use": "sig", "alg": "RS256"})
         return 200, {"keys": shown}
 
-    def token(self, *, kid: str = "one", key: Any = None, algorithm: str = "RS256", **changed: Any) -> str:
+    def token(
+        self, *, kid: str = "one", key: Any = None, algorithm: str = "RS256", typ: str = "JWT", **changed: Any
+    ) -> str:
         """A token of one minute; a claim that is changed to None is left out."""
         now = int(time.time()) + self.ahead
         claims = {"iss": self.url, "aud": AUDIENCE, "sub": "u1", "iat": now, "exp": now + 60, **changed}
         claims = {name: value for name, value in claims.items() if value is not None}
-        return jwt.encode(claims, self.keys[kid] if key is None else key, algorithm=algorithm, headers={"kid": kid})
+        return jwt.encode(
+            claims, self.keys[kid] if key is None else key, algorithm=algorithm, headers={"kid": kid, "typ": typ}
+        )

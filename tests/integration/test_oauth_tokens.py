@@ -1,5 +1,6 @@
 """`AUTH_MODE=oauth` at `mcp`: whose tokens let one in, for how long, and what happens while somebody is away."""
 
+import time
 from collections.abc import Iterator
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -10,9 +11,10 @@ import pytest
 
 from mnemosyne.adapters.database.oauth import PostgresGrants, PostgresOAuth
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.identity import tokens
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.adapters.signing.key_files import KeyFiles
-from mnemosyne.domain.oauth import Grant
+from mnemosyne.domain.oauth import Grant, StandingGrant
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.ids import new_id
@@ -41,7 +43,9 @@ class Mcp:
             expires_at=NOW + timedelta(days=1),
         )  # fmt: skip
         keys = ApiKeyAuthenticator(lambda key_id: key if key_id == key.id else None, lambda: NOW)
-        self.authenticator = OAuthAuthenticator(keys, OidcVerifier(issuer.url, AUDIENCE), self._stands)
+        self.authenticator = OAuthAuthenticator(
+            keys, OidcVerifier(issuer.url, AUDIENCE, token_type="at+jwt"), self._find
+        )
 
     def grant(self, seconds: int = 3600) -> UUID:
         """Have a person let a client in."""
@@ -65,14 +69,14 @@ class Mcp:
 
     def token(self, grant: UUID | None, /, **changed: Any) -> str:
         """An access token, as the authorization server gives them but for what is changed."""
-        claims = {"sub": "ada", "namespace": "user:ada", "scope": "read", "grant": str(grant), **changed}
-        return f"Bearer {self.issuer.token(**claims)}"
+        claims = {"sub": "ada", "namespace": "user:ada", "scope": "read", "grant": str(grant), "client_id": "client"}
+        return f"Bearer {self.issuer.token(**{'typ': 'at+jwt', **claims, **changed})}"
 
-    def _stands(self, grant: UUID) -> bool:
+    def _find(self, grant: UUID) -> StandingGrant | None:
         self.asked += 1
         if self.away:
             raise Unavailable("the database is away")
-        return self.grants.stands(grant)
+        return self.grants.find(grant)
 
 
 @pytest.fixture
@@ -137,12 +141,51 @@ def test_a_token_that_expires_meanwhile_is_not_remembered(mcp: Mcp) -> None:
         {"grant": "00000000-0000-7000-8000-000000000000"},
         {"namespace": None},
         {"sub": None},
+        {"sub": "eve"},
+        {"namespace": "user:eve"},
+        {"client_id": "another"},
+        {"client_id": None},
+        {"typ": "JWT"},
+        {"typ": "id+jwt"},
+        {"typ": ""},
     ],
     ids=lambda changed: " ".join(f"{name}={value}" for name, value in changed.items()),
 )
 def test_another_s_token_or_a_forged_one_is_refused(mcp: Mcp, changed: dict[str, Any]) -> None:
     with pytest.raises(Unauthorized):
         mcp.authenticator.authenticate(mcp.token(mcp.grant(), **changed))
+
+
+@pytest.mark.parametrize("typ", ["at+jwt", "AT+JWT", "application/at+jwt"])
+def test_each_spelling_of_the_type_is_an_access_token(mcp: Mcp, typ: str) -> None:
+    assert mcp.authenticator.authenticate(mcp.token(mcp.grant(), typ=typ)) == ADA
+
+
+@pytest.mark.parametrize(
+    ("claimed", "scopes"),
+    [
+        ("read", {Scope.READ}),
+        ("read write operate admin", {Scope.READ}),
+        ("write", set()),
+        ("", set()),
+    ],
+)
+def test_a_token_has_no_scope_beyond_its_grant(mcp: Mcp, claimed: str, scopes: set[Scope]) -> None:
+    assert mcp.authenticator.authenticate(mcp.token(mcp.grant(), scope=claimed)).scopes == scopes
+
+
+def test_a_key_that_the_issuer_withdraws_is_refused_five_minutes_later(
+    mcp: Mcp, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    token = mcp.token(grant := mcp.grant())
+    mcp.authenticator.authenticate(token)
+    mcp.issuer.keys = {"two": Issuer().keys["one"]}
+    assert tokens.KEYS_SECONDS <= 300
+    now = time.monotonic() + tokens.KEYS_SECONDS + 1
+    monkeypatch.setattr(time, "monotonic", lambda: now)
+    with pytest.raises(Unauthorized):
+        mcp.authenticator.authenticate(token)
+    mcp.authenticator.authenticate(mcp.token(grant, kid="two"))
 
 
 def test_a_grant_that_has_expired_lets_nobody_in(mcp: Mcp) -> None:

@@ -19,7 +19,7 @@ from mnemosyne.adapters.database.reembedding import Reembedding
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import DeadLetter, IngestState, Unstored
 from mnemosyne.domain.message import IngestMessage, encode
-from mnemosyne.domain.oauth import Grant
+from mnemosyne.domain.oauth import Grant, StandingGrant
 from mnemosyne.domain.object_import import ObjectImport
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.search import SearchMode, SearchQuery
@@ -221,10 +221,12 @@ def test_mcp_sees_whether_a_grant_of_auth_s_is_valid(functions: Functions) -> No
     auth, grants = PostgresOAuth(functions.pool("auth")), PostgresGrants(functions.pool("mcp"))
     with auth.transaction() as rows:
         rows.add_grant(grant, 3600)
-    assert grants.stands(grant.id)
+    assert grants.find(grant.id) == StandingGrant(
+        subject="ada", namespace="ada", client_id="client", scopes=frozenset({Scope.READ})
+    )
     with auth.transaction() as rows:
         rows.revoke(grant.id, "asked")
-    assert not grants.stands(grant.id)
+    assert grants.find(grant.id) is None
 
 
 def test_the_owner_can_vacuum_and_reindex_what_the_functions_have_stored(

@@ -58,6 +58,7 @@ FLIPS: dict[str, tuple[dict[str, object], str]] = {
     "name": ({"name": "other"}, FIXED),
     "network": ({"network": NETWORK}, FIXED),
     "notification_channels": ({"notification_channels": ["projects/my-project/notificationChannels/1"]}, ""),
+    "oauth_access_token_seconds": ({**OAUTH, "oauth_access_token_seconds": 3600}, ""),
     "oauth_client_id": ({**OAUTH, "oauth_client_id": "another"}, ""),
     "oauth_client_secret": ({**OAUTH, "oauth_client_secret": "another"}, ""),
     "oauth_client_secret_version": ({**OAUTH, "oauth_client_secret_version": 2}, ""),

@@ -14,7 +14,8 @@ REQUEST_SECONDS = 600
 """How long somebody may take to log in and to answer."""
 CODE_SECONDS = 60
 """TTL of an authorization code, which a client takes at once; RFC 6749, section 4.1.2, would allow ten minutes."""
-ACCESS_TOKEN_SECONDS = 900
+ACCESS_TOKEN_SECONDS = 24 * 3600
+"""TTL of an access token by default. Some clients do not refresh within a conversation; revocation does not wait for it."""
 REPEAT_SECONDS = 60
 """How long a used refresh token gives the same successor again. Longer than clients wait for an answer before they try
 again, and shorter than any access token lives."""
@@ -99,6 +100,16 @@ class Grant:
     client_name: str = ""
     stands: bool = True
     """Whether it is neither revoked nor expired."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class StandingGrant:
+    """A grant that is neither revoked nor expired, as `mcp` sees it."""
+
+    subject: str
+    namespace: str
+    client_id: str
+    scopes: frozenset[Scope]
 
 
 @dataclass(frozen=True, kw_only=True)

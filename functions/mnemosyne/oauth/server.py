@@ -71,6 +71,7 @@ class Issuer:
     url: str
     resources: tuple[str, ...]
     signer: Signer
+    access_token_seconds: int = ACCESS_TOKEN_SECONDS
 
 
 class _Iss(IssuerParameter):  # type: ignore[misc]
@@ -169,7 +170,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
             resource=self.resource.of(request),
             expires_at=datetime.now(UTC) + timedelta(seconds=CODE_SECONDS),
         )
-        self.rows.add_grant(grant, CODE_SECONDS + ACCESS_TOKEN_SECONDS)
+        self.rows.add_grant(grant, CODE_SECONDS + self.issuer.access_token_seconds)
         data = request.payload.data
         kept = Code(
             hash=hashed(code), grant=grant, redirect_uri=data["redirect_uri"], code_challenge=data["code_challenge"]
@@ -201,7 +202,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         token = {
             "access_token": self.issuer.signer.sign(self._claims(user, scope or "")),
             "token_type": "Bearer",
-            "expires_in": ACCESS_TOKEN_SECONDS,
+            "expires_in": self.issuer.access_token_seconds,
             "scope": scope,
         }
         return token | ({"refresh_token": self.refresh_token} if include_refresh_token else {})
@@ -218,7 +219,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
             "namespace": grant.namespace,
             "grant": str(grant.id),
             "iat": now,
-            "exp": now + ACCESS_TOKEN_SECONDS,
+            "exp": now + self.issuer.access_token_seconds,
             "jti": secrets.token_urlsafe(16),
         }
 

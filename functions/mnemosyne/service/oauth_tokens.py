@@ -3,11 +3,13 @@
 import hashlib
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from typing import Any
 from uuid import UUID
 
 from cachetools import TTLCache
 
+from mnemosyne.domain.oauth import StandingGrant
 from mnemosyne.domain.principal import Principal, scopes_of
 from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog
@@ -17,6 +19,8 @@ from mnemosyne.service.authenticate import OUTAGE_SECONDS, PAUSE_SECONDS, Authen
 
 log = EventLog(__name__)
 
+JWT_TYPE = "at+jwt"
+"""https://www.rfc-editor.org/rfc/rfc9068#section-4: another token of the issuer is no access token."""
 FRESH_SECONDS = 25.0
 """TTL of a token that was looked at: with what the look itself takes, a revoked grant lets nobody in after 30."""
 REMEMBERED = 10_000
@@ -28,12 +32,14 @@ class OAuthAuthenticator:
     credential = "a token of its issuer, or an API key, as `Authorization: Bearer …`"
     only_authorization = False
 
-    def __init__(self, keys: Authenticator, verifier: TokenVerifier, stands: Callable[[UUID], bool]) -> None:
+    def __init__(
+        self, keys: Authenticator, verifier: TokenVerifier, find: Callable[[UUID], StandingGrant | None]
+    ) -> None:
         self._keys = keys
         self._verifier = verifier
-        self._stands = stands
+        self._find = find
         self._fresh: TTLCache[bytes, tuple[Principal, float]] = TTLCache(REMEMBERED, FRESH_SECONDS)
-        self._stood: TTLCache[UUID, None] = TTLCache(REMEMBERED, OUTAGE_SECONDS)
+        self._stood: TTLCache[UUID, StandingGrant] = TTLCache(REMEMBERED, OUTAGE_SECONDS)
         self._away_until = 0.0
         self._lock = threading.Lock()
 
@@ -44,15 +50,12 @@ class OAuthAuthenticator:
             return self._keys.authenticate(authorization)
         claims = self._verifier.verify(token)
         try:
-            grant = UUID(str(claims["grant"]))
-            namespace = str(claims["namespace"])
+            grant = self._standing(UUID(str(claims["grant"])))
         except (KeyError, ValueError) as exc:
             raise Unauthorized("the token is not valid") from exc
-        if not self._still_stands(grant):
+        if grant is None:
             raise Unauthorized("what the token was given for has been revoked")
-        principal = Principal(
-            id=f"oauth:{claims['sub']}", namespace=namespace, scopes=scopes_of(str(claims.get("scope", "")).split())
-        )
+        principal = _principal(claims, grant)
         with self._lock:
             self._fresh[_hashed(token)] = principal, float(claims["exp"])
         return principal
@@ -66,27 +69,40 @@ class OAuthAuthenticator:
             principal, expires_at = self._fresh.get(_hashed(token), (None, 0.0))
         return principal if time.time() < expires_at else None
 
-    def _still_stands(self, grant: UUID) -> bool:
-        """Whether the grant stands; one that did ten minutes ago is believed to while the database is away."""
-        believed = grant in self._stood
+    def _standing(self, grant_id: UUID) -> StandingGrant | None:
+        """Return the grant; while the database is away, as it was within the last ten minutes."""
+        believed = self._stood.get(grant_id)
         if time.monotonic() < self._away_until:  # asked a moment ago, in vain: everybody would wait
             if believed:
-                return True
+                return believed
             raise Unavailable("the database is away")
         try:
-            stands = self._stands(grant)
+            grant = self._find(grant_id)
         except ServiceError:
             self._away_until = time.monotonic() + PAUSE_SECONDS
             if believed:
-                log.warning("grant_believed", grant=str(grant))
-                return True
+                log.warning("grant_believed", grant=str(grant_id))
+                return believed
             raise
         with self._lock:
-            if stands:
-                self._stood[grant] = None
+            if grant:
+                self._stood[grant_id] = grant
             else:
-                self._stood.pop(grant, None)
-        return stands
+                self._stood.pop(grant_id, None)
+        return grant
+
+
+def _principal(claims: Mapping[str, Any], grant: StandingGrant) -> Principal:
+    """Return the principal of a grant, with those of its scopes that the token has.
+
+    Raises Unauthorized if the token claims something else: whoever has the signing key still gets no more than a grant.
+    """
+    claimed = claims["sub"], claims.get("namespace"), claims.get("client_id")
+    if claimed != (grant.subject, grant.namespace, grant.client_id):
+        log.error("audit", action="authenticate", outcome="refused", reason="claims differ from the grant")
+        raise Unauthorized("the token is not valid")
+    scopes = scopes_of(str(claims.get("scope", "")).split()) & grant.scopes
+    return Principal(id=f"oauth:{grant.subject}", namespace=grant.namespace, scopes=scopes)
 
 
 def _hashed(token: str) -> bytes:

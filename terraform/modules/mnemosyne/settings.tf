@@ -80,6 +80,8 @@ locals {
     MNEMOSYNE_OAUTH_PEOPLE          = jsonencode(local.oauth_people)
     MNEMOSYNE_OAUTH_UPSTREAM_ISSUER = var.oauth_upstream_issuer
     MNEMOSYNE_OAUTH_CLIENT_ID       = var.oauth_client_id
+
+    MNEMOSYNE_OAUTH_ACCESS_TOKEN_SECONDS = tostring(var.oauth_access_token_seconds)
   })
   migrate_settings = merge(local.common, local.vertex, {
     MNEMOSYNE_DB_IAM_AUTH  = "false"

@@ -1,3 +1,14 @@
+variable "oauth_access_token_seconds" {
+  description = "Lifetime of access tokens with auth_mode oauth, in seconds. Some clients do not refresh within a conversation. A revoked grant ends its tokens within 30 seconds whatever their lifetime."
+  type        = number
+  default     = 86400
+
+  validation {
+    condition     = var.oauth_access_token_seconds >= 300 && var.oauth_access_token_seconds <= 604800 && floor(var.oauth_access_token_seconds) == var.oauth_access_token_seconds
+    error_message = "oauth_access_token_seconds must be a whole number from 300 to 604800."
+  }
+}
+
 variable "oauth_client_id" {
   description = "Client id of the web application that is registered at oauth_upstream_issuer with the redirect URI of `terraform output oauth_callback`; for auth_mode oauth."
   type        = string

@@ -21,6 +21,7 @@ from mnemosyne.domain.oauth import (
     Pending,
     Person,
     RefreshToken,
+    StandingGrant,
 )
 from mnemosyne.domain.principal import Scope
 
@@ -39,15 +40,16 @@ class PostgresOAuth:
 
 
 class PostgresGrants:
-    """Whether grants stand, as far as `mcp` may know."""
+    """Grants, as far as `mcp` may know them."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
-    def stands(self, grant_id: UUID) -> bool:
-        """Whether the grant is neither revoked nor expired; raises Unavailable where the database is away."""
+    def find(self, grant_id: UUID) -> StandingGrant | None:
+        """Return the grant; None if it is revoked, expired or unknown. Raises Unavailable if the database is away."""
         with self._pool.connection() as connection:
-            return bool(connection.one(sql.GRANT_STANDS, id=str(grant_id))["stands"])
+            rows = connection.run(sql.STANDING_GRANT, id=str(grant_id))
+        return StandingGrant(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
 
 
 class PostgresOAuthRows:

@@ -151,4 +151,4 @@ DELETE FROM oauth_grants WHERE id IN (
     FOR UPDATE SKIP LOCKED)
 """
 
-GRANT_STANDS: Final = "SELECT grant_stands(CAST(:id AS uuid)) AS stands"
+STANDING_GRANT: Final = "SELECT subject, namespace, client_id, scopes FROM standing_grant(CAST(:id AS uuid))"

@@ -23,11 +23,13 @@ log = EventLog(__name__)
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 LEEWAY_SECONDS = 30
 TIMEOUT_SECONDS = 5
-KEYS_SECONDS = 3600
+KEYS_SECONDS = 300
+"""How long keys are used before they are fetched again, and so how long a withdrawn key is believed."""
 RETRY_SECONDS = 10.0
 """How often, at most, the issuer is asked anew."""
-STALE_SECONDS = 24 * 3600
-"""How long keys are used while the issuer cannot be asked for newer ones."""
+STALE_SECONDS = 3600
+"""How long keys are used while the issuer cannot be asked for newer ones. Whoever stole a key can delay its end by no
+more than this."""
 
 
 NOT_THERE = (404, 405)
@@ -44,13 +46,16 @@ class OidcVerifier:
 
     `service` is the name of a Cloud Run service that admits named callers alone. Cloud Run has then checked every token
     before the process sees it: one without its signature is believed, and each address of that service is the audience.
+
+    With a `token_type`, tokens of other types are refused, such as ID tokens: https://www.rfc-editor.org/rfc/rfc9068#section-4.
     """
 
-    def __init__(self, issuer: str, *audiences: str, service: str = "") -> None:
+    def __init__(self, issuer: str, *audiences: str, service: str = "", token_type: str = "") -> None:
         self._issuer = issuer
         # Servers give tokens with and without the slash that ends a path: https://www.rfc-editor.org/rfc/rfc8707#section-2.
         self._audiences = [one for plain in audiences for one in (plain.rstrip("/"), f"{plain.rstrip('/')}/")]
         self._service = service
+        self._token_type = token_type
         self._keys = _IssuerKeys(self._fetch)
 
     def verify(self, token: str) -> Mapping[str, Any]:
@@ -59,6 +64,8 @@ class OidcVerifier:
             header = jwt.get_unverified_header(token)
             if header.get("alg") not in ALGORITHMS:
                 raise Unauthorized("the token is not signed as it must be")
+            if self._token_type and str(header.get("typ")).lower().removeprefix("application/") != self._token_type:
+                raise Unauthorized("the token is not an access token")
             checked = bool(self._service) and token.rpartition(".")[2] == SIGNATURE_REMOVED
             claims: dict[str, Any] = jwt.decode(
                 token,

@@ -1,0 +1,12 @@
+-- A grant that is neither revoked nor expired; no row if there is none. `mcp` may know no more of the authorization server.
+CREATE OR REPLACE FUNCTION standing_grant(p_id uuid)
+RETURNS TABLE (subject text, namespace text, client_id text, scopes text[])
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+BEGIN ATOMIC
+    SELECT g.subject, g.namespace, g.client_id, g.scopes
+    FROM oauth_grants g
+    WHERE g.id = p_id AND g.revoked_at IS NULL AND g.expires_at > now();
+END;
+
+REVOKE ALL ON FUNCTION standing_grant FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION standing_grant TO mnemosyne_runtime, mnemosyne_mcp;
