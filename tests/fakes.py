@@ -237,7 +237,7 @@ class FakeStore(FakeDeadLetters, FakeOverview):
 
     def __init__(self) -> None:
         self.memories: dict[UUID, tuple[str, Memory, Sequence[Vector]]] = {}
-        self.counts: dict[UUID, tuple[int, int, int]] = {}
+        self.ratings_of: dict[UUID, tuple[int, int]] = {}
         self.requests = Requests()
         self.locked: set[tuple[str, str]] = set()
         self.announced: set[tuple[str, UUID]] = set()
@@ -391,9 +391,8 @@ class FakeStore(FakeDeadLetters, FakeOverview):
             hits=_cut(hits[: query.limit], query.characters, query.query), strategy="reranked", considered=len(hits)
         )
 
-    def fetch(self, namespace: str, memory_id: UUID, *, counted: bool = True) -> Memory | None:
-        memory = self._get(namespace, memory_id)
-        return self._count(memory, fetches=1) if memory and counted else memory
+    def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
+        return self._get(namespace, memory_id)
 
     def quota(self, namespace: str) -> Quota:
         mine = [m for n, m, _ in self.memories.values() if n == namespace]
@@ -412,11 +411,10 @@ class FakeStore(FakeDeadLetters, FakeOverview):
         self.memories[memory.id] = (namespace, memory, vectors)
         return memory
 
-    def _count(self, memory: Memory, *, rating: int | None = None, fetches: int = 0) -> Memory:
-        count, total, read = self.counts.get(memory.id, (0, 0, 0))
-        count, total, read = count + (rating is not None), total + (rating or 0), read + fetches
-        self.counts[memory.id] = (count, total, read)
-        return self._keep(replace(memory, quality=oracle.quality(count, total, read)))
+    def _rated(self, memory: Memory, rating: int) -> Memory:
+        count, total = self.ratings_of.get(memory.id, (0, 0))
+        self.ratings_of[memory.id] = (count + 1, total + rating)
+        return self._keep(replace(memory, quality=oracle.quality(count + 1, total + rating)))
 
     def list(
         self, namespace: str, filters: Filters, limit: int, *, after: Cursor | None = None
@@ -452,7 +450,7 @@ class FakeStore(FakeDeadLetters, FakeOverview):
         memory = self._get(namespace, memory_id)
         if memory:
             self.ratings.append((memory_id, GivenRating(rating=rating, reason=reason, rated_at=NOW)))
-        return Rating(before=memory.quality, after=self._count(memory, rating=rating).quality) if memory else None
+        return Rating(before=memory.quality, after=self._rated(memory, rating).quality) if memory else None
 
     def export(self, namespace: str, limit: int, *, after: KeysetCursor | None = None) -> Sequence[ExportedMemory]:
         mine = sorted((m for n, m, _ in self.memories.values() if n == namespace), key=_export_key)

@@ -10,10 +10,9 @@ from collections.abc import Collection, Mapping, Sequence
 from mnemosyne.ports import Vector
 
 
-def quality(ratings: int, total: int, fetches: int) -> float:
-    """A memory's quality in [0, 1], from the number and sum of its ratings (-1, 0, 1) and how often it was fetched."""
-    mean = (1.0 + (total + ratings) / 2.0) / (2.0 + ratings)
-    return min(1.0, mean + 0.2 * min(1.0, math.log(1.0 + fetches) / math.log(101.0)))
+def quality(ratings: int, total: int) -> float:
+    """A memory's quality in [0, 1], from the number and sum of its ratings (-1, 0, 1)."""
+    return (1.0 + (total + ratings) / 2.0) / (2.0 + ratings)
 
 
 def normalised(scores: Mapping[str, float], *, flat: Mapping[str, float]) -> dict[str, float]:

@@ -74,7 +74,7 @@ class Records:
 
     def _listed(self, filters: Filters) -> list[Memory]:
         heads = self.store.list(self.namespace, filters, 100)
-        return [one for head in heads if (one := self.store.fetch(self.namespace, head.id, counted=False))]
+        return [one for head in heads if (one := self.store.fetch(self.namespace, head.id))]
 
 
 def records_in(pool: Pool, *, immutable: Sequence[str] = ()) -> Records:

@@ -176,8 +176,8 @@ class MemoryStore(MemoryOverview, DeadLetters, Protocol):
     def rerank(self, namespace: str, query: SearchQuery, relevances: Mapping[UUID, float]) -> Ranking:
         """Return memories that a search has found by these relevances and quality; equal ones as they are given."""
 
-    def fetch(self, namespace: str, memory_id: UUID, *, counted: bool = True) -> Memory | None:
-        """One memory, whole; counted as read or not: what is read is worth more."""
+    def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
+        """Return one memory, whole."""
 
     def list(
         self, namespace: str, filters: Filters, limit: int, *, after: Cursor | None = None

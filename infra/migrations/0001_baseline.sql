@@ -58,7 +58,6 @@ CREATE TABLE memories (
     superseded_by   uuid,  -- No foreign key: what a deleted memory has superseded stays out of searches.
     rating_count    integer NOT NULL DEFAULT 0,
     rating_sum      integer NOT NULL DEFAULT 0,
-    fetches         bigint NOT NULL DEFAULT 0,
     UNIQUE (namespace, content_hash),
     CHECK (array_position(tags, NULL) IS NULL AND array_position(tag_keys, NULL) IS NULL),
     -- SHA-256 in hex. No regular expression: the check runs at every update, and compiling one costs more.

@@ -1,4 +1,4 @@
--- A repeated content, a read and a rating each update the row. If the page has room for another version of the row, the
+-- A repeated content and a rating each update the row. If the page has room for another version of the row, the
 -- update is HOT and touches no index; otherwise the row is inserted into HNSW again, at a hundred times the cost. So a page
 -- holds two rows and a third of it stays free, or one row and half of it, and TOAST takes what makes a row larger than that.
 -- With the largest embeddings a page has no room for a second version in any case.

@@ -16,7 +16,7 @@ SELECT jsonb_build_object(
     'created_at', m.created_at,
     'last_seen_at', m.last_seen_at,
     'superseded_by', m.superseded_by,
-    'quality', memory_quality(m.rating_count, m.rating_sum, m.fetches)
+    'quality', memory_quality(m.rating_count, m.rating_sum)
 )
 $$;
 

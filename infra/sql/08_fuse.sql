@@ -35,7 +35,7 @@ DECLARE
     p_terms sparsevec := asked.terms;
 BEGIN
     RETURN QUERY
-    SELECT m.id, m."timestamp", m.session, memory_quality(m.rating_count, m.rating_sum, m.fetches),
+    SELECT m.id, m."timestamp", m.session, memory_quality(m.rating_count, m.rating_sum),
         -- `+ 0` keeps the index of all chunks out of it.
         coalesce(listed.vector_score, greatest(1.0 - (m.embedding <=> p_vector), 1.0 - (
             SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id
@@ -171,7 +171,7 @@ LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
     RETURN ARRAY(
-        SELECT CAST(ROW (m.id, m."timestamp", m.session, memory_quality(m.rating_count, m.rating_sum, m.fetches),
+        SELECT CAST(ROW (m.id, m."timestamp", m.session, memory_quality(m.rating_count, m.rating_sum),
             u.vector_score, NULL, NULL, NULL, NULL, NULL, coalesce(u.relevance, least(1.0, greatest(0.0, u.vector_score)))) AS candidate)
         FROM unnest(p_ids, p_vector_scores, p_relevances) AS u (id, vector_score, relevance) JOIN memories m ON m.id = u.id);
 END

@@ -26,7 +26,7 @@ GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_runtime;
 GRANT SELECT ON namespace_usage, quotas TO mnemosyne_runtime;
 
 -- mcp reads, labels, rates and deletes memories. It stores none.
-GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, rating_count, rating_sum, fetches)
+GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, rating_count, rating_sum)
     ON memories TO mnemosyne_mcp;
 GRANT SELECT, INSERT ON memory_ratings TO mnemosyne_mcp;
 GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemosyne_mcp;

@@ -86,18 +86,20 @@ def test_a_right_that_the_schema_does_not_grant_is_revoked_when_the_rights_are_a
 def test_a_repeatable_file_is_applied_again_once_it_has_changed(owner: Connection) -> None:
     migrations.migrate(owner, migrations.bundled(), space=SMALL)
     changed = [
-        replace(one, sql=one.sql.replace("0.2 *", "0.1 *")) if one.name == "02_memory_quality" else one
+        replace(one, sql=one.sql.replace("2.0 + rating_count", "4.0 + rating_count"))
+        if one.name == "02_memory_quality"
+        else one
         for one in migrations.bundled()
     ]
     assert [one.label for one in migrations.migrate(owner, changed, space=SMALL)] == ["02_memory_quality"]
-    assert owner.one("SELECT memory_quality(0, 0, 100) AS quality")["quality"] == pytest.approx(0.6)
+    assert owner.one("SELECT memory_quality(0, 0) AS quality")["quality"] == pytest.approx(0.25)
     assert migrations.migrate(owner, changed, space=SMALL) == []
 
 
 def test_repeatable_files_are_replaced_together_or_not_at_all(owner: Connection) -> None:
     migrations.migrate(owner, migrations.bundled(), space=SMALL)
     broken = [
-        replace(one, sql=one.sql.replace("0.2 *", "0.1 *"))
+        replace(one, sql=one.sql.replace("2.0 + rating_count", "4.0 + rating_count"))
         if one.name == "02_memory_quality"
         else replace(one, sql=one.sql + "SELECT no_such_function();")
         if one.name == "12_find_api_key"
@@ -106,7 +108,7 @@ def test_repeatable_files_are_replaced_together_or_not_at_all(owner: Connection)
     ]
     with pytest.raises(MigrationFailed):
         migrations.migrate(owner, broken, space=SMALL)
-    assert owner.one("SELECT memory_quality(0, 0, 100) AS quality")["quality"] == pytest.approx(0.7)
+    assert owner.one("SELECT memory_quality(0, 0) AS quality")["quality"] == pytest.approx(0.5)
     assert migrations.migrate(owner, migrations.bundled(), space=SMALL) == []
 
 

@@ -71,7 +71,7 @@ class MemoryShown(Result):
 
 
 class MemoryRecord(MemoryShown):
-    """One memory, whole; `quality` in [0, 1] comes from ratings and reads."""
+    """One memory, whole; `quality` in [0, 1] comes from ratings."""
 
     quality: Score
     superseded_by: UUID | None

@@ -24,9 +24,9 @@ from mnemosyne.ports import Clock, MemoryStore
 log = EventLog(__name__)
 
 
-def get(namespace: str, memory_id: UUID, *, counted: bool, memories: MemoryStore) -> Memory:
-    """One memory, whole; being read adds to its quality, if it is counted. Raises NotFound."""
-    memory = memories.fetch(namespace, memory_id, counted=counted)
+def get(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> Memory:
+    """Return one memory, whole; raises NotFound."""
+    memory = memories.fetch(namespace, memory_id)
     if memory is None:
         raise _missing(memory_id)
     return memory

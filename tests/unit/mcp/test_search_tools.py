@@ -414,3 +414,20 @@ def test_a_search_counts_the_memories_that_it_folds_and_does_not_name() -> None:
     assert len(found["memories"][0]["near_duplicates"]) == 5
     assert " and 3 more into " in found["folded"]
     assert "mode exact" in found["folded"]
+
+
+@pytest.mark.parametrize(("name", "arguments"), [
+    ("get_memory", {"id": None}),
+    ("fetch", {"id": None}),
+    ("list_memories", {}),
+    ("memory_search", {"query": "tea day 3"}),
+    ("retrieve_memories", {"query": "tea day 3"}),
+    ("search", {"query": "tea day 3"}),
+])  # fmt: skip
+def test_looking_at_a_memory_changes_no_ranking(services: FakeServices, name: str, arguments: dict[str, Any]) -> None:
+    asked = {"query": "tea", "quality_boost": 1.0, "limit": 100}
+    before = _call(services, "memory_search", **asked)
+    looked = {one: before["memories"][-1]["id"] if value is None else value for one, value in arguments.items()}
+    for _ in range(20):
+        _call(services, name, **looked)
+    assert _call(services, "memory_search", **asked) == before

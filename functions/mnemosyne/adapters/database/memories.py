@@ -139,12 +139,10 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresOverview):
             )["found"]
         return rows.read_ranking(found)
 
-    def fetch(self, namespace: str, memory_id: UUID, *, counted: bool = True) -> Memory | None:
-        """Read one memory, whole; counted as read, or not."""
+    def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
+        """Read one memory, whole."""
         with self._transaction(namespace) as connection:
-            found = connection.run(
-                memories_sql.FETCH_COUNTED if counted else memories_sql.FETCH, namespace=namespace, id=memory_id
-            )
+            found = connection.run(memories_sql.FETCH, namespace=namespace, id=memory_id)
         return rows.read_memory(found[0]["record"]) if found else None
 
     def list(

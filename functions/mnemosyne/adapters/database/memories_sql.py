@@ -40,13 +40,6 @@ SIMILAR: Final = """
 SELECT * FROM similar_memories(set_config('mnemosyne.namespace', :namespace, true), CAST(:id AS uuid))
 """
 
-# A memory, and that it was read once more.
-FETCH_COUNTED: Final = """
-UPDATE memories m SET fetches = fetches + 1
-WHERE namespace = :namespace AND id = :id
-RETURNING memory_record(m) AS record
-"""
-
 FETCH: Final = """
 SELECT memory_record(m) AS record FROM memories m WHERE namespace = :namespace AND id = :id
 """
@@ -134,13 +127,13 @@ WITH rated AS (
     UPDATE memories
     SET rating_count = rating_count + 1, rating_sum = rating_sum + CAST(:rating AS integer)
     WHERE namespace = :namespace AND id = :id
-    RETURNING id, rating_count, rating_sum, fetches
+    RETURNING id, rating_count, rating_sum
 ), kept AS (
     INSERT INTO memory_ratings (memory_id, namespace, rating, reason)
     SELECT id, CAST(:namespace AS text), CAST(:rating AS smallint), CAST(:reason AS text) FROM rated
 )
-SELECT memory_quality(rating_count - 1, rating_sum - CAST(:rating AS integer), fetches) AS before,
-    memory_quality(rating_count, rating_sum, fetches) AS after
+SELECT memory_quality(rating_count - 1, rating_sum - CAST(:rating AS integer)) AS before,
+    memory_quality(rating_count, rating_sum) AS after
 FROM rated
 """
 

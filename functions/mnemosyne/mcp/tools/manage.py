@@ -59,7 +59,7 @@ def _ask(arguments: DeleteArguments, principal: Principal, services: Services) -
         return Reply(
             Question(question=f"Delete all versions of record {arguments.key} of {arguments.source} for good?")
         )
-    memory = manage.get(principal.namespace, arguments.id, counted=False, memories=services.memories)
+    memory = manage.get(principal.namespace, arguments.id, memories=services.memories)
     named = f" ({memory.title})" if principal.may(Scope.READ) else ""
     return Reply(Question(question=f"Delete memory {arguments.id}{named} for good?"))
 

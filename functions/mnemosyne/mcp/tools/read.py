@@ -6,9 +6,9 @@ from uuid import UUID
 
 from pydantic import Field
 
-from mnemosyne.domain.memory import Memory, MemorySummary
+from mnemosyne.domain.memory import MemorySummary
 from mnemosyne.domain.parsing import Id, Input, Text
-from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
@@ -23,14 +23,8 @@ class GetArguments(Input):
     id: Annotated[Id, Field(description="Its id.")]
 
 
-def read_whole(memory_id: UUID, principal: Principal, services: Services) -> Memory:
-    """Return the memory, and count that it was read; raises NotFound."""
-    counted = principal.may(Scope.WRITE)  # quality ranks everybody's searches: who may only read changes nothing
-    return manage.get(principal.namespace, memory_id, counted=counted, memories=services.memories)
-
-
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
-    memory = read_whole(arguments.id, principal, services)
+    memory = manage.get(principal.namespace, arguments.id, memories=services.memories)
     return Reply(MemoryRecord.model_validate(memory), text=memory.content)
 
 

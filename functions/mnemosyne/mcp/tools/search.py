@@ -55,7 +55,7 @@ class SearchArguments(FilterArguments):
         Field(
             ge=0,
             le=1,
-            description="How much quality (ratings, reads) counts against relevance: 0 not at all, 1 alone. "
+            description="How much quality (ratings) counts against relevance: 0 not at all, 1 alone. "
             "Default 0.3 in hybrid, else 0.",
         ),
     ] = None
