@@ -15,7 +15,7 @@ REQUEST_SECONDS = 600
 CODE_SECONDS = 60
 """TTL of an authorization code, which a client takes at once; RFC 6749, section 4.1.2, would allow ten minutes."""
 ACCESS_TOKEN_SECONDS = 24 * 3600
-"""TTL of an access token by default. Some clients do not refresh within a conversation; revocation does not wait for it."""
+"""TTL of an access token by default: some clients do not refresh within a conversation. Revocation does not wait."""
 REPEAT_SECONDS = 60
 """How long a used refresh token gives the same successor again. Longer than clients wait for an answer before they try
 again, and shorter than any access token lives."""
