@@ -378,6 +378,7 @@ class FakeStore(FakeDeadLetters, FakeOverview):
         if asked and query.mode is not SearchMode.EXACT:
             hits = _folded(hits)
         chosen = [replace(hit, why=_why(hit, query)) if query.explain else hit for hit in hits[: query.limit]]
+        chosen = [replace(hit, supersedes=self._earlier(hit.id)) for hit in chosen]
         return Ranking(hits=_cut(chosen, query.characters, query.query), strategy="exact", considered=len(hits))
 
     def rerank(self, namespace: str, query: SearchQuery, relevances: Mapping[UUID, float]) -> Ranking:
@@ -392,7 +393,16 @@ class FakeStore(FakeDeadLetters, FakeOverview):
         )
 
     def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
-        return self._get(namespace, memory_id)
+        memory = self._get(namespace, memory_id)
+        return replace(memory, supersedes=self._earlier(memory_id)) if memory else None
+
+    def _earlier(self, memory_id: UUID) -> tuple[UUID, ...]:
+        """What it has superseded, directly or through others, nearest first."""
+        found, latest = [], [memory_id]
+        while latest:
+            latest = sorted(m.id for _, m, _ in self.memories.values() if m.superseded_by in latest)
+            found += latest
+        return tuple(found[:5])
 
     def quota(self, namespace: str) -> Quota:
         mine = [m for n, m, _ in self.memories.values() if n == namespace]

@@ -58,6 +58,8 @@ def search(
         click.echo(f"{one['timestamp'][:10]}  {one['id']}{labels}")
         for line in one["content"].splitlines():
             click.echo(f"    {plain(line)}")
+        if one.get("supersedes"):
+            click.echo(f"    (replaces {', '.join(one['supersedes'])})")
         if one.get("near_duplicates"):
             click.echo(f"    (the same, but for white space or a full stop: {', '.join(one['near_duplicates'])})")
     if not found:

@@ -20,6 +20,26 @@ SELECT jsonb_build_object(
 )
 $$;
 
+-- The memories that one has superseded, directly or through others, nearest first; five at most.
+CREATE OR REPLACE FUNCTION superseded_memories(p_namespace text, p_id uuid) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    RETURN (
+        WITH RECURSIVE older (id, step) AS (
+            SELECT p_id, 0
+            UNION
+            SELECT m.id, older.step + 1 FROM older CROSS JOIN LATERAL (
+                SELECT one.id FROM memories one WHERE one.superseded_by = older.id AND one.namespace = p_namespace LIMIT 5
+            ) AS m
+            WHERE older.step < 5
+        )
+        SELECT coalesce(jsonb_agg(five.id ORDER BY five.step, five.id), '[]')
+        FROM (SELECT o.id, o.step FROM older o WHERE o.step > 0 ORDER BY o.step, o.id LIMIT 5) AS five
+    );
+END
+$$;
+
 -- What a memory states: two with the same key have the same wording, title, tags and metadata, and both are current or
 -- neither is. A title that is in the content adds nothing. Null: no other memory states the same.
 CREATE OR REPLACE FUNCTION statement_key(m memories) RETURNS uuid
@@ -29,5 +49,5 @@ SELECT CASE WHEN m.wording IS NOT NULL THEN CAST(md5(jsonb_build_array(
     m.wording, CASE WHEN position(m.title IN translate(m.content, E'\n\t\r', '   ')) > 0 THEN '' ELSE m.title END, m.tags,
     m.metadata, m.superseded_by IS NULL) #>> '{}') AS uuid) END
 $$;
-REVOKE ALL ON FUNCTION memory_record, statement_key FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION memory_record TO mnemosyne_runtime, mnemosyne_mcp;
+REVOKE ALL ON FUNCTION memory_record, superseded_memories, statement_key FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION memory_record, superseded_memories TO mnemosyne_runtime, mnemosyne_mcp;

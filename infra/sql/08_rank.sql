@@ -124,6 +124,7 @@ BEGIN
             json_agg(memory_record(m) || jsonb_build_object(
                 'length', char_length(m.content),
                 'snippet', NULL,
+                'supersedes', superseded_memories(m.namespace, m.id),
                 'near_duplicates', coalesce(p_others -> CAST(m.id AS text), '[]'),
                 'why', CASE WHEN p_explain THEN json_build_object(
                     'matched_words', matched_words(p_query, words_of(searched_text(m.title, m.tags, m.content))),

@@ -1,11 +1,13 @@
-"""Which memories a search folds into one, and that a page is full all the same."""
+"""Which memories a search folds into one, that a page is full all the same, and which earlier ones a memory names."""
 
+import itertools
 from collections.abc import Sequence
 from typing import Any
 
 import pytest
 
-from mnemosyne.domain.search import Hit, SearchMode
+from mnemosyne.domain.memory import MemoryChange
+from mnemosyne.domain.search import Filters, Hit, SearchMode
 from mnemosyne.ports import MemoryStore
 from tests.contract.test_memory_store import _search, _stored, memories  # noqa: F401
 from tests.unit.domain.test_wording import FACTS, SAME
@@ -55,3 +57,24 @@ def test_a_literal_search_folds_nothing(memories: MemoryStore) -> None:  # noqa:
     for content in ("Ada likes green tea.", "Ada likes green tea", "Ada likes  green tea"):
         _stored(memories, content)
     assert len(_search(memories, "Ada likes", mode=SearchMode.EXACT)) == 3
+
+
+def test_a_memory_names_the_earlier_ones_that_it_has_superseded(memories: MemoryStore) -> None:  # noqa: F811
+    shelves = [_stored(memories, f"The oolong is on shelf {n}") for n in (7, 8, 9)]
+    other = _stored(memories, "The oolong was never on shelf 6")
+    for old, new in itertools.pairwise(shelves):
+        memories.update("ns", old, MemoryChange(superseded_by=new))
+    found = {hit.id: hit.supersedes for hit in _hits(memories, "oolong shelf")}
+    assert found == {shelves[2]: (shelves[1], shelves[0]), other: ()}
+    whole = memories.fetch("ns", shelves[2])
+    assert whole and whole.supersedes == (shelves[1], shelves[0])
+    every = _hits(memories, "oolong shelf", filters=Filters(include_superseded=True))
+    assert {hit.id: hit.superseded_by for hit in every if hit.superseded_by} == dict(itertools.pairwise(shelves))
+
+
+def test_of_many_that_a_memory_has_superseded_five_are_named(memories: MemoryStore) -> None:  # noqa: F811
+    newest = _stored(memories, "The oolong is on shelf 9")
+    for n in range(8):
+        memories.update("ns", _stored(memories, f"The oolong is on shelf {n}"), MemoryChange(superseded_by=newest))
+    (hit,) = _hits(memories, "oolong")
+    assert len(hit.supersedes) == 5

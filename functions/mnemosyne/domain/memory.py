@@ -205,6 +205,8 @@ class Memory(MemoryFields):
     created_at: datetime
     last_seen_at: datetime
     superseded_by: UUID | None = None
+    supersedes: tuple[UUID, ...] = ()
+    """Earlier memories that it has superseded, directly or through others, nearest first; five at most."""
     quality: float = 0.5
 
 

@@ -96,6 +96,8 @@ class Hit(MemoryFields):
 
     id: UUID
     superseded_by: UUID | None = None
+    supersedes: tuple[UUID, ...] = ()
+    """Earlier memories that it has superseded, directly or through others, nearest first; five at most."""
     relevance: float | None = None
     quality: float
     score: float

@@ -8,7 +8,7 @@ from itertools import accumulate
 from typing import Annotated, Any
 from uuid import UUID
 
-from pydantic import AfterValidator, ConfigDict, create_model
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, create_model
 
 from mnemosyne.mcp.tool import Result
 
@@ -70,11 +70,16 @@ class MemoryShown(Result):
     metadata: dict[str, Any]
 
 
+Earlier = Annotated[tuple[UUID, ...] | None, BeforeValidator(lambda ids: ids or None)]
+"""Memories that one has superseded; left out where there is none."""
+
+
 class MemoryRecord(MemoryShown):
     """One memory, whole; `quality` in [0, 1] comes from ratings."""
 
     quality: Score
     superseded_by: UUID | None
+    supersedes: Earlier = None
     session: str | None = None
     content_hash: str
     embedding_model: str
@@ -89,6 +94,7 @@ class SearchHit(MemoryShown):
     quality: Score
     score: Score
     superseded_by: UUID | None = None
+    supersedes: Earlier = None
     session: str | None = None
     truncated: bool | None = None
     snippet: str | None = None

@@ -266,7 +266,9 @@ def test_update_wants_something_to_change(services: FakeServices) -> None:
 def test_a_superseded_memory_disappears_from_searches_and_can_be_taken_back(services: FakeServices) -> None:
     one, two = (memory["id"] for memory in _call(services, "memory_search", query="tea", limit=2)["memories"])
     assert _call(services, "update_memory", id=one, superseded_by=two)["superseded_by"] == two
-    assert one not in json.dumps(_call(services, "memory_search", query="tea", limit=50))
+    found = _call(services, "memory_search", query="tea", limit=50)["memories"]
+    assert one not in {memory["id"] for memory in found}
+    assert [memory["supersedes"] for memory in found if memory["id"] == two] == [[one]]
     shown = _call(services, "memory_search", query="tea", limit=50, include_superseded=True)
     assert [memory.get("superseded_by") for memory in shown["memories"] if memory["id"] == one] == [two]
     assert _call(services, "update_memory", id=one, superseded_by="none")["superseded_by"] is None
@@ -431,3 +433,22 @@ def test_looking_at_a_memory_changes_no_ranking(services: FakeServices, name: st
     for _ in range(20):
         _call(services, name, **looked)
     assert _call(services, "memory_search", **asked) == before
+
+
+@pytest.mark.parametrize(("name", "arguments"), [
+    ("memory_search", {"query": "which shelf"}),
+    ("retrieve_memories", {"query": "which shelf"}),
+    ("recall_memory", {"query": "which shelf"}),
+    ("get_memory", {"id": "newest"}),
+    ("fetch", {"id": "newest"}),
+    ("recall_for_hook", {"prompt": "which shelf"}),
+])  # fmt: skip
+def test_a_text_names_the_earlier_memories_that_one_replaces(name: str, arguments: dict[str, Any]) -> None:
+    services = FakeServices()
+    made = tuple(request(f"The oolong is on shelf {n}") for n in (7, 9))
+    stored = ingest.store(IngestMessage("ns", made), memories=services.memories, embedder=services.embedder).outcomes
+    old, new = (str(stored[one.request_id].memory_id) for one in made)
+    _call(services, "update_memory", id=old, superseded_by=new)
+    asked = {key: new if value == "newest" else value for key, value in arguments.items()}
+    text = "\n".join(block.text for block in _raw(services, name, **asked).content if hasattr(block, "text"))
+    assert old in text and new in text

@@ -41,7 +41,8 @@ SELECT * FROM similar_memories(set_config('mnemosyne.namespace', :namespace, tru
 """
 
 FETCH: Final = """
-SELECT memory_record(m) AS record FROM memories m WHERE namespace = :namespace AND id = :id
+SELECT memory_record(m) || jsonb_build_object('supersedes', superseded_memories(namespace, id)) AS record
+FROM memories m WHERE namespace = :namespace AND id = :id
 """
 
 # Enters the namespace on the way in, like a search.

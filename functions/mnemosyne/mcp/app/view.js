@@ -42,9 +42,9 @@ const note = (memory) => element("p", { className: "note" }, [
   stamp(memory.timestamp), Array.isArray(memory.tags) && memory.tags.join(", "), memory.superseded_by && "superseded",
 ].filter(Boolean).join(" · "));
 
-// Those left out because they state the same.
-const same = ({ near_duplicates: ids }) => Array.isArray(ids) && ids.length > 0 && element("p", { className: "note" },
-  "Left out, but for white space or a full stop the same: ", ...ids.map((id) => (mayCall
+// Memories that one stands for: earlier ones, and those left out because they state the same.
+const others = (said, ids) => Array.isArray(ids) && ids.length > 0 && element("p", { className: "note" },
+  `${said} `, ...ids.map((id) => (mayCall
     ? element("button", { textContent: id, onclick: () => read(id) })
     : `${id} `)));
 
@@ -58,7 +58,9 @@ function list(result) {
     const title = memory.title || "Untitled";
     const heading = mayCall ? element("button", { textContent: title, onclick: () => read(memory.id) }) : title;
     const text = memory.snippet ?? memory.content ?? "";
-    return element("li", { className: "hit" }, element("h2", { dir: "auto" }, heading), text && element("p", { dir: "auto" }, shortened(text)), note(memory), same(memory));
+    return element("li", { className: "hit" }, element("h2", { dir: "auto" }, heading), text && element("p", { dir: "auto" }, shortened(text)), note(memory),
+      others("Replaces", memory.supersedes),
+      others("Left out, but for white space or a full stop the same:", memory.near_duplicates));
   })));
 }
 
@@ -67,7 +69,8 @@ function detail(memory) {
   const content = element("pre", { textContent: memory.content, tabIndex: 0, dir: "auto" });
   content.setAttribute("aria-label", "Content");
   return show(memory.title || "Untitled", note(memory), content,
-    memory.superseded_by && element("p", { className: "note" }, "A newer memory replaces this one."), back);
+    memory.superseded_by && element("p", { className: "note" }, "A newer memory replaces this one."),
+    others("Replaces", memory.supersedes), back);
 }
 
 const problem = (text) => show("That did not work", element("p", { className: "problem", textContent: text }));

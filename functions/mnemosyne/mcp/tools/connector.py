@@ -71,6 +71,10 @@ def _fetch(arguments: ConnectorId, principal: Principal, services: Services) -> 
     memory = manage.get(principal.namespace, arguments.id, memories=services.memories)
     title, _ = brief(memory.title, ())
     said = {"timestamp": memory.timestamp.isoformat(), "tags": ", ".join(memory.tags), "note": STORED}
+    if memory.supersedes:
+        said["supersedes"] = ", ".join(map(str, memory.supersedes))
+    if memory.superseded_by:
+        said["superseded_by"] = str(memory.superseded_by)
     return Reply(Document(id=memory.id, title=title, text=memory.content, url=page_of(memory.id), metadata=said))
 
 

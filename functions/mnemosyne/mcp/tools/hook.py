@@ -17,7 +17,14 @@ from mnemosyne.domain.time.question import named_times
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.search import QUERY_LENGTH, RESPONSE_CHARACTERS, said_of_folding, searched, shown
+from mnemosyne.mcp.tools.search import (
+    QUERY_LENGTH,
+    RESPONSE_CHARACTERS,
+    said_of_folding,
+    said_of_versions,
+    searched,
+    shown,
+)
 from mnemosyne.ports import Services
 
 RECALLED = 5
@@ -62,15 +69,16 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
         characters=RESPONSE_CHARACTERS,
     )
     found = searched(query, principal, services).ranking.hits
-    context = _context(shown(found, RESPONSE_CHARACTERS), text, said_of_folding(found))
+    recalled = shown(found, RESPONSE_CHARACTERS)
+    context = _context(recalled, text, said_of_folding(found), said_of_versions(recalled))
     return Reply(HookOutput(hookSpecificOutput=context))
 
 
-def _context(recalled: list[SearchHit], query: str, folded: str | None) -> HookContext | None:
+def _context(recalled: list[SearchHit], query: str, *notes: str | None) -> HookContext | None:
     if not recalled:
         return None
     text = hits.passages(recalled, query)
-    notice = "\n".join(filter(None, (hits.stored_by_someone(text), folded)))
+    notice = "\n".join(filter(None, (hits.stored_by_someone(text), *notes)))
     return HookContext(additionalContext=f"From long-term memory:\n{text}{notice}")
 
 

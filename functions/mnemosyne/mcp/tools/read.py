@@ -13,6 +13,7 @@ from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
+from mnemosyne.mcp.tools.search import said_of_versions
 from mnemosyne.ports import Services
 from mnemosyne.service import manage
 
@@ -25,7 +26,9 @@ class GetArguments(Input):
 
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
     memory = manage.get(principal.namespace, arguments.id, memories=services.memories)
-    return Reply(MemoryRecord.model_validate(memory), text=memory.content)
+    record = MemoryRecord.model_validate(memory)
+    versions = said_of_versions([record])
+    return Reply(record, text=memory.content, notes=(versions,) if versions else ())
 
 
 GET_MEMORY = Tool(

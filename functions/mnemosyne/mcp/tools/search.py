@@ -16,7 +16,7 @@ from mnemosyne.domain.time.question import named_times
 from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
-from mnemosyne.mcp.record import SearchHit, brief
+from mnemosyne.mcp.record import MemoryRecord, SearchHit, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
 from mnemosyne.observability import milliseconds
@@ -246,7 +246,15 @@ def _debug(
 def said_of(result: Found) -> tuple[str, ...]:
     """Return what to tell of how memories were found, beside them."""
     searched = result.window and f"Searched from {result.window.after or '…'} to {result.window.before or '…'}."
-    return tuple(said for said in (searched, result.degraded, result.truncated, result.folded) if said)
+    versions = said_of_versions(result.memories)
+    return tuple(said for said in (searched, result.degraded, result.truncated, result.folded, versions) if said)
+
+
+def said_of_versions(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
+    """Return which of the memories supersede others or are superseded; None where none is."""
+    said = [f"{one.id} replaces {', '.join(map(str, one.supersedes))}" for one in memories if one.supersedes]
+    said += [f"{one.id} is replaced by {one.superseded_by}" for one in memories if one.superseded_by]
+    return f"Versions: {'; '.join(said)}." if said else None
 
 
 def _memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> Reply:

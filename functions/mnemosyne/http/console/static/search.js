@@ -84,13 +84,14 @@ function Found({ found, onMore }) {
     </p>
     <ol class="entries">${memories.map(
       (memory) => html`<${Entry} memory=${memory} text=${memory.snippet ?? memory.content.slice(0, 400)}>
-        <${Same} ids=${memory.near_duplicates} /><${Why} memory=${memory} why=${debug?.why[memory.id]} /></>`,
+        <${Others} said="Replaces" ids=${memory.supersedes} />
+        <${Others} said="Left out, but for white space or a full stop the same:" ids=${memory.near_duplicates} /><${Why} memory=${memory} why=${debug?.why[memory.id]} /></>`,
     )}</ol>
     ${memories.length === LIMIT && html`<button onClick=${onMore}>Show up to ${MOST}</button>`}</div>`;
 }
 
-// Those left out because they state the same.
-const Same = ({ ids }) => (ids?.length ? html`<p class="note">Left out, but for white space or a full stop the same: ${ids.map(
+// Memories that a hit stands for: earlier ones, and those left out because they state the same.
+const Others = ({ said, ids }) => (ids?.length ? html`<p class="note">${said} ${ids.map(
   (id, place) => html`${place > 0 && ", "}<a href=${`/memories/${id}`}>${id.slice(0, 8)}…${id.slice(-4)}</a>`,
 )}</p>` : null);
 
