@@ -18,7 +18,7 @@ from benchmarks.figures import Figure
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.ids import issue_request_id
 from mnemosyne.services import ConfiguredServices
-from mnemosyne_cli import formats, importer
+from mnemosyne_cli import formats, import_source, importer
 from mnemosyne_cli.destinations import OverPubSub
 from mnemosyne_cli.journal import Journal
 from mnemosyne_cli.local import stack
@@ -76,7 +76,9 @@ def _import(system: ConfiguredServices, contents: Sequence[str], home: Path) -> 
     destination = OverPubSub(system, "bench")
     journal = Journal(source, destination.name)
     started = time.perf_counter()
-    importer.run(formats.read(source, "jsonl"), importer.Source.at(source), destination, journal, lambda count: None)
+    importer.run(
+        formats.read(source, "jsonl"), import_source.Source.at(source), destination, journal, lambda count: None
+    )
     taken = time.perf_counter() - started
     assert journal.totals().states["stored"] == len(contents)
     journal.finish()

@@ -55,6 +55,11 @@ def version_id(source: str, key: str, content_hash: str, timestamp: datetime) ->
     return uuid5(derived_id(source, key), f"{content_hash} {timestamp.astimezone(UTC).isoformat()}")
 
 
+def note_version_id(source: str, key: str, digest: str) -> UUID:
+    """Return the request id of one state of a note: the same for the same content, properties and file time."""
+    return uuid5(derived_id(source, key), f"note {digest}")
+
+
 def deletion_id(source: str, key: str, timestamp: datetime) -> UUID:
     """Return the request id of a deletion of what `source` calls `key` at that time."""
     return uuid5(derived_id(source, key), f"delete {timestamp.astimezone(UTC).isoformat()}")

@@ -7,19 +7,19 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 from uuid import UUID
 
-from mnemosyne.domain.memory import NO_TAGS, IngestState, MemoryChange, Unstored
+from mnemosyne.domain.memory import NO_TAGS, IngestRequest, IngestState, MemoryChange, Unstored
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Unavailable
 from mnemosyne.ids import issue_request_id, new_id
 from mnemosyne.services import ConfiguredServices
-from mnemosyne_cli.importer import Record, Source
+from mnemosyne_cli.import_source import Outcome, Record, Source
 from mnemosyne_cli.tool_client import ToolClient
 
 PAUSE_SECONDS = 0.1
 NAME_CHARACTERS = ERROR_CHARACTERS = 1_000
 """Of a file's name and an error, as `import_memories` takes them."""
-Outcomes = Mapping[UUID, tuple[IngestState, UUID | None, str | None]]
+Outcomes = Mapping[UUID, Outcome]
 
 
 class _Pausing:
@@ -63,7 +63,10 @@ class OverPubSub(_Pausing):
             known = self._services.memories.statuses(self._namespace, request_ids)
         except Unavailable:
             return {}
-        return {one.request_id: (one.state, one.memory_id, one.error) for one in known.values()}
+        return {
+            one.request_id: Outcome(one.state, one.memory_id, one.error, rfc3339(one.updated_at))
+            for one in known.values()
+        }
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         """Change labels of a stored memory."""
@@ -105,10 +108,11 @@ class OverMcp(_Pausing):
         except Unavailable:
             return {}
         return {
-            UUID(one["request_id"]): (
+            UUID(one["request_id"]): Outcome(
                 IngestState(one["state"]),
                 UUID(one["memory_id"]) if one["memory_id"] else None,
                 one["error"],
+                one["updated_at"],
             )
             for one in answer["requests"]
             if one["state"] != IngestState.UNKNOWN  # the server has not seen it yet, or it was never sent
@@ -138,4 +142,6 @@ def _line(record: Record) -> str:
     """Return the record as it was read, under the id of its request."""
     fields = record.item.fields or {}
     known = {name: fields[name] for name in MemoryInput.model_fields if fields.get(name) is not None}
+    if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.origin:
+        known |= {"source": record.reading.origin.source, "key": record.reading.origin.key}
     return json.dumps(known | {"request_id": str(record.reading.request_id)}, ensure_ascii=False) + "\n"

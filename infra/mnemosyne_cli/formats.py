@@ -1,4 +1,4 @@
-"""The files that `mnemosyne import` reads: any format, packed or not, and folders of notes."""
+"""The files that `mnemosyne import` reads: any format, packed or not, and folders of them."""
 
 from collections.abc import Iterator
 from datetime import UTC, datetime
@@ -10,37 +10,47 @@ from ijson.common import JSONError
 
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import shown
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
-from mnemosyne.formats.item import Item, left_out
+from mnemosyne.formats.item import FAILURE, Item, left_out
+from mnemosyne_cli.listing import JSON_LIST, Listing, list_files
 
-FORMATS = (*reading.FORMATS, "mcp-memory-service")
-_FOREIGN = {"memory_type", "created_at", "created_at_iso", "content_hash", "updated_at", "updated_at_iso"}
-
-
-def guess(path: Path) -> str:
-    """Return the format a path suggests."""
-    if path.is_dir():
-        return "markdown"
-    if path.name.removesuffix(reading.GZIP).endswith(".json"):
-        return "mcp-memory-service"
-    return reading.format_of(path.name) or "chronicle"
+FORMATS = (*reading.FORMATS, JSON_LIST)
+_FOREIGN = {"memory_type", "created_at", "created_at_iso", "content_hash", "updated_at", "updated_at_iso", FAILURE}
+_TIMES = ("timestamp", "created_at_iso", "created_at")
+EMPTY = "empty notes"
 
 
-def read(path: Path, format_: str) -> Iterator[Item]:
-    """Every memory in the file, or in the directory's files, in order."""
-    files = sorted(path.rglob("*.md")) if path.is_dir() and format_ == "markdown" else [path]
-    for file in files:
+def read(path: Path, format_: str | None = None) -> Iterator[Item]:
+    """Yield every memory of a file, or of a folder's files."""
+    return read_files(list_files(path, format_))
+
+
+def read_files(listing: Listing) -> Iterator[Item]:
+    """Yield every memory of the files, in order. A file of a folder that cannot be read is one failure."""
+    for file, format_ in listing.files:
+        place = listing.place(file)
         try:
-            with file.open("rb") as stream:
-                if format_ == "mcp-memory-service":
-                    yield from _mcp_memory_service(stream, str(file))
-                else:
-                    modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
-                    yield from reading.read(stream, str(file), format_, modified=modified)
-        except OSError as exc:
-            if file == path:
+            yield from _read(listing, file, format_, place)
+        except (OSError, ValueError, InvalidRequest) as exc:
+            if not listing.is_folder:
                 raise
-            yield Item(str(file), None, f"it cannot be read: {exc}")
+            path = place if format_ == "markdown" else None
+            yield Item(str(file), None, f"it cannot be read: {exc}", path=path)
+
+
+def _read(listing: Listing, file: Path, format_: str, place: str) -> Iterator[Item]:
+    with file.open("rb") as stream:
+        if format_ == JSON_LIST:
+            yield from _mcp_memory_service(stream, str(file))
+            return
+        modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        found = False
+        for item in reading.read(stream, str(file), format_, modified=modified, path=place):
+            found = True
+            yield item
+        if not found and listing.is_folder:
+            listing.skip(file, EMPTY)
 
 
 def _mcp_memory_service(stream: BinaryIO, name: str) -> Iterator[Item]:
@@ -58,7 +68,7 @@ def _mcp_memory_service(stream: BinaryIO, name: str) -> Iterator[Item]:
     except (JSONError, RecursionError) as exc:
         raise ValueError(f"it is no JSON from some place on: {exc}") from exc
     if not found and not _has_memories(stream, whole):
-        yield Item(name, None, 'no "memories" array in the file')
+        yield Item(name, None, 'it must be a JSON array of memories, or an object with such an array as "memories"')
 
 
 def _has_memories(stream: BinaryIO, whole: str) -> bool:
@@ -76,9 +86,10 @@ def _memory(one: Any, source: str, line: int) -> Item:
     metadata = dict(given)
     if one.get("memory_type"):
         metadata["memory_type"] = one["memory_type"]
+    time_name = next((name for name in _TIMES if one.get(name)), "timestamp")
     fields = {
         **{name: one[name] for name in MemoryInput.model_fields if name in one},
-        "timestamp": one.get("created_at_iso") or one.get("created_at") or one.get("timestamp"),
+        "timestamp": one.get(time_name),
         "metadata": metadata,
     }
-    return Item(source, fields, line=line, left_out=left_out(one, *_FOREIGN))
+    return Item(source, fields, line=line, left_out=left_out(one, *_FOREIGN), time_name=time_name)

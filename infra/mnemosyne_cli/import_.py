@@ -1,61 +1,69 @@
 """`mnemosyne import`: bulk ingest of files, with a progress bar that counts outcomes and not intentions."""
 
 import json
+import os
 import sys
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from mnemosyne.domain.counted import counted
-from mnemosyne.errors import InvalidRequest
+from mnemosyne.errors import InvalidRequest, Misconfigured
+from mnemosyne.formats.item import FAILURE
 from mnemosyne_cli import destinations, formats, importer
-from mnemosyne_cli.journal import Journal
-from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
+from mnemosyne_cli.import_source import Source
+from mnemosyne_cli.journal import Journal, written_beside
+from mnemosyne_cli.listing import Listing, list_files
+from mnemosyne_cli.local.data_dir import DataDir
+from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, names_system, open_services
 from mnemosyne_cli.private import private
 from mnemosyne_cli.terminal import plain
 from mnemosyne_cli.times import timezone_option
 from mnemosyne_cli.tool_client import DEFAULT_URL
 
 RATE_SECONDS = 5.0
+NOTICES = 20
+"""Lines about what was left out, at most."""
 
 
 @click.command(name="import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--format", "format_", type=click.Choice(formats.FORMATS), help="[default: by the file's name]")
-@click.option("--via", type=click.Choice(["mcp", "pubsub"]), default="pubsub", show_default=True, help="Way in.")
-@click.option("--url", default=DEFAULT_URL, show_default=True, help="The server, with --via mcp.")
-@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories, with --via pubsub.")
+@click.option("--url", metavar="URL", help="Into the server at this address; its key is MNEMOSYNE_TOKEN.")
+@click.option("--data-dir", metavar="DIR", help="Into the local system in this directory, made if there is none.")
+@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories, without --url.")
+@click.option("--via", type=click.Choice(["mcp", "pubsub"]), help="Way in.  [default: mcp with --url, else pubsub]")
+@click.option("--source", metavar="NAME", help="What the paths of notes are unique in.  [default: their folder]")
 @timezone_option("UTC", help="Of dates and times without an offset; an IANA name.")
 @click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
-@click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory, with --via pubsub.")
 def import_(
     files: tuple[Path, ...],
     format_: str | None,
-    via: str,
-    url: str,
+    url: str | None,
+    data_dir: str | None,
     namespace: str,
+    via: str | None,
+    source: str | None,
     timezone: str,
     as_json: bool,
-    data_dir: str | None,
 ) -> None:
     """Ingest memories from FILES and follow each to its outcome. Interrupted, it goes on where it was."""
-    formats_of = {path: format_ or formats.guess(path) for path in files}
-    counts = {path: _count(path, of) for path, of in formats_of.items()}  # all of them, before anything is sent
+    listings = {path: _listing(path, format_) for path in files}
+    counts = {path: _count(listing) for path, listing in listings.items()}  # all of them, before anything is sent
     totals: Counter[str] = Counter({"stored": 0, "duplicate": 0, "failed": 0})
     has_failures = False
     with _destination(via, url, namespace, data_dir) as destination:
-        journals = {path: Journal(path.parent / path.name, destination.name) for path in formats_of}
-        for path, of in formats_of.items():
-            source = importer.Source.at(path, timezone)
-            _import(path, source, of, counts[path], destination, journals[path])
+        journals = {path: Journal(path.parent / path.name, destination.name) for path in listings}
+        for path, listing in listings.items():
+            _import(listing, Source.at(path, timezone, source), counts[path], destination, journals[path])
         importer.apply_post_import_updates(list(journals.values()), destination)
         for path, journal in journals.items():
             totals.update(journal.totals().states)
-            has_failures |= _report(path, journal)
+            has_failures |= _report(path, journal, listings[path], source)
             journal.finish()
     if as_json:
         click.echo(json.dumps(totals))
@@ -65,14 +73,7 @@ def import_(
         sys.exit(1)
 
 
-def _import(
-    path: Path,
-    source: importer.Source,
-    format_: str,
-    total: int,
-    destination: importer.Destination,
-    journal: Journal,
-) -> None:
+def _import(listing: Listing, source: Source, total: int, destination: importer.Destination, journal: Journal) -> None:
     if journal.resumed:
         click.echo(
             f"Going on where a run before was interrupted, after {counted(journal.resumed, 'batch', 'batches')}. "
@@ -81,7 +82,7 @@ def _import(
         )
     with click.progressbar(
         length=total,
-        label=path.name,
+        label=listing.root.name,
         show_pos=True,
         show_eta=True,
         item_show_func=lambda rate: rate or "",
@@ -99,52 +100,94 @@ def _import(
             bar.update(count, rate)
 
         try:
-            importer.run(formats.read(path, format_), source, destination, journal, progress)
+            importer.run(formats.read_files(listing), source, destination, journal, progress)
         except BaseException:
             journal.close()
             raise
 
 
-def _report(path: Path, journal: Journal) -> bool:
+def _report(path: Path, journal: Journal, listing: Listing, vault: str | None) -> bool:
     """Write the failures next to the source, or delete an earlier run's; return whether there are any."""
-    failures = Path(f"{path.parent / path.name}.failures.jsonl")
+    failures = written_beside(path.parent / path.name, ".failures.jsonl")
     count = 0
     with private(failures) as file:
-        for source, error in journal.failures():
-            file.write(json.dumps({"source": source, "error": error}, ensure_ascii=False) + "\n")
+        for place, error, record in journal.failures():
+            failure = json.loads(record) | {FAILURE: {"place": place, "error": error}}
+            file.write(json.dumps(failure, ensure_ascii=False) + "\n")
             count += 1
     if count:
         click.echo(f"{counted(count, 'failure')} with causes: {failures}", err=True)
+        source = Source.at(path, vault=vault).name
+        click.echo(
+            f"Correct the records there or in {path}, and import again. They are listed by: mnemosyne outcomes "
+            f"--source {plain(source)}",
+            err=True,
+        )
     else:
         failures.unlink()
-    left_out = journal.totals().left_out
-    if left_out:
-        named = ", ".join(
-            f"{plain(name)} ({counted(count, 'memory', 'memories')})" for name, count in sorted(left_out.items())
-        )
-        click.echo(f"{path.name}: left out, because memories have no such fields: {named}", err=True)
+    _print_notices(path, journal.totals().left_out)
+    for sentence in listing.sentences():
+        click.echo(f"{path.name}: {sentence}", err=True)
     return count > 0
 
 
-def _count(path: Path, format_: str) -> int:
-    """How many memories there are to import; raises InvalidRequest where that many cannot be told, or are none."""
+def _print_notices(path: Path, left_out: Mapping[str, int]) -> None:
+    """Print what was left out: the names of unknown fields with their numbers, and each property of a note."""
+    names = {name: count for name, count in left_out.items() if ", " not in name and "(" not in name}
+    if names:
+        named = ", ".join(
+            f"{plain(name)} ({counted(count, 'memory', 'memories')})" for name, count in sorted(names.items())
+        )
+        click.echo(f"{path.name}: left out, because memories have no such fields: {named}", err=True)
+    notices = sorted(set(left_out) - set(names))
+    for notice in notices[:NOTICES]:
+        click.echo(f"{path.name}: {plain(notice)}", err=True)
+    if len(notices) > NOTICES:
+        click.echo(f"{path.name}: and {len(notices) - NOTICES:,} more", err=True)
+
+
+def _listing(path: Path, format_: str | None) -> Listing:
     if not path.is_file() and not path.is_dir():
         raise InvalidRequest(
             f"{path} is no file: import reads it twice and keeps a journal beside it, so write it to a file first"
         )
     try:
-        total = sum(1 for _ in formats.read(path, format_))
+        return list_files(path, format_)
+    except OSError as exc:
+        raise InvalidRequest(f"{path} cannot be read: {exc}") from exc
+
+
+def _count(listing: Listing) -> int:
+    """Return how many memories there are to import; raises InvalidRequest if they cannot be counted or are none."""
+    path = listing.root
+    try:
+        total = sum(1 for _ in formats.read_files(listing))
     except (OSError, ValueError) as exc:
-        raise InvalidRequest(f"{path} cannot be read as {format_}: {exc}") from exc
-    if not total and (path.is_dir() or path.stat().st_size):
+        raise InvalidRequest(f"{path} cannot be read as {listing.files[0][1]}: {exc}") from exc
+    if total or not (listing.is_folder or path.stat().st_size):
+        return total
+    if not listing.is_folder:
+        format_ = listing.files[0][1]
         raise InvalidRequest(f"{path} holds no memory, read as {format_}: is it another --format?")
-    return total
+    reasons = "".join(f"\n  {sentence}" for sentence in listing.sentences())
+    raise InvalidRequest(f"{path} holds no file with a memory, such as .md, .txt, .jsonl or .json{reasons}")
 
 
 @contextmanager
-def _destination(via: str, url: str, namespace: str, data_dir: str | None) -> Iterator[importer.Destination]:
-    if via == "mcp":
-        yield destinations.OverMcp(url)
+def _destination(
+    via: str | None, url: str | None, namespace: str, data_dir: str | None
+) -> Iterator[importer.Destination]:
+    """Yield the system to import into. One is made only in a directory that is named."""
+    if url and (data_dir or via == "pubsub"):
+        raise click.UsageError("--url excludes --data-dir and --via pubsub: a server is written to by its tools")
+    if url or via == "mcp":
+        yield destinations.OverMcp(url or DEFAULT_URL)
         return
-    with open_services(data_dir, make=True) as services:
+    if data_dir is None and not names_system() and (absence := DataDir.absence(None)):
+        token = " MNEMOSYNE_TOKEN is set, so --url may be missing." if os.environ.get("MNEMOSYNE_TOKEN") else ""
+        raise Misconfigured(
+            f"no target is named, and {absence}: give --url URL for a deployment or a running `mnemosyne dev`, "
+            f"--data-dir DIR for a local system, or a deployment's settings in the environment.{token}"
+        )
+    with open_services(data_dir, make=data_dir is not None) as services:
         yield destinations.OverPubSub(services, namespace)

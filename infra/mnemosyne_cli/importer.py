@@ -1,11 +1,10 @@
 """Bulk ingest: publish in batches, follow every request to its outcome, and resume after an interruption."""
 
 import hashlib
+import json
 from collections import Counter, deque
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime
-from pathlib import Path
 from typing import Protocol
 from uuid import UUID
 
@@ -14,53 +13,21 @@ from mnemosyne.domain.memory import (
     IngestRequest,
     IngestState,
     MemoryChange,
-    Origin,
-    Reading,
     Unstored,
 )
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.outcome import NO_REQUEST
-from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
 from mnemosyne.errors import Conflict, InvalidRequest, NotFound
 from mnemosyne.formats.item import Item, read_item
-from mnemosyne_cli.journal import BatchOutcome, Journal, PostImportUpdate
+from mnemosyne_cli.import_source import Outcome, Record, Source
+from mnemosyne_cli.journal import BatchOutcome, Failure, Journal, PostImportUpdate
 
 BATCH_BYTES = 1_000_000
 """Of JSON: even if it is escaped once more it fits into a request (4 MiB)."""
 WINDOW = 40
 """Batches under way at a time: enough to keep the subscriber busy, few enough that the bar does not run ahead."""
 _SUCCESSES = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
-
-
-@dataclass(frozen=True)
-class Source:
-    """The file or folder that is imported."""
-
-    name: str
-    modified: datetime | None = None
-    timezone: str = "UTC"
-    """The zone of local times, in records that name none."""
-
-    @classmethod
-    def at(cls, path: Path, timezone: str = "UTC") -> "Source":
-        """Return the file or folder at the path, named as the path is written."""
-        name = str(path).encode(errors="replace").decode()[-SOURCE_LIMIT:]
-        return cls(name, datetime.fromtimestamp(path.stat().st_mtime, UTC), timezone)
-
-    def origin(self, item: Item) -> Origin:
-        """Return the name of the item: its line, or its path within the folder."""
-        source = item.source.encode(errors="replace").decode()
-        place = source.removeprefix(self.name).lstrip(":/") or str(item.line)
-        return Origin(self.name, f"{place}{item.suffix}"[-KEY_LIMIT:])
-
-
-@dataclass(frozen=True)
-class Record:
-    """One record of the source, and how it was read."""
-
-    item: Item
-    reading: Reading
 
 
 class Destination(Protocol):
@@ -80,8 +47,8 @@ class Destination(Protocol):
     def send(self, records: Sequence[Record], source: Source) -> None:
         """Publish the records as one message, refused ones with their reasons."""
 
-    def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, tuple[IngestState, UUID | None, str | None]]:
-        """State, memory and error of each request that is known."""
+    def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, Outcome]:
+        """Outcome of each request that is known."""
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
         """Change labels of a stored memory."""
@@ -99,7 +66,11 @@ class _Batch:
     size: int = 0
     open: set[UUID] = field(default_factory=set)
     states: Counter[str] = field(default_factory=Counter)
-    failures: list[tuple[str, str]] = field(default_factory=list)
+    failures: list[Failure] = field(default_factory=list)
+    earlier: dict[UUID, Outcome] = field(default_factory=dict)
+    """Failures of its requests in an earlier import: the outcomes of this one are later."""
+    present: Set[UUID] = frozenset()
+    """Requests that an earlier import has stored."""
     stored: list[tuple[str, UUID, bool]] = field(default_factory=list)
 
     @property
@@ -173,11 +144,13 @@ def run(
                 Record(one.item, replace(one.reading, request_id=request_id))
                 for one, request_id in zip(batch.records, known.request_ids, strict=True)
             ]
+            batch.present = known.present
             outcomes = destination.outcomes(batch.request_ids)
             unsent = [one for one in batch.records if one.reading.request_id not in outcomes]
         else:
-            journal.record(batch.number, batch.contents, batch.request_ids, batch.left_out, batch.later)
-            unsent = batch.records
+            _find_earlier(batch, destination)
+            journal.record(batch.number, batch.contents, batch.request_ids, batch.left_out, batch.later, batch.present)
+            unsent = [one for one in batch.records if one.reading.request_id not in batch.present]
         if unsent:
             destination.send(unsent, source)
         batch.open = set(batch.request_ids)
@@ -186,26 +159,50 @@ def run(
     wait_until_done(0)
 
 
+def _find_earlier(batch: _Batch, destination: Destination) -> None:
+    """Find the requests of the batch that an earlier import made: records with a name have the same ids again."""
+    named = [one.reading for one in batch.records if not isinstance(one.reading, Unstored) and one.reading.origin]
+    known = destination.outcomes([one.request_id for one in named]) if named else {}
+    batch.present = {request_id for request_id, outcome in known.items() if outcome.state in _SUCCESSES}
+    failed = (IngestState.FAILED, IngestState.DEAD_LETTERED)
+    batch.earlier = {request_id: outcome for request_id, outcome in known.items() if outcome.state in failed}
+
+
 def _follow(batch: _Batch, destination: Destination) -> int:
     """Return how many of the batch's records have reached their outcomes since the last call."""
     outcomes = destination.outcomes(sorted(batch.open)) if batch.open else {}
-    ended = {one: found for one, found in outcomes.items() if found[0] is not IngestState.QUEUED}
+    ended = {
+        one: found
+        for one, found in outcomes.items()
+        if found.state is not IngestState.QUEUED and (found.updated_at is None or found != batch.earlier.get(one))
+    }
     count = 0
     for record in batch.records:
         reading = record.reading
         if reading.request_id not in batch.open or reading.request_id not in ended:
             continue
-        state, memory_id, error = ended[reading.request_id]
+        state, memory_id, error, _ = ended[reading.request_id]
         count += 1
+        if reading.request_id in batch.present and state is IngestState.STORED:
+            state = IngestState.DUPLICATE
         if state not in _SUCCESSES:
             batch.states["failed"] += 1
-            batch.failures.append((record.item.source, error or state))
+            batch.failures.append(Failure(record.item.source, error or state, _record_of(record)))
             continue
         batch.states[state] += 1
         if isinstance(reading, IngestRequest) and memory_id is not None and state is not IngestState.DELETED:
             batch.stored.append((reading.content_hash, memory_id, state is IngestState.STORED))
     batch.open -= ended.keys()
     return count
+
+
+def _record_of(record: Record) -> str:
+    """Return the record as a line to correct and import again: its fields, or its text where it has none."""
+    item, origin = record.item, getattr(record.reading, "origin", None)
+    fields = dict(item.fields or ({"text" if item.path is None else "content": item.raw} if item.raw else {}))
+    if item.path is not None and origin:
+        fields |= {"source": origin.source, "key": origin.key}
+    return json.dumps(fields, ensure_ascii=False, default=str)
 
 
 def _batches(items: Iterable[Item], source: Source, destination: Destination) -> Iterator[_Batch]:
@@ -219,7 +216,7 @@ def _batches(items: Iterable[Item], source: Source, destination: Destination) ->
             deleted_at=source.modified,
             timezone=source.timezone,
         )
-        reading = read_item(item, defaults)
+        reading = read_item(item, defaults, vault=source.vault)
         weight = len(encode("", [reading], "")[0])
         if batch.records and batch.size + weight > BATCH_BYTES:
             yield batch

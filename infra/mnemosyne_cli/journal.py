@@ -2,12 +2,16 @@
 
 import hashlib
 import json
+import os
 import sqlite3
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import NamedTuple
 from uuid import UUID
+
+import platformdirs
 
 from mnemosyne.errors import InvalidRequest
 
@@ -22,14 +26,27 @@ CREATE TABLE IF NOT EXISTS batches (
     contents TEXT NOT NULL,      -- tells this batch from another that a changed source has in its place
     request_ids BLOB NOT NULL,
     states TEXT,                 -- once each memory has its outcome: how many ended how
-    left_out TEXT NOT NULL
+    left_out TEXT NOT NULL,
+    present BLOB NOT NULL DEFAULT x''    -- requests that an earlier import has stored
 );
-CREATE TABLE IF NOT EXISTS failures (batch INTEGER NOT NULL, source TEXT NOT NULL, error TEXT NOT NULL);
+CREATE TABLE IF NOT EXISTS failures (
+    batch INTEGER NOT NULL, source TEXT NOT NULL, error TEXT NOT NULL, record TEXT NOT NULL DEFAULT '{}'
+);
 CREATE TABLE IF NOT EXISTS stored (content TEXT PRIMARY KEY, memory_id BLOB NOT NULL, is_new INTEGER NOT NULL);
 CREATE TABLE IF NOT EXISTS later (
     batch INTEGER NOT NULL, content TEXT NOT NULL, source TEXT NOT NULL, successor TEXT, tags TEXT
 );
 """
+
+
+def written_beside(source: Path, ending: str) -> Path:
+    """Return the path of a file that an import writes: beside its source, or of this user's where that is read-only."""
+    if os.access(source.parent, os.W_OK):
+        return source.parent / f"{source.name}{ending}"
+    folder = Path(platformdirs.user_state_path("mnemosyne")) / "imports"
+    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
+    digest = hashlib.sha256(str(source.absolute()).encode(errors="replace")).hexdigest()[:8]
+    return folder / f"{source.name}.{digest}{ending}"
 
 
 @dataclass(frozen=True)
@@ -45,13 +62,21 @@ class PostImportUpdate:
     """Its exact tags, if its text names others."""
 
 
+class Failure(NamedTuple):
+    """A memory that is not stored, or not completely."""
+
+    place: str
+    error: str
+    record: str = "{}"
+    """Its fields, as JSON."""
+
+
 @dataclass(frozen=True)
 class BatchOutcome:
     """How a batch ended."""
 
     states: Mapping[str, int]
-    failures: Sequence[tuple[str, str]] = ()
-    """Place of each memory that is not stored, and why it is not."""
+    failures: Sequence[Failure] = ()
     stored: Sequence[tuple[str, UUID, bool]] = ()
     """Content hash, memory, and whether it is new."""
 
@@ -62,6 +87,12 @@ class Published:
 
     request_ids: list[UUID]
     is_finished: bool
+    present: frozenset[UUID] = frozenset()
+    """Those that an import before this one has stored."""
+
+
+def _ids(data: bytes) -> list[UUID]:
+    return [UUID(bytes=data[at : at + 16]) for at in range(0, len(data), 16)]
 
 
 @dataclass
@@ -80,7 +111,7 @@ class Journal:
 
     def __init__(self, source: Path, destination: str) -> None:
         digest = hashlib.sha256(destination.encode()).hexdigest()[:8]
-        self.path = source.parent / f"{source.name}.{digest}.import-journal"
+        self.path = written_beside(source, f".{digest}.import-journal")
         try:
             self._database = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
             (version,) = self._database.execute("PRAGMA user_version").fetchone()
@@ -97,12 +128,13 @@ class Journal:
     def published(self, number: int, contents: str) -> Published | None:
         """Return the batch's record; None if it was never published or its contents have changed."""
         found = self._database.execute(
-            "SELECT request_ids, states IS NOT NULL FROM batches WHERE number = ? AND contents = ?", (number, contents)
+            "SELECT request_ids, states IS NOT NULL, present FROM batches WHERE number = ? AND contents = ?",
+            (number, contents),
         ).fetchone()
         if found is None:
             return None
-        ids, is_finished = found
-        return Published([UUID(bytes=ids[at : at + 16]) for at in range(0, len(ids), 16)], bool(is_finished))
+        ids, is_finished, present = found
+        return Published(_ids(ids), bool(is_finished), frozenset(_ids(present)))
 
     def record(
         self,
@@ -111,13 +143,15 @@ class Journal:
         request_ids: Sequence[UUID],
         left_out: Mapping[str, int],
         later: Sequence[PostImportUpdate],
+        present: Collection[UUID] = (),
     ) -> None:
-        """Record that a batch will be published under these ids, and the changes to make later."""
+        """Record that a batch will be published under these ids, except those present, and later changes."""
         ids = b"".join(one.bytes for one in request_ids)
         with self._database as database:
             database.execute(
-                "INSERT OR REPLACE INTO batches (number, contents, request_ids, left_out) VALUES (?, ?, ?, ?)",
-                (number, contents, ids, json.dumps(dict(left_out))),
+                "INSERT OR REPLACE INTO batches (number, contents, request_ids, left_out, present)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (number, contents, ids, json.dumps(dict(left_out)), b"".join(one.bytes for one in present)),
             )
             # From a run before, if the batch had other contents then.
             database.execute("DELETE FROM failures WHERE batch = ?", (number,))
@@ -137,8 +171,8 @@ class Journal:
                 "UPDATE batches SET states = ? WHERE number = ?", (json.dumps(dict(outcome.states)), number)
             )
             database.executemany(
-                "INSERT INTO failures (batch, source, error) VALUES (?, ?, ?)",
-                [(number, source, error) for source, error in outcome.failures],
+                "INSERT INTO failures (batch, source, error, record) VALUES (?, ?, ?, ?)",
+                [(number, *failure) for failure in outcome.failures],
             )
             database.executemany(
                 # Of equal contents any may be the one that was stored, for messages arrive in any order.
@@ -176,9 +210,11 @@ class Journal:
             totals.left_out.update(json.loads(left_out))
         return totals
 
-    def failures(self) -> Iterator[tuple[str, str]]:
-        """Yield the place of each memory that is not stored, or not completely, and why."""
-        yield from self._database.execute("SELECT source, error FROM failures ORDER BY rowid")
+    def failures(self) -> Iterator[Failure]:
+        """Yield each memory that is not stored, or not completely."""
+        yield from map(
+            Failure._make, self._database.execute("SELECT source, error, record FROM failures ORDER BY rowid")
+        )
 
     def close(self) -> None:
         """Close the file and keep it."""

@@ -27,15 +27,15 @@ def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Ite
     """Yield opens connections as the role that owns the schema: whom the settings log in as, or the local
     system's owner. Where there is no such system one is made if that is said, else Misconfigured is raised.
     """
-    if _named() and data_dir is None:
+    if names_system() and data_dir is None:
         yield connection_factory_for(owner_settings())
         return
     with stack.database(_directory(data_dir, make)) as server:
         yield connection_factory(server.url(postgres.OWNER))
 
 
-def _named() -> bool:
-    """Whether the environment says anything of a system: then it must say all, and nothing else is meant."""
+def names_system() -> bool:
+    """Return whether the environment has a setting of a system: then it must have all, and no other system is meant."""
     named = {variable(name) for name in Settings.model_fields} - {variable("log_level")}
     return any(name in os.environ for name in named if name.startswith(PREFIX))
 
@@ -46,7 +46,7 @@ def open_services(data_dir: str | None, *, make: bool = False) -> Iterator[Confi
 
     Where there is none it is made if that is said, else Misconfigured is raised.
     """
-    if _named() and data_dir is None:
+    if names_system() and data_dir is None:
         with closing(ConfiguredServices(Settings.from_environment())) as services:
             yield services
         return

@@ -253,8 +253,9 @@ def test_a_number_to_the_base_of_sixty_in_a_note_is_text_as_it_is_written(tmp_pa
     )
     (item,) = formats.read(path, "markdown")
     assert item.fields is not None
-    assert item.fields["title"] == "12:30:45"
-    assert item.fields["metadata"] == {"a": "1:30.5", "b": f"1{colons}", "c": 7, "d": -1.5}
+    assert item.fields["title"] == "12:30:45 (times)"
+    numbers = {name: item.fields["metadata"][name] for name in "abcd"}
+    assert numbers == {"a": "1:30.5", "b": f"1{colons}", "c": 7, "d": -1.5}
 
 
 def test_front_matter_is_bounded(tmp_path: Path) -> None:
@@ -273,4 +274,5 @@ def test_an_alias_bomb_in_a_note_is_one_failure(tmp_path: Path) -> None:
     path = tmp_path / "bomb.md"
     path.write_text(f"{bomb}---\ntea")
     (item,) = formats.read(path, "markdown")
-    assert "aliases are not read" in str(item)
+    assert item.fields is not None
+    assert item.fields["metadata"]["b"] == "&b [*a,*a,*a,*a,*a,*a,*a,*a,*a]"

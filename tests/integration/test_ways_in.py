@@ -37,6 +37,7 @@ from mnemosyne.service.object_import import import_object
 from mnemosyne_cli import importer
 from mnemosyne_cli.destinations import OverPubSub
 from mnemosyne_cli.formats import read
+from mnemosyne_cli.import_source import Source
 from mnemosyne_cli.journal import Journal
 from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, FakeEmbedder
@@ -122,7 +123,7 @@ def _by_an_import(system: System, samples: Sequence[Sample], directory: Path) ->
     services: Any = system
     destination = Delivered(services, NAMESPACE)
     journal = Journal(path, destination.name)
-    importer.run(read(path, "jsonl"), importer.Source.at(path), destination, journal, lambda count: None)
+    importer.run(read(path, "jsonl"), Source.at(path), destination, journal, lambda count: None)
     assert journal.totals().states.total() == len(samples)
     journal.finish()
     system.deliver()

@@ -72,8 +72,8 @@ _OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
 _DESCRIPTIONS = {
     "content": "The memory, stored verbatim.",
     "timestamp": "When it happened: RFC 3339; a date or local time in `timezone`; 20260711 or 202607111430, as text or "
-    "number, which must be a date that exists; or seconds, milliseconds or microseconds since 1970 of a time from 1980 "
-    "to 2099. Of a deletion: what is later stays; by default, when it was published.",
+    "number, which must be a date that exists; or seconds, milliseconds or microseconds since 1970, from 1980 to "
+    "2099. Of a deletion: what is later stays; by default, when it was published.",
     "tags": "Labels to filter by: an array, or one text with commas between them.",
     "metadata": f"Any JSON object to keep with the memory: {METADATA_BYTES:,} bytes and {METADATA_DEPTH} levels at "
     "most, which this schema cannot say.",

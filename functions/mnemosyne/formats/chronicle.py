@@ -54,5 +54,5 @@ def _item(text: str, source: str, line: int, size: int) -> Item:
     if size > ITEM_BYTES:
         return Item(source, None, f"a chronicle must have at most {ITEM_BYTES:,} characters", line=line)
     if when is None:
-        return Item(source, None, "the chronicle has no TS: line", line=line)
+        return Item(source, None, "the chronicle has no TS: line", line=line, raw=text)
     return Item(source, {"content": text, "timestamp": when[1].strip()}, line=line)

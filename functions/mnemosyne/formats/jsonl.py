@@ -30,7 +30,13 @@ def _item(line: bytes, source: str, number: int) -> Item:
     try:
         fields = read_json(line, of="a line")
     except InvalidRequest as exc:
-        return Item(source, None, str(exc), line=number)
+        return Item(source, None, str(exc), line=number, raw=line.decode(errors="replace").rstrip("\r\n"))
     if not isinstance(fields, dict):
-        return Item(source, None, f"a memory must be a JSON object, got {shown(fields)}", line=number)
+        return Item(
+            source,
+            None,
+            f"a memory must be a JSON object, got {shown(fields)}",
+            line=number,
+            raw=line.decode(errors="replace").strip(),
+        )
     return item_of(source, number, fields)

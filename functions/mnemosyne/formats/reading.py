@@ -11,7 +11,8 @@ from typing import Any, BinaryIO, cast
 
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import chronicle, jsonl, markdown
-from mnemosyne.formats.item import Item
+from mnemosyne.formats.decoding import as_utf_8
+from mnemosyne.formats.item import ITEM_BYTES, Item
 
 FORMATS = ("jsonl", "chronicle", "markdown")
 _SUFFIXES = {
@@ -19,7 +20,10 @@ _SUFFIXES = {
     ".ndjson": "jsonl",
     ".md": "markdown",
     ".markdown": "markdown",
+    ".mdown": "markdown",
+    ".mkd": "markdown",
     ".txt": "chronicle",
+    ".text": "chronicle",
     ".chronicle": "chronicle",
 }
 GZIP = ".gz"
@@ -29,7 +33,12 @@ UNPACKED_BYTES = 8 * 1024**3
 
 def format_of(name: str) -> str | None:
     """Return the format that a name's ending says, a `.gz` after it left aside; None where it says none."""
-    return _SUFFIXES.get(PurePosixPath(name.removesuffix(GZIP)).suffix.lower())
+    return _SUFFIXES.get(PurePosixPath(unpacked_name(name)).suffix.lower())
+
+
+def unpacked_name(name: str) -> str:
+    """Return the name without a `.gz` at its end, in any case."""
+    return name[: -len(GZIP)] if name.lower().endswith(GZIP) else name
 
 
 def read(
@@ -40,24 +49,56 @@ def read(
     modified: datetime | None = None,
     packed: bool | None = None,
     skip: int = 0,
+    path: str | None = None,
 ) -> Iterator[Item]:
-    """Yield every record of the stream without the first `skip`, in order.
+    """Yield every record of the stream without the first `skip`, in order. An empty note is none.
 
-    `packed` says whether it is gzip, if the name does not. Raises InvalidRequest if the gzip data is damaged or holds
-    more than UNPACKED_BYTES.
+    `packed` says whether it is gzip, if the name does not. `path` is the path of a note in its folder, by default the
+    name. Text without a chronicle's mark is one note. Raises InvalidRequest if the gzip data is damaged or holds more
+    than UNPACKED_BYTES.
     """
-    if name.endswith(GZIP) if packed is None else packed:
+    if unpacked_name(name) != name if packed is None else packed:
         stream = cast(BinaryIO, io.BufferedReader(_Unpacked(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
     try:
+        if format_ == "chronicle":
+            stream, is_note = _is_note(stream)
+            format_ = "markdown" if is_note else format_
         match format_:
             case "jsonl":
-                yield from jsonl.read(stream, name, skip=skip)
+                yield from jsonl.read(as_utf_8(stream), name, skip=skip)
             case "chronicle":
-                yield from islice(chronicle.read(stream, name), skip, None)
+                yield from islice(chronicle.read(as_utf_8(stream), name), skip, None)
             case "markdown" if not skip:
-                yield markdown.read(stream, name, modified)
+                if note := markdown.read(stream, name, modified, unpacked_name(path or name)):
+                    yield note
     except (EOFError, gzip.BadGzipFile, zlib.error) as exc:
         raise InvalidRequest(f"{name} is no whole gzip file: {exc}") from exc
+
+
+def _is_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
+    """Return the stream, and whether it is one note: all of it fits into one, and no chronicle begins in it."""
+    beginning = stream.read(ITEM_BYTES + 1)
+    rest = cast(BinaryIO, io.BufferedReader(_Joined(beginning, stream)))
+    mark = chronicle.START.encode()
+    is_chronicles = mark in beginning or chronicle.START.encode("utf-16-le") in beginning
+    return rest, len(beginning) <= ITEM_BYTES and not is_chronicles
+
+
+class _Joined(io.RawIOBase):
+    """A stream after bytes that were read from it."""
+
+    def __init__(self, beginning: bytes, stream: BinaryIO) -> None:
+        super().__init__()
+        self._beginning = io.BytesIO(beginning)
+        self._stream = stream
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        data = self._beginning.read(len(buffer)) or self._stream.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
 
 
 class _Unpacked(io.RawIOBase):

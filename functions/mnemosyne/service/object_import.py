@@ -22,7 +22,7 @@ from mnemosyne.domain.object_import import (
 )
 from mnemosyne.errors import InvalidRequest, NotFound, Unavailable
 from mnemosyne.formats.item import Item, read_item
-from mnemosyne.formats.reading import GZIP, format_of, read
+from mnemosyne.formats.reading import format_of, read, unpacked_name
 from mnemosyne.ids import derived_id
 from mnemosyne.import_ports import ImportServices
 from mnemosyne.observability import EventLog
@@ -113,7 +113,7 @@ class _Reading:
             raise InvalidRequest(f"{name} must end in .jsonl, .ndjson, .md, .txt or .chronicle, and .gz where packed")
         if opened.size > OBJECT_BYTES:
             raise InvalidRequest(f"{name} must have at most {OBJECT_BYTES:,} bytes, got {opened.size:,}: split it")
-        packed = opened.packed or name.endswith(GZIP)
+        packed = opened.packed or unpacked_name(name) != name
         known = self.progress.memories
         for item in read(opened.stream, name, format_, modified=opened.modified, packed=packed, skip=known):
             self._take(item, key_of(item.line, item.place), opened.modified)
@@ -125,7 +125,7 @@ class _Reading:
             place=Origin(self.wanted.source, key),
             deleted_at=modified,
         )
-        reading = read_item(item, defaults)
+        reading = read_item(item, defaults, vault=f"gs://{self.wanted.bucket}")
         self.lines[key] = reading.request_id
         if isinstance(reading, Unstored):
             self.failed.append(reading)

@@ -11,14 +11,15 @@ from uuid import UUID
 from mnemosyne.domain.memory import BATCH_LIMIT, EXPORT_BYTES, Deletion, KeysetCursor, Origin, Reading, Unstored
 from mnemosyne.domain.memory_input import Defaults, refused
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.formats import reading
+from mnemosyne.formats import front_matter, reading
 from mnemosyne.formats.item import Item, read_item
-from mnemosyne.formats.markdown import front_matter_characters
 from mnemosyne.formats.writing import to_jsonl
 from mnemosyne.ids import issue_request_id
 from mnemosyne.ports import MemoryStore, Services
 from mnemosyne.service import ingest
 
+VAULT = "import_memories"
+"""The source of notes that are imported alone: a note of the same name is a new version."""
 EXPORT_PAGE = 200
 EXPORT_CHARACTERS = 2_000_000
 """Characters of one page, unless one memory alone has more."""
@@ -64,7 +65,7 @@ def take_file(namespace: str, part: FilePart, services: Services) -> Sequence[Re
     is raised, nothing was published.
     """
     format_ = part.format or reading.format_of(part.name)
-    if format_ is None or (part.format is None and part.name.endswith(reading.GZIP)):
+    if format_ is None or (part.format is None and reading.unpacked_name(part.name) != part.name):
         raise InvalidRequest(f"name must end in .jsonl, .ndjson, .md, .txt or .chronicle, got {part.name[-60:]!r}")
     stream = io.BytesIO(part.text.encode("utf-8", "surrogatepass"))
     items = list(
@@ -74,7 +75,7 @@ def take_file(namespace: str, part: FilePart, services: Services) -> Sequence[Re
         raise InvalidRequest(f"text must hold at most {BATCH_LIMIT} memories: send it in parts")
     lines = [item.line + part.first_line - 1 for item in items]
     readings = [
-        read_item(item, _defaults(namespace, part, f"{line}{item.suffix}"))
+        read_item(item, _defaults(namespace, part, f"{line}{item.suffix}"), vault=VAULT)
         for item, line in zip(items, lines, strict=True)
     ]
     unread = [refused(one["error"], _defaults(namespace, part, ""), one) for one in part.refused]
@@ -96,7 +97,7 @@ def _defaults(namespace: str, part: FilePart, key: str) -> Defaults:
 
 def yaml_characters(text: str) -> int:
     """Return how many characters of a part would be read as YAML, which is slow."""
-    return front_matter_characters(text)
+    return front_matter.yaml_characters(text)
 
 
 def _summary(item: Item, line: int, reading_: Reading) -> ReadItem:

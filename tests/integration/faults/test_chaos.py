@@ -12,6 +12,7 @@ from mnemosyne.formats.item import Item
 from mnemosyne.services import ConfiguredServices
 from mnemosyne_cli import importer
 from mnemosyne_cli.destinations import OverPubSub
+from mnemosyne_cli.import_source import Source
 from mnemosyne_cli.journal import Journal
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.integration.faults.conftest import Cloud
@@ -67,7 +68,7 @@ def test_ten_thousand_memories_are_stored_once_each_while_everything_fails(cloud
     with ThreadPoolExecutor(1) as pool:
         destination = Hurried(cloud.system, cloud.namespace)
         journal = Journal(tmp_path / "source", destination.name)
-        importing = pool.submit(importer.run, items, importer.Source("items"), destination, journal, progress)
+        importing = pool.submit(importer.run, items, Source("items"), destination, journal, progress)
         for count, fault in plan:
             wait_until(lambda count=count: final >= count, f"{count} are final", seconds=SECONDS)  # type: ignore[misc]
             fault()

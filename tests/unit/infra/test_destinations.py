@@ -14,7 +14,7 @@ from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS, by_name
 from mnemosyne.service import ingest
 from mnemosyne_cli.destinations import OverMcp
-from mnemosyne_cli.importer import Record, Source
+from mnemosyne_cli.import_source import Record, Source
 from tests.fakes import FakeServices, request
 
 

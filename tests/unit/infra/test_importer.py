@@ -17,7 +17,8 @@ from mnemosyne.domain.memory import IngestRequest, IngestState, MemoryChange, Or
 from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.formats.item import Item
 from mnemosyne.ids import new_id
-from mnemosyne_cli.importer import Destination, Record, Source, apply_post_import_updates
+from mnemosyne_cli.import_source import Outcome, Record, Source
+from mnemosyne_cli.importer import Destination, apply_post_import_updates
 from mnemosyne_cli.importer import run as run_one
 from mnemosyne_cli.journal import BatchOutcome, Journal
 
@@ -33,7 +34,7 @@ class FakeDestination:
     def __init__(self, dies_after: int = 1_000_000) -> None:
         self.sent: list[str] = []
         self.refused: list[Unstored] = []
-        self.ended: dict[UUID, tuple[IngestState, UUID | None, str | None]] = {}
+        self.ended: dict[UUID, Outcome] = {}
         self.requests: dict[UUID, str] = {}
         self.memories: dict[str, UUID] = {}
         self.changes: list[tuple[UUID, MemoryChange]] = []
@@ -55,23 +56,23 @@ class FakeDestination:
                 case Unstored():
                     self.refused.append(record.reading)
                     self.requests[record.reading.request_id] = ""
-                    self.ended[record.reading.request_id] = (IngestState.FAILED, None, record.reading.error)
+                    self.ended[record.reading.request_id] = Outcome(IngestState.FAILED, None, record.reading.error)
             self._outcome(record.reading.request_id)
 
-    def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, tuple[IngestState, UUID | None, str | None]]:
+    def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, Outcome]:
         self.questions += 1
         if self.questions % 2:
-            return {i: (IngestState.QUEUED, None, None) for i in request_ids if i in self.requests}
+            return {i: Outcome(IngestState.QUEUED) for i in request_ids if i in self.requests}
         return {i: self._outcome(i) for i in request_ids if i in self.requests}
 
-    def _outcome(self, request_id: UUID) -> tuple[IngestState, UUID | None, str | None]:
+    def _outcome(self, request_id: UUID) -> Outcome:
         """A request keeps its outcome."""
         if request_id not in self.ended:
             content = self.requests[request_id]
             if "poison" in content:
-                return IngestState.DEAD_LETTERED, None, "the model refuses it"
+                return Outcome(IngestState.DEAD_LETTERED, None, "the model refuses it")
             state = IngestState.DUPLICATE if content in self.memories else IngestState.STORED
-            self.ended[request_id] = (state, self.memories.setdefault(content, new_id()), None)
+            self.ended[request_id] = Outcome(state, self.memories.setdefault(content, new_id()))
         return self.ended[request_id]
 
     def change(self, memory_id: UUID, change: MemoryChange) -> None:
@@ -98,7 +99,7 @@ def _end(journals: list[Journal], destination: Destination) -> Ended:
     for journal in journals:
         ended.states.update({state: count for state, count in journal.totals().states.items() if count})
         ended.left_out.update(journal.totals().left_out)
-        ended.failures += journal.failures()
+        ended.failures += [(place, error) for place, error, _ in journal.failures()]
         journal.finish()
     return ended
 
@@ -232,8 +233,8 @@ def test_nothing_of_an_import_grows_with_it(tmp_path: Path) -> None:
         def send(self, records: Sequence[Record], source: Source) -> None:
             pass
 
-        def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, tuple[IngestState, UUID | None, str | None]]:
-            return {one: (IngestState.STORED, one, None) for one in request_ids}
+        def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, Outcome]:
+            return {one: Outcome(IngestState.STORED, one) for one in request_ids}
 
     def items(count: int) -> Iterator[Item]:
         for n in range(count):

@@ -1,0 +1,79 @@
+"""Text in the encodings that editors write: UTF-8, UTF-16 and Windows-1252. Pure."""
+
+import codecs
+import io
+import re
+from typing import Any, BinaryIO, cast
+
+_MARKS = (
+    (codecs.BOM_UTF32_LE, "utf-32"),
+    (codecs.BOM_UTF32_BE, "utf-32"),
+    (codecs.BOM_UTF16_LE, "utf-16"),
+    (codecs.BOM_UTF16_BE, "utf-16"),
+)
+_CONTROL = re.compile(r"[\x00-\x08\x0e-\x1a\x1c-\x1f]")
+SAMPLE_BYTES = 4_000
+
+
+def encoding_of(beginning: bytes) -> str:
+    """Return the encoding that a file begins in: UTF-16 or UTF-32 by its mark or zeros, else UTF-8."""
+    for mark, encoding in _MARKS:
+        if beginning.startswith(mark):
+            return encoding
+    sample = beginning[: SAMPLE_BYTES - SAMPLE_BYTES % 2]
+    pairs = len(sample) // 2
+    if pairs > 1 and sample[1::2].count(0) > 0.8 * pairs and not sample[::2].count(0):
+        return "utf-16-le"
+    if pairs > 1 and sample[::2].count(0) > 0.8 * pairs and not sample[1::2].count(0):
+        return "utf-16-be"
+    return "utf-8-sig"
+
+
+def text_of(data: bytes) -> tuple[str, str]:
+    """Return the text, and the name of its encoding if that is a guess; raises ValueError if it is no text."""
+    encoding = encoding_of(data)
+    try:
+        return data.decode(encoding).removeprefix("\ufeff"), ""
+    except UnicodeDecodeError as exc:
+        problem = exc
+    try:
+        text = data.decode("cp1252")
+    except UnicodeDecodeError:
+        text = data.decode("latin-1")
+    if encoding != "utf-8-sig" or _CONTROL.search(text):
+        raise ValueError(f"it is not text in UTF-8, UTF-16 or Windows-1252: {problem}; save it as UTF-8")
+    return text, "Windows-1252, because it is not UTF-8"
+
+
+def as_utf_8(stream: BinaryIO) -> BinaryIO:
+    """Return the stream, in UTF-8 if it begins as UTF-16 or UTF-32."""
+    buffered = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream))) if not hasattr(stream, "peek") else stream
+    beginning = cast(io.BufferedReader, buffered).peek(SAMPLE_BYTES)[:SAMPLE_BYTES]
+    encoding = encoding_of(beginning)
+    if encoding == "utf-8-sig":
+        return buffered
+    return cast(BinaryIO, io.BufferedReader(_Recoded(buffered, encoding), io.DEFAULT_BUFFER_SIZE * 8))
+
+
+class _Recoded(io.RawIOBase):
+    """The text of a stream in UTF-8. Bytes that are no text become bytes that are no UTF-8."""
+
+    def __init__(self, stream: BinaryIO, encoding: str) -> None:
+        super().__init__()
+        self._stream = stream
+        self._decoder = codecs.getincrementaldecoder(encoding)(errors="replace")
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        while not self._ready:
+            data = self._stream.read(io.DEFAULT_BUFFER_SIZE)
+            self._ready = self._decoder.decode(data, final=not data).encode()
+            if not data:
+                break
+        count = min(len(buffer), len(self._ready))
+        buffer[:count] = self._ready[:count]
+        self._ready = self._ready[count:]
+        return count

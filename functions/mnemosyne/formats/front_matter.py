@@ -1,0 +1,97 @@
+"""Split a note into its properties and its text: front matter in YAML, TOML or JSON, or Logseq's properties. Pure."""
+
+import json
+import re
+import tomllib
+from datetime import date, time
+from typing import Any
+
+from mnemosyne.formats import properties_yaml
+from mnemosyne.formats.properties import Properties
+
+_YAML = re.compile(r"---[ \t]*\r?\n(?:(.*?)\r?\n)??(?:---|\.\.\.)[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_TOML = re.compile(r"\+\+\+[ \t]*\r?\n(?:(.*?)\r?\n)??\+\+\+[ \t]*(?:\r?\n|\Z)", re.DOTALL)
+_LOGSEQ = re.compile(r"(?:[ \t]*(?:- )?[A-Za-z][\w./ -]{0,60}::(?:[ \t][^\r\n]*)?(?:\r?\n|\Z))+")
+_LOGSEQ_LINE = re.compile(r"[ \t]*(?:- )?([A-Za-z][\w./ -]*?)::[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
+CHARACTERS = 100_000
+"""At most, of front matter: reading YAML takes a processor ten microseconds for each."""
+
+
+def split(text: str) -> tuple[Properties, str]:
+    """Return the note's properties and the text after them.
+
+    A beginning that only looks like front matter, such as a horizontal rule, is text. Raises ValueError if front matter
+    has too many characters.
+    """
+    for form, read in ((_YAML, properties_yaml.read), (_TOML, _toml)):
+        if match := form.match(text):
+            if len(match[1] or "") > CHARACTERS:
+                raise ValueError(f"front matter must have at most {CHARACTERS:,} characters, got {len(match[1]):,}")
+            found = read(match[1] or "")
+            return (found, text[match.end() :]) if found else (Properties(), text)
+    if text.startswith("{") and (found_json := _json(text)):
+        return found_json
+    if match := _LOGSEQ.match(text[:CHARACTERS]):
+        return _logseq(match[0]), text[match.end() :]
+    return Properties(), text
+
+
+def yaml_characters(text: str) -> int:
+    """Return how many characters of a note, or of any text, would be read as front matter."""
+    text = text.removeprefix("\ufeff")
+    match = _YAML.match(text) or _TOML.match(text)
+    return min(len(match[1] or ""), CHARACTERS) if match else 0
+
+
+def _toml(block: str) -> Properties | None:
+    """Return the properties of a block of TOML; each line alone if the whole is not TOML."""
+    lines = {
+        match[1].strip("\"'"): number
+        for number, line in enumerate(block.splitlines(), 2)
+        if (match := _TOML_LINE.match(line))
+    }
+    try:
+        return Properties(_plain(tomllib.loads(block.replace("\r\n", "\n") + "\n")), lines)
+    except (ValueError, RecursionError):
+        properties = Properties(lines=lines)
+    for number, line in enumerate(block.splitlines(), 2):
+        try:
+            properties.values |= _plain(tomllib.loads(line))
+        except (ValueError, RecursionError):
+            match = _TOML_LINE.match(line)
+            name = match[1].strip("\"'") if match else "text"
+            properties.notices.append(f"line {number}: {name} (not TOML)")
+    return properties if lines else None
+
+
+_TOML_LINE = re.compile(r"\s*(\"[^\"]+\"|'[^']+'|[\w.-]+)\s*=")
+
+
+def _plain(value: Any) -> Any:
+    """Return what TOML has read, in JSON's terms."""
+    if isinstance(value, dict):
+        return {name: _plain(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_plain(one) for one in value]
+    return value.isoformat() if isinstance(value, date | time) else value
+
+
+def _json(text: str) -> tuple[Properties, str] | None:
+    """Return the properties of a JSON object that the text begins with, and the rest; None if there is none."""
+    try:
+        values, end = json.JSONDecoder().raw_decode(text[: CHARACTERS + 1])
+    except (ValueError, RecursionError):
+        return None
+    rest = re.match(r"[ \t]*(?:\r?\n|\Z)", text[end:])
+    if not isinstance(values, dict) or rest is None or not text[end + rest.end() :].strip():
+        return None
+    return Properties(values), text[end + rest.end() :]
+
+
+def _logseq(block: str) -> Properties:
+    properties = Properties()
+    for number, line in enumerate(block.splitlines(), 1):
+        if match := _LOGSEQ_LINE.match(line):
+            properties.values[match[1]] = match[2]
+            properties.lines[match[1]] = number
+    return properties

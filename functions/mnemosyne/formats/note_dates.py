@@ -1,0 +1,157 @@
+"""The times that notes have: in their properties, in their names. Pure."""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from mnemosyne.domain.event_time import event_time
+from mnemosyne.domain.parsing import shown
+
+# In the order of preference. Compared without case, spaces, hyphens and underscores.
+_HAPPENED = (
+    "timestamp",
+    "date",
+    "datetime",
+    "created",
+    "createdat",
+    "createdtime",
+    "creationdate",
+    "datecreated",
+    "creationtime",
+)
+_PUBLISHED = ("published", "publishedat", "publishdate", "publisheddate", "datepublished")
+_CHANGED = (
+    "updated", "updatedat", "updatedtime", "lastmod", "lastmodified", "modified", "modifiedat", "dateupdated",
+    "datemodified", "lastupdated", "edited",
+)  # fmt: skip
+_MUST_BE_TIMES = {*_HAPPENED, "updated", "updatedat", "lastmod", "modified"}
+_MONTHS = ["jan", "feb", "mar", "apr", "may", "jun", "jul", "aug", "sep", "oct", "nov", "dec"]
+_NAME = r"(?P<month>jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec)[a-z]*\.?"
+_CLOCK = (
+    r"(?:,?[ tT]+(?:at )?(?P<hour>\d{1,2}):(?P<minute>\d\d)(?::(?P<second>\d\d)(?:\.\d+)?)?(?: ?(?P<half>[ap])\.?m\.?)?"
+    r"(?: ?(?P<zone>Z|UTC|[+-]\d\d:?\d\d))?)?"
+)
+_WEEKDAY = r"(?:(?:mon|tue|wed|thu|fri|sat|sun)[a-z]*,? )?"
+_WRITTEN = [
+    re.compile(_WEEKDAY + date + _CLOCK, re.IGNORECASE | re.ASCII)
+    for date in (
+        r"(?P<year>\d{4})[-/._](?P<number>\d{1,2})[-/._](?P<day>\d{1,2})",
+        rf"{_NAME} (?P<day>\d{{1,2}})(?:st|nd|rd|th)?,? (?P<year>\d{{4}})",
+        rf"(?P<day>\d{{1,2}})(?:st|nd|rd|th|\.)?[ -]{_NAME},?[ -](?P<year>\d{{4}})",
+    )
+]
+_DAY_OR_MONTH_FIRST = re.compile(
+    r"(?P<one>\d{1,2})(?P<mark>[-/.])(?P<other>\d{1,2})(?P=mark)(?P<year>\d{4})" + _CLOCK, re.IGNORECASE | re.ASCII
+)
+MONTHS = 12
+_IN_NAME = re.compile(r"(\d{4})[-_.](\d\d)[-_.](\d\d)(?=\D|$)|(\d{14}|\d{12}|\d{8})(?=\D|$)")
+
+
+class NotATimeError(ValueError):
+    """A number that is no date: its field, value and fix are in the message."""
+
+
+@dataclass(frozen=True)
+class Found:
+    """The time of a note, and the properties that have none although their names say so."""
+
+    timestamp: object | None
+    used: str | None
+    """The property that was taken."""
+    notices: tuple[str, ...] = ()
+
+
+def plain_name(name: str) -> str:
+    """Return a property's name without case, spaces, hyphens and underscores."""
+    return re.sub(r"[\s_\-]", "", name).casefold()
+
+
+def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> Found:
+    """Return the time that a note's properties say: when it happened or was created, else when it was changed.
+
+    Raises NotATimeError if such a property is a number and no time: to its writer it is a date. A text that is no time
+    is left out with a notice.
+    """
+    generated = values.get("generated")
+    if isinstance(generated, Mapping) and isinstance(generated.get("at"), str) and written(generated["at"]):
+        return Found(written(generated["at"]), None)
+    by_name = {plain_name(name): name for name in reversed(list(values))}
+    notices: list[str] = []
+    found: tuple[object, str] | None = None
+    for plain in (*_HAPPENED, *_PUBLISHED, *_CHANGED):
+        name = by_name.get(plain)
+        if name is None or (value := _single(values[name])) in (None, "") or isinstance(value, bool):
+            continue
+        where = f"line {lines[name]}: {name}" if name in lines else name
+        try:
+            moment = written(value) if isinstance(value, str) else value if event_time(value) else None
+        except ValueError as exc:
+            if plain in _MUST_BE_TIMES and isinstance(value, int | float):
+                raise NotATimeError(f"{where} {exc}") from exc
+            moment = None
+        if moment is None:
+            notices.append(f"{where} ({shown(value)} is not a time; kept as metadata)")
+        elif found is None:
+            found = moment, name
+    return Found(found[0] if found else None, found[1] if found else None, tuple(notices))
+
+
+def _single(value: object) -> object:
+    return value[0] if isinstance(value, list) and len(value) == 1 else value
+
+
+def written(text: str) -> str | None:
+    """Return the time that a person or an application wrote, in a form that `event_time` reads; None if it is none.
+
+    Read are the forms of `event_time`, dates with a month's English name or a four-digit year first, clocks with am and
+    pm, and links to such a page (`[[2026-05-20]]`). 25.12.2026 and 12/25/2026 are read. 05/06/2026 is no time, because
+    nobody can tell its day from its month.
+    """
+    text = text.strip().removeprefix("[[").removesuffix("]]").strip().strip("\"'")
+    text = text.partition("|")[0]
+    try:
+        event_time(int(text) if text.isascii() and text.isdigit() else text)
+        return text if not (text.isascii() and text.isdigit()) else event_time(int(text)).isoformat()
+    except ValueError:
+        pass
+    for form in _WRITTEN:
+        if match := form.fullmatch(text):
+            return _iso(match.groupdict())
+    if match := _DAY_OR_MONTH_FIRST.fullmatch(text):
+        parts = match.groupdict()
+        one, other = int(match["one"]), int(match["other"])
+        if match["mark"] == "." or one > MONTHS or one == other:
+            return _iso({**parts, "day": match["one"], "number": match["other"]})
+        if other > MONTHS:
+            return _iso({**parts, "day": match["other"], "number": match["one"]})
+    return None
+
+
+def _iso(parts: Mapping[str, str | None]) -> str | None:
+    number = parts.get("number") or _MONTHS.index(str(parts["month"]).lower()) + 1
+    when = f"{parts['year']}-{int(number):02}-{int(parts['day'] or 0):02}"
+    if parts["hour"]:
+        hour, half = int(parts["hour"]), (parts["half"] or "").lower()
+        if half and not 1 <= hour <= 12:
+            return None
+        hour = hour % 12 + 12 * (half == "p") if half else hour
+        when += f"T{hour:02}:{parts['minute']}:{parts['second'] or '00'}{(parts['zone'] or '').upper()}"
+    try:
+        event_time(when)
+    except ValueError:
+        return None
+    return when
+
+
+def time_in_name(stem: str) -> tuple[str | None, str]:
+    """Return the date that a note's name begins with, as journals and posts do, and the rest of the name."""
+    match = _IN_NAME.match(stem)
+    if match is None:
+        return None, stem
+    when = "-".join(match.groups()[:3]) if match[1] else match[4]
+    try:
+        moment = event_time(when)
+    except ValueError:
+        return None, stem
+    return moment.isoformat(), stem[match.end() :].lstrip(" -_.")

@@ -1,0 +1,242 @@
+"""The fields of a note: its title, tags, links and metadata. Pure."""
+
+import json
+import math
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+from typing import Any
+from urllib.parse import unquote
+
+from pydantic import TypeAdapter, ValidationError
+
+from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT, one_line, tag_key
+from mnemosyne.domain.event_time import zone
+from mnemosyne.domain.parsing import METADATA_BYTES, SESSION_LIMIT, JsonObject, Key, Source
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats.properties import Properties
+
+LINKS = 100
+"""Links of a note that are kept in its metadata, at most."""
+_NOTION_ID = re.compile(r" [0-9a-f]{32}$")
+_WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n|#^]{1,300})(?:[#^][^\[\]\n|]{0,300})?(?:\|([^\[\]\n]{0,300}))?\]\]")
+_LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(([^()\s]{1,500})\)")
+_JSON_OBJECT = TypeAdapter[dict[str, Any]](JsonObject)
+_NAME = {"source": TypeAdapter[str](Source), "key": TypeAdapter[str](Key)}
+
+
+@dataclass
+class NoteFields:
+    """The fields of a note except its time, and what was left out of its properties."""
+
+    fields: dict[str, Any]
+    notices: list[str] = field(default_factory=list)
+
+
+def stem_of(path: str) -> str:
+    """Return the name of a note without its ending: as Logseq and Notion mean it, and of an index its folder's."""
+    pure = PurePosixPath(path)
+    stem = pure.name.removesuffix(".gz")
+    stem = re.sub(r"\.(md|markdown|mdown|mkd|txt|text)$", "", stem, flags=re.IGNORECASE) or stem
+    if stem.lower().lstrip("_") in ("index", "readme") and pure.parent.name:
+        stem = pure.parent.name
+    stem = _NOTION_ID.sub("", unquote(stem, errors="replace") if re.search(r"%[0-9A-Fa-f]{2}", stem) else stem)
+    return stem.replace("___", "/")
+
+
+def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *, used: str | None) -> NoteFields:
+    """Return a note's fields. `used` is the property of its time, `rest_of_name` its name without a date."""
+    values = {name: value for name, value in properties.values.items() if name != used and value not in (None, "")}
+    note = NoteFields({})
+    places = {name: f"line {line}: " for name, line in properties.lines.items()}
+    title = _scalar(_take(values, "title"))
+    aliases = [one_line(clean(one)) for one in _texts(_take(values, "aliases", "alias"))]
+    tags = _tags(values, places, note)
+    _known(values, note)
+    name = stem_of(path)
+    exact = one_line(clean(title)).strip()[:TITLE_LIMIT]
+    note.fields["title"] = _findable(exact or _readable(name), [name, rest_of_name, *aliases], body)
+    if tags:
+        note.fields["tags"] = tags
+    metadata = values.pop("metadata", None)
+    kept = {
+        **(metadata if isinstance(metadata, dict) else {} if metadata is None else {"metadata": metadata}),
+        **values,
+    }
+    if exact and note.fields["title"] != exact:
+        kept["title"] = exact
+    if aliases:
+        kept["aliases"] = aliases
+    kept |= {key: value for key, value in _place(path, body).items() if key not in kept}
+    note.fields["metadata"] = _storable(kept, places, note)
+    note.fields["content"] = body if body.strip() else note.fields["title"]
+    return note
+
+
+def _take(values: dict[str, Any], *names: str) -> Any:
+    """Remove and return the first of the properties that is there, in any case."""
+    found = None
+    for name in [name for name in values if name.casefold() in names]:
+        value = values.pop(name)
+        found = value if found is None else found
+    return found
+
+
+def _tags(values: dict[str, Any], places: Mapping[str, str], note: NoteFields) -> list[str]:
+    """Remove the properties with tags and return them; those that are too long, or too many, become a notice."""
+    tags: dict[str, str] = {}
+    for name in [name for name in values if name.casefold() in ("tags", "tag")]:
+        for tag in _split_tags(values.pop(name)):
+            if len(tag) > TAG_LIMIT or not _is_text(tag):
+                note.notices.append(f"{places.get(name, '')}{name} (a tag of {len(tag):,} characters)")
+            elif len(tags) == TAG_COUNT and tag_key(tag) not in tags:
+                note.notices.append(f"{places.get(name, '')}{name} (more than {TAG_COUNT})")
+                break
+            else:
+                tags.setdefault(tag_key(tag), tag)
+    return list(tags.values())
+
+
+def _split_tags(value: Any) -> Iterator[str]:
+    """Yield tags without their `#`: of lists, of texts with commas, of texts with `#` before each."""
+    if isinstance(value, Mapping):
+        value = list(value)
+    if isinstance(value, list):
+        for one in value:
+            yield from _split_tags(one) if isinstance(one, list) else _split_tags(str(one)) if one is not None else ()
+        return
+    text = clean(str(value)).strip().strip("[]")
+    for part in re.split(r",|\s+(?=#)", text):
+        if tag := one_line(part).strip().strip("\"'").lstrip("#").strip():
+            yield tag
+
+
+def _known(values: dict[str, Any], note: NoteFields) -> None:
+    """Move the properties that are fields of a memory; those that are none of the field's values stay metadata."""
+    session = values.get("session")
+    if isinstance(session, str | int | float) and str(session).strip() and len(str(session)) <= SESSION_LIMIT:
+        note.fields["session"] = str(values.pop("session"))
+    timezone = values.get("timezone")
+    if isinstance(timezone, str):
+        try:
+            zone(timezone)
+            note.fields["timezone"] = values.pop("timezone")
+        except InvalidRequest:
+            pass
+    name = {part: values.get(part) for part in ("source", "key")}
+    try:  # Together they name the record. A source alone is where a clipped page is from.
+        note.fields |= {
+            part: kind.validate_python(str(name[part])) for part, kind in _NAME.items() if all(name.values())
+        }
+        if all(name.values()):
+            del values["source"], values["key"]
+    except ValidationError:
+        pass
+
+
+def _findable(title: str, names: Iterable[str], body: str) -> str:
+    """Return the title with the other names of the note behind it, if neither title nor text has them."""
+    text = f" {_words(title)} {_words(body)} "
+    others: list[str] = []
+    for name in names:
+        words = _words(name)
+        if words and f" {words} " not in text and not (name != title and _is_dated_form(name, title)):
+            others.append(_readable(name))
+            text += f"{words} "
+    while others and len(title) + len("; ".join(others)) + 3 > TITLE_LIMIT:
+        others.pop()
+    return f"{title} ({'; '.join(others)})" if others else title
+
+
+def _is_dated_form(name: str, title: str) -> bool:
+    """Whether the name is the title behind a date: its words without the date are asked for alone."""
+    return bool(re.match(r"\d{4}-?\d\d-?\d\d", name)) and _words(name).endswith(_words(title))
+
+
+def _words(text: str) -> str:
+    return re.sub(r"[\W_]+", " ", text).casefold().strip()
+
+
+def _readable(name: str) -> str:
+    """Return a note's name as a title: a journal's date with hyphens, without control characters."""
+    return (
+        one_line(re.sub(r"^(\d{4})_(\d\d)_(\d\d)(?=\D|$)", r"\1-\2-\3", name)).strip()[:TITLE_LIMIT]
+        or name[:TITLE_LIMIT]
+    )
+
+
+def clean(text: str) -> str:
+    """Return a line of Markdown as it reads: links by their names, without the marks of a heading."""
+    text = _WIKI_LINK.sub(lambda match: (match[2] or match[1]).strip(), text)
+    return re.sub(r"^#{1,6}[ \t]+", "", _LINK.sub(lambda match: match[1], text))
+
+
+def _place(path: str, body: str) -> dict[str, Any]:
+    """Return where the note is, and the notes that it links to."""
+    pure = PurePosixPath(path)
+    linked = [match[1].strip() for match in _WIKI_LINK.finditer(body)]
+    linked += [
+        unquote(match[2])
+        for match in _LINK.finditer(body)
+        if re.search(r"\.(md|markdown)(#|$)", match[2], re.IGNORECASE)
+    ]
+    links = list(dict.fromkeys(one for one in linked if one))[:LINKS]
+    folder = {"folder": str(pure.parent)} if str(pure.parent) not in (".", "/") else {}
+    return {"path": path, **folder, **({"links": links} if links else {})}
+
+
+def _storable(values: Mapping[str, Any], places: Mapping[str, str], note: NoteFields) -> dict[str, Any]:
+    """Return the properties that metadata can hold; the others become notices."""
+    kept: dict[str, Any] = {}
+    size = 2
+    for name, value in values.items():
+        one = {name: _finite(value)}
+        try:
+            _JSON_OBJECT.validate_python(one)
+            more = len(json.dumps(one, ensure_ascii=False).encode()) + 2
+            if size + more > METADATA_BYTES:
+                raise ValueError(f"metadata must be at most {METADATA_BYTES:,} bytes")
+        except (ValidationError, ValueError) as exc:
+            reason = str(exc.errors()[0]["ctx"]["error"]) if isinstance(exc, ValidationError) else str(exc)
+            note.notices.append(f"{places.get(name, '')}{one_line(name)} ({reason})")
+            continue
+        kept |= one
+        size += more
+    return kept
+
+
+def _finite(value: Any) -> Any:
+    """Return the value, with numbers that JSON or 64 bits cannot hold as text."""
+    if isinstance(value, dict):
+        return {str(name): _finite(one) for name, one in value.items()}
+    if isinstance(value, list):
+        return [_finite(one) for one in value]
+    if isinstance(value, float):
+        return value if math.isfinite(value) and abs(value) < 2**63 else str(value)
+    return value if not isinstance(value, int) or -(2**63) <= value < 2**63 else str(value)
+
+
+def _scalar(value: Any) -> str:
+    """Return a title's text; empty if it is a list or an object."""
+    value = value[0] if isinstance(value, list) and len(value) == 1 else value
+    if isinstance(value, bool):
+        return str(value).lower()
+    return str(value) if isinstance(value, str | int | float) and _is_text(str(value)) else ""
+
+
+def _texts(value: Any) -> list[str]:
+    """Return the aliases: of a list, or of a text with commas."""
+    if isinstance(value, Mapping):
+        return []
+    parts = value if isinstance(value, list) else str(value).strip("[]").split(",") if value is not None else []
+    return [
+        text
+        for one in parts
+        if isinstance(one, str | int | float) and (text := str(one).strip().strip("\"'")) and _is_text(text)
+    ]
+
+
+def _is_text(text: str) -> bool:
+    """Whether the text can be stored."""
+    return re.search(r"[\x00\ud800-\udfff]", text) is None

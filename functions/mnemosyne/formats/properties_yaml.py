@@ -1,0 +1,150 @@
+"""YAML as note-taking applications write it: a property that cannot be read does not spoil the others."""
+
+import re
+from collections.abc import Iterator
+from functools import cache
+from typing import Any
+
+from mnemosyne.formats.properties import Properties
+
+_PROPERTY = re.compile(r"(\"[^\"\n]+\"|'[^'\n]+'|[^\s#\-\[\]{}:,][^:\n]*?|[^\s:]+?)[ \t]*:(?:[ \t]+|$)(.*)", re.DOTALL)
+# To YAML `#x` is a comment, to Obsidian a tag.
+_HASH_TAG = re.compile(
+    r"^([ \t]*(?:-[ \t]+|(?:tags?|keywords)[ \t]*:[ \t]+))(#[^\s#].*?)[ \t]*$", re.MULTILINE | re.IGNORECASE
+)
+_YAML_ERRORS = (ValueError, LookupError, AttributeError, TypeError, RecursionError, ArithmeticError)
+
+
+def read(block: str) -> Properties | None:
+    """Return the properties of a block; None if it is not one of names and values.
+
+    If the block as a whole is not YAML, each property is read alone. One that still cannot be read, and is on one line,
+    is the text as it is written (`title: Draft: second try`); of more lines it is left out with a notice.
+    """
+    block = re.sub(r"^\t+", lambda match: "  " * len(match[0]), block.replace("\r\n", "\n"), flags=re.MULTILINE)
+    block = _HASH_TAG.sub(lambda match: f"{match[1]}'{match[2].replace(chr(39), chr(39) * 2)}'", block)
+    chunks = list(_chunks(block))
+    lines = {name: line for name, _, line in chunks if name}
+    try:
+        whole = _load(block)
+    except _errors():
+        return _one_by_one(chunks, lines)
+    if whole is None:
+        return Properties()
+    if not isinstance(whole, dict):
+        return None
+    return Properties({str(name): _json(value) for name, value in whole.items()}, lines)
+
+
+def _one_by_one(chunks: list[tuple[str, str, int]], lines: dict[str, int]) -> Properties | None:
+    if not chunks or not chunks[0][0]:
+        return None
+    properties = Properties(lines=lines)
+    for name, text, line in chunks:
+        try:
+            found = _load(text)
+            if isinstance(found, dict):
+                properties.values |= {str(key): _json(value) for key, value in found.items()}
+                continue
+        except _errors():
+            pass
+        match = _PROPERTY.fullmatch(text.strip())
+        if match and "\n" not in match[2]:
+            properties.values[name] = _unquoted(match[2].strip())
+        else:
+            properties.notices.append(f"line {line}: {name or 'text'} (not YAML)")
+    return properties
+
+
+def _chunks(block: str) -> Iterator[tuple[str, str, int]]:
+    """Yield each property's name, text and line within the file, whose first line is the `---`."""
+    name, text, began = "", "", 2
+    for number, line in enumerate(block.splitlines(keepends=True), 2):
+        match = _PROPERTY.match(line.rstrip("\r\n"))
+        if match is None or line[0] in " \t":
+            if text or (line.strip() and not line.lstrip().startswith("#")):
+                text += line
+            continue
+        if text.strip():
+            yield name, text, began
+        name, text, began = match[1].strip("\"'"), line, number
+    if text.strip():
+        yield name, text, began
+
+
+def _unquoted(text: str) -> str:
+    """Return a text that may begin with a quotation mark without an end."""
+    return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
+
+
+def _errors() -> tuple[type[BaseException], ...]:
+    import yaml
+
+    # The reader's own constructors let the others through where a value is not of the type that its tag says.
+    return (yaml.YAMLError, *_YAML_ERRORS)
+
+
+def _load(text: str) -> Any:
+    import yaml  # only where there is YAML to read
+
+    return yaml.load(text, Loader=_loader())  # noqa: S506 - a safe one, see there
+
+
+@cache
+def _loader() -> Any:
+    """YAML's safe loader without aliases, a few hundred bytes of which stand for a thousand million values.
+
+    Dates stay text as they are written. Of YAML 1.1's words and numbers only those of YAML 1.2 are values: `No` and
+    `12:30` are text, and the work for numbers to the base of sixty would grow with the square of their length
+    (https://yaml.org/type/int.html).
+    """
+    import yaml
+
+    values = {"tag:yaml.org,2002:int": _integer, "tag:yaml.org,2002:float": _float, "tag:yaml.org,2002:bool": _boolean}
+
+    class Loader(yaml.SafeLoader):
+        def compose_node(self, parent: Any, index: Any) -> Any:
+            if self.check_event(yaml.AliasEvent):  # type: ignore[no-untyped-call]
+                raise yaml.YAMLError("aliases are not read")
+            return super().compose_node(parent, index)  # type: ignore[no-untyped-call]
+
+    left = {*values, "tag:yaml.org,2002:timestamp"}
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, form) for tag, form in known if tag not in left]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    for tag, value in values.items():
+        Loader.add_implicit_resolver(tag, _FORMS[value], list("-+.0123456789tTfF"))  # type: ignore[no-untyped-call]
+        Loader.add_constructor(tag, value)  # type: ignore[no-untyped-call]
+    return Loader
+
+
+def _integer(loader: Any, node: Any) -> int:
+    return int(loader.construct_scalar(node), 0)
+
+
+def _float(loader: Any, node: Any) -> float:
+    return float(loader.construct_scalar(node))
+
+
+def _boolean(loader: Any, node: Any) -> bool:
+    return bool({"true": True, "false": False}[loader.construct_scalar(node).lower()])
+
+
+_FORMS = {
+    _integer: re.compile(r"[-+]?(0|[1-9][0-9]{0,1000})$"),
+    _float: re.compile(r"([-+]?[0-9]+\.([0-9]|[0-9]*[1-9])|\.[0-9]*[1-9])([eE][-+][0-9]+)?$"),
+    _boolean: re.compile(r"(true|True|TRUE|false|False|FALSE)$"),
+}
+"""What is a value without being called one: no more than what an export writes in quotes where it is a text. 1.10 is
+text, because as a number it would lose its last digit.
+"""
+
+
+def _json(value: object) -> object:
+    """Return what YAML has read, in JSON's terms."""
+    if isinstance(value, dict):
+        return {str(name): _json(one) for name, one in value.items()}
+    if isinstance(value, list | tuple | set):
+        return [_json(one) for one in value]
+    return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -1,0 +1,137 @@
+"""Files that are not read: what each is, and what to do with it."""
+
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Final
+
+from mnemosyne.formats.chronicle import START
+from mnemosyne.formats.decoding import SAMPLE_BYTES
+
+_TO_LINES = "write one JSON object a line, with content and timestamp, into a .jsonl file"
+_TO_MARKDOWN = "convert it to Markdown"
+_UNPACK = "unpack it and import the folder"
+_BY_ENDING: Final = {
+    **dict.fromkeys(("csv", "tsv", "xlsx", "xls", "ods", "parquet", "numbers"), ("a table", _TO_LINES)),
+    **dict.fromkeys(("html", "htm", "mhtml", "webarchive"), ("a web page", f"{_TO_MARKDOWN}, such as with pandoc")),
+    **dict.fromkeys(("zip", "tar", "tgz", "7z", "rar", "bz2", "xz", "zst"), ("an archive", _UNPACK)),
+    "enex": ("an Evernote export", "import it into Joplin or Obsidian, and import the Markdown that they write"),
+    "jex": ("a Joplin archive", "export as Markdown + Front Matter from Joplin, and import that folder"),
+    "one": ("a OneNote section", _TO_MARKDOWN),
+    "pdf": ("a PDF", f"{_TO_MARKDOWN} or text"),
+    "epub": ("an EPUB book", f"{_TO_MARKDOWN}, such as with pandoc"),
+    **dict.fromkeys(
+        ("docx", "doc", "odt", "rtf", "pages"),
+        ("a document of a word processor", f"{_TO_MARKDOWN}, such as with pandoc"),
+    ),
+    **dict.fromkeys(
+        ("org", "rst", "adoc", "tex", "typ"), ("text in another markup", f"{_TO_MARKDOWN}, such as with pandoc")
+    ),
+    **dict.fromkeys(("db", "sqlite", "sqlite3", "kdbx"), ("a database", f"query it, and {_TO_LINES}")),
+    **dict.fromkeys(
+        ("png", "jpg", "jpeg", "gif", "webp", "svg", "heic", "bmp", "tif", "tiff", "avif", "ico"),
+        ("an image", "write down what it shows"),
+    ),
+    **dict.fromkeys(
+        ("mp3", "m4a", "wav", "ogg", "flac", "opus", "webm", "mp4", "mov", "mkv", "avi"),
+        ("a recording", "import a transcript"),
+    ),
+    **dict.fromkeys(("canvas", "excalidraw", "drawio"), ("a drawing", "write down what it shows")),
+    **dict.fromkeys(
+        ("xml", "yaml", "yml", "toml", "opml", "ics", "vcf", "eml", "mbox"), ("structured text", _TO_LINES)
+    ),
+    **dict.fromkeys(
+        ("base", "ini", "cfg", "conf", "lock", "css", "js", "ts", "py", "sh", "edn"),
+        ("settings or code", "leave it out"),
+    ),
+}
+_BY_BEGINNING: Final = (
+    (b"%PDF-", "pdf"), (b"SQLite format 3\x00", "sqlite"), (b"\x89PNG", "png"), (b"\xff\xd8\xff", "jpg"),
+    (b"GIF8", "gif"), (b"{\\rtf", "rtf"), (b"7z\xbc\xaf", "7z"), (b"Rar!", "rar"), (b"BZh", "bz2"),
+    (b"\xfd7zXZ", "xz"), (b"\x28\xb5\x2f\xfd", "zst"), (b"PAR1", "parquet"), (b"OggS", "ogg"), (b"ID3", "mp3"),
+    (b"fLaC", "flac"), (b"\xd0\xcf\x11\xe0", "doc"), (b"RIFF", "wav"),
+)  # fmt: skip
+_IS_NOTION = re.compile(r" [0-9a-f]{32}(\.md|/|\.csv|$)")
+CHAT_EXPORT = "write each message as a JSON line with content, timestamp and session, the id of its conversation"
+
+
+def what_is(path: Path) -> tuple[str, str] | None:
+    """Return what a file is that is not read, and what to do; None if it can be one that is."""
+    ending = path.suffix.lower().removeprefix(".")
+    beginning = _beginning(path, SAMPLE_BYTES)
+    if beginning.startswith(b"PK\x03\x04"):
+        return _package(path)
+    for mark, kind in _BY_BEGINNING:
+        if beginning.startswith(mark):
+            return _BY_ENDING[kind]
+    if beginning[257:262] == b"ustar":
+        return _BY_ENDING["jex" if ending == "jex" else "tar"]
+    start = beginning.lstrip(b"\xef\xbb\xbf \t\r\n").lower()
+    if b"<en-export" in beginning:
+        return _BY_ENDING["enex"]
+    if ending not in ("md", "markdown") and start.startswith((b"<!doctype html", b"<html")):
+        return _BY_ENDING["html"]
+    if ending == "json":
+        return _conversations(beginning)
+    if ending in ("txt", "text", "") and _is_json_line(beginning):
+        return "JSON lines", "give --format jsonl"
+    return _BY_ENDING.get(ending)
+
+
+def of_unknown_ending(path: Path) -> tuple[str, str]:
+    """Return what to say of a file whose ending says nothing."""
+    beginning = _beginning(path, SAMPLE_BYTES)
+    if b"\x00" in beginning:
+        return "a binary file", "import text"
+    return "a file whose ending says no format", "give its --format, or name it .md, .txt or .jsonl"
+
+
+def _beginning(path: Path, size: int) -> bytes:
+    with path.open("rb") as file:
+        return file.read(size)
+
+
+def is_chronicle(path: Path) -> bool:
+    """Whether a chronicle begins in the first part of a file."""
+    return START.encode() in _beginning(path, 1_000_000)
+
+
+def _package(path: Path) -> tuple[str, str]:
+    """Return what a ZIP file is: an export, a book or document, or an archive."""
+    ending = path.suffix.lower().removeprefix(".")
+    try:
+        with zipfile.ZipFile(path) as package:
+            names = package.namelist()
+    except (zipfile.BadZipFile, OSError, ValueError):
+        names = []
+    if "META-INF/container.xml" in names:
+        return _BY_ENDING["epub"]
+    if any(name.endswith("conversations.json") for name in names):
+        return "the ZIP of a ChatGPT or Claude export", f"unpack it, and of its conversations.json {CHAT_EXPORT}"
+    if any(_IS_NOTION.search(name) for name in names):
+        return "a Notion export", _UNPACK
+    if any(name.startswith(("word/", "xl/", "ppt/")) for name in names) or "content.xml" in names:
+        return _BY_ENDING.get(ending, _BY_ENDING["docx"])
+    return "a ZIP archive", _UNPACK
+
+
+def _conversations(beginning: bytes) -> tuple[str, str] | None:
+    """Return whether a JSON file is the export of a chat, by the names of its first fields."""
+    text = beginning.decode("utf-8", errors="replace")
+    if not text.lstrip("\ufeff \t\r\n").startswith(("[", "{")):
+        return None
+    if '"chat_messages"' in text:
+        return "a Claude export", CHAT_EXPORT
+    if '"mapping"' in text and ('"create_time"' in text or '"message"' in text or '"title"' in text):
+        return "a ChatGPT export", CHAT_EXPORT
+    return None
+
+
+def _is_json_line(beginning: bytes) -> bool:
+    """Whether the file begins with a line that is a JSON object."""
+    line = beginning.removeprefix(b"\xef\xbb\xbf").partition(b"\n")[0]
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
