@@ -2,6 +2,8 @@
 
 import base64
 import hashlib
+import html
+import re
 import secrets
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -57,7 +59,7 @@ class AuthServer:
         store = PostgresOAuth(pool)
         self.clients = clients = Clients(store, self.documents)
         issuer = Issuer(ISSUER, (RESOURCE,), self.signer)
-        flow = Flow(issuer, store, clients, log_in or LogInCode(self.codes), rules)
+        self.flow = flow = Flow(issuer, store, clients, log_in or LogInCode(self.codes), rules)
         self.edge = Edge(ISSUER, 0)
         self.app = build_app(flow, clients, self.edge)
 
@@ -135,6 +137,14 @@ def told(answer: Any) -> dict[str, str]:
     """What the client reads in the address that the browser is sent to."""
     assert answer.status_code == 303, answer.text
     return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
+
+
+def back(page: Any) -> dict[str, str]:
+    """What the client reads in the address that a page links to."""
+    assert "Location" not in page.headers
+    link = re.search(r'href="([^"]+)" rel', page.text)
+    assert link, page.text
+    return dict(parse_qsl(urlsplit(html.unescape(link[1])).query))
 
 
 def exchange(client: TestClient | httpx.Client, client_id: str, code: str, **changed: str | None) -> Any:

@@ -44,11 +44,14 @@ class OAuthRows(Protocol):
     def count_attempt(self, cookie_hash: bytes) -> None:
         """Note that something wrong was shown."""
 
-    def log_in(self, cookie_hash: bytes, person: Person) -> None:
-        """Note who it is."""
+    def set_status(self, cookie_hash: bytes, status: str) -> None:
+        """Note that a request is started, logging_in or decided."""
 
-    def decide(self, cookie_hash: bytes) -> None:
-        """Note that the person has answered."""
+    def log_in(self, cookie_hash: bytes, new_hash: bytes, person: Person) -> None:
+        """Note who it is. The request is found by the new hash from now on."""
+
+    def end(self, cookie_hash: bytes) -> None:
+        """Forget a request."""
 
     def add_grant(self, grant: Grant, seconds: int) -> None:
         """Keep what a person has let a client do."""

@@ -256,7 +256,8 @@ CREATE TABLE oauth_requests (
     client        jsonb,
     network       text NOT NULL,
     large_network text NOT NULL,
-    status        text NOT NULL DEFAULT 'started' CHECK (status IN ('started', 'logged_in', 'decided')),
+    status        text NOT NULL DEFAULT 'started'
+        CHECK (status IN ('started', 'logging_in', 'logged_in', 'decided')),
     log_in_hash   bytea CHECK (length(log_in_hash) = 32),
     attempts      integer NOT NULL DEFAULT 0,
     person        jsonb,

@@ -90,7 +90,7 @@ class Shapes:
         if method == "POST":
             body, headers["Content-Type"] = self._body()
         for name, values in [
-            ("Cookie", [f"__Host-mnemosyne-auth={'a' * 43}", "__Host-mnemosyne-auth=\xff", "a=b; a=b", "=" * 500]),
+            ("Cookie", [f"__Host-mnemosyne-auth-={'a' * 43}", "__Host-mnemosyne-auth-=\xff", "a=b; a=b", "=" * 500]),
             ("Origin", ["null", ISSUER, "https://evil.example", "\xe9"]),
             ("Host", ["evil.example", "auth.example:443", ""]),
         ]:

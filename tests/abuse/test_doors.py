@@ -120,8 +120,7 @@ def test_every_endpoint_of_the_mcp_function_without_a_credential_answers_from_me
     paths = {getattr(route, "path", "") for route in app_of(FakeServices()).routes}
     assert paths - looks_at_a_credential == {
         SCHEMA_PATH,
-        METADATA_PATH,
-        f"{METADATA_PATH}/mcp",
+        *(f"{METADATA_PATH}{path}{slash}" for path in ("", "/mcp") for slash in ("", "/")),
         *LOG_IN_PATHS,
         *site.PAGES,
         site.FILES,
@@ -307,7 +306,7 @@ def test_tokens_are_given_and_revoked_without_a_document(server: AuthServer, pat
     form = {"client_id": "https://host.silent/metadata.json", "code": "x", "token": "x", "refresh_token": "x"}
     for grant_type in ("authorization_code", "refresh_token"):
         answer = server.browser().post(path, data=form | {"grant_type": grant_type})
-        assert (answer.status_code, answer.json()["error"]) == (400, "invalid_client")
+        assert (answer.status_code, answer.json()["error"]) == (401, "invalid_client")
     assert web.asked == []
 
 

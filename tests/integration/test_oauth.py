@@ -31,6 +31,7 @@ from tests.oauth_server import (
     Visit,
     asked,
     auth_pool,
+    back,
     exchange,
     refresh,
     told,
@@ -160,8 +161,9 @@ def test_another_client_s_token_is_neither_revoked_nor_refreshed(server: AuthSer
     ],
 )
 def test_a_client_is_told_what_cannot_be(server: AuthServer, changed: dict[str, str | None], error: str) -> None:
-    answer = told(server.browser().get(asked(server.register(), **changed)))
-    assert (answer["error"], answer["state"], answer["iss"]) == (error, "of-the-client", ISSUER)
+    page = server.browser().get(asked(server.register(), **changed))
+    answer = back(page)
+    assert (page.status_code, answer["error"], answer["state"], answer["iss"]) == (400, error, "of-the-client", ISSUER)
 
 
 @pytest.mark.parametrize(
@@ -274,7 +276,7 @@ def test_an_approval_that_is_sent_twice_gives_one_code(server: AuthServer, owner
     visit.look()
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: visit.answer(), range(8)))
-    assert sorted(answer.status_code for answer in answers) == [303] + [409] * 7
+    assert len({told(answer)["code"] for answer in answers}) == 1
     assert owner("SELECT count(*) FROM oauth_codes")[0][0] in (1, "1")
 
 
@@ -284,7 +286,7 @@ def test_a_person_who_declines_is_sent_back_without_a_code(server: AuthServer) -
     visit.log_in()
     answer = told(visit.answer("deny"))
     assert (answer["error"], answer["state"], answer["iss"]) == ("access_denied", "of-the-client", ISSUER)
-    assert visit.answer().status_code == 409
+    assert told(visit.answer()) == answer, "the first answer counts"
 
 
 def test_nothing_is_granted_before_the_log_in(server: AuthServer) -> None:

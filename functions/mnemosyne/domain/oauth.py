@@ -35,10 +35,14 @@ OFFERED = (Scope.READ, Scope.WRITE, Scope.OPERATE)
 UNASKED = (Scope.READ, Scope.WRITE)
 """What a client is offered that asks for nothing we know, and a person may have whose rule does not say."""
 
-# Schemes that a browser acts upon itself, or that are anybody's: https://www.rfc-editor.org/rfc/rfc8252#section-7.1.
-_REFUSED_SCHEMES = {"about", "blob", "chrome", "data", "file", "filesystem", "ftp", "javascript", "mailto", "vbscript",
-                    "view-source", "ws", "wss"}  # fmt: skip
-_SCHEME = re.compile(r"[a-z][a-z0-9+.-]*")
+# Schemes of programs: a reverse domain name (https://www.rfc-editor.org/rfc/rfc8252#section-7.1) that is not of the
+# operating system, or one that an MCP client uses all the same.
+_REVERSE_DOMAIN = re.compile(
+    r"(?!microsoft\.|windows\.|com\.apple\.|com\.android\.)([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9-]+)+"
+)
+_CLIENT_SCHEMES = {"cursor", "vscode", "vscode-insiders", "windsurf"}
+# A host as a Content-Security-Policy can name it.
+_HOST = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?")
 _LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 
 
@@ -73,7 +77,10 @@ class Person:
 
 @dataclass(frozen=True, kw_only=True)
 class Pending:
-    """A request of a client's, between /authorize and the person's answer."""
+    """A request of a client's, between /authorize and the person's answer.
+
+    Its status is started, logging_in while the identity provider is asked, logged_in, or decided.
+    """
 
     parameters: Mapping[str, str]
     status: str
@@ -222,13 +229,15 @@ def redirect_problem(uri: object) -> str:
     if not isinstance(uri, str) or len(uri) > URI_LENGTH or not uri.isascii() or not uri.isprintable() or " " in uri:
         return f"must be a URI of at most {URI_LENGTH} characters of ASCII"
     parts = _split(uri)
-    if parts is None or not _SCHEME.fullmatch(parts.scheme) or "#" in uri or "\\" in uri:
+    if parts is None or not parts.scheme or "#" in uri or "\\" in uri:
         return "must be an absolute URI without a fragment"
     if parts.scheme == "https":
-        return "" if parts.hostname and "@" not in parts.netloc else "must name a host, and no user"
+        return "" if _HOST.fullmatch(parts.netloc) else "must name a host, and no user"
     if parts.scheme == "http":
         return "" if _loopback_host(parts) else "must be https, or http on loopback: 127.0.0.1, [::1] or localhost"
-    return f"must not have the scheme {parts.scheme}" if parts.scheme in _REFUSED_SCHEMES else ""
+    if _REVERSE_DOMAIN.fullmatch(parts.scheme) or parts.scheme in _CLIENT_SCHEMES:
+        return ""
+    return f"must be https, http on loopback, or have a scheme such as com.example.app, got {parts.scheme}:"
 
 
 def redirect_host(uri: str) -> str:

@@ -4,6 +4,7 @@ Every step is a transaction that reads the request's row locked and moves it on 
 comes again, from another browser or after an end in between, can only go on where the row stands, or start over.
 """
 
+import hashlib
 import hmac
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -74,11 +75,27 @@ class Flow:
         with self._store.transaction() as rows:
             return self._begin(rows, key, {}, None, address)
 
-    def log_in(self, key: str, shown: Mapping[str, str]) -> bool:
+    def log_in(self, key: str, new_key: str, shown: Mapping[str, str]) -> bool:
         """Note who has come back from the log-in; whether a client waits for it.
 
-        Raises Unauthorized, NotFound where there is no such log-in, and Conflict where it is over.
+        From now on only `new_key` leads on: whoever planted the old one in this browser, or saw it, has nothing. Raises
+        Unauthorized, NotFound where there is no such log-in, and Conflict where it is over.
         """
+        client_waits = self._begin_log_in(key, shown)
+        try:
+            # No connection and no lock is held while the identity provider is asked.
+            person = person_of(self._log_in.finish(key, shown), self._rules)
+            with self._pending(key) as (rows, _):
+                rows.log_in(hashed(key), hashed(new_key), person)
+        except BaseException:
+            with self._store.transaction() as rows:
+                rows.set_status(hashed(key), "started")
+            raise
+        log.info("audit", action="log_in", outcome="done", subject=person.subject)
+        return client_waits
+
+    def _begin_log_in(self, key: str, shown: Mapping[str, str]) -> bool:
+        """Note that the identity provider is asked, so that its code is exchanged once; whether a client waits."""
         wrong = False
         with self._pending(key) as (rows, pending):
             if pending.status != "started":
@@ -87,13 +104,10 @@ class Flow:
                 wrong = not hmac.compare_digest(hashed(_typed(shown.get("code", ""))), pending.log_in_hash)
                 if pending.attempts >= ATTEMPTS:
                     raise Conflict("the code was mistyped too often: start over from your application")
-                if wrong:
-                    rows.count_attempt(hashed(key))
-            if not wrong:
-                # Within the lock: an identity provider's code is exchanged once.
-                person = person_of(self._log_in.finish(key, shown), self._rules)
-                rows.log_in(hashed(key), person)
-                log.info("audit", action="log_in", outcome="done", subject=person.subject)
+            if wrong:
+                rows.count_attempt(hashed(key))
+            else:
+                rows.set_status(hashed(key), "logging_in")
         if wrong:
             raise Unauthorized("this is not the code: look at it again")
         return bool(pending.parameters)
@@ -119,18 +133,45 @@ class Flow:
         return Question(client, person, scopes, redirect_uri, resource, known and bool(scopes))  # type: ignore[arg-type]
 
     def decide(self, key: str, *, approved: bool) -> Answer:
-        """Return the redirection to the client, once; raises NotFound, Conflict where it is answered already."""
+        """Return the redirection to the client; of several answers the first counts. Raises NotFound, Conflict."""
         with self._pending(key) as (rows, pending):
+            if pending.status == "decided":
+                return self._same_answer(rows, pending, key)
             person, client = _person(pending), pending.client
             request = _request(pending, self.issuer)
-            rows.decide(hashed(key))
+            rows.set_status(hashed(key), "decided")
             server = Server(self.issuer, rows, client)
+            server.code = _code(key)
             answer = server.answer(request, person if approved else None)
             if approved and client and "code=" in urlsplit(answer.location).query:
                 resource = server.resource.of(request)
                 scopes = scopes_of((request.scope or "").split()) & person.scopes
                 rows.remember(Consent(subject=person.subject, client_id=client.id, scopes=scopes, resource=resource))
         return answer
+
+    def decided(self, key: str) -> Answer | None:
+        """Return the answer that the person has given; None if they have not answered. Raises NotFound."""
+        with self._pending(key) as (rows, pending):
+            return self._same_answer(rows, pending, key) if pending.status == "decided" else None
+
+    def _same_answer(self, rows: OAuthRows, pending: Pending, key: str) -> Answer:
+        """Return the redirection to the client again; without a location if the client has used its code.
+
+        A second use of the code would end the grant.
+        """
+        request = _request(pending, self.issuer)
+        if (code := rows.code(hashed(_code(key)))) is None:
+            return Server(self.issuer, rows, pending.client).answer(request, None)
+        if code.used or not code.valid:
+            return Answer(200, None, {})
+        state = [("state", request.payload.state)] if request.payload.state else []
+        answered = [("code", _code(key)), *state, ("iss", self.issuer.url)]
+        return Answer(303, None, {"Location": add_params_to_uri(code.redirect_uri, answered)})
+
+    def log_out(self, key: str) -> None:
+        """Forget the log-in of this browser."""
+        with self._store.transaction() as rows:
+            rows.end(hashed(key))
 
     def account(self, key: str) -> tuple[Person, Sequence[Grant]]:
         """Return who has logged in for the page of their grants, and those; raises NotFound, Conflict."""
@@ -199,6 +240,11 @@ def _person(pending: Pending) -> Person:
 
 def _request(pending: Pending, issuer: Issuer) -> OAuthRequest:
     return OAuthRequest("GET", f"{issuer.url}/authorize", pending.parameters.items())
+
+
+def _code(key: str) -> str:
+    """Return the authorization code of a request: the browser's secret gives it, and the database does not."""
+    return hmac.new(key.encode(), b"code", hashlib.sha256).hexdigest()
 
 
 def _typed(code: str) -> str:

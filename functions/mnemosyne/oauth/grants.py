@@ -155,6 +155,10 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
 
     TOKEN_ENDPOINT_AUTH_METHODS = ("none",)
 
+    def generate_authorization_code(self) -> str:
+        """Return the code of the request, which is the same however often the person answers it."""
+        return str(self.server.code)
+
     def save_authorization_code(self, code: str, request: Any) -> None:
         """Keep the code and the grant that it begins."""
         self.server.keep_code(code, request)

@@ -90,7 +90,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         self.issuer = issuer
         self.rows = rows
         self._client = client
-        self.refresh_token = secrets.token_urlsafe(32)
+        self.code = self.refresh_token = secrets.token_urlsafe(32)
         self.resource = ResourceIndicator(issuer.resources)
         self.register_grant(CodeGrant, [S256Only(required=True), self.resource])
         self.register_grant(RotatingRefreshGrant)

@@ -1,5 +1,6 @@
 """The authorization server behind Cloud Run's front end: two instances at once, and instances that are killed."""
 
+import secrets
 import ssl
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -43,7 +44,8 @@ def _another_address(deployment: OAuthDeployment) -> None:
 
 
 def _register(web: httpx.Client) -> str:
-    answer = web.post("/register", json={"client_name": "A test", "redirect_uris": [REDIRECT]})
+    name = f"A test {secrets.token_hex(4)}"  # the same registration would be the same client
+    answer = web.post("/register", json={"client_name": name, "redirect_uris": [REDIRECT]})
     assert answer.status_code == 201, answer.text
     return str(answer.json()["client_id"])
 

@@ -110,15 +110,19 @@ class PostgresOAuthRows:
         """Note that something wrong was shown."""
         self._connection.run(sql.COUNT_ATTEMPT, cookie_hash=cookie_hash)
 
-    def log_in(self, cookie_hash: bytes, person: Person) -> None:
-        """Note who it is."""
+    def set_status(self, cookie_hash: bytes, status: str) -> None:
+        """Note that a request is started, logging_in or decided."""
+        self._connection.run(sql.SET_STATUS, cookie_hash=cookie_hash, status=status)
+
+    def log_in(self, cookie_hash: bytes, new_hash: bytes, person: Person) -> None:
+        """Note who it is. The request is found by the new hash from now on."""
         named = {"subject": person.subject, "name": person.name, "namespace": person.namespace}
         kept = json_text(named | {"scopes": sorted(person.scopes)})
-        self._connection.run(sql.LOG_IN, cookie_hash=cookie_hash, person=kept)
+        self._connection.run(sql.LOG_IN, cookie_hash=cookie_hash, new_hash=new_hash, person=kept)
 
-    def decide(self, cookie_hash: bytes) -> None:
-        """Note that the person has answered."""
-        self._connection.run(sql.DECIDE, cookie_hash=cookie_hash)
+    def end(self, cookie_hash: bytes) -> None:
+        """Forget a request."""
+        self._connection.run(sql.END, cookie_hash=cookie_hash)
 
     # -- grants, codes and refresh tokens
 

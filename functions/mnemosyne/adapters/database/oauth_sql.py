@@ -47,10 +47,12 @@ UPDATE oauth_requests SET log_in_hash = :log_in_hash, attempts = 0 WHERE cookie_
 """
 COUNT_ATTEMPT: Final = "UPDATE oauth_requests SET attempts = attempts + 1 WHERE cookie_hash = :cookie_hash"
 LOG_IN: Final = """
-UPDATE oauth_requests SET status = 'logged_in', person = CAST(:person AS jsonb), log_in_hash = NULL
+UPDATE oauth_requests
+SET cookie_hash = :new_hash, status = 'logged_in', person = CAST(:person AS jsonb), log_in_hash = NULL
 WHERE cookie_hash = :cookie_hash
 """
-DECIDE: Final = "UPDATE oauth_requests SET status = 'decided' WHERE cookie_hash = :cookie_hash"
+SET_STATUS: Final = "UPDATE oauth_requests SET status = :status WHERE cookie_hash = :cookie_hash"
+END: Final = "DELETE FROM oauth_requests WHERE cookie_hash = :cookie_hash"
 
 ADD_GRANT: Final = """
 INSERT INTO oauth_grants (id, subject, person, namespace, client_id, client_name, scopes, resource, expires_at)

@@ -21,6 +21,7 @@ from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.oauth.server import Answer
 
 KEYS_SECONDS = 300
+WRONG_REQUEST = "Your application asked for something that cannot be"
 METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
 
@@ -99,27 +100,34 @@ class AuthEndpoints:
     ) -> Response:
         if problem is not None and (client := self._clients.known(request.payload.client_id, DOCUMENT_SECONDS)) is None:
             raise problem
-        cookie, id_ = call.cookie or new_secret(), new_secret()
+        cookie, id_ = new_secret(), new_secret()
         try:
             where = self._flow.start(request, _key(cookie, id_), client, call.address)
         except OAuth2Error as exc:
-            if url := self._flow.redirected(request, exc):
-                return redirect(url)
-            return pages.told(self._issuer, "Your application asked for something that cannot be", _said(exc))
+            # Nobody is sent on before a log-in: anybody may register any address (RFC 9700, section 4.11.2).
+            return pages.told(self._issuer, WRONG_REQUEST, _said(exc), back=self._flow.redirected(request, exc))
         return self._to_log_in(where, cookie, id_)
 
     def account(self, call: Call) -> Response:
         """Show who has logged in what they have granted; without a log-in, begin one."""
         if not (id_ := call.given("request")):
-            cookie, id_ = call.cookie or new_secret(), new_secret()
+            cookie, id_ = new_secret(), new_secret()
             return self._to_log_in(self._flow.start_account(_key(cookie, id_), call.address), cookie, id_)
         return self._account(_key(call.cookie, id_), id_, None)
 
-    def withdraw(self, call: Call) -> Response:
-        """End what a person has let a client do."""
+    def change_account(self, call: Call) -> Response:
+        """End what a person has let a client do, or the log-in itself."""
         self._own_page(call)
+        if call.given("log_out"):
+            return self._log_out(call)
         key = _key(call.cookie, id_ := call.given("request"))
         return self._account(key, id_, self._flow.withdraw(key, call.given("client")))
+
+    def _log_out(self, call: Call) -> Response:
+        self._flow.log_out(_key(call.cookie, call.id))
+        page = pages.told(self._issuer, "You are logged out", "Your applications keep what you let them do.", 200)
+        self.edge.delete_cookie(page, call.id)
+        return page
 
     def log_in_page(self, call: Call) -> Response:
         """Ask for the code that the terminal has printed."""
@@ -128,22 +136,26 @@ class AuthEndpoints:
 
     def log_in(self, call: Call) -> Response:
         """Take the code, or what an identity provider has sent back."""
-        key = _key(call.cookie, id_ := call.given("request") or call.given("state"))
+        key, cookie = _key(call.cookie, id_ := call.id), new_secret()
         try:
-            waits = self._flow.log_in(key, dict([*call.query, *call.form]))
+            waits = self._flow.log_in(key, _key(cookie, id_), dict([*call.query, *call.form]))
         except Unauthorized as exc:
             if call.form:
                 return pages.log_in(self._issuer, id_, self._flow.redirect_uri(key), str(exc))
             return pages.told(self._issuer, "You cannot log in", str(exc), 403)
-        return redirect(f"{self._issuer}/{'consent' if waits else 'account'}?request={id_}")
+        response = redirect(f"{self._issuer}/{'consent' if waits else 'account'}?request={id_}")
+        self.edge.set_cookie(response, id_, cookie)
+        return response
 
     def consent_page(self, call: Call) -> Response:
         """Ask the person, or go on where they have agreed to as much before."""
         key = _key(call.cookie, id_ := call.given("request"))
+        if answer := self._flow.decided(key):
+            return self._answered(answer)
         try:
             asked = self._flow.question(key)
         except OAuth2Error as exc:
-            return pages.told(self._issuer, "Your application asked for something that cannot be", _said(exc))
+            return pages.told(self._issuer, WRONG_REQUEST, _said(exc))
         if not asked.scopes:
             return redirect(self._flow.decide(key, approved=False).location)
         if asked.agreed:
@@ -154,14 +166,18 @@ class AuthEndpoints:
         """Take the person's answer, and send it to the client."""
         self._own_page(call)
         approved = call.given("answer") == "allow"
-        answer = self._flow.decide(_key(call.cookie, call.given("request")), approved=approved)
-        if not answer.location:
-            return pages.told(self._issuer, "Your application asked for something that cannot be", START_OVER)
-        return redirect(answer.location)
+        return self._answered(self._flow.decide(_key(call.cookie, call.given("request")), approved=approved))
+
+    def _answered(self, answer: Answer) -> Response:
+        if answer.location:
+            return redirect(answer.location)
+        if answer.status == 200:
+            return pages.told(self._issuer, "You have answered", "Your application goes on: return to it.", 200)
+        return pages.told(self._issuer, WRONG_REQUEST, START_OVER)
 
     def _to_log_in(self, where: str, cookie: str, id_: str) -> Response:
         response = redirect(where or f"{self._issuer}/log-in?request={id_}")
-        self.edge.set_cookie(response, cookie)
+        self.edge.set_cookie(response, id_, cookie)
         return response
 
     def _account(self, key: str, id_: str, ended: int | None) -> Response:
@@ -207,7 +223,7 @@ def build_app(flow: Flow, clients: Clients, edge: Edge) -> Starlette:
             Route(f"{prefix}/consent", made(here.consent_page, doors.CONSENT, as_page=True)),
             Route(f"{prefix}/consent", made(here.consent, doors.CONSENT, as_page=True), methods=["POST"]),
             Route(f"{prefix}/account", made(here.account, doors.ACCOUNT, as_page=True)),
-            Route(f"{prefix}/account", made(here.withdraw, doors.ACCOUNT, as_page=True), methods=["POST"]),
+            Route(f"{prefix}/account", made(here.change_account, doors.ACCOUNT, as_page=True), methods=["POST"]),
             Route(f"{prefix}/style.css", here.edge.published(style, doors.STYLE)),
         ]
     )

@@ -3,7 +3,7 @@
 import inspect
 import secrets
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import cast
 from urllib.parse import parse_qsl
@@ -14,6 +14,7 @@ from anyio.lowlevel import RunVar
 from starlette.requests import Request
 from starlette.responses import JSONResponse, RedirectResponse, Response
 
+from mnemosyne.domain.oauth import REQUEST_SECONDS
 from mnemosyne.errors import (
     Conflict,
     InvalidRequest,
@@ -35,7 +36,6 @@ log = EventLog(__name__)
 
 BODY_BYTES = 64 * 1024
 QUERY_LENGTH = 16_000
-COOKIE_SECONDS = 3600
 THREADS = 5
 THREADS_OF_PROVIDER = 3
 """Threads of requests that may wait for the identity provider; while it is silent, the others go on. Together there are
@@ -54,8 +54,13 @@ class Call:
     address: str
     origin: str | None
     cookie: str
-    """What this browser has of an earlier request; empty where it has nothing."""
+    """This browser's secret of the request that the call names; empty if it has none."""
     door: Door
+
+    @property
+    def id(self) -> str:
+        """The request that the call is about; an identity provider sends it back as the state."""
+        return self.given("request") or self.given("state")
 
     def given(self, name: str) -> str:
         """Return the first value of a parameter, of the form or else of the query; empty where there is none."""
@@ -75,16 +80,23 @@ class Edge:
         """Whether browsers come by TLS."""
         return self.issuer.startswith("https:")
 
-    @property
-    def cookie_name(self) -> str:
-        """The cookie's name: with TLS one that no other host and no page without TLS can set (RFC 6265bis)."""
-        return "__Host-mnemosyne-auth" if self.secure else "mnemosyne-auth"
+    def cookie_name(self, id_: str) -> str:
+        """Return the name of a request's cookie. Each has its own, so that two log-ins in one browser go on.
 
-    def set_cookie(self, response: Response, cookie: str) -> None:
+        With TLS no other host and no page without TLS can set it (RFC 6265bis).
+        """
+        name = f"mnemosyne-auth-{id_[:16]}"
+        return f"__Host-{name}" if self.secure else name
+
+    def set_cookie(self, response: Response, id_: str, cookie: str) -> None:
         """Have the browser show the cookie again, to us alone, also when it comes back from the log-in elsewhere."""
         response.set_cookie(
-            self.cookie_name, cookie, max_age=COOKIE_SECONDS, secure=self.secure, httponly=True, samesite="lax"
+            self.cookie_name(id_), cookie, max_age=REQUEST_SECONDS, secure=self.secure, httponly=True, samesite="lax"
         )
+
+    def delete_cookie(self, response: Response, id_: str) -> None:
+        """Have the browser forget the cookie."""
+        response.delete_cookie(self.cookie_name(id_), secure=self.secure, httponly=True, samesite="lax")
 
     def endpoint(
         self, handle: Callable[[Call], Response | Awaitable[Response]], door: Door, *, as_page: bool
@@ -160,16 +172,17 @@ class Edge:
         if body is None or len(query) > QUERY_LENGTH:
             raise InvalidRequest(f"a request has at most {BODY_BYTES:,} bytes, and a query of {QUERY_LENGTH:,}")
         form = body if "x-www-form-urlencoded" in request.headers.get("content-type", "") else b""
-        cookie = request.cookies.get(self.cookie_name, "")
-        return Call(
+        call = Call(
             query=_pairs(query),
             form=_pairs(form.decode("utf-8", "replace")),
             body=body,
             address=client_address(request.scope, request.headers, self.proxies),
             origin=request.headers.get("origin"),
-            cookie=cookie if len(cookie) == len(new_secret()) and cookie.isascii() else "",
+            cookie="",
             door=door,
         )
+        cookie = request.cookies.get(self.cookie_name(call.id), "")
+        return replace(call, cookie=cookie) if len(cookie) == len(new_secret()) and cookie.isascii() else call
 
     def _refused(self, exc: MnemosyneError, *, as_page: bool) -> Response:
         status, error = _status(exc)

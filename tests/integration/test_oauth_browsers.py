@@ -1,0 +1,258 @@
+"""What a browser goes through: no redirection before a log-in, a new session after it, second clicks, and the end."""
+
+import json
+import threading
+from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.identity.log_in_code import LOCAL_PERSON
+from mnemosyne.domain.oauth import PeopleRule
+from mnemosyne.http.auth.pages import security_headers
+from mnemosyne_cli.local import postgres
+from tests.oauth_server import REDIRECT, AuthServer, Visit, asked, auth_pool, back, exchange, refresh, told
+
+WEB = "https://client.example/callback"
+CURSOR = "cursor://anysphere.cursor-mcp/oauth/callback"
+DOCUMENT = "https://client.example/oauth/metadata.json"
+
+
+@pytest.fixture
+def auth(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
+    with auth_pool(cluster, database) as opened:
+        yield opened
+
+
+@pytest.fixture
+def server(auth: Pool, tmp_path: Path) -> AuthServer:
+    return AuthServer(auth, tmp_path, [PeopleRule(who="*", namespace="team")])
+
+
+@pytest.fixture
+def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[str], Any]]:
+    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
+        yield connection.run_file
+
+
+def _logged_in(server: AuthServer, client: str | None = None, **changed: str | None) -> Visit:
+    visit = Visit(server)
+    visit.open(asked(client or server.register(), **changed))
+    visit.log_in()
+    return visit
+
+
+# -- before the log-in
+
+
+@pytest.mark.parametrize("redirect_uri", [WEB, "https://evil.example/x?y=1", CURSOR, "com.example.app:/cb", REDIRECT])
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"code_challenge": None},
+        {"response_type": "token"},
+        {"resource": "https://elsewhere.example"},
+        {"scope": "read", "code_challenge_method": "plain"},
+    ],
+)
+def test_nobody_is_sent_on_before_they_have_logged_in(
+    server: AuthServer, redirect_uri: str, changed: dict[str, str | None]
+) -> None:
+    page = server.browser().get(asked(server.register(redirect_uri), redirect_uri=redirect_uri, **changed))
+    assert page.status_code == 400
+    assert "error" in back(page), "the person may go back"
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        "ms-settings:privacy",
+        "ms-word:ofe|u|https://evil.example/x.docx",
+        "x-apple.systempreferences:com.apple.preference",
+        "com.apple.tv://x",
+        "microsoft.windows.camera:",
+        "javascript:alert(1)",
+        "search-ms:query=x",
+        "tel:+1",
+        "ssh://host",
+        "myapp://callback",
+        "https://evil.example;script-src",
+        "https://evil.example,*/x",
+        "https://*.example/x",
+        "https://a'b.example/x",
+        "https:///x",
+        "http://client.example/x",
+    ],
+)
+def test_an_address_that_is_no_program_s_or_site_s_is_not_registered(server: AuthServer, uri: str) -> None:
+    answer = server.browser().post("/register", json={"redirect_uris": [uri]})
+    assert (answer.status_code, answer.json()["error"]) == (400, "invalid_redirect_uri")
+
+
+@pytest.mark.parametrize(
+    "uri",
+    [
+        WEB,
+        "https://client.example:8443/callback",
+        "https://xn--bcher-kva.example/callback",
+        "https://[2001:db8::1]/callback",
+        "http://localhost:8787/callback",
+        "http://[::1]:3000/callback",
+        CURSOR,
+        "vscode://vscode.microsoft-authentication",
+        "com.example.app:/oauth2redirect",
+        "io.raycast:/oauth?package_name=Extension",
+    ],
+)
+def test_the_page_that_asks_may_lead_to_each_address_that_can_be_registered(server: AuthServer, uri: str) -> None:
+    page = _logged_in(server, server.register(uri), redirect_uri=uri).look()
+    assert page.status_code == 200
+    (form,) = (part for part in page.headers["Content-Security-Policy"].split("; ") if part.startswith("form-action"))
+    assert len(form.split()) == 3
+    assert uri.startswith(form.split()[2])
+    assert security_headers(secure=True, redirect_uri=uri)["Content-Security-Policy"].count(";") == 4
+
+
+# -- the session
+
+
+def test_a_log_in_gives_the_browser_a_new_secret(server: AuthServer) -> None:
+    visit = Visit(server)
+    visit.open(asked(server.register()))
+    (before,) = visit.browser.cookies.jar
+    visit.log_in()
+    (after,) = visit.browser.cookies.jar
+    assert (before.name, before.value != after.value) == (after.name, True)
+
+
+def test_a_planted_cookie_lets_nobody_answer(server: AuthServer) -> None:
+    """The planter begins a log-in, has another person finish it, and knows the cookie of its beginning."""
+    planter, victim = Visit(server), Visit(server)
+    planter.open(asked(server.register()))
+    (planted,) = planter.browser.cookies.jar
+    victim.id = planter.id
+    victim.browser.cookies.set(planted.name, planted.value or "", domain=planted.domain)
+    assert victim.log_in().status_code == 303
+    assert planter.look().status_code == 409
+    assert planter.answer().status_code == 409
+    assert victim.browser.cookies
+
+
+@pytest.mark.parametrize("planted", ["a" * 43, "", "short", "é" * 43])
+def test_no_cookie_of_a_browser_is_adopted(server: AuthServer, planted: str) -> None:
+    browser = server.browser()
+    for path in (asked(server.register()), "/account"):
+        headers = {"Cookie": f"__Host-mnemosyne-auth={planted}".encode()}
+        set_cookie = browser.get(path, headers=headers).headers["Set-Cookie"]  # type: ignore[arg-type]
+        assert "a" * 43 not in set_cookie
+        assert all(part in set_cookie for part in ("HttpOnly", "Secure", "Path=/", "SameSite=lax"))
+
+
+def test_two_log_ins_in_one_browser_both_end(server: AuthServer) -> None:
+    browser = server.browser()
+    visits = [Visit(server, browser) for _ in range(3)]
+    codes = []
+    for visit in visits:
+        visit.open(asked(server.register()))
+        codes.append(server.code())
+    for visit, code in zip(visits, codes, strict=True):
+        visit.log_in(code)
+    assert all("code" in told(visit.answer()) for visit in reversed(visits))
+
+
+def test_a_person_can_log_out_of_the_account_page(server: AuthServer, owner: Callable[[str], Any]) -> None:
+    visit = Visit(server)
+    visit.open("/account")
+    visit.log_in()
+    assert "Log out" in visit.browser.get(f"/account?request={visit.id}").text
+    form = {"request": visit.id, "log_out": "1"}
+    assert visit.browser.post("/account", data=form, headers={"Origin": "https://evil.example"}).status_code == 403
+    cookies = dict(visit.browser.cookies)
+    page = visit.browser.post("/account", data=form)
+    assert "You are logged out" in page.text
+    assert not visit.browser.cookies
+    visit.browser.cookies.update(cookies)
+    assert visit.browser.get(f"/account?request={visit.id}").status_code == 409
+    assert int(owner("SELECT count(*) FROM oauth_requests")[0][0]) == 0
+
+
+# -- the answer
+
+
+@pytest.mark.parametrize("clicks", [2, 5])
+@pytest.mark.parametrize("first", ["allow", "deny"])
+def test_a_second_click_leads_where_the_first_one_does(server: AuthServer, first: str, clicks: int) -> None:
+    visit = _logged_in(server)
+    answers = [visit.answer(first)] + [visit.answer(answer) for answer in ("allow", "deny") for _ in range(clicks)]
+    assert len({answer.headers["Location"] for answer in answers}) == 1
+    assert ("code" in told(answers[-1])) == (first == "allow")
+    assert visit.look().headers["Location"] == answers[0].headers["Location"], "the page that is loaded again"
+
+
+def test_the_code_of_a_second_click_can_be_used_once(server: AuthServer) -> None:
+    client = server.register()
+    visit = _logged_in(server, client)
+    visit.answer()
+    tokens = exchange(server.browser(), client, told(visit.answer())["code"]).json()
+    late = visit.answer()
+    assert (late.status_code, "You have answered" in late.text) == (200, True)
+    assert refresh(server.browser(), client, tokens["refresh_token"]).status_code == 200, "the grant is not ended"
+
+
+def test_another_browser_does_not_learn_the_code(server: AuthServer) -> None:
+    visit, other = _logged_in(server), Visit(server)
+    visit.answer()
+    other.id = visit.id
+    assert (other.answer().status_code, other.look().status_code) == (409, 409)
+
+
+@pytest.mark.parametrize("redirect_uri", [REDIRECT, "http://localhost:3118/callback", CURSOR])
+def test_a_program_with_a_document_comes_with_a_warning(server: AuthServer, redirect_uri: str) -> None:
+    document = {"client_id": DOCUMENT, "client_name": "Known", "redirect_uris": [redirect_uri, WEB]}
+    server.documents.found[DOCUMENT] = json.dumps(document).encode()
+    warning = "Allow this only where you have just asked Known to connect."
+    assert warning in _logged_in(server, DOCUMENT, redirect_uri=redirect_uri).look().text
+    assert warning not in _logged_in(server, DOCUMENT, redirect_uri=WEB).look().text
+
+
+# -- the identity provider
+
+
+class SlowProvider:
+    """A LogIn whose answer waits for the test."""
+
+    def __init__(self) -> None:
+        self.asked = 0
+        self.is_asked, self.may_answer = threading.Event(), threading.Event()
+
+    def begin(self, secret: str, client_name: str) -> tuple[str, str]:
+        return "https://provider.example/", ""
+
+    def finish(self, secret: str, shown: Mapping[str, str]) -> Mapping[str, Any]:
+        self.asked += 1
+        self.is_asked.set()
+        assert self.may_answer.wait(30)
+        return LOCAL_PERSON
+
+
+def test_the_database_is_free_while_a_provider_is_asked(
+    auth: Pool, tmp_path: Path, owner: Callable[[str], Any]
+) -> None:
+    provider = SlowProvider()
+    server = AuthServer(auth, tmp_path, [PeopleRule(who="*")], provider)
+    key, new_key = "cookie.id", "another.id"
+    server.flow.start_account(key, "203.0.113.7")
+    with ThreadPoolExecutor(1) as pool:
+        running = pool.submit(server.flow.log_in, key, new_key, {})
+        assert provider.is_asked.wait(30)
+        assert owner("SELECT status FROM oauth_requests FOR UPDATE NOWAIT") == [["logging_in"]]
+        with pytest.raises(Exception, match="start over"):
+            server.flow.log_in(key, new_key, {})
+        provider.may_answer.set()
+        assert running.result(30) is False
+    assert (provider.asked, owner("SELECT status FROM oauth_requests")) == (1, [["logged_in"]])
