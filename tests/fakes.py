@@ -15,7 +15,7 @@ from uuid import UUID
 
 import numpy as np
 
-from mnemosyne.domain.chronicle import one_line, tag_key
+from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.labels import given_labels
@@ -45,6 +45,7 @@ from mnemosyne.domain.overview import GivenRating
 from mnemosyne.domain.published import Published
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch, Why
+from mnemosyne.domain.visible import one_line
 from mnemosyne.domain.wording import wording_id
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, MnemosyneError, NotFound, Unavailable
 from mnemosyne.ids import new_id

@@ -8,6 +8,7 @@ from uuid import UUID
 
 from mnemosyne.domain.memory import IngestState, Origin, Reading
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
+from mnemosyne.domain.visible import escaped
 from mnemosyne.formats.item import Item
 
 
@@ -39,13 +40,13 @@ class Source:
 
     def origin(self, item: Item) -> Origin:
         """Return the name of the item: its line, or its path within the folder."""
-        source = item.source.encode(errors="replace").decode()
+        source = escaped(item.source.encode(errors="replace").decode())
         place = source.removeprefix(_storable(self.root or self.name)).lstrip(":/") or str(item.line)
         return Origin(self.name, f"{place}{item.suffix}"[-KEY_LIMIT:])
 
 
 def _storable(name: str) -> str:
-    return name.encode(errors="replace").decode()[-SOURCE_LIMIT:]
+    return escaped(name.encode(errors="replace").decode())[-SOURCE_LIMIT:]
 
 
 @dataclass(frozen=True)

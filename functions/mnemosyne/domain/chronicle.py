@@ -7,6 +7,8 @@ import re
 import unicodedata
 from collections.abc import Iterable
 
+from mnemosyne.domain.visible import one_line
+
 TITLE_LENGTH = 50
 UNTITLED = "untitled"
 """The title of a text whose beginning shows nothing."""
@@ -18,12 +20,6 @@ TAG_COUNT = 50
 # Trimmed afterwards: a pattern that trims takes quadratic time on a line of spaces.
 _TITLE_LINE = re.compile(r"^[ \t]*TITLE:(.*)$", re.MULTILINE)
 _TAGS_LINE = re.compile(r"^[ \t]*TAGS:(.*)$", re.MULTILINE)
-# Control characters, line breaks, and those that turn the direction of what follows them.
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
-# What nobody sees: spaces of no width, marks of direction, byte order marks, annotations, and tag characters, in which
-# a whole sentence can be hidden. https://www.unicode.org/reports/tr36/
-INVISIBLE = r"[\u00ad\u061c\u180e\u200b-\u200f\u2060-\u2064\ufeff\ufff9-\ufffb\U000e0000-\U000e007f]"
-_INVISIBLE = re.compile(INVISIBLE)
 
 
 def title_of(content: str) -> str:
@@ -54,10 +50,3 @@ def unite_tags(*groups: Iterable[str]) -> tuple[str, ...]:
 def tag_key(tag: str) -> str:
     """Return the form under which a tag is compared: neither case nor the way its letters are composed matters."""
     return unicodedata.normalize("NFC", unicodedata.normalize("NFC", one_line(tag).strip()).casefold())
-
-
-def one_line(text: str) -> str:
-    """Return the text with every control character and line break turned into a space, and without what cannot
-    be seen.
-    """
-    return _CONTROL.sub(" ", _INVISIBLE.sub("", text))

@@ -10,8 +10,9 @@ from functools import cached_property
 from typing import Any, Final, TypeAlias
 from uuid import UUID
 
-from mnemosyne.domain.chronicle import one_line, tags_of, title_of, unite_tags
+from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
 from mnemosyne.domain.quota import Quota
+from mnemosyne.domain.visible import one_line
 
 CONTENT_LIMIT = 100_000
 """Characters of one memory's content, at most."""

@@ -13,6 +13,13 @@ from mnemosyne.domain.published import NAMESPACE_CHARACTERS
 _SPACE = "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
 _NO_NUL = "^[^\\u0000]*$"
 _FILLED = f"^[^\\u0000]*[^\\u0000{_SPACE}][^\\u0000]*$"
+# Never seen in one line. Joiners and variation selectors are left out: `domain.visible` looks at their neighbours, and
+# a pattern cannot.
+_UNSEEN = (
+    "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u200b\\u200e\\u200f\\u2028-\\u202e"
+    "\\u2060-\\u206f\\u2800\\u3164\\ue000-\\uf8ff\\ufeff\\uffa0\\ufff0-\\ufffb"
+)
+_NAME = f"^[^{_UNSEEN}]*[^{_UNSEEN}{_SPACE}][^{_UNSEEN}]*$"
 _DAY = "(?:0[1-9]|1[0-9]|2[0-8])"
 _LEAP_YEAR = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13579][26])00)"
 
@@ -49,10 +56,10 @@ _RULES: dict[str, dict[str, Any]] = {
     "content": {"pattern": _FILLED},
     "timestamp": {"pattern": _TIMESTAMP},
     "title": {"pattern": _FILLED},
-    "session": {"pattern": _FILLED},
+    "session": {"pattern": _NAME},
     "request_id": {"pattern": _UUID},
-    "source": {"pattern": _FILLED},
-    "key": {"pattern": _FILLED},
+    "source": {"pattern": _NAME},
+    "key": {"pattern": _NAME},
     "op": {"type": "string", "pattern": "^(?:[Uu][Pp][Ss][Ee][Rr][Tt]|[Dd][Ee][Ll][Ee][Tt][Ee])$(?!\\n)"},
     "namespace": {"maxLength": NAMESPACE_CHARACTERS, "pattern": _FILLED},
     "schema_version": {"enum": [SCHEMA_VERSION, str(SCHEMA_VERSION)]},

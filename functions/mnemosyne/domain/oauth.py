@@ -29,7 +29,6 @@ REDIRECT_URIS = 10
 URI_LENGTH = 2_000
 CLIENT_ID_LENGTH = 1_000
 """With a subject of 190 characters of four bytes, it fits an index entry, which has 2,704 bytes at most."""
-NAME_LENGTH = 100
 OFFERED = (Scope.READ, Scope.WRITE, Scope.OPERATE)
 """What a client may ask for."""
 UNASKED = (Scope.READ, Scope.WRITE)

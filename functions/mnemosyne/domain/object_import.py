@@ -8,6 +8,7 @@ from typing import BinaryIO, Self
 from mnemosyne.domain.memory import IngestStatus
 from mnemosyne.domain.parsing import SOURCE_LIMIT
 from mnemosyne.domain.published import storable_name
+from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
 
 OBJECT_BYTES = 1024**3
@@ -52,7 +53,7 @@ class StoredObject:
     @property
     def source(self) -> str:
         """Source of the records that are named by their line."""
-        return f"gs://{self.bucket}/{self.name}#{self.generation}"
+        return f"gs://{self.bucket}/{escaped(self.name)}#{self.generation}"
 
     @property
     def report(self) -> str:

@@ -19,6 +19,7 @@ from pydantic_core import ErrorDetails
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.rfc3339 import instant
+from mnemosyne.domain.visible import unseen
 from mnemosyne.errors import InvalidRequest
 
 METADATA_BYTES = 65_536
@@ -59,6 +60,13 @@ def _not_blank(text: str) -> str:
     if not text.strip():
         raise ValueError("must contain at least one character that is not white space")
     return text
+
+
+def _line(text: str) -> str:
+    """Return a name, which is shown in one line; raises ValueError naming a character that nobody would see."""
+    if problem := unseen(storable(text)):
+        raise ValueError(f"must hold visible characters on one line, found {problem}")
+    return _not_blank(text)
 
 
 def _no_empty_tag(tag: str) -> str:
@@ -120,12 +128,20 @@ Title = Annotated[
     str, Field(min_length=1, max_length=TITLE_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
 ]
 Session = Annotated[
-    str, Field(min_length=1, max_length=SESSION_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
+    str,
+    Field(min_length=1, max_length=SESSION_LIMIT),
+    AfterValidator(_line),
 ]
 Source = Annotated[
-    str, Field(min_length=1, max_length=SOURCE_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)
+    str,
+    Field(min_length=1, max_length=SOURCE_LIMIT),
+    AfterValidator(_line),
 ]
-Key = Annotated[str, Field(min_length=1, max_length=KEY_LIMIT), AfterValidator(storable), AfterValidator(_not_blank)]
+Key = Annotated[
+    str,
+    Field(min_length=1, max_length=KEY_LIMIT),
+    AfterValidator(_line),
+]
 Tag = Annotated[str, Field(max_length=TAG_LIMIT), AfterValidator(storable), AfterValidator(_no_empty_tag)]
 Tags = Annotated[list[Tag], Field(max_length=TAG_COUNT)]
 JsonObject = Annotated[dict[str, Any], AfterValidator(_storable_json)]

@@ -6,7 +6,8 @@ import re
 import unicodedata
 from collections.abc import Sequence
 
-from mnemosyne.domain.chronicle import INVISIBLE, title_of
+from mnemosyne.domain.chronicle import title_of
+from mnemosyne.domain.visible import INVISIBLE
 from mnemosyne.mcp.record import SearchHit, brief
 
 TEXT_CHARACTERS = 2_200

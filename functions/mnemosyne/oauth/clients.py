@@ -18,7 +18,8 @@ from urllib.parse import urlsplit
 
 from cachetools import TTLCache
 
-from mnemosyne.domain.oauth import CLIENT_ID_LENGTH, NAME_LENGTH, REDIRECT_URIS, Client, redirect_problem
+from mnemosyne.domain.client_name import NAMELESS, client_name
+from mnemosyne.domain.oauth import CLIENT_ID_LENGTH, REDIRECT_URIS, Client, redirect_problem
 from mnemosyne.domain.parsing import parse_json
 from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
 from mnemosyne.oauth_ports import ClientDocuments, OAuthStore
@@ -37,7 +38,6 @@ FRESH_CHARACTERS = 4_000_000
 FAILED = 2_000
 _REGISTERED = "registered."
 _GRANT_TYPES = {"authorization_code", "refresh_token"}
-_NAMELESS = "an unnamed client"
 
 
 class Clients:
@@ -113,7 +113,7 @@ def _size(client: Client) -> int:
 
 def _with_id(client: Client) -> Client:
     """Return a client that registers with the id that holds its registration. Its name gives way to its addresses."""
-    for name in (client.name, _NAMELESS):
+    for name in (client.name, NAMELESS):
         fields = [name, client.refreshes, *client.redirect_uris]
         text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
         client_id = _REGISTERED + base64.urlsafe_b64encode(text.encode()).decode().rstrip("=")
@@ -177,11 +177,9 @@ def _client(metadata: Any, client_id: str) -> Client:
     types = metadata.get("grant_types", sorted(_GRANT_TYPES))
     if not isinstance(types, list) or "authorization_code" not in types:
         raise InvalidRequest("grant_types must have authorization_code")
-    name = metadata.get("client_name")
-    shown = " ".join(str(name).split()) if isinstance(name, str) else ""
     return Client(
         id=client_id,
-        name="".join(c for c in shown if c.isprintable())[:NAME_LENGTH] or _NAMELESS,
+        name=client_name(metadata.get("client_name")),
         redirect_uris=tuple(uris),
         refreshes="refresh_token" in types,
     )

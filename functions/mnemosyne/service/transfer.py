@@ -10,6 +10,7 @@ from uuid import UUID
 
 from mnemosyne.domain.memory import BATCH_LIMIT, EXPORT_BYTES, Deletion, KeysetCursor, Origin, Reading, Unstored
 from mnemosyne.domain.memory_input import Defaults, refused
+from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import front_matter, reading
 from mnemosyne.formats.item import Item, read_item
@@ -89,7 +90,7 @@ def _defaults(namespace: str, part: FilePart, key: str) -> Defaults:
     return Defaults(
         new_id=lambda: issue_request_id(namespace),
         namespace=namespace,
-        place=Origin(part.name, key),
+        place=Origin(escaped(part.name), key),
         deleted_at=part.modified,
         timezone=part.timezone,
     )

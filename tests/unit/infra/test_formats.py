@@ -12,10 +12,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from mnemosyne.domain.chronicle import one_line, unite_tags
+from mnemosyne.domain.chronicle import unite_tags
 from mnemosyne.domain.memory import Deletion, ExportedMemory, IngestRequest, Origin, Unstored, content_hash
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats import reading
 from mnemosyne.formats.item import Item, read_item

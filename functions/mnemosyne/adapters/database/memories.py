@@ -15,7 +15,7 @@ from mnemosyne.adapters.database.known_contents import KnownContents
 from mnemosyne.adapters.database.known_quotas import KnownQuotas
 from mnemosyne.adapters.database.overview import PostgresOverview
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.domain.chronicle import one_line, tag_key
+from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
     EXPORT_BYTES,
@@ -32,6 +32,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Ranking, SearchQuery
+from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound, OverQuota
 from mnemosyne.ports import Vector
 

@@ -8,7 +8,6 @@ from uuid import UUID
 from mnemosyne.adapters.database import overview_sql
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.rows import filters_json, read_statuses, read_summary
-from mnemosyne.domain.chronicle import one_line
 from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus
 from mnemosyne.domain.overview import (
     HISTORY_LIMIT,
@@ -19,6 +18,7 @@ from mnemosyne.domain.overview import (
     Timeline,
 )
 from mnemosyne.domain.search import Filters
+from mnemosyne.domain.visible import one_line
 
 
 class PostgresOverview:

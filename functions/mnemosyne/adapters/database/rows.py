@@ -10,7 +10,7 @@ from pydantic import TypeAdapter
 
 from mnemosyne.adapters.database import metadata_filter
 from mnemosyne.adapters.database.connections import Row
-from mnemosyne.domain.chronicle import one_line, tag_key
+from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import (
     DeadLetter,
@@ -26,6 +26,7 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchQuery, TagMatch
+from mnemosyne.domain.visible import one_line
 from mnemosyne.ids import derived_id
 from mnemosyne.ports import Vector
 

@@ -9,10 +9,11 @@ from uuid import UUID
 from pydantic import BeforeValidator, Field, model_validator
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.chronicle import one_line, unite_tags
+from mnemosyne.domain.chronicle import unite_tags
 from mnemosyne.domain.memory import NO_TAGS, Memory, MemoryChange, Origin
 from mnemosyne.domain.parsing import Id, Input, JsonObject, Key, Source, Tags, Text, Title, uuid
 from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.domain.visible import one_line
 from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.ports import Services
