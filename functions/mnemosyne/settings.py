@@ -19,7 +19,6 @@ _SECRETS = ("database_url", "db_password", "push_secret", "oauth_client_secret")
 _INSTANCE = re.compile(r"[a-z0-9.-]+(:[a-z0-9.-]+)?:[a-z0-9-]+:[a-z0-9-]+")
 _TOPIC = re.compile(r"projects/[^/]+/topics/[^/]+|file:///.+")
 _LOOPBACK_HOSTS = "localhost:*,127.0.0.1:*,[::1]:*,localhost,127.0.0.1,[::1]"
-_LOOPBACK_ORIGINS = "http://localhost:*,http://127.0.0.1:*,http://[::1]:*,http://localhost,http://127.0.0.1"
 
 
 class Settings(BaseModel):
@@ -106,7 +105,7 @@ class Settings(BaseModel):
         description="comma-separated Host headers served; `name:*` is any port",
     )
     allowed_origins: tuple[str, ...] = Field(
-        tuple(_LOOPBACK_ORIGINS.split(",")), description="comma-separated Origin headers served"
+        (), description="comma-separated Origin headers served beside the server's own; `http://name:*` is any port"
     )
     google_genai_use_vertexai: bool = Field(False, description="Vertex AI with default credentials, not an API key")
     google_cloud_project: str = Field("", description="the project of Vertex AI and of the log's traces")

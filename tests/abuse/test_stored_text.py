@@ -16,6 +16,7 @@ from mnemosyne.domain.memory import DeadLetter, MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import by_name
+from mnemosyne.mcp.tools.connector import STORED
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
 from mnemosyne_cli import formats
@@ -79,7 +80,9 @@ def test_every_answer_with_stored_text_is_in_the_same_frame(services: FakeServic
         assert len(blocks) == 1
         return
     if tool in ("search", "fetch"):  # connectors take one text of JSON, which no string within it ends
-        assert json.loads(*blocks) == result.structured_content
+        answer = json.loads(*blocks)
+        assert answer == result.structured_content
+        assert STORED in (answer["note"] if tool == "search" else answer["metadata"]["note"])
         return
     if tool == "recall_for_hook":  # hooks too, and the frame is within what they put before the model
         told = json.loads(*blocks)["hookSpecificOutput"]["additionalContext"].removeprefix("From long-term memory:\n")

@@ -75,15 +75,17 @@ def build_app(
         return JSONResponse({"status": "ok" if ok else "wrong", "checks": shown}, status_code=200 if ok else 503)
 
     database = Turns(threads)
-    origins = (*allowed_origins, *(f"https://{host}" for host in allowed_hosts))  # the console's own among them
-    security = TransportSecuritySettings(allowed_hosts=list(allowed_hosts), allowed_origins=list(origins))
+    own = (
+        f"{scheme}://{host}" for host in allowed_hosts for scheme in ("http", "https")
+    )  # McpEdge knows which of them
+    security = TransportSecuritySettings(allowed_hosts=list(allowed_hosts), allowed_origins=[*allowed_origins, *own])
     streamable = Streamable(serve(services, database=database), security)
     routes = [Route(MCP_PATH, streamable), *health_routes(health), *_beside(access), *site.routes(access.issuer)]
     app = Starlette(routes=routes, lifespan=lambda app: streamable.run())
     app.router.redirect_slashes = False  # it would send people to whatever Host was sent
-    app.add_middleware(McpEdge, access=access, database=database, streams=streams)
+    app.add_middleware(McpEdge, access=access, database=database, streams=streams, origins=allowed_origins)
     app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
-    app.add_middleware(Cors, origins=origins)
+    app.add_middleware(Cors, origins=allowed_origins)
     warm()
     return app
 

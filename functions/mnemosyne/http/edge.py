@@ -3,7 +3,7 @@
 import asyncio
 import json
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
 
@@ -47,11 +47,19 @@ class McpEdge:
     protocol.
     """
 
-    def __init__(self, app: ASGIApp, access: Access, database: Turns, streams: Callable[[Any], bool]) -> None:
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        database: Turns,
+        streams: Callable[[Any], bool],
+        origins: Sequence[str] = (),
+    ) -> None:
         self._app = app
         self._access = access
         self._database = database
         self._streams = streams
+        self._origins = re.compile("|".join(map(_origin_pattern, origins)) or r"(?!)")
         self._batches = Batches(app)
         self._parsers = anyio.CapacityLimiter(PARSERS)
 
@@ -63,7 +71,7 @@ class McpEdge:
         headers = _cleaned(list(scope["headers"]))
         served = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
         with trace(headers):
-            response = _unreadable(headers)
+            response = _unreadable(headers) or self._foreign(headers)
             principal = None if response else await self._access.authenticate(served, headers)
             if isinstance(principal, Principal):
                 arrived = _Arrived(scope["headers"], receive)
@@ -71,6 +79,16 @@ class McpEdge:
                 return
             await bodies.drain(receive)
         await (principal or response)(served, receive, send)  # type: ignore[misc]
+
+    def _foreign(self, headers: Headers) -> Response | None:
+        """Return the response to a page of an origin that is neither the server's own nor configured.
+
+        The own one is that of the Host, which is validated. A page of another port of this machine is foreign.
+        """
+        origin, host = headers.get("origin"), headers.get("host", "")
+        if origin is None or origin in (f"https://{host}", f"http://{host}") or self._origins.fullmatch(origin):
+            return None
+        return refusal(403, f"Origin must be the server's own or one of its allowed origins, got {origin[:100]!r}")
 
     async def _serve(
         self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
@@ -167,6 +185,11 @@ class _Counted:
     async def __call__(self, message: Message) -> None:
         self.bytes += len(message.get("body", b""))
         await self._send(message)
+
+
+def _origin_pattern(origin: str) -> str:
+    """Return the pattern of a configured origin; `:*` at its end is any port."""
+    return f"{re.escape(origin[:-1])}[0-9]{{1,5}}" if origin.endswith(":*") else re.escape(origin)
 
 
 def _parse(body: bytes) -> tuple[Any, str | None]:

@@ -3,40 +3,23 @@
 import json
 from typing import Any
 
+from mnemosyne.domain.json_values import check_values
 from mnemosyne.domain.parsing import surrogate
 from mnemosyne.errors import InvalidRequest
 
 DEPTH = 30
 """Levels that a message may be nested: metadata may take twenty of them."""
-NODES = 20_000
-"""Values that a message may hold, those within others counted. Each takes some hundred bytes once it is parsed."""
 
 
 def read(text: str | bytes) -> Any:
     """Return the JSON of the text; raises InvalidRequest."""
-    check_nodes(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text)
+    check_values(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, of="a request")
     try:
         return json.loads(text.decode() if isinstance(text, bytes) else text)
     except RecursionError as exc:
         raise InvalidRequest("Parse error: nested too deeply") from exc
     except ValueError as exc:
         raise InvalidRequest(f"Parse error: {exc}") from exc
-
-
-def check_nodes(text: bytes) -> None:
-    """Raise InvalidRequest where the JSON has more than 20,000 values, before any of it is built."""
-    if _signs(text) <= NODES:
-        return
-    # Those within strings do not count. An escaped quote ends no string, and an escaped backslash escapes no quote.
-    plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    few_strings = plain.count(b'"') <= 4 * NODES  # a member has two strings at most, its name and its value
-    if not few_strings or _signs(b"".join(plain.split(b'"')[::2])) > NODES:
-        raise InvalidRequest(f"Parse error: a request must hold at most {NODES:,} values, those within others counted")
-
-
-def _signs(text: bytes) -> int:
-    """How many values the text may have: each but the first of an array or object stands behind a comma."""
-    return text.count(b",") + text.count(b"[") + text.count(b"{")
 
 
 def problem(posted: Any, *, escaped: bool = True) -> str | None:

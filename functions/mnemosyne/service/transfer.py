@@ -8,6 +8,7 @@ from itertools import islice
 from typing import Any
 from uuid import UUID
 
+from mnemosyne.domain.json_values import VALUES, check_values
 from mnemosyne.domain.memory import BATCH_LIMIT, EXPORT_BYTES, Deletion, KeysetCursor, Origin, Reading, Unstored
 from mnemosyne.domain.memory_input import Defaults, refused
 from mnemosyne.domain.visible import escaped
@@ -68,7 +69,9 @@ def take_file(namespace: str, part: FilePart, services: Services) -> Sequence[Re
     format_ = part.format or reading.format_of(part.name)
     if format_ is None or (part.format is None and reading.unpacked_name(part.name) != part.name):
         raise InvalidRequest(f"name must end in .jsonl, .ndjson, .md, .txt or .chronicle, got {part.name[-60:]!r}")
-    stream = io.BytesIO(part.text.encode("utf-8", "surrogatepass"))
+    text = part.text.encode("utf-8", "surrogatepass")
+    _check_values(text, format_)
+    stream = io.BytesIO(text)
     items = list(
         islice(reading.read(stream, part.name, format_, modified=part.modified, packed=False), BATCH_LIMIT + 1)
     )
@@ -84,6 +87,17 @@ def take_file(namespace: str, part: FilePart, services: Services) -> Sequence[Re
         known = services.known_quota(namespace)
         ingest.accept(namespace, records, queue=services.queue, quota=known, clock=services.clock)
     return [_summary(item, line, one) for item, line, one in zip(items, lines, readings, strict=True)]
+
+
+def _check_values(text: bytes, format_: str) -> None:
+    """Raise InvalidRequest if a part holds more values than a request may: as a string they were not counted."""
+    if format_ == "jsonl":
+        check_values(text, of="the part of a file")
+    elif format_ == "markdown":
+        # Each value of front matter has a line, a comma or a bracket of its own.
+        front = text[: yaml_characters(text.decode("utf-8", "replace"))]
+        if sum(map(front.count, (b"\n", b",", b"[", b"{"))) > VALUES:
+            raise InvalidRequest(f"front matter must hold at most {VALUES:,} values")
 
 
 def _defaults(namespace: str, part: FilePart, key: str) -> Defaults:

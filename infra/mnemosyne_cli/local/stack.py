@@ -80,10 +80,7 @@ def environment(
 ) -> dict[str, str]:
     """The settings of the functions and commands that work on this directory."""
     on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
-    hosts = {} if host in _LOOPBACK else {
-        "MNEMOSYNE_ALLOWED_HOSTS": f"{host},{host}:*,localhost:*,127.0.0.1:*",
-        "MNEMOSYNE_ALLOWED_ORIGINS": f"http://{host}:*,http://localhost:*,http://127.0.0.1:*",
-    }  # fmt: skip
+    hosts = {} if host in _LOOPBACK else {"MNEMOSYNE_ALLOWED_HOSTS": f"{host},{host}:*,localhost:*,127.0.0.1:*"}
     return hosts | {
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
         "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",

@@ -315,3 +315,29 @@ def test_json_nested_too_deeply_is_refused_under_its_id(client: TestClient) -> N
     assert response.status_code == 400
     assert response.json()["id"] == 7
     assert "nested at most 30 levels deep" in response.text
+
+
+@pytest.mark.parametrize(
+    ("origin", "status"),
+    [
+        (None, 200),
+        ("http://testserver", 200),
+        ("https://testserver", 200),
+        ("https://good.example", 200),
+        ("http://testserver:3000", 403),
+        ("http://localhost:3000", 403),
+        ("http://127.0.0.1:8080", 403),
+        ("http://[::1]:8080", 403),
+        ("http://localhost", 403),
+        ("https://good.example:8443", 403),
+        ("https://good.example.evil", 403),
+        ("null", 403),
+        ("", 403),
+        ("file://", 403),
+    ],
+)
+def test_a_page_is_served_of_the_own_origin_and_of_configured_ones_only(
+    client: TestClient, origin: str | None, status: int
+) -> None:
+    """Programs send no Origin. A page of another port of this machine is another origin."""
+    assert _post(client, LIST, **({} if origin is None else {"Origin": origin})).status_code == status

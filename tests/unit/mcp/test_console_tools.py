@@ -220,6 +220,36 @@ def test_more_than_a_hundred_memories_in_one_part_are_refused(services: FakeServ
     assert services.queue.messages == []
 
 
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("a.jsonl", json.dumps({"content": "tea", "metadata": {"a": [0] * 20_001}})),
+        ("a.jsonl", json.dumps({"content": "tea", "metadata": [[]] * 10_001})),
+        ("a.jsonl", json.dumps({"content": "tea"} | {f"name{number}": 1 for number in range(20_001)})),
+        ("a.jsonl", '{"content": "tea", "x": [' + "," * 1_000_000),
+        ("a.md", f"---\ntags: [{'a,' * 20_001}]\n---\ntea"),
+        ("a.md", "---\ntags:\n" + "- a\n" * 20_001 + "---\ntea"),
+    ],
+    ids=["numbers", "arrays", "members", "no JSON", "a flow of YAML", "a block of YAML"],
+)
+def test_a_part_that_holds_more_values_than_a_request_may_is_refused(
+    services: FakeServices, name: str, text: str
+) -> None:
+    """Within the string of `text` they are not counted with the request's."""
+    assert "at most 20,000 values" in _refused(services, "import_memories", name=name, text=text)
+    assert services.queue.messages == []
+
+
+def test_a_part_of_long_prose_is_taken(services: FakeServices) -> None:
+    prose = "one, two [three] {four}, " * 3_000
+    line = json.dumps({"content": prose, "timestamp": "2026-05-01T00:00:00Z"})
+    assert len(_call(services, "import_memories", name="a.jsonl", text=line)["request_ids"]) == 1
+    assert (
+        len(_call(services, "import_memories", name="a.md", text=f"---\ndate: 2026-05-01\n---\n{prose}")["request_ids"])
+        == 1
+    )
+
+
 def test_an_imported_export_says_what_is_to_be_said_once_all_is_stored(services: FakeServices) -> None:
     told = {
         "content": "TAGS: seen\nTea.", "timestamp": "2026-05-01T00:00:00Z", "tags": ["tea"], "content_hash": "0" * 64,

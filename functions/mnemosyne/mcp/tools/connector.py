@@ -37,9 +37,10 @@ class ConnectorHit(Result):
 
 
 class ConnectorHits(Result):
-    """The memories found, best first."""
+    """The memories found, best first. The note is on titles, which are stored text as well."""
 
     results: list[ConnectorHit]
+    note: str | None = None
 
 
 class ConnectorId(Input):
@@ -64,7 +65,7 @@ def _search(arguments: ConnectorQuery, principal: Principal, services: Services)
         ConnectorHit(id=one.id, title=one.title, url=page_of(one.id), near_duplicates=one.near_duplicates)
         for one in found.memories
     ]
-    return Reply(ConnectorHits(results=results))
+    return Reply(ConnectorHits(results=results, note=STORED if results else None))
 
 
 def _fetch(arguments: ConnectorId, principal: Principal, services: Services) -> Reply:
