@@ -1,9 +1,11 @@
 """Find the times that a question names. Pure."""
 
 import re
+from dataclasses import dataclass
 from datetime import datetime
 
 from mnemosyne.domain.time.calendar_spans import SEASONS
+from mnemosyne.domain.time.grammar import Readings
 from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, ORDINALS, UNITS, WEEKDAYS
 from mnemosyne.domain.time.window import TimeWindow, resolve
 from mnemosyne.errors import InvalidRequest
@@ -36,10 +38,26 @@ _CLOCK_ALONE = re.compile(
 )
 _EXPRESSION_WORDS = 9
 _QUESTION_WORDS = 60
+QUESTION_READINGS = 200
+"""Readings that a question may take, after which it names no time. Of 1,356 questions of people none takes over 100."""
 
 
 def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
     """Return the longest time expression inside a question, and the question without it; None where there is none."""
+    found = _find(question, now, timezone, Readings(QUESTION_READINGS))
+    return (found.expression, found.rest) if found else None
+
+
+@dataclass(frozen=True)
+class _Found:
+    """A time expression in a question, what it means, and the question without it."""
+
+    expression: str
+    window: TimeWindow
+    rest: str
+
+
+def _find(question: str, now: datetime, timezone: str, readings: Readings) -> _Found | None:
     words = question.split()
     if len(words) > _QUESTION_WORDS:
         return None  # a text, not a question
@@ -52,12 +70,14 @@ def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tu
             expression = " ".join(candidate).strip("?.!,")
             if not _may_be_meant(expression.casefold()):
                 continue
+            if readings.left <= 0:
+                return None
             try:
-                resolve(expression, now=now, timezone=timezone)
+                window = resolve(expression, now=now, timezone=timezone, readings=readings)
             except InvalidRequest:
                 continue
             rest = " ".join(words[:start] + words[start + length :]).strip(" ?.!,")
-            return expression, rest
+            return _Found(expression, window, rest)
     return None
 
 
@@ -71,20 +91,20 @@ def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple
 
     Without a year, "in March" may be that of this year or of the nine before.
     """
-    if not (parts := split_question(question, now=now, timezone=timezone)):
+    readings = Readings(QUESTION_READINGS)
+    if not (found := _find(question, now, timezone, readings)):
         return ()
-    expression = parts[0]
-    windows = [resolve(expression, now=now, timezone=timezone)]
-    if not _OF_ONE_TIME.search(expression.casefold()):
-        windows += _of_earlier_years(expression, now, timezone)
+    windows = [found.window]
+    if not _OF_ONE_TIME.search(found.expression.casefold()):
+        windows += _of_earlier_years(found.expression, now, timezone, readings)
     return tuple(dict.fromkeys(windows))
 
 
-def _of_earlier_years(expression: str, now: datetime, timezone: str) -> list[TimeWindow]:
+def _of_earlier_years(expression: str, now: datetime, timezone: str, readings: Readings) -> list[TimeWindow]:
     found = []
     for year in range(now.year, now.year - 10, -1):
         try:
-            found.append(resolve(f"{expression} {year}", now=now, timezone=timezone))
+            found.append(resolve(f"{expression} {year}", now=now, timezone=timezone, readings=readings))
         except InvalidRequest:
             continue  # "monday" is of no year, and 29 February of few
     return found

@@ -8,7 +8,7 @@ from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.rfc3339 import instant, rfc3339
 from mnemosyne.domain.time import rules_calendar, rules_clock, rules_counted, rules_near, rules_parts
 from mnemosyne.domain.time.calendar_spans import Calendar, Span
-from mnemosyne.domain.time.grammar import Grammar
+from mnemosyne.domain.time.grammar import Grammar, Readings
 from mnemosyne.domain.time.spelling import plain_form
 from mnemosyne.errors import InvalidRequest
 
@@ -85,6 +85,8 @@ EXAMPLES = (
     "2026-05-20, between May 1 and May 15, since Monday, before 2025"
 )
 EXPRESSION_LENGTH = 200
+EXPRESSION_READINGS = 300
+"""Readings that one expression may take. Those that people write take up to 40."""
 SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
 _DAY = timedelta(hours=23)
 """At least, where the clocks go forward."""
@@ -92,20 +94,21 @@ _EDGE = re.compile(r"(?:the )?(?:very )?(?P<edge>beginning|start|end) of (?P<tex
 _ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
 
 
-def resolve(expression: str, *, now: datetime, timezone: str = "UTC") -> TimeWindow:
+def resolve(expression: str, *, now: datetime, timezone: str = "UTC", readings: Readings | None = None) -> TimeWindow:
     """Return the window that a natural-language expression means at `now` (aware) in `timezone`.
 
     The whole expression must be understood. Weeks start on Monday; months, weekdays and holidays without a year
     mean the latest that have begun. Raises InvalidRequest, with examples, for anything else, and for an unknown
-    time zone; never drops a part of the expression.
+    time zone; never drops a part of the expression. Takes its readings from `readings`, if given.
     """
     calendar = Calendar(now, zone(timezone))
     text = " ".join(expression.replace("’", "'").casefold().split())
     if text.endswith("..") or text.startswith(".."):  # an interval that is open on one side
         text = f"since {text.rstrip('. ')}" if text.endswith("..") else f"until {text.lstrip('. ')}"
     text = text.rstrip("?.! ")
+    readings = readings or Readings(EXPRESSION_READINGS)
     try:
-        span = _spanned(plain_form(text), calendar) if 0 < len(text) <= EXPRESSION_LENGTH else None
+        span = _spanned(plain_form(text), calendar, readings) if 0 < len(text) <= EXPRESSION_LENGTH else None
     except (ValueError, OverflowError):
         span = None  # understood in form, but no date of this calendar: 30 February, 99,999 years ago
     if span is None or (span.start and span.end and span.start >= span.end):
@@ -113,8 +116,8 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC") -> TimeWin
     return TimeWindow(after=span.start, before=span.end)
 
 
-def _spanned(text: str, calendar: Calendar) -> Span | None:
-    grammar = Grammar(_RULES, calendar)
+def _spanned(text: str, calendar: Calendar, readings: Readings) -> Span | None:
+    grammar = Grammar(_RULES, calendar, readings)
     if (between := text.removeprefix("between ")) != text and (span := _range(between, grammar)):
         return span
     if span := grammar.span(text):
@@ -152,7 +155,7 @@ def _range(text: str, grammar: Grammar) -> Span | None:
         if last is None or last.end is None:
             continue
         horizon = (last.end - timedelta(microseconds=1)).astimezone(grammar.calendar.zone).date()
-        before = Grammar(_RULES, grammar.calendar, horizon)
+        before = Grammar(_RULES, grammar.calendar, grammar.readings, horizon)
         first = _edge(start, before) or before.span(start)
         if first and first.start and first.start < last.end:
             return Span(start=first.start, end=last.end)

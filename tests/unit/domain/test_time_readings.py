@@ -1,0 +1,87 @@
+"""Whatever a question says, reading the times in it takes a bounded number of readings."""
+
+import json
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemosyne.domain.time import question, window
+from mnemosyne.domain.time.calendar_spans import Span
+from mnemosyne.domain.time.grammar import Grammar, Readings
+from mnemosyne.errors import InvalidRequest
+
+NOW = datetime(2026, 11, 25, tzinfo=UTC)
+WORDS = sorted(question._CUES | question._TELL_TIME | {"and", "to", "of", "-", "1", "5", "3rd", "2025", "2026-05-20"})
+REPEATED = ["last 5", "the 1st of", "in 3 and", "since 5 to", "between 1 and 2", "may 1 -", "the last 1", "on 1 in",
+            "until 5 and", "in one and", "end of the", "half of", "2025 or", "monday tuesday"]  # fmt: skip
+DATA = Path(__file__).parents[2] / "data"
+
+
+@pytest.fixture
+def readings(monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
+    """Every text that was read by the rules."""
+    read: list[str] = []
+    span = Grammar._span
+
+    def counted(self: Grammar, text: str) -> Span | None:
+        read.append(text)
+        return span(self, text)
+
+    monkeypatch.setattr(Grammar, "_span", counted)
+    yield read
+
+
+def _questions(name: str) -> list[str]:
+    lines = (DATA / name / "queries.jsonl").read_text().splitlines()
+    return [json.loads(line)["query"] for line in lines]
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.lists(st.sampled_from(WORDS), max_size=60).map(" ".join))
+def test_a_question_of_any_words_of_time_is_read_a_bounded_number_of_times(text: str) -> None:
+    readings = Readings(question.QUESTION_READINGS)
+    question._find(text, NOW, "UTC", readings)
+    assert readings.left >= 0
+
+
+@pytest.mark.parametrize("words", REPEATED)
+def test_a_question_that_repeats_itself_is_read_a_bounded_number_of_times(readings: list[str], words: str) -> None:
+    question.named_times(" ".join((words * 60).split()[:60]), now=NOW)
+    question.named_times(" ".join(f"{words} " * 60).strip()[:302], now=NOW)
+    # A reading that is refused is counted too, at most one for each of the years.
+    assert len(readings) <= 2 * (question.QUESTION_READINGS + 11)
+
+
+@pytest.mark.parametrize("words", REPEATED)
+def test_an_expression_that_repeats_itself_is_read_a_bounded_number_of_times(readings: list[str], words: str) -> None:
+    with pytest.raises(InvalidRequest):
+        window.resolve((f"{words} " * 60)[:199], now=NOW)
+    assert len(readings) <= window.EXPRESSION_READINGS + 1
+
+
+@pytest.mark.parametrize("name", ["conversations", "many_conversations"])
+def test_questions_of_people_take_half_of_the_readings_at_most(readings: list[str], name: str) -> None:
+    questions = _questions(name)
+    assert len(questions) > 100
+    for text in questions:
+        readings.clear()
+        question.named_times(text, now=NOW)
+        assert len(readings) <= question.QUESTION_READINGS / 2, text
+
+
+@pytest.mark.parametrize(
+    ("text", "expression"),
+    [
+        ("notes from between May 1 and May 15 about the budget", "between May 1 and May 15"),
+        ("meetings with Bob in the last 3 weeks about the plan for Monday", "in the last 3 weeks"),
+        ("what did we do yesterday", "yesterday"),
+    ],
+)
+def test_the_time_of_a_plain_question_is_found(text: str, expression: str) -> None:
+    parts = question.split_question(text, now=NOW)
+    assert parts is not None
+    assert parts[0] == expression
