@@ -29,12 +29,38 @@ resource "google_storage_notification" "object" {
   depends_on         = [time_sleep.notifies]
 }
 
-# import-object reads objects and creates reports. It can overwrite and delete nothing.
+locals {
+  bucket_prefixes = {
+    for bucket in toset([for entry in values(var.buckets) : entry.bucket]) : bucket => [
+      for entry in values(var.buckets) : entry.prefix if entry.bucket == bucket && entry.prefix != ""
+    ]
+  }
+  # Without the right to list a bucket, reading an object that does not exist is forbidden instead of not found:
+  # https://cloud.google.com/storage/docs/json_api/v1/status-codes#403-forbidden
+  bucket_conditions = {
+    for bucket, prefixes in local.bucket_prefixes : bucket => join(" || ", concat(
+      ["resource.type == \"storage.googleapis.com/Bucket\""],
+      [for prefix in prefixes : "resource.name.startsWith(${jsonencode("projects/_/buckets/${bucket}/objects/${prefix}")})"],
+    )) if length(prefixes) > 0
+  }
+}
+
+# import-object reads objects and creates reports, under the prefixes where there are any. It can overwrite and delete
+# nothing.
 resource "google_storage_bucket_iam_member" "reads" {
   for_each = toset([for bucket in values(var.buckets) : bucket.bucket])
   bucket   = each.key
   role     = "roles/storage.objectViewer"
   member   = google_service_account.functions["import-object"].member
+
+  dynamic "condition" {
+    for_each = compact([lookup(local.bucket_conditions, each.key, "")])
+    content {
+      title       = "prefixes"
+      description = "Objects that are imported, and the names of all."
+      expression  = condition.value
+    }
+  }
 }
 
 resource "google_storage_bucket_iam_member" "reports" {
@@ -42,4 +68,13 @@ resource "google_storage_bucket_iam_member" "reports" {
   bucket   = each.key
   role     = "roles/storage.objectCreator"
   member   = google_service_account.functions["import-object"].member
+
+  dynamic "condition" {
+    for_each = compact([lookup(local.bucket_conditions, each.key, "")])
+    content {
+      title       = "prefixes"
+      description = "Reports next to objects that are imported."
+      expression  = condition.value
+    }
+  }
 }

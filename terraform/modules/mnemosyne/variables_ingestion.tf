@@ -1,5 +1,5 @@
 variable "buckets" {
-  description = "Buckets of this project whose new objects are imported. The key is a name of your choice; prefix limits the import to objects whose name begins with it. The report of an import is written next to the object."
+  description = "Buckets of this project whose new objects are imported. The key is a name of your choice; prefix limits the import to objects whose name begins with it, and the rights to read and write; the bucket must then have uniform bucket-level access. The report of an import is written next to the object."
   type = map(object({
     bucket    = string
     namespace = string
@@ -22,6 +22,10 @@ variable "buckets" {
       name == other || entry.bucket != two.bucket || !(startswith(entry.prefix, two.prefix) || startswith(two.prefix, entry.prefix))
     ]]))
     error_message = "Two entries of buckets cover the same objects, but an object belongs to one namespace. Give the entries of one bucket prefixes of which none begins with another."
+  }
+  validation {
+    condition     = alltrue([for one in values(var.buckets) : length([for two in values(var.buckets) : two if two.bucket == one.bucket]) <= 12])
+    error_message = "A bucket may have at most 12 entries of buckets, because a condition of IAM has at most 12 logical operators."
   }
 }
 

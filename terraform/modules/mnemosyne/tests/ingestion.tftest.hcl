@@ -69,8 +69,36 @@ run "a_bucket_reports_its_objects_and_import_object_can_read_and_create_only" {
     error_message = "import-object must not overwrite or delete."
   }
   assert {
+    condition = alltrue([
+      for grant in [google_storage_bucket_iam_member.reads["acme-exports"], google_storage_bucket_iam_member.reports["acme-exports"]] :
+      grant.condition[0].expression == "resource.type == \"storage.googleapis.com/Bucket\" || resource.name.startsWith(\"projects/_/buckets/acme-exports/objects/memories/\")"
+    ])
+    error_message = "import-object reads and creates under the prefix only."
+  }
+  assert {
     condition     = output.connections_needed == 5 * 8 + 5 * 4 + 1 * 2 + 2 * 2 + 1 + 10
     error_message = "Its connections are counted: ${output.connections_needed}."
+  }
+}
+
+run "prefixes_of_one_bucket_are_one_condition_and_a_whole_bucket_has_none" {
+  command = plan
+
+  variables {
+    buckets = {
+      notes  = { bucket = "acme-exports", namespace = "notes", prefix = "notes/" }
+      quoted = { bucket = "acme-exports", namespace = "quoted", prefix = "a\"b/" }
+      whole  = { bucket = "acme-whole", namespace = "whole" }
+    }
+  }
+
+  assert {
+    condition     = google_storage_bucket_iam_member.reads["acme-exports"].condition[0].expression == "resource.type == \"storage.googleapis.com/Bucket\" || resource.name.startsWith(\"projects/_/buckets/acme-exports/objects/notes/\") || resource.name.startsWith(\"projects/_/buckets/acme-exports/objects/a\\\"b/\")"
+    error_message = "Each prefix is readable: ${google_storage_bucket_iam_member.reads["acme-exports"].condition[0].expression}"
+  }
+  assert {
+    condition     = length(google_storage_bucket_iam_member.reads["acme-whole"].condition) == 0
+    error_message = "A bucket without a prefix needs no uniform bucket-level access."
   }
 }
 
