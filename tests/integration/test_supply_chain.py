@@ -1,6 +1,7 @@
 """The SBOM and the audit of what is deployed, with the real tools; advisories come from a server on loopback."""
 
 import json
+import re
 import subprocess
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -122,3 +123,13 @@ def test_a_mirror_that_knows_no_package_is_no_source(monkeypatch: pytest.MonkeyP
 def test_an_audit_that_goes_wrong_otherwise_is_no_excuse(advisories: Advisories, requirements: Path) -> None:
     with pytest.raises(RuntimeError, match="pip-audit ended 2"):
         audit.audit(requirements, [("--vulnerability-service=nobody",)])
+
+
+def test_each_action_and_the_base_image_are_named_by_their_hash() -> None:
+    """A tag can be moved to other code."""
+    workflows = [*(ROOT / ".github/workflows").glob("*.yaml"), ROOT / "infra/deploy/github_actions.yaml"]
+    used = [used for file in workflows for used in re.findall(r"uses: *(\S+)", file.read_text())]
+    assert len(used) >= 7
+    assert [action for action in used if not re.fullmatch(r"[\w-]+/[\w/-]+@[0-9a-f]{40}", action)] == []
+    images = re.findall(r"^FROM (\S+)", (ROOT / "Containerfile").read_text(), re.MULTILINE)
+    assert [image for image in images if not re.search(r"@sha256:[0-9a-f]{64}$", image)] == []
