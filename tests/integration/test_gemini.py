@@ -5,6 +5,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -164,6 +165,39 @@ def test_where_batches_are_refused_texts_are_asked_for_one_by_one_from_then_on(s
     assert server.calls == 1 + 3
     assert len(embedder.embed_documents(["snow", "wind"])) == 2
     assert server.calls == 1 + 3 + 2
+
+
+@pytest.mark.parametrize(
+    ("texts_per_call", "succeed", "fault"),
+    [
+        (100, 1, error(429, "Resource has been exhausted")),
+        (100, 2, error(500, "An internal error has occurred")),
+        (1, 7, error(403, "The caller does not have permission")),
+        (1, 30, (200, {"embeddings": []})),
+    ],
+)
+def test_vectors_of_calls_before_a_fault_are_not_bought_again(
+    server: GeminiServer, texts_per_call: int, succeed: int, fault: tuple[int, Any]
+) -> None:
+    texts = [f"memory {number}" for number in range(210)]
+    answered = 0
+
+    def fails_later(s: GeminiServer) -> tuple[int, Any] | None:
+        nonlocal answered
+        if len(s.requests[-1]["requests"]) > texts_per_call:
+            return error(400, "one text at a time")
+        answered += 1
+        return fault if answered > succeed else None
+
+    embedder = GeminiEmbedder("gemini-embedding-001", 64, pause_seconds=0.01)
+    server.fault = fails_later
+    with pytest.raises(Unavailable):
+        embedder.embed_documents(texts)
+    assert len(server.embedded) == succeed * texts_per_call
+    server.fault = None
+    again = embedder.embed_documents(texts)
+    assert sorted(server.embedded) == sorted(texts)
+    assert np.array_equal(again, GeminiEmbedder("gemini-embedding-001", 64).embed_documents(texts))
 
 
 def _many(server: GeminiServer) -> bool:

@@ -71,15 +71,23 @@ class Traffic:
         """The states in which each request may end."""
         self.contents: dict[UUID, str] = {}
         """The content of each memory that was published without a key."""
+        self.alternatives: list[set[str]] = []
+        """Contents of which exactly one must be stored, whichever was delivered first."""
         self.dead_letters: list[set[bytes]] = []
         """Messages of which exactly one must be kept as a dead letter."""
         self.published = 0
 
-    @property
-    def visible(self) -> set[str]:
-        """The contents that searches must find."""
-        current = {record.current for record in self.records.values()} - {None}
-        return set(self.contents.values()) | {content for content in current if content}
+    def problems_of_contents(self, found: set[str]) -> list[str]:
+        """Return the contents that searches find or do not find, and must not or must."""
+        current = {content for record in self.records.values() if (content := record.current)}
+        expected = current | set(self.contents.values())
+        either = set[str]().union(*self.alternatives)
+        wrong = [f"{sorted(one)}: not exactly one is found" for one in self.alternatives if len(one & found) != 1]
+        return [
+            *wrong,
+            *(f"{one} is missing" for one in sorted(expected - found)),
+            *(f"{one} is found" for one in sorted(found - expected - either)),
+        ]
 
     def publish_some(self) -> None:
         """Publish one message, or an earlier one again, or two that contradict each other."""
@@ -108,10 +116,10 @@ class Traffic:
 
     def _publish_conflict(self) -> None:
         """Publish two contents under one request id: one is stored, and the other is kept as a dead letter."""
-        first, second = self._new(), self._new()
-        self.contents.pop(UUID(second["request_id"]))
-        self.allowed.pop(UUID(second["request_id"]))
-        second["request_id"] = first["request_id"]
+        first = self._new()
+        self.contents.pop(UUID(first["request_id"]))
+        second = {**first, "content": f"memory {self._name()}"}
+        self.alternatives.append({first["content"], second["content"]})
         both = {json.dumps(one).encode() for one in (first, second)}
         self.dead_letters.append(both)
         for data in sorted(both):

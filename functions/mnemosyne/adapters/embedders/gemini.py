@@ -1,21 +1,25 @@
 """Gemini embeddings through google-genai: Vertex AI with default credentials, or the developer API with a key."""
 
-from collections.abc import Iterator, Sequence
+import math
+import time
+from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
 from mnemosyne.adapters import service_errors
+from mnemosyne.adapters.embedders.gemini_calls import DOCUMENTS_SECONDS, calls, check_time
 from mnemosyne.adapters.embedders.gemini_errors import Explanations, Refused, VertexAi
+from mnemosyne.adapters.embedders.kept_vectors import KeptVectors
 from mnemosyne.domain.chunking import ChunkLimit, embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.domain.tokens import most_tokens
 from mnemosyne.errors import (
     InvalidRequest,
     ItemUnavailable,
     Misconfigured,
+    MnemosyneError,
     TextTooLong,
 )
 from mnemosyne.observability import EventLog
@@ -26,10 +30,6 @@ if TYPE_CHECKING:
 
 log = EventLog(__name__)
 
-CALL_TEXTS: Final = 100
-"""Most texts of a call, by the developer API. Vertex AI takes 250."""
-CALL_TOKENS: Final = 20_000
-"""Most tokens of a call, by Vertex AI."""
 CHUNK_CHARACTERS: Final = 4_000
 """About 700 tokens of English. Retrieval quality was measured with chunks of this size."""
 RESERVED_TOKENS: Final = 48
@@ -77,9 +77,10 @@ def build(settings: "Settings", space: EmbeddingSpace) -> "GeminiEmbedder":
 class GeminiEmbedder:
     """The Embedder on the Gemini API.
 
-    A call and its retries take at most about 55 seconds, less than the acknowledgement deadline of a push. A push whose
-    texts need a call each may take longer; Pub/Sub then delivers it again. `longest_seconds` bounds each attempt, and
-    the first retry comes after `pause_seconds`.
+    A call and its retries take at most about 55 seconds, less than the acknowledgement deadline of a push. Documents
+    that need more calls than fit into DOCUMENTS_SECONDS are embedded in several attempts: the vectors of calls that
+    succeeded are kept for the next attempt. `longest_seconds` bounds each attempt of a call, and the first retry comes
+    after `pause_seconds`.
     """
 
     lexical_weight = 0.4  # between the best value for meaning alone (.3) and the offline embedder's (.5)
@@ -104,6 +105,7 @@ class GeminiEmbedder:
         self._longest_seconds = longest_seconds
         self._pause_seconds = pause_seconds
         self._one_by_one = False
+        self._kept = KeptVectors()
 
     def for_namespace(self, namespace: str) -> "GeminiEmbedder":
         """Return itself: it learns nothing from the texts."""
@@ -111,37 +113,61 @@ class GeminiEmbedder:
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
         """Return one vector per text, in order. Raises TextTooLong, InvalidRequest or a ServiceError."""
-        return self._embed_all(texts, _DOCUMENT)
+        contents = self._prefixed(texts, _DOCUMENT)
+        vectors = self._kept.take(contents)
+        try:
+            self._embed_all(contents, _DOCUMENT, vectors, time.monotonic() + DOCUMENTS_SECONDS)
+        except MnemosyneError:
+            self._kept.keep(vectors)
+            raise
+        return [vectors[content] for content in contents]
 
     def embed_query(self, text: str) -> Vector:
         """Return the vector to search with, of a long query the mean of its chunks' vectors."""
-        (vectors,) = embed_whole([text], self.chunk_limit, partial(self._embed_all, task=_QUERY))
+        (vectors,) = embed_whole([text], self.chunk_limit, self._embed_chunks_of_query)
         return _normalised(np.sum(vectors, axis=0))
 
-    def _embed_all(self, texts: Sequence[str], task: _Task) -> list[Vector]:
-        contents = [task.prefix + text for text in texts] if self._properties.has_prefixes else texts
-        return [vector for call in _calls(contents) for vector in self._embed_call(call, task)]
+    def _embed_chunks_of_query(self, texts: Sequence[str]) -> list[Vector]:
+        contents, vectors = self._prefixed(texts, _QUERY), dict[str, Vector]()
+        self._embed_all(contents, _QUERY, vectors, math.inf)
+        return [vectors[content] for content in contents]
 
-    def _embed_call(self, texts: Sequence[str], task: _Task) -> list[Vector]:
-        """Return the vectors of a call's texts, from more calls if the service does not take them in one.
+    def _prefixed(self, texts: Sequence[str], task: _Task) -> list[str]:
+        return [task.prefix + text for text in texts] if self._properties.has_prefixes else list(texts)
+
+    def _embed_all(self, contents: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
+        """Add the vectors that are missing. Raises Unavailable if calls are left at the deadline."""
+        missing = [content for content in contents if content not in vectors]
+        for number, call in enumerate(calls(missing)):
+            if number:
+                check_time(deadline, len(vectors), len(contents))
+            self._embed_call(call, task, vectors, deadline)
+
+    def _embed_call(self, texts: Sequence[str], task: _Task, vectors: dict[str, Vector], deadline: float) -> None:
+        """Add the vectors of a call's texts, from more calls if the service does not take them in one.
 
         Some locations and models of Vertex AI take one text a call. They refuse a larger call in various ways, and
         some of these also refuse a single text. So each text is sent alone before one is called invalid.
         """
         if len(texts) > 1 and not self._one_by_one:
             try:
-                return self._embed(texts, task)
+                vectors.update(zip(texts, self._embed(texts, task), strict=True))
+                return
             except TextTooLong:  # one of them is, or only all together
                 middle = len(texts) // 2
-                return [*self._embed_call(texts[:middle], task), *self._embed_call(texts[middle:], task)]
+                for half in (texts[:middle], texts[middle:]):
+                    self._embed_call(half, task, vectors, deadline)
+                return
             except Refused as exc:
                 if not exc.refuses:
                     self._probe(exc, task)
                     raise ItemUnavailable(str(exc)) from exc
                 log.warning("embedding_batch_refused", model=self.model, texts=len(texts), error=str(exc))
-        vectors = [self._embed_one(text, task) for text in texts]
+        for number, text in enumerate(texts):
+            if number:
+                check_time(deadline, number, len(texts))
+            vectors[text] = self._embed_one(text, task)
         self._one_by_one |= len(texts) > 1  # the service took every text alone, so it does not take several
-        return vectors
 
     def _embed_one(self, text: str, task: _Task) -> Vector:
         """Return the vector of one text. Raises an error about the text only if the service takes another text.
@@ -260,18 +286,3 @@ class GeminiEmbedder:
 
 def _normalised(vector: Vector) -> Vector:
     return np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)
-
-
-def _calls(texts: Sequence[str]) -> Iterator[list[str]]:
-    """Yield the texts in calls within the service's limits."""
-    call: list[str] = []
-    filled = 0
-    for text in texts:
-        tokens = most_tokens(text)
-        if call and (len(call) == CALL_TEXTS or filled + tokens > CALL_TOKENS):
-            yield call
-            call, filled = [], 0
-        call.append(text)
-        filled += tokens
-    if call:
-        yield call

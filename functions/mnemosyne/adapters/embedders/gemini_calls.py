@@ -1,0 +1,42 @@
+"""Limits of calls to the Gemini API: texts and tokens of a call, and the time of all calls for the same documents."""
+
+import time
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from mnemosyne.domain.tokens import most_tokens
+from mnemosyne.errors import Unavailable
+
+CALL_TEXTS: Final = 100
+"""Most texts of a call, by the developer API. Vertex AI takes 250."""
+CALL_TOKENS: Final = 20_000
+"""Most tokens of a call, by Vertex AI."""
+DOCUMENTS_SECONDS: Final = 45.0
+"""Time after which no further call is made for the same documents.
+
+A delivery that begins its last slice after 60 seconds then ends within the timeout that Terraform gives the function.
+"""
+
+
+def check_time(deadline: float, done: int, count: int) -> None:
+    """Raise Unavailable if the time of an attempt is over."""
+    if time.monotonic() >= deadline:
+        raise Unavailable(
+            f"the embedding service is slow: {done} of {count} texts were embedded in the time of one attempt, and the "
+            "next attempt goes on with the others"
+        )
+
+
+def calls(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Yield the texts in calls within the service's limits."""
+    call: list[str] = []
+    filled = 0
+    for text in texts:
+        tokens = most_tokens(text)
+        if call and (len(call) == CALL_TEXTS or filled + tokens > CALL_TOKENS):
+            yield call
+            call, filled = [], 0
+        call.append(text)
+        filled += tokens
+    if call:
+        yield call

@@ -1,0 +1,143 @@
+"""Large messages with an embedding service that takes five seconds for a call: they are stored in many deliveries.
+
+`LARGE_MESSAGE_MEMORIES` says how many memories of 90 kB the largest has; `.ci/run noise` takes 98, which are 9 MB.
+
+The real google-genai client, `ingest` and `dead_letter`. A call takes five seconds of the test's clock.
+"""
+
+import base64
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from random import Random
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
+from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
+from mnemosyne.domain.memory import IngestRequest, IngestState
+from mnemosyne.domain.message import MESSAGE_BYTES, encode
+from mnemosyne.http.push import build_app, give_up, store
+from mnemosyne.service.slices import SLICE_CHUNKS
+from tests.fakes import FakeServices, request
+from tests.fakes_wire.gemini import GeminiServer, error
+
+CALL_SECONDS = 5.0
+LARGE_MESSAGE_MEMORIES = int(os.environ.get("LARGE_MESSAGE_MEMORIES", "30"))
+MAX_DELIVERY_ATTEMPTS = 5 if LARGE_MESSAGE_MEMORIES < 98 else 20
+"""Deliveries to `ingest`: 5 are the fewest that Pub/Sub takes, 20 Terraform's default."""
+TIMEOUT_SECONDS = 120
+"""Of the function."""
+DELIVERIES_OF_INSTANCE = 25
+RETENTION_SECONDS = 6 * 24 * 3600
+LONGEST_PAUSE_SECONDS = 600
+WORDS = ["kiln", "harbour", "Ada", "prefers", "tea", "to", "coffee", "since", "the", "flood", "of", "1987."]
+
+
+@dataclass
+class Clock:
+    """The time of the modules that bound a delivery."""
+
+    now: float = 0.0
+
+    def monotonic(self) -> float:
+        return self.now
+
+    perf_counter = monotonic
+
+
+@pytest.fixture
+def clock(monkeypatch: pytest.MonkeyPatch) -> Clock:
+    made = Clock()
+    for module in ("service.ingest", "http.push", "adapters.embedders.gemini", "adapters.embedders.gemini_calls"):
+        monkeypatch.setattr(f"mnemosyne.{module}.time", made)
+    return made
+
+
+@pytest.fixture
+def gemini(clock: Clock, monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
+    monkeypatch.setenv("GEMINI_API_KEY", "key")
+    monkeypatch.delenv("GOOGLE_GENAI_USE_VERTEXAI", raising=False)
+    with GeminiServer().serving() as server:
+        monkeypatch.setenv("GOOGLE_GEMINI_BASE_URL", server.url)
+        yield server
+
+
+def _english(random: Random, number: int) -> str:
+    return f"{number} " + " ".join(random.choices(WORDS, k=17_000))[:90_000]
+
+
+def _chinese(random: Random, number: int) -> str:
+    return f"{number} " + "".join(random.choices("人生而自由在尊严和权利上一律平等", k=30_000))
+
+
+def _short(random: Random, number: int) -> str:
+    return f"{number} " + " ".join(random.choices(WORDS, k=20))
+
+
+def _deliver(requests: list[IngestRequest], services: FakeServices, clock: Clock, restart: Callable[[], None]) -> int:
+    """Deliver until the message is acknowledged, and return how often. The instance is sometimes a new one."""
+    data, attributes = encode("ns", requests, "")
+    assert len(data) < MESSAGE_BYTES
+    body = {"message": {"data": base64.b64encode(data).decode(), "attributes": attributes, "messageId": "1"}}
+    clients = [
+        TestClient(build_app(handler, services, threads=2, warm=lambda: None, identify=lambda _: None))
+        for handler in (store, give_up)
+    ]
+    for delivery in range(1, RETENTION_SECONDS // (LONGEST_PAUSE_SECONDS + TIMEOUT_SECONDS)):
+        if delivery % DELIVERIES_OF_INSTANCE == 1:
+            restart()
+        began = clock.now
+        client = clients[0] if delivery <= MAX_DELIVERY_ATTEMPTS else clients[1]
+        status = client.post("/", json={**body, "subscription": "s"}).status_code
+        assert clock.now - began < TIMEOUT_SECONDS
+        if status == 204:
+            return delivery
+    raise AssertionError("the message expires before it is stored")
+
+
+@pytest.mark.parametrize(
+    ("make", "count", "model", "texts_per_call", "least"),
+    [
+        (_english, LARGE_MESSAGE_MEMORIES, "gemini-embedding-2", 100, MAX_DELIVERY_ATTEMPTS + 1),
+        (_english, 2, "gemini-embedding-001", 1, 8),
+        (_chinese, 1, "gemini-embedding-001", 1, 4),
+        (_short, 100, "gemini-embedding-001", 1, 10),
+    ],
+    ids=["large", "long", "Chinese", "short"],
+)
+def test_a_slow_message_is_stored_however_many_deliveries_it_takes(
+    gemini: GeminiServer,
+    clock: Clock,
+    make: Callable[[Random, int], str],
+    count: int,
+    model: str,
+    texts_per_call: int,
+    least: int,
+) -> None:
+    bought = Counter[str]()
+
+    def takes_its_time(server: GeminiServer) -> Any:
+        clock.now += CALL_SECONDS
+        asked = server.requests.pop()["requests"]
+        if len(asked) > texts_per_call:
+            return error(400, "one text at a time")
+        bought.update(one["content"]["parts"][0]["text"] for one in asked)
+        return 200, {"embeddings": [{"values": [1.0] * 64} for _ in asked]}
+
+    def restart() -> None:
+        services.embedder = MicroBatchingEmbedder(GeminiEmbedder(model, 64))  # type: ignore[assignment]
+
+    gemini.fault = takes_its_time
+    services, random = FakeServices(), Random(1)
+    requests = [request(make(random, number)) for number in range(count)]
+    deliveries = _deliver(requests, services, clock, restart)
+    assert deliveries >= least
+    states = Counter(status.state for status in services.memories.requests.values())
+    assert states == {IngestState.STORED: len(requests)}
+    assert list(services.memories.dead_letters("ns", 10)) == []
+    # An instance that ends takes the vectors of the slice in flight with it.
+    assert sum(bought.values()) <= len(bought) + SLICE_CHUNKS * (deliveries // DELIVERIES_OF_INSTANCE)
