@@ -35,7 +35,7 @@ from tests.waiting import wait_until
 
 pytestmark = pytest.mark.exhaustive  # what is killed takes seconds to start again
 
-KILL_SECONDS = float(os.environ.get("KILL_SECONDS", "20"))
+KILL_SECONDS = float(os.environ.get("KILL_SECONDS", "8"))
 KILL_SEED = int(os.environ.get("KILL_SEED", "1"))
 DRAIN_SECONDS = 600.0
 MAX_DELIVERY_ATTEMPTS = 5
