@@ -16,7 +16,7 @@ from mnemosyne.errors import NotFound
 from mnemosyne.service.dead_letters import request_ids_in
 from mnemosyne_cli.all_dead_letters import DATA_DIR, NAMESPACE, all_dead_letters, choice, choice_options
 from mnemosyne_cli.open_services import open_services
-from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.terminal import plain, say
 
 
 @click.group(name="dead-letters")
@@ -46,13 +46,13 @@ def list_(
         if by_cause:
             for group in services.memories.dead_letter_causes(namespace, chosen):
                 count += group.letters
-                click.echo(json.dumps(_group(group)) if as_json else plain(_group_line(group)))
+                say(json.dumps(_group(group)) if as_json else plain(_group_line(group)))
         else:
             for letter in all_dead_letters(services.memories, namespace, chosen):
                 count += 1
-                click.echo(json.dumps(_shown(letter, namespace)) if as_json else plain(_line(letter, namespace)))
+                say(json.dumps(_shown(letter, namespace)) if as_json else plain(_line(letter, namespace)))
     if not as_json:
-        click.echo(f"{counted(count, 'dead letter')}.", err=True)
+        say(f"{counted(count, 'dead letter')}.", err=True)
 
 
 @dead_letters.command()
@@ -60,13 +60,19 @@ def list_(
 @NAMESPACE
 @DATA_DIR
 def show(message_id: str, namespace: str, data_dir: str | None) -> None:
-    """Write one message's data, byte for byte, to standard output; what is known of it to standard error."""
+    """Write one message's data to standard output, and what is known of it to standard error.
+
+    The data are byte for byte as they came, unless standard output is a terminal.
+    """
     with open_services(data_dir) as services:
         letter = services.memories.dead_letter(namespace, message_id)
     if letter is None:
         raise _not_found(namespace, message_id)
-    click.echo(json.dumps(_shown(letter, namespace), indent=2), err=True)
-    sys.stdout.buffer.write(letter.data)
+    say(json.dumps(_shown(letter, namespace), indent=2), err=True)
+    if sys.stdout.isatty():
+        say(letter.data.decode(errors="replace"))
+    else:
+        sys.stdout.buffer.write(letter.data)
 
 
 @dead_letters.command()
@@ -100,12 +106,12 @@ def drop(
         if missing := sorted(set(message_ids) - set(ids)):
             raise _not_found(namespace, missing[0])
         if dry_run:
-            click.echo(f"{counted(len(ids), 'dead letter')} would be dropped.")
+            say(f"{counted(len(ids), 'dead letter')} would be dropped.")
             return
         if ids and not message_ids and not yes:
             click.confirm(f"Drop {counted(len(ids), 'dead letter')} of namespace {namespace!r} for good?", abort=True)
         dropped = services.memories.drop_dead_letters(namespace, ids)
-    click.echo(f"Dropped {message_ids[0]}." if len(message_ids) == 1 else f"Dropped {counted(dropped, 'dead letter')}.")
+    say(f"Dropped {message_ids[0]}." if len(message_ids) == 1 else f"Dropped {counted(dropped, 'dead letter')}.")
 
 
 def _not_found(namespace: str, message_id: str) -> NotFound:

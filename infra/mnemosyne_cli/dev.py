@@ -18,6 +18,7 @@ from mnemosyne.settings import Settings, variable
 from mnemosyne_cli.clients import command, how_to_connect
 from mnemosyne_cli.local import stack
 from mnemosyne_cli.local.data_dir import DataDir, is_root
+from mnemosyne_cli.terminal import say
 from mnemosyne_cli.termination import on_termination
 
 LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
@@ -57,23 +58,23 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
     started = time.monotonic()
     directory = DataDir.at(data_dir)
     configure_logging("INFO", directory.log("delivery").open("a"))
-    click.echo(f"Mnemosyne is starting on {directory.path} …")
+    say(f"Mnemosyne is starting on {directory.path} …")
     if is_root():
-        click.echo("Running as root: PostgreSQL refuses to, so it runs as the system user pgserver.")
+        say("Running as root: PostgreSQL refuses to, so it runs as the system user pgserver.")
     try:
         with stack.full_stack(directory, host=host, port=port, auth_mode=auth_mode, wanted=wanted) as system:
-            click.echo(f"Ready after {time.monotonic() - started:.1f} s.\n")
-            click.echo(how_to_connect(system.url, str(directory.path), auth_mode=auth_mode))
+            say(f"Ready after {time.monotonic() - started:.1f} s.\n")
+            say(how_to_connect(system.url, str(directory.path), auth_mode=auth_mode))
             if auth_mode != "none":
                 make = f"{command()} keys create --name NAME --data-dir {shlex.quote(str(directory.path))}"
-                click.echo(f"{_WHO_IS_LET_IN[auth_mode]}: {make}\n")
+                say(f"{_WHO_IS_LET_IN[auth_mode]}: {make}\n")
             serving.set()
-            system.watch(stopping, click.echo)
-            click.echo("\nStopping …")
+            system.watch(stopping, say)
+            say("\nStopping …")
     except _Interrupted:
-        click.echo("\nStopped.")
+        say("\nStopped.")
         return
-    click.echo("Stopped. The memories stay in " + str(directory.path))
+    say("Stopped. The memories stay in " + str(directory.path))
 
 
 def _space(embedder: str | None) -> EmbeddingSpace | None:

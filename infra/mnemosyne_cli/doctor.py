@@ -10,6 +10,7 @@ from mnemosyne import doctor as checks_of_all
 from mnemosyne.domain.health import Check
 from mnemosyne.errors import Misconfigured
 from mnemosyne_cli.open_services import open_services
+from mnemosyne_cli.terminal import say
 
 
 @click.command()
@@ -21,17 +22,17 @@ def doctor(as_json: bool, data_dir: str | None) -> None:
     for check in _checks(data_dir):
         checks.append(check)
         if not as_json:
-            click.echo(f"{'ok   ' if check.ok else 'WRONG'}  {check.name:16}  {check.seen}")
+            say(f"{'ok   ' if check.ok else 'WRONG'}  {check.name:16}  {check.seen}")
             if check.remedy:
-                click.echo(f"{'':23}  → {check.remedy}")
+                say(f"{'':23}  → {check.remedy}")
     if as_json:
         shown = [{"name": c.name, "ok": c.ok, "seen": c.seen, "remedy": c.remedy} for c in checks]
-        click.echo(json.dumps(shown))
+        say(json.dumps(shown))
     wrong = sum(not check.ok for check in checks)
     if wrong:
         sys.exit(1)
     if not as_json:
-        click.echo("All is well.")
+        say("All is well.")
 
 
 def _checks(data_dir: str | None) -> Iterator[Check]:

@@ -13,6 +13,7 @@ from mnemosyne.formats.writing import to_jsonl, to_markdown
 from mnemosyne.ports import MemoryStore
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
 from mnemosyne_cli.private import private
+from mnemosyne_cli.terminal import lines_of, say
 
 PAGE = 200
 
@@ -30,7 +31,7 @@ def export(format_: str, output: Path | None, namespace: str, data_dir: str | No
         count = _export(format_, output, namespace, data_dir)
     except OSError as exc:
         raise InvalidRequest(f"{output or 'the output'} cannot be written: {exc}") from exc
-    click.echo(f"{counted(count, 'memory', 'memories')} exported.", err=True)
+    say(f"{counted(count, 'memory', 'memories')} exported.", err=True)
 
 
 def _export(format_: str, output: Path | None, namespace: str, data_dir: str | None) -> int:
@@ -40,13 +41,14 @@ def _export(format_: str, output: Path | None, namespace: str, data_dir: str | N
             output.mkdir(mode=0o700, parents=True, exist_ok=True)
             for memory in memories(services.memories, namespace):
                 name, text = to_markdown(memory)
-                with private(output / name) as file:
+                with private(output / name, follow=False) as file:
                     file.write(text)
                 count += 1
         else:
             stream = private(output) if output else sys.stdout
             for memory in memories(services.memories, namespace):
-                stream.write(to_jsonl(memory))
+                line = to_jsonl(memory)
+                stream.write(lines_of(line) if stream.isatty() else line)
                 count += 1
             stream.flush()
             if output:

@@ -12,7 +12,7 @@ from mnemosyne.adapters.database.grants import PostgresGrantStore
 from mnemosyne.errors import NotFound
 from mnemosyne_cli.deployment import Deployment, where
 from mnemosyne_cli.open_services import owner_connection_factory
-from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.terminal import plain, say
 
 _PERSON = click.option("--person", metavar="WHO", help="Whose: the address or subject that the provider knows.")
 
@@ -30,12 +30,12 @@ def list_(person: str | None, as_json: bool, **place: Any) -> None:
     with _grants(**place) as known:
         listed = known.every(person)
     if as_json:
-        click.echo(json.dumps(listed))
+        say(json.dumps(listed))
         return
     for one in listed:
         who, client = plain(one["person"]), plain(one["client"] or one["client_id"])
         scopes, until = ",".join(sorted(one["scopes"])), one["expires_at"][:10]
-        click.echo(f"{one['id']}  until {until}  {scopes:12}{plain(one['namespace']):30}{who}: {client}")
+        say(f"{one['id']}  until {until}  {scopes:12}{plain(one['namespace']):30}{who}: {client}")
 
 
 @grants.command()
@@ -50,7 +50,7 @@ def revoke(ids: tuple[UUID, ...], person: str | None, as_json: bool, **place: An
         revoked = known.revoke(ids, person)
     if not revoked:
         raise NotFound(f"no grant of {person or ', '.join(map(str, ids))} stands: see `mnemosyne grants list`")
-    click.echo(json.dumps({"revoked": list(revoked)}) if as_json else f"Revoked {len(revoked)}, within half a minute.")
+    say(json.dumps({"revoked": list(revoked)}) if as_json else f"Revoked {len(revoked)}, within half a minute.")
 
 
 class _There:

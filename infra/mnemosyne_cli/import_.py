@@ -16,12 +16,12 @@ from mnemosyne.errors import InvalidRequest, Misconfigured
 from mnemosyne.formats.item import FAILURE
 from mnemosyne_cli import destinations, formats, importer
 from mnemosyne_cli.import_source import Source
-from mnemosyne_cli.journal import Journal, written_beside
+from mnemosyne_cli.journal import Journal
 from mnemosyne_cli.listing import Listing, list_files
 from mnemosyne_cli.local.data_dir import DataDir
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, names_system, open_services
-from mnemosyne_cli.private import private
-from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.private import FailuresFile
+from mnemosyne_cli.terminal import plain, say
 from mnemosyne_cli.times import timezone_option
 from mnemosyne_cli.tool_client import DEFAULT_URL
 
@@ -54,6 +54,8 @@ def import_(
     """Ingest memories from FILES and follow each to its outcome. Interrupted, it goes on where it was."""
     listings = {path: _listing(path, format_) for path in files}
     counts = {path: _count(listing) for path, listing in listings.items()}  # all of them, before anything is sent
+    for path in files:
+        FailuresFile(path.parent / path.name).check()
     totals: Counter[str] = Counter({"stored": 0, "duplicate": 0, "failed": 0})
     has_failures = False
     with _destination(via, url, namespace, data_dir) as destination:
@@ -66,23 +68,23 @@ def import_(
             has_failures |= _report(path, journal, listings[path], source)
             journal.finish()
     if as_json:
-        click.echo(json.dumps(totals))
+        say(json.dumps(totals))
     else:
-        click.echo(", ".join(f"{count} {state}" for state, count in totals.items()) + ".")
+        say(", ".join(f"{count} {state}" for state, count in totals.items()) + ".")
     if has_failures:
         sys.exit(1)
 
 
 def _import(listing: Listing, source: Source, total: int, destination: importer.Destination, journal: Journal) -> None:
     if journal.resumed:
-        click.echo(
+        say(
             f"Going on where a run before was interrupted, after {counted(journal.resumed, 'batch', 'batches')}. "
-            f"To import from the beginning, delete {journal.path}",
+            f"To import from the beginning, delete {plain(journal.path)}",
             err=True,
         )
     with click.progressbar(
         length=total,
-        label=listing.root.name,
+        label=plain(listing.root.name),
         show_pos=True,
         show_eta=True,
         item_show_func=lambda rate: rate or "",
@@ -107,27 +109,22 @@ def _import(listing: Listing, source: Source, total: int, destination: importer.
 
 
 def _report(path: Path, journal: Journal, listing: Listing, vault: str | None) -> bool:
-    """Write the failures next to the source, or delete an earlier run's; return whether there are any."""
-    failures = written_beside(path.parent / path.name, ".failures.jsonl")
-    count = 0
-    with private(failures) as file:
-        for place, error, record in journal.failures():
-            failure = json.loads(record) | {FAILURE: {"place": place, "error": error}}
-            file.write(json.dumps(failure, ensure_ascii=False) + "\n")
-            count += 1
+    """Write the failures to their file, or delete an earlier run's; return whether there are any."""
+    failures = FailuresFile(path.parent / path.name)
+    count = failures.write(
+        json.loads(record) | {FAILURE: {"place": place, "error": error}} for place, error, record in journal.failures()
+    )
     if count:
-        click.echo(f"{counted(count, 'failure')} with causes: {failures}", err=True)
+        say(f"{counted(count, 'failure')} with causes: {plain(failures.path)}", err=True)
         source = Source.at(path, vault=vault).name
-        click.echo(
-            f"Correct the records there or in {path}, and import again. They are listed by: mnemosyne outcomes "
+        say(
+            f"Correct the records there or in {plain(path)}, and import again. They are listed by: mnemosyne outcomes "
             f"--source {plain(source)}",
             err=True,
         )
-    else:
-        failures.unlink()
     _print_notices(path, journal.totals().left_out)
     for sentence in listing.sentences():
-        click.echo(f"{path.name}: {sentence}", err=True)
+        say(f"{plain(path.name)}: {sentence}", err=True)
     return count > 0
 
 
@@ -138,12 +135,12 @@ def _print_notices(path: Path, left_out: Mapping[str, int]) -> None:
         named = ", ".join(
             f"{plain(name)} ({counted(count, 'memory', 'memories')})" for name, count in sorted(names.items())
         )
-        click.echo(f"{path.name}: left out, because memories have no such fields: {named}", err=True)
+        say(f"{plain(path.name)}: left out, because memories have no such fields: {named}", err=True)
     notices = sorted(set(left_out) - set(names))
     for notice in notices[:NOTICES]:
-        click.echo(f"{path.name}: {plain(notice)}", err=True)
+        say(f"{plain(path.name)}: {plain(notice)}", err=True)
     if len(notices) > NOTICES:
-        click.echo(f"{path.name}: and {len(notices) - NOTICES:,} more", err=True)
+        say(f"{plain(path.name)}: and {len(notices) - NOTICES:,} more", err=True)
 
 
 def _listing(path: Path, format_: str | None) -> Listing:

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import sqlite3
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -11,9 +10,8 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-import platformdirs
-
 from mnemosyne.errors import InvalidRequest
+from mnemosyne_cli.private import create_own, own_place, require_own
 
 VERSION = 1
 """Of the tables. Columns may be added within a version, with a default; a journal of a newer one is left alone."""
@@ -37,16 +35,6 @@ CREATE TABLE IF NOT EXISTS later (
     batch INTEGER NOT NULL, content TEXT NOT NULL, source TEXT NOT NULL, successor TEXT, tags TEXT
 );
 """
-
-
-def written_beside(source: Path, ending: str) -> Path:
-    """Return the path of a file that an import writes: beside its source, or of this user's where that is read-only."""
-    if os.access(source.parent, os.W_OK):
-        return source.parent / f"{source.name}{ending}"
-    folder = Path(platformdirs.user_state_path("mnemosyne")) / "imports"
-    folder.mkdir(mode=0o700, parents=True, exist_ok=True)
-    digest = hashlib.sha256(str(source.absolute()).encode(errors="replace")).hexdigest()[:8]
-    return folder / f"{source.name}.{digest}{ending}"
 
 
 @dataclass(frozen=True)
@@ -111,7 +99,10 @@ class Journal:
 
     def __init__(self, source: Path, destination: str) -> None:
         digest = hashlib.sha256(destination.encode()).hexdigest()[:8]
-        self.path = written_beside(source, f".{digest}.import-journal")
+        self.path = own_place(source, f".{digest}.import-journal")
+        for name in ("-wal", "-shm", "-journal"):
+            require_own(Path(f"{self.path}{name}"), "the journal")
+        create_own(self.path, "the journal")
         try:
             self._database = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
             (version,) = self._database.execute("PRAGMA user_version").fetchone()

@@ -16,7 +16,7 @@ from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.service import api_keys
 from mnemosyne_cli.deployment import Deployment, where
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, owner_connection_factory
-from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.terminal import plain, say
 
 log = EventLog(__name__)
 
@@ -116,9 +116,9 @@ def create(
         known.create(key)
     log.info("audit", action="key_create", outcome="done", key=key.id, namespace=namespace, scopes=sorted(key.scopes))
     if as_json:
-        click.echo(json.dumps({"id": key.id, "token": token}))
+        say(json.dumps({"id": key.id, "token": token}))
     else:
-        click.echo(f"{token}\n\nThis is the only time it is shown. Send it as `Authorization: Bearer {token[:9]}…`.")
+        say(f"{token}\n\nThis is the only time it is shown. Send it as `Authorization: Bearer {token[:9]}…`.")
 
 
 @keys.command(name="list")
@@ -128,7 +128,7 @@ def list_(as_json: bool, **place: Any) -> None:
     with _keys(**place) as known:
         listed = known.listed()
     if as_json:
-        click.echo(json.dumps(listed))
+        say(json.dumps(listed))
         return
     now = datetime.now(UTC).isoformat()
     for key in listed:
@@ -136,7 +136,7 @@ def list_(as_json: bool, **place: Any) -> None:
         state = "revoked" if key["revoked_at"] else "expired" if expires and expires < now else "valid"
         until = f"until {expires[:10]}" if expires else "for ever"
         namespace, name = plain(key["namespace"]), plain(key["name"])
-        click.echo(f"{key['id']}  {state:8}{until:18}{','.join(key['scopes']):24} {namespace:20} {name}")
+        say(f"{key['id']}  {state:8}{until:18}{','.join(key['scopes']):24} {namespace:20} {name}")
 
 
 @keys.command()
@@ -148,4 +148,4 @@ def revoke(key_id: str, as_json: bool, **place: Any) -> None:
         known.revoke(key_id)
     log.info("audit", action="key_revoke", outcome="done", key=key_id)
     said = json.dumps({"revoked": key_id}) if as_json else f"Revoked {key_id}: it opens nothing within half a minute."
-    click.echo(said)
+    say(said)

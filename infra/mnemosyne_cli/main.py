@@ -21,7 +21,7 @@ from mnemosyne_cli.redrive import redrive
 from mnemosyne_cli.reembed import reembed
 from mnemosyne_cli.remember import remember, search
 from mnemosyne_cli.stdio import stdio
-from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.terminal import say
 from mnemosyne_cli.termination import on_termination
 
 
@@ -57,7 +57,16 @@ def main() -> None:
     """Run the command; an error raised on purpose is one line on standard error."""
     on_termination(_leave)
     try:
-        cli(prog_name="mnemosyne")
+        code = cli(prog_name="mnemosyne", standalone_mode=False)
     except MnemosyneError as exc:
-        click.echo("\n".join(map(plain, f"mnemosyne: {exc}".splitlines())), err=True)
+        say(f"mnemosyne: {exc}", err=True)
         sys.exit(1)
+    except click.ClickException as exc:  # it may name a file, which the shell has found by a pattern
+        if isinstance(exc, click.UsageError) and exc.ctx is not None:
+            say(f"{exc.ctx.get_usage()}\nTry '{exc.ctx.command_path} --help' for help.\n", err=True)
+        say(f"Error: {exc.format_message()}", err=True)
+        sys.exit(exc.exit_code)
+    except click.Abort:
+        say("Aborted!", err=True)
+        sys.exit(1)
+    sys.exit(code if isinstance(code, int) else 0)

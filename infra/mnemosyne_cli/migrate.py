@@ -8,6 +8,7 @@ from mnemosyne.adapters.database import migrations
 from mnemosyne.migrate import migrate as bring_up_to_date
 from mnemosyne.services import connection_factory_for
 from mnemosyne_cli.open_services import owner_settings
+from mnemosyne_cli.terminal import say
 
 
 @click.command()
@@ -28,8 +29,8 @@ def migrate(status: bool, as_json: bool) -> None:
             {"version": m.version, "name": m.name, "applied_at": m.applied_at and m.applied_at.isoformat()}
             for m in known
         ]
-        click.echo(json.dumps(rows))
+        say(json.dumps(rows))
         return
     for one in known:
         applied = f"applied {one.applied_at:%Y-%m-%d %H:%M}" if one.applied_at else "missing"
-        click.echo(f"{one.label:<38}  {applied}")
+        say(f"{one.label:<38}  {applied}")

@@ -4,13 +4,12 @@ import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
 
-import click
-
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.services import ConfiguredServices, connection_factory_for
 from mnemosyne.settings import PREFIX, Settings, variable
 from mnemosyne_cli.local import postgres, stack
 from mnemosyne_cli.local.data_dir import DataDir
+from mnemosyne_cli.terminal import say
 
 DEFAULT_NAMESPACE = "default"
 
@@ -58,5 +57,5 @@ def _directory(data_dir: str | None, make: bool) -> DataDir:
     if not make:
         return DataDir.existing(data_dir)
     if absence := DataDir.absence(data_dir):
-        click.echo(f"Note: {absence}; one is made now.", err=True)
+        say(f"Note: {absence}; one is made now.", err=True)
     return DataDir.at(data_dir)

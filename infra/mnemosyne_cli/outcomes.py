@@ -17,7 +17,7 @@ from mnemosyne.domain.published import Published, unwrap
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.ports import MemoryStore
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
-from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.terminal import plain, say
 from mnemosyne_cli.times import age, machine_zone, timezone_option
 
 PAGE = 1000
@@ -69,14 +69,14 @@ def outcomes(
         try:
             for row in rows:
                 counts[row["state"]] += 1
-                click.echo(json.dumps(row) if as_json else plain(_line(row)))
+                say(json.dumps(row) if as_json else plain(_line(row)))
                 if follow:
                     sys.stdout.flush()
         except KeyboardInterrupt:
             pass
         finally:
             total = ", ".join(f"{count:,} {state}" for state, count in sorted(counts.items()))
-            click.echo(f"{counted(counts.total(), 'outcome')}{': ' if total else ''}{total}.", err=True)
+            say(f"{counted(counts.total(), 'outcome')}{': ' if total else ''}{total}.", err=True)
         if not keys and not source:
             _note_waiting(services.memories, namespace)
 
@@ -87,7 +87,7 @@ def _note_waiting(memories: MemoryStore, namespace: str) -> None:
     last = memories.ingest_requests(namespace, IngestState.QUEUED, 1)
     if waiting and last and last[0].error:
         verb = "was" if waiting == 1 else "were"
-        click.echo(
+        say(
             f"{counted(waiting, 'request')} {verb} attempted and will be delivered again. The last attempt failed: "
             f"{plain(last[0].error)}",
             err=True,

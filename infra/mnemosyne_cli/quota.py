@@ -12,7 +12,7 @@ from mnemosyne.adapters.database.quotas import ANY_NUMBER, LIMITS, PostgresQuota
 from mnemosyne.domain.quota import EVERYBODY
 from mnemosyne_cli.deployment import Deployment, where
 from mnemosyne_cli.open_services import owner_connection_factory
-from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.terminal import plain, say
 
 DEFAULT = -1
 """A limit that is everybody's."""
@@ -43,11 +43,11 @@ def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
     with _quotas(**place) as known:
         listed = known.every(namespace)
     if as_json:
-        click.echo(json.dumps([{"namespace": name or None, **values} for name, values in listed]))
+        say(json.dumps([{"namespace": name or None, **values} for name, values in listed]))
         return
     for name, values in listed:
         parts = (f"{values[used]:,} of {_shown(values[limit])} {used.replace('_', ' ')}" for used, limit in COLUMNS)
-        click.echo(f"{plain(name) or '(everybody)':30}  {', '.join(parts)}")
+        say(f"{plain(name) or '(everybody)':30}  {', '.join(parts)}")
 
 
 @quota.command(name="set")
@@ -65,7 +65,7 @@ def set_(namespace: str | None, as_json: bool, **options: Any) -> None:
     with _quotas(**options) as known:
         known.set(namespace or EVERYBODY, limits)
     of_whom = f"namespace {plain(namespace)}" if namespace else "everybody"
-    click.echo(json.dumps({"namespace": namespace, **limits}) if as_json else f"Set for {of_whom}, within a minute.")
+    say(json.dumps({"namespace": namespace, **limits}) if as_json else f"Set for {of_whom}, within a minute.")
 
 
 def _shown(limit: int | None) -> str:

@@ -13,7 +13,7 @@ from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.service import dead_letters
 from mnemosyne_cli.all_dead_letters import choice, choice_options
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
-from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.terminal import plain, say
 
 
 @click.command()
@@ -61,20 +61,20 @@ def redrive(
         ):
             if one.problem or one.letter is None:
                 problems.append({"message_id": one.message_id, "problem": one.problem})
-                click.echo(plain(one.problem), err=True)
+                say(plain(one.problem), err=True)
                 continue
             shown.append({"message_id": one.message_id, "cause": one.letter.cause})
             if not as_json:
-                click.echo(_line(one.letter, len(one.request_ids)))
+                say(_line(one.letter, len(one.request_ids)))
     if as_json:
         kinds = {"redriven": [] if dry_run else shown, "would_redrive": shown if dry_run else []}
-        click.echo(json.dumps({**kinds, "problems": problems}))
+        say(json.dumps({**kinds, "problems": problems}))
     else:
         done = "would be" if dry_run else "was" if len(shown) == 1 else "were"
-        click.echo(f"{counted(len(shown), 'dead letter')} {done} put back.")
+        say(f"{counted(len(shown), 'dead letter')} {done} put back.")
         _note_others(0 if message_ids else waiting, due - len(shown) - len(problems))
     if problems:
-        click.echo(f"{len(problems)} could not be put back.", err=True)
+        say(f"{len(problems)} could not be put back.", err=True)
         sys.exit(1)
 
 
@@ -95,6 +95,6 @@ def _line(letter: DeadLetter, count: int) -> str:
 def _note_others(waiting: int, untried: int) -> None:
     """Say on stderr which letters the run has left."""
     if waiting > 0:
-        click.echo(f"In flight or backing off: {waiting}. `mnemosyne dead-letters list` says until when.", err=True)
+        say(f"In flight or backing off: {waiting}. `mnemosyne dead-letters list` says until when.", err=True)
     if untried > 0:
-        click.echo(f"Not tried: {untried}. Run the command again once that is fixed.", err=True)
+        say(f"Not tried: {untried}. Run the command again once that is fixed.", err=True)

@@ -22,6 +22,7 @@ from mnemosyne.errors import ServiceError, Unavailable
 from mnemosyne.ports import Embedder
 from mnemosyne.services import ConfiguredServices, connection_factory_for
 from mnemosyne_cli.open_services import owner_settings
+from mnemosyne_cli.terminal import say
 
 ATTEMPTS = 8
 LONGEST_WAIT_SECONDS = 60.0
@@ -62,7 +63,7 @@ def reembed(model: str | None, dimension: int | None, batch_size: int, give_up: 
     try:
         if give_up:
             abandon(connection)
-            click.echo("Abandoned. The memories keep their embeddings.")
+            say("Abandoned. The memories keep their embeddings.")
             return
         if model is None or dimension is None:
             raise click.UsageError("give --model and --dimension, or --abandon")
@@ -180,10 +181,10 @@ def _report(
 ) -> None:
     if as_json:
         report = {"from": str(before), "to": str(after), "sampled": count, "recall_before": old, "recall_after": new}
-        click.echo(json.dumps(report))
+        say(json.dumps(report))
         return
-    click.echo(f"Moved from {before} to {after}.")
+    say(f"Moved from {before} to {after}.")
     if old is not None and new is not None:
         texts = counted(count, "memory", "memories")
-        click.echo(f"Recall@10 of {texts} by words from their middle: {old:.2f} before, {new:.2f} after.")
-    click.echo(f"Now set MNEMOSYNE_EMBEDDING_MODEL={after.model} and MNEMOSYNE_EMBEDDING_DIMENSION={after.dimension}.")
+        say(f"Recall@10 of {texts} by words from their middle: {old:.2f} before, {new:.2f} after.")
+    say(f"Now set MNEMOSYNE_EMBEDDING_MODEL={after.model} and MNEMOSYNE_EMBEDDING_DIMENSION={after.dimension}.")

@@ -6,7 +6,7 @@ import click
 
 from mnemosyne.domain.counted import counted
 from mnemosyne.errors import InvalidRequest
-from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.terminal import plain, say
 from mnemosyne_cli.times import machine_zone, timezone_option
 from mnemosyne_cli.tool_client import ToolClient, server
 
@@ -28,12 +28,12 @@ def remember(text: tuple[str, ...], tags: tuple[str, ...], url: str) -> None:
     if state in ("failed", "dead_lettered"):
         raise InvalidRequest(f"{state}: {outcome.get('error')}")
     if state != "queued":
-        click.echo(f"{'Stored' if state == 'stored' else 'Known already'} as {outcome['memory_id']}.")
+        say(f"{'Stored' if state == 'stored' else 'Known already'} as {outcome['memory_id']}.")
         return
-    click.echo(f"Queued as request {outcome['request_id']}: it is stored as soon as the server can.")
+    say(f"Queued as request {outcome['request_id']}: it is stored as soon as the server can.")
     (status,) = client.call("ingest_status", {"request_ids": [outcome["request_id"]]})["requests"]
     if error := status["error"]:
-        click.echo(f"The last of {counted(status['attempts'], 'attempt')} failed: {plain(error)}", err=True)
+        say(f"The last of {counted(status['attempts'], 'attempt')} failed: {plain(error)}", err=True)
 
 
 @click.command()
@@ -52,15 +52,15 @@ def search(
     answer = ToolClient(url).call("memory_search", asked)
     found = answer["memories"]
     if answer.get("degraded"):
-        click.echo(plain(answer["degraded"]), err=True)
+        say(plain(answer["degraded"]), err=True)
     for one in found:
         labels = "".join(f"  #{plain(tag)}" for tag in one["tags"])
-        click.echo(f"{one['timestamp'][:10]}  {one['id']}{labels}")
+        say(f"{one['timestamp'][:10]}  {one['id']}{labels}")
         for line in one["content"].splitlines():
-            click.echo(f"    {plain(line)}")
+            say(f"    {plain(line)}")
         if one.get("supersedes"):
-            click.echo(f"    (replaces {', '.join(one['supersedes'])})")
+            say(f"    (replaces {', '.join(one['supersedes'])})")
         if one.get("near_duplicates"):
-            click.echo(f"    (the same, but for white space or a full stop: {', '.join(one['near_duplicates'])})")
+            say(f"    (the same, but for white space or a full stop: {', '.join(one['near_duplicates'])})")
     if not found:
-        click.echo("No memories found.")
+        say("No memories found.")
