@@ -11,9 +11,10 @@ from urllib.parse import unquote
 
 from pydantic import TypeAdapter, ValidationError
 
-from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT, one_line, tag_key
+from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT, tag_key
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.parsing import METADATA_BYTES, SESSION_LIMIT, JsonObject, Key, Source
+from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.properties import Properties
 
