@@ -211,6 +211,7 @@ def migrate_app() -> "Hosted":
 
     def build() -> Any:
         from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
+        from mnemosyne.adapters.database.blocked_people import PostgresBlockedPeople
         from mnemosyne.adapters.database.grants import PostgresGrantStore
         from mnemosyne.adapters.database.quotas import PostgresQuotas
         from mnemosyne.http.migrate import build_app
@@ -223,6 +224,7 @@ def migrate_app() -> "Hosted":
             PostgresApiKeyStore(connection_factory),
             PostgresQuotas(connection_factory),
             PostgresGrantStore(connection_factory),
+            PostgresBlockedPeople(connection_factory),
             identify=_push_identity(settings),
             report=report,
         )

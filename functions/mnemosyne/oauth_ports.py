@@ -80,6 +80,9 @@ class OAuthRows(Protocol):
     def revoke(self, grant_id: UUID, reason: str) -> None:
         """End a grant, with all its tokens."""
 
+    def is_blocked(self, subject: str, addresses: Sequence[str]) -> bool:
+        """Whether the operator has blocked the person."""
+
     def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
         """Return what the person has agreed to before."""
 

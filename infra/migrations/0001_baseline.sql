@@ -307,6 +307,13 @@ CREATE TABLE oauth_consents (
     PRIMARY KEY (subject, client_id, resource)
 );
 
+-- People who may not log in, by address or subject, whatever rule lets them in.
+CREATE TABLE oauth_blocked_people (
+    who        text PRIMARY KEY CHECK (who <> ''),
+    subjects   text[] NOT NULL DEFAULT '{}',  -- of their grants when they were blocked
+    blocked_at timestamptz NOT NULL DEFAULT now()
+);
+
 -- Filters of a search or a list; null means any. ../sql/04_filters.sql applies them.
 CREATE TYPE memory_filters AS (
     after timestamptz, before timestamptz, any_tags text[], all_tags text[], include_superseded boolean, session text,
@@ -422,7 +429,7 @@ BEGIN
             'USING (namespace = current_setting(''mnemosyne.namespace'', true))', name);
     END LOOP;
     FOREACH name IN ARRAY ARRAY['oauth_clients', 'oauth_requests', 'oauth_grants', 'oauth_codes', 'oauth_refresh_tokens',
-        'oauth_consents'] LOOP
+        'oauth_consents', 'oauth_blocked_people'] LOOP
         EXECUTE format('ALTER TABLE %I ENABLE ROW LEVEL SECURITY', name);
         EXECUTE format('CREATE POLICY authorization_server ON %I TO mnemosyne_auth USING (true)', name);
     END LOOP;

@@ -16,6 +16,7 @@ from mnemosyne_cli.import_ import import_
 from mnemosyne_cli.keys import keys
 from mnemosyne_cli.migrate import migrate
 from mnemosyne_cli.outcomes import outcomes
+from mnemosyne_cli.people import people
 from mnemosyne_cli.quota import quota
 from mnemosyne_cli.redrive import redrive
 from mnemosyne_cli.reembed import reembed
@@ -36,6 +37,7 @@ cli.add_command(dev)
 cli.add_command(doctor)
 cli.add_command(export)
 cli.add_command(grants)
+cli.add_command(people)
 cli.add_command(import_)
 cli.add_command(keys)
 cli.add_command(migrate)

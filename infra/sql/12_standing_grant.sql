@@ -1,11 +1,12 @@
--- A grant that is neither revoked nor expired; no row if there is none. `mcp` may know no more of the authorization server.
+-- A grant that is neither revoked nor expired, and of nobody who is blocked; no row if there is none. `mcp` may know no more of the authorization server.
 CREATE OR REPLACE FUNCTION standing_grant(p_id uuid)
 RETURNS TABLE (subject text, namespace text, client_id text, scopes text[])
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC
     SELECT g.subject, g.namespace, g.client_id, g.scopes
     FROM oauth_grants g
-    WHERE g.id = p_id AND g.revoked_at IS NULL AND g.expires_at > now();
+    WHERE g.id = p_id AND g.revoked_at IS NULL AND g.expires_at > now()
+        AND NOT person_is_blocked(g.subject, ARRAY[g.person]);
 END;
 
 REVOKE ALL ON FUNCTION standing_grant FROM PUBLIC;

@@ -49,7 +49,7 @@ GRANT SELECT, INSERT, DELETE ON object_import_lines TO mnemosyne_import_object;
 -- auth sees its own tables and no memory.
 GRANT SELECT, INSERT, UPDATE, DELETE ON oauth_clients, oauth_requests, oauth_grants, oauth_codes, oauth_refresh_tokens,
     oauth_consents TO mnemosyne_auth;
-GRANT SELECT ON schema_migrations TO mnemosyne_auth;
+GRANT SELECT ON schema_migrations, oauth_blocked_people TO mnemosyne_auth;
 
 -- While `reembed` runs.
 DO $$

@@ -200,13 +200,13 @@ class _NoStore:
         raise AssertionError(f"{name} was reached")
 
 
-@pytest.mark.parametrize("path", ["/", "/keys", "/quotas", "/grants"])
+@pytest.mark.parametrize("path", ["/", "/keys", "/quotas", "/grants", "/people"])
 def test_migrations_keys_quotas_and_grants_are_for_our_own_workflow(path: str) -> None:
     def migrated() -> Any:
         raise AssertionError("it was reached")
 
     app = migrate.build_app(
-        migrated, _NoStore(), _NoStore(), _NoStore(), identify=SharedSecret("s3cret").check, report=report
+        migrated, _NoStore(), _NoStore(), _NoStore(), _NoStore(), identify=SharedSecret("s3cret").check, report=report
     )
     for credential in ({}, {"Authorization": "Bearer other"}):
         assert TestClient(app).post(path, json={"action": "list"}, headers=credential).status_code == 401

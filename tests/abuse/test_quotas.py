@@ -222,7 +222,9 @@ def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: Pos
         def __getattr__(self, name: str) -> Any:
             raise AssertionError(name)
 
-    app = migrate.build_app(list, NoKeys(), keeper, NoKeys(), identify=lambda authorization: None, report=report)
+    app = migrate.build_app(
+        list, NoKeys(), keeper, NoKeys(), NoKeys(), identify=lambda authorization: None, report=report
+    )
     client = TestClient(app)
     asked = {"action": "set", "namespace": "ada", "limits": {"memories": 3, "bytes": None}}
     assert client.post("/quotas", json=asked).json() == {"namespace": "ada"}

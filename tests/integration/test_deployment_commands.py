@@ -53,6 +53,12 @@ def deployment(tmp_path: Path) -> Iterator[Deployment]:
         (("keys", "revoke", "abc"), {}, {"path": "keys", "body": {"action": "revoke", "id": "abc"}}),
         (("quota", "list"), {"quotas": []}, {"path": "quotas", "body": {"action": "list"}}),
         (("grants", "list"), {"grants": []}, {"path": "grants", "body": {"action": "list"}}),
+        (("people", "list"), {"blocked": []}, {"path": "people", "body": {"action": "list"}}),
+        (
+            ("people", "block", "Eve@Example.com"),
+            {"who": "eve@example.com", "revoked": []},
+            {"path": "people", "body": {"action": "block", "who": "eve@example.com"}},
+        ),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, tuple) else "",
 )

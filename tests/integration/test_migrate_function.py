@@ -13,6 +13,7 @@ from starlette.testclient import TestClient
 from mnemosyne import migrate
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
+from mnemosyne.adapters.database.blocked_people import PostgresBlockedPeople
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.grants import PostgresGrantStore
 from mnemosyne.adapters.database.quotas import PostgresQuotas
@@ -72,6 +73,7 @@ def migrating(cluster: postgres.EmbeddedPostgres, new_database: Callable[..., st
             PostgresApiKeyStore(owner),
             PostgresQuotas(owner),
             PostgresGrantStore(owner),
+            PostgresBlockedPeople(owner),
             identify=lambda authorization: None,
             report=migrate.report,
         )
@@ -175,6 +177,7 @@ def test_a_database_that_cannot_be_reached_is_answered_503_with_the_cause(log: i
         PostgresApiKeyStore(away),
         PostgresQuotas(away),
         PostgresGrantStore(away),
+        PostgresBlockedPeople(away),
         identify=lambda authorization: None,
         report=migrate.report,
     )
@@ -220,8 +223,9 @@ def test_grants_are_listed_and_ended_through_it(migrating: Any, cluster: postgre
     owner = connection_factory(cluster.url(postgres.OWNER, database))()
     for number, person in enumerate(("ada@example.com", "bob@example.com", "ada@example.com")):
         owner.run(
-            "INSERT INTO oauth_grants (id, subject, person, namespace, client_id, scopes, resource, expires_at) "
-            "VALUES (CAST(:id AS uuid), '1', :person, 'n', 'c', '{read}', 'r', now() + interval '1 day')",
+            "INSERT INTO oauth_grants (id, subject, person, namespace, client_id, client_name, scopes, "
+            "resource, expires_at) "
+            "VALUES (CAST(:id AS uuid), '1', :person, 'n', 'c', 'C', '{read}', 'r', now() + interval '1 day')",
             id=f"00000000-0000-7000-8000-00000000000{number}",
             person=person,
         )

@@ -201,6 +201,19 @@ def verified_email(claims: Mapping[str, Any]) -> str:
     return str(claims.get("email") or "") if claims.get("email_verified") in (True, "true") else ""
 
 
+def addresses_of(claims: Mapping[str, Any]) -> list[str]:
+    """Return every address that a person claims, verified or not: what is blocked stays blocked."""
+    return [str(claims[name]) for name in ("email", "preferred_username", "upn") if "@" in str(claims.get(name, ""))]
+
+
+def blocked_name(who: str) -> str:
+    """Return an address or subject as it is kept of a blocked person; raises ValueError saying what is wrong."""
+    name = who.strip()
+    if not 1 <= len(name) <= 200 or not name.isprintable() or name.startswith("@") or name == "*":
+        raise ValueError(f"who must be an address or a subject of at most 200 characters, got {who[:200]!r}")
+    return name.casefold() if "@" in name else name
+
+
 def _is_who(who: str) -> bool:
     return who == "*" or bool(re.fullmatch(r"[^@\s]*@[^@\s]+|[\w.-]+:\S+", who))
 

@@ -2,7 +2,7 @@
 
 `POST /` migrates. `POST /keys` creates, lists or revokes API keys. Of a new key it receives the hash and never the
 secret, so that no secret is in a workflow's log. `POST /quotas` shows and sets quotas. `POST /grants` lists and revokes
-the grants that people gave to clients.
+the grants that people gave to clients. `POST /people` blocks people from logging in.
 
 Only the deployment's own workflow may call it, so a failure is answered with its cause.
 """
@@ -21,6 +21,7 @@ from mnemosyne.errors import InvalidRequest, NotFound, Unauthorized, Unavailable
 from mnemosyne.http.api_keys import ApiKeyStore, manage_keys
 from mnemosyne.http.grants import GrantStore, manage_grants
 from mnemosyne.http.health import health_routes
+from mnemosyne.http.people import PeopleStore, manage_people
 from mnemosyne.http.quotas import QuotaStore, manage_quotas
 from mnemosyne.observability import EventLog, trace
 
@@ -34,6 +35,7 @@ def build_app(
     keys: ApiKeyStore,
     quotas: QuotaStore,
     grants: GrantStore,
+    people: PeopleStore,
     *,
     identify: Callable[[str | None], None],
     report: Callable[[str, Exception], str],
@@ -65,6 +67,7 @@ def build_app(
         "/": endpoint("migration_failed", lambda _: _migrated(migrate)),
         "/quotas": endpoint("quota_change_failed", lambda body: manage_quotas(body, quotas)),
         "/grants": endpoint("grant_change_failed", lambda body: manage_grants(body, grants)),
+        "/people": endpoint("people_change_failed", lambda body: manage_people(body, people)),
         "/keys": endpoint("key_change_failed", lambda body: manage_keys(body, keys)),
     }
     return Starlette(

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 from authlib.common.urls import add_params_to_uri
 from authlib.oauth2.rfc6749 import InvalidClientError, OAuth2Error
 
-from mnemosyne.domain.oauth import Client, Consent, Grant, Pending, PeopleRule, Person, is_on_device
+from mnemosyne.domain.oauth import Client, Consent, Grant, Pending, PeopleRule, Person, addresses_of, is_on_device
 from mnemosyne.domain.principal import Scope, scopes_of
 from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.errors import Conflict, NotFound, Unauthorized
@@ -84,8 +84,12 @@ class Flow:
         client_waits = self._begin_log_in(key, shown)
         try:
             # No connection and no lock is held while the identity provider is asked.
-            person = person_of(self._log_in.finish(key, shown), self._rules)
+            claims = self._log_in.finish(key, shown)
+            person = person_of(claims, self._rules)
             with self._pending(key) as (rows, _):
+                if rows.is_blocked(person.subject, addresses_of(claims)):
+                    log.warning("audit", action="log_in", outcome="refused", subject=person.subject, reason="blocked")
+                    raise Unauthorized("this account is blocked: ask the operator of this memory")
                 rows.log_in(hashed(key), hashed(new_key), person)
         except BaseException:
             with self._store.transaction() as rows:

@@ -193,7 +193,12 @@ class PostgresOAuthRows:
             sql.USE_REFRESH, hash=token.hash, grant_id=str(token.grant.id), successor_salt=successor_salt
         )
 
-    # -- what people have agreed to
+    # -- people
+
+    def is_blocked(self, subject: str, addresses: Sequence[str]) -> bool:
+        """Whether the operator has blocked the person."""
+        row = self._connection.one(sql.IS_BLOCKED, subject=subject, addresses=text_array(addresses))
+        return bool(row["blocked"])
 
     def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
         """Return what the person has agreed to before."""

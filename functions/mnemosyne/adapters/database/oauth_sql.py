@@ -61,7 +61,7 @@ VALUES (CAST(:id AS uuid), :subject, :person, :namespace, :client_id, :client_na
 """
 GRANT: Final = """
 SELECT id, subject, person, namespace, client_id, client_name, scopes, resource, expires_at,
-    revoked_at IS NULL AND expires_at > now() AS stands
+    revoked_at IS NULL AND expires_at > now() AND NOT person_is_blocked(subject, ARRAY[person]) AS stands
 FROM oauth_grants
 WHERE id = CAST(:id AS uuid)
 FOR UPDATE
@@ -152,5 +152,7 @@ DELETE FROM oauth_grants WHERE id IN (
     SELECT id FROM oauth_grants WHERE expires_at <= now() - interval '1 day' ORDER BY expires_at LIMIT 100
     FOR UPDATE SKIP LOCKED)
 """
+
+IS_BLOCKED: Final = "SELECT person_is_blocked(:subject, CAST(:addresses AS text[])) AS blocked"
 
 STANDING_GRANT: Final = "SELECT subject, namespace, client_id, scopes FROM standing_grant(CAST(:id AS uuid))"

@@ -1,0 +1,55 @@
+"""People whom the operator has blocked, for the schema's owner."""
+
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from typing import Any, Final
+
+from mnemosyne.adapters.database.connections import Connection
+
+_LIST: Final = "SELECT who, subjects, blocked_at FROM oauth_blocked_people ORDER BY blocked_at, who"
+# The subjects of the grants that an address had stay blocked when the person changes the address at the provider.
+_BLOCK: Final = """
+WITH known AS (
+    SELECT subject FROM oauth_grants WHERE subject = CAST(:who AS text) OR lower(person) = lower(CAST(:who AS text))
+    UNION
+    SELECT unnest(subjects) FROM oauth_blocked_people WHERE who = CAST(:who AS text)
+), blocked AS (
+    INSERT INTO oauth_blocked_people (who, subjects)
+    VALUES (CAST(:who AS text), ARRAY(SELECT subject FROM known ORDER BY subject))
+    ON CONFLICT (who) DO UPDATE SET subjects = EXCLUDED.subjects
+), forgotten AS (
+    DELETE FROM oauth_consents WHERE subject IN (SELECT subject FROM known)
+), ended AS (
+    DELETE FROM oauth_requests
+    WHERE person ->> 'subject' IN (SELECT subject FROM known) OR person ->> 'subject' = CAST(:who AS text)
+        OR lower(person ->> 'name') = lower(CAST(:who AS text))
+), revoked AS (
+    UPDATE oauth_grants SET revoked_at = now(), revoked_for = 'person blocked by the operator'
+    WHERE subject IN (SELECT subject FROM known) AND revoked_at IS NULL AND expires_at > now()
+    RETURNING id
+)
+SELECT id FROM revoked ORDER BY id
+"""
+_UNBLOCK: Final = "DELETE FROM oauth_blocked_people WHERE who = :who RETURNING who"
+
+
+class PostgresBlockedPeople:
+    """The PeopleStore on PostgreSQL; opens a connection for each operation."""
+
+    def __init__(self, connect: Callable[[], Connection]) -> None:
+        self._open = connect
+
+    def blocked(self) -> Sequence[dict[str, Any]]:
+        """List who is blocked, oldest first."""
+        with closing(self._open()) as connection:
+            return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in connection.run(_LIST)]
+
+    def block(self, who: str) -> Sequence[str]:
+        """Block a person by their address or subject; return the ids of the grants that this ended."""
+        with closing(self._open()) as connection:
+            return [str(row["id"]) for row in connection.run(_BLOCK, who=who)]
+
+    def unblock(self, who: str) -> bool:
+        """Let a person log in again; whether they were blocked."""
+        with closing(self._open()) as connection:
+            return bool(connection.run(_UNBLOCK, who=who))

@@ -1,0 +1,12 @@
+-- Whether the operator has blocked a person: by their subject, by one of their addresses, or by an address that a grant of
+-- theirs had when it was blocked. Addresses are compared without case.
+CREATE OR REPLACE FUNCTION person_is_blocked(p_subject text, p_addresses text[]) RETURNS boolean
+LANGUAGE sql STABLE SET search_path = public, pg_temp
+BEGIN ATOMIC
+    SELECT EXISTS (
+        SELECT FROM oauth_blocked_people b
+        WHERE b.who = p_subject OR p_subject = ANY (b.subjects)
+            OR (strpos(b.who, '@') > 0
+                AND lower(b.who) IN (SELECT lower(a) FROM unnest(p_addresses || p_subject) AS a))
+    );
+END;

@@ -1,0 +1,169 @@
+"""People whom the operator blocks: no log-in, no token, although a rule lets them in."""
+
+import json
+from collections.abc import Iterator, Mapping
+from contextlib import closing
+from functools import partial
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import jwt
+import pytest
+
+from mnemosyne.adapters.database.blocked_people import PostgresBlockedPeople
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.oauth import PostgresGrants
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.oauth import PeopleRule, blocked_name
+from mnemosyne.errors import InvalidRequest, NotFound
+from mnemosyne.http.people import manage_people
+from mnemosyne_cli.local import postgres
+from tests.oauth_server import AuthServer, Visit, asked, auth_pool, exchange, refresh, told
+
+EVE = {"sub": "1077", "email": "eve@example.com", "email_verified": True, "name": "Eve"}
+
+
+class Provider:
+    """A LogIn that lets in whoever the test says."""
+
+    def __init__(self) -> None:
+        self.claims: Mapping[str, Any] = EVE
+
+    def begin(self, secret: str, client_name: str) -> tuple[str, str]:
+        return f"https://provider.example/?request={secret.partition('.')[2]}", ""
+
+    def finish(self, secret: str, shown: Mapping[str, str]) -> Mapping[str, Any]:
+        return self.claims
+
+
+class Company:
+    """A deployment that lets in everybody of a domain."""
+
+    def __init__(self, server: AuthServer, provider: Provider, people: PostgresBlockedPeople, mcp: Pool) -> None:
+        self.server, self.provider, self.people, self.grants = server, provider, people, PostgresGrants(mcp)
+        self.client = server.register()
+
+    def come_back(self, claims: Mapping[str, Any]) -> tuple[Visit, Any]:
+        """Log in; the visit and the answer to the log-in."""
+        self.provider.claims = claims
+        visit = Visit(self.server)
+        visit.open(asked(self.client))
+        return visit, visit.browser.get(f"/callback?state={visit.id}&code=x")
+
+    def tokens(self, claims: Mapping[str, Any]) -> dict[str, Any]:
+        visit, answer = self.come_back(claims)
+        assert answer.status_code == 303, answer.text
+        return dict(exchange(self.server.browser(), self.client, told(visit.answer())["code"]).json())
+
+    def is_let_in(self, tokens: dict[str, Any]) -> bool:
+        claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
+        return self.grants.find(UUID(claims["grant"])) is not None
+
+
+@pytest.fixture
+def company(cluster: postgres.EmbeddedPostgres, database: str, pool: Pool, tmp_path: Path) -> Iterator[Company]:
+    provider, owner = Provider(), connection_factory(cluster.url(postgres.OWNER, database))
+    with auth_pool(cluster, database) as auth:
+        server = AuthServer(auth, tmp_path, [PeopleRule(who="*")], provider)
+        yield Company(server, provider, PostgresBlockedPeople(owner), pool)
+
+
+@pytest.mark.parametrize("who", ["eve@example.com", "EVE@Example.com", " eve@example.com ", "1077"])
+def test_a_blocked_person_has_no_grant_and_no_log_in(company: Company, who: str) -> None:
+    ada = company.tokens({**EVE, "sub": "1078", "email": "ada@example.com"})
+    tokens = [company.tokens(EVE), company.tokens(EVE)]
+    assert len(company.people.block(blocked_name(who))) == 2
+    assert not any(map(company.is_let_in, tokens))
+    answer = refresh(company.server.browser(), company.client, tokens[0]["refresh_token"])
+    assert answer.json()["error"] == "invalid_grant"
+    _, page = company.come_back(EVE)
+    assert (page.status_code, "this account is blocked" in page.text) == (403, True)
+    assert company.is_let_in(ada)
+    assert company.come_back({**EVE, "sub": "1078", "email": "ada@example.com"})[1].status_code == 303
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [
+        {"email_verified": False},
+        {"email": "EVE@EXAMPLE.COM"},
+        {"email": None, "preferred_username": "eve@example.com"},
+        {"email": "another@example.com", "upn": "eve@example.com"},
+        {"sub": "another subject"},
+        {"email": "married@example.com"},
+        {"email": None},
+    ],
+    ids=str,
+)
+def test_another_shape_of_the_same_person_is_blocked_too(company: Company, changed: dict[str, Any]) -> None:
+    company.tokens(EVE)
+    company.people.block("eve@example.com")
+    assert company.come_back({**EVE, **changed})[1].status_code == 403
+
+
+def test_a_person_is_blocked_between_log_in_and_answer(company: Company) -> None:
+    visit, answer = company.come_back(EVE)
+    assert answer.status_code == 303
+    company.people.block("eve@example.com")
+    assert visit.answer().status_code == 409
+
+
+def test_a_code_of_a_blocked_person_gives_nothing(company: Company) -> None:
+    visit, _ = company.come_back(EVE)
+    code = told(visit.answer())["code"]
+    company.people.block("eve@example.com")
+    assert exchange(company.server.browser(), company.client, code).json()["error"] == "invalid_grant"
+
+
+def test_a_grant_that_is_stored_after_the_block_does_not_stand(company: Company) -> None:
+    """As that of an answer which was under way."""
+    tokens = company.tokens(EVE)
+    company.people.block("eve@example.com")
+    with closing(company.people._open()) as connection:
+        connection.run("UPDATE oauth_grants SET revoked_at = NULL")
+    assert not company.is_let_in(tokens)
+    assert refresh(company.server.browser(), company.client, tokens["refresh_token"]).status_code == 400
+
+
+def test_who_is_unblocked_logs_in_again_and_is_asked_again(company: Company) -> None:
+    tokens = company.tokens(EVE)
+    company.people.block("eve@example.com")
+    assert company.people.unblock("eve@example.com")
+    assert not company.people.unblock("eve@example.com")
+    assert not company.is_let_in(tokens)
+    assert company.is_let_in(company.tokens(EVE))
+
+
+def test_a_block_twice_is_one(company: Company) -> None:
+    company.tokens(EVE)
+    assert [len(company.people.block("eve@example.com")) for _ in range(2)] == [1, 0]
+    (listed,) = company.people.blocked()
+    assert (listed["who"], listed["subjects"]) == ("eve@example.com", ["1077"])
+
+
+@pytest.mark.parametrize("who", ["stranger@example.com", "a subject of nobody", "eve@example.comm", "077"])
+def test_a_block_of_another_person_changes_nothing(company: Company, who: str) -> None:
+    tokens = company.tokens(EVE)
+    assert company.people.block(blocked_name(who)) == []
+    assert company.is_let_in(tokens)
+    assert company.come_back(EVE)[1].status_code == 303
+
+
+@pytest.mark.parametrize("who", ["", " ", "@example.com", "*", "a\nb", "x" * 201, None, 7])
+@pytest.mark.parametrize("action", ["block", "unblock"])
+def test_who_is_a_person(company: Company, action: str, who: Any) -> None:
+    with pytest.raises(InvalidRequest, match="who"):
+        manage_people(json.dumps({"action": action, "who": who}).encode(), company.people)
+    assert company.people.blocked() == []
+
+
+def test_the_deployment_blocks_lists_and_unblocks(company: Company) -> None:
+    tokens = company.tokens(EVE)
+    posted = partial(manage_people, people=company.people)
+    assert len(posted(b'{"action": "block", "who": "Eve@example.com"}')["revoked"]) == 1
+    assert not company.is_let_in(tokens)
+    assert [one["who"] for one in posted(b'{"action": "list"}')["blocked"]] == ["eve@example.com"]
+    assert posted(b'{"action": "unblock", "who": "eve@example.com"}') == {"who": "eve@example.com"}
+    with pytest.raises(NotFound, match="mnemosyne people list"):
+        posted(b'{"action": "unblock", "who": "eve@example.com"}')
