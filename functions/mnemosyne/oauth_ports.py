@@ -66,7 +66,7 @@ class OAuthRows(Protocol):
         """Note that a code was presented: it is of no use again."""
 
     def add_refresh_token(self, token: RefreshToken, seconds: int) -> None:
-        """Keep a refresh token if it is not kept already, and its grant for as long."""
+        """Keep a refresh token if it is not kept already."""
 
     def refresh_token(self, token_hash: bytes) -> RefreshToken | None:
         """Return a refresh token."""
@@ -76,6 +76,9 @@ class OAuthRows(Protocol):
 
     def grant(self, grant_id: UUID) -> Grant | None:
         """Return a grant."""
+
+    def extend_grant(self, grant_id: UUID, seconds: int) -> None:
+        """Keep a grant for so long from now on."""
 
     def revoke(self, grant_id: UUID, reason: str) -> None:
         """End a grant, with all its tokens."""

@@ -99,6 +99,21 @@ def test_a_refresh_token_is_given_unasked_and_each_is_of_one_use(server: AuthSer
     assert stands(second)
 
 
+@pytest.mark.parametrize(
+    ("grant_types", "seconds"),
+    [(["authorization_code"], 86_400), (["authorization_code", "refresh_token"], 30 * 86_400)],
+)
+def test_a_grant_lasts_as_long_as_its_last_token(
+    server: AuthServer, owner: Callable[[str], Any], grant_types: list[str], seconds: int
+) -> None:
+    client = server.register(grant_types=grant_types)
+    code = Visit(server).to_the_end(client)["code"]
+    left = "SELECT CAST(round(extract(epoch FROM expires_at - now()) / 60) AS integer) FROM oauth_grants"
+    assert int(owner(left)[0][0]) == 1, "as long as its code"
+    assert exchange(server.browser(), client, code).status_code == 200
+    assert int(owner(left)[0][0]) == seconds // 60
+
+
 def test_fewer_scopes_can_be_asked_for_at_a_refresh_and_more_cannot(server: AuthServer) -> None:
     client, browser = server.register(), server.browser()
     code = Visit(server).to_the_end(client, scope="read")["code"]

@@ -146,6 +146,8 @@ class Server(AuthorizationServer):  # type: ignore[misc]
 
     def save_token(self, token: Mapping[str, Any], request: OAuthRequest) -> None:
         """Keep the hash of the refresh token; access tokens are kept nowhere."""
+        seconds = REFRESH_TOKEN_SECONDS if "refresh_token" in token else self.issuer.access_token_seconds
+        self.rows.extend_grant(request.user.id, seconds)
         if refresh_token := token.get("refresh_token"):
             kept = RefreshToken(hash=hashed(refresh_token), grant=request.user)
             self.rows.add_refresh_token(kept, REFRESH_TOKEN_SECONDS)
@@ -170,7 +172,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
             resource=self.resource.of(request),
             expires_at=datetime.now(UTC) + timedelta(seconds=CODE_SECONDS),
         )
-        self.rows.add_grant(grant, CODE_SECONDS + self.issuer.access_token_seconds)
+        self.rows.add_grant(grant, CODE_SECONDS)
         data = request.payload.data
         kept = Code(
             hash=hashed(code), grant=grant, redirect_uri=data["redirect_uri"], code_challenge=data["code_challenge"]

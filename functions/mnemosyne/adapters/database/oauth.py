@@ -146,6 +146,10 @@ class PostgresOAuthRows:
         rows = self._connection.run(sql.GRANT, id=str(grant_id))
         return _grant(rows[0]) if rows else None
 
+    def extend_grant(self, grant_id: UUID, seconds: int) -> None:
+        """Keep a grant for so long from now on."""
+        self._connection.run(sql.EXTEND_GRANT, id=str(grant_id), seconds=seconds)
+
     def revoke(self, grant_id: UUID, reason: str) -> None:
         """End a grant, with all its tokens."""
         self._connection.run(sql.REVOKE, id=str(grant_id), reason=reason)
@@ -175,7 +179,7 @@ class PostgresOAuthRows:
         self._connection.run(sql.USE_CODE, hash=code_hash)
 
     def add_refresh_token(self, token: RefreshToken, seconds: int) -> None:
-        """Keep a refresh token if it is not kept already, and its grant for as long."""
+        """Keep a refresh token if it is not kept already."""
         self._connection.run(sql.ADD_REFRESH, hash=token.hash, grant_id=str(token.grant.id), seconds=seconds)
 
     def refresh_token(self, token_hash: bytes) -> RefreshToken | None:

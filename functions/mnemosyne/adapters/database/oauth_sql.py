@@ -100,11 +100,11 @@ FOR UPDATE
 """
 USE_CODE: Final = "UPDATE oauth_codes SET used_at = now() WHERE hash = :hash"
 
+EXTEND_GRANT: Final = """
+UPDATE oauth_grants SET expires_at = now() + CAST(:seconds AS integer) * interval '1 second'
+WHERE id = CAST(:id AS uuid)
+"""
 ADD_REFRESH: Final = """
-WITH extended AS (
-    UPDATE oauth_grants SET expires_at = now() + CAST(:seconds AS integer) * interval '1 second'
-    WHERE id = CAST(:grant_id AS uuid)
-)
 INSERT INTO oauth_refresh_tokens (hash, grant_id, expires_at)
 VALUES (:hash, CAST(:grant_id AS uuid), now() + CAST(:seconds AS integer) * interval '1 second')
 ON CONFLICT (hash) DO NOTHING
