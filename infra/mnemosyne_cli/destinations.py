@@ -64,7 +64,7 @@ class OverPubSub(_Pausing):
         except Unavailable:
             return {}
         return {
-            one.request_id: Outcome(one.state, one.memory_id, one.error, rfc3339(one.updated_at))
+            one.request_id: Outcome(one.state, one.memory_id, one.error, rfc3339(one.updated_at), one.note)
             for one in known.values()
         }
 
@@ -113,6 +113,7 @@ class OverMcp(_Pausing):
                 UUID(one["memory_id"]) if one["memory_id"] else None,
                 one["error"],
                 one["updated_at"],
+                one.get("note"),
             )
             for one in answer["requests"]
             if one["state"] != IngestState.UNKNOWN  # the server has not seen it yet, or it was never sent

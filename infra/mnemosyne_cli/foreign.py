@@ -112,7 +112,7 @@ def _package(path: Path) -> tuple[str, str]:
     if any(_IS_NOTION.search(name) for name in names):
         return "a Notion export", _UNPACK
     if any(name.startswith(("word/", "xl/", "ppt/")) for name in names) or "content.xml" in names:
-        return _BY_ENDING.get(ending, _BY_ENDING["docx"])
+        return _BY_ENDING["docx" if ending in ("", "zip") else ending] if ending in _BY_ENDING else _BY_ENDING["docx"]
     return "a ZIP archive", _UNPACK
 
 

@@ -65,3 +65,4 @@ class Outcome(NamedTuple):
     error: str | None = None
     updated_at: str | None = None
     """When it changed last; None if the destination does not say it."""
+    note: str | None = None

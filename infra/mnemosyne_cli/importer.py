@@ -181,7 +181,7 @@ def _follow(batch: _Batch, destination: Destination) -> int:
         reading = record.reading
         if reading.request_id not in batch.open or reading.request_id not in ended:
             continue
-        state, memory_id, error, _ = ended[reading.request_id]
+        state, memory_id, error, _, note = ended[reading.request_id]
         count += 1
         if reading.request_id in batch.present and state is IngestState.STORED:
             state = IngestState.DUPLICATE
@@ -190,6 +190,10 @@ def _follow(batch: _Batch, destination: Destination) -> int:
             batch.failures.append(Failure(record.item.source, error or state, _record_of(record)))
             continue
         batch.states[state] += 1
+        if record.item.path is not None and note and f"memory {memory_id} is superseded by" in note:
+            problem = f"stored, but an earlier version of the note has a later time, so searches show that one: {note}"
+            advice = "delete the other memory"
+            batch.failures.append(Failure(record.item.source, f"{problem}; {advice}", _record_of(record)))
         if isinstance(reading, IngestRequest) and memory_id is not None and state is not IngestState.DELETED:
             batch.stored.append((reading.content_hash, memory_id, state is IngestState.STORED))
     batch.open -= ended.keys()

@@ -79,7 +79,7 @@ def _format(path: Path) -> str:
     """Return the format of a single file; raises InvalidRequest if it is not read."""
     found = guess(path)
     if what := foreign.what_is(path):
-        raise InvalidRequest(f"{path} looks like {what[0]}, which import does not read: {what[1]}")
+        raise InvalidRequest(f"{path} looks like {what[0]}, which import does not read as it is: {what[1]}")
     if found:
         return found
     if foreign.is_chronicle(path):

@@ -33,11 +33,13 @@ def test_an_import_ends_with_what_became_of_each_memory(dev: DevServer, tmp_path
     assert json.loads(ended.stdout) == {"stored": 250, "duplicate": 1, "failed": 1}
     assert ended.returncode == 1
     failures = [json.loads(line) for line in Path(f"{source}.failures.jsonl").read_text().splitlines()]
-    assert failures[0]["source"] == f"{source}:252"
-    assert "content must have at least 1 characters" in failures[0]["error"]
+    assert failures[0]["content"] == ""
+    failure = failures[0]["import_failure"]
+    assert failure["place"] == f"{source}:252"
+    assert "content must have at least 1 characters" in failure["error"]
     listed = _run("outcomes", "--source", source, "--data-dir", dev.directory / "data", "--json")
     (outcome,) = map(json.loads, listed.stdout.splitlines())
-    assert (outcome["key"], outcome["state"], outcome["error"]) == ("252", "failed", failures[0]["error"])
+    assert (outcome["key"], outcome["state"], outcome["error"]) == ("252", "failed", failure["error"])
     again = _run("import", source, "--via", via, *where)
     assert again.stdout == "0 stored, 251 duplicate, 1 failed.\n"
 
@@ -81,8 +83,12 @@ def test_a_batch_is_accepted_whole_or_not_at_all(dev: DevServer) -> None:
 @pytest.mark.parametrize(
     ("name", "text", "said"),
     [
-        ("notes.txt", '{"content": "x", "timestamp": "2026-05-20T12:00:00Z"}\n', "holds no memory, read as chronicle"),
-        ("empty.dir", None, "holds no memory, read as markdown"),
+        (
+            "notes.txt",
+            '{"content": "x", "timestamp": "2026-05-20T12:00:00Z"}\n',
+            "looks like JSON lines",
+        ),
+        ("empty.dir", None, "holds no file with a memory"),
         ("pipe", "", "is no file: import reads it twice"),
     ],
 )

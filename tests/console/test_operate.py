@@ -214,7 +214,8 @@ def test_a_file_that_was_mended_is_chosen_again(site: str, browser: Chromium, tm
         ("long.md", "x" * 2_000_001, "a note must have at most 2,000,000 characters"),
         ("long.chronicle", "[[[CHRONICLE_START]]]\n" + "x\n" * 1_000_000, "a chronicle must have at most 2,000,000"),
         ("empty.jsonl", "", "it holds no memory"),
-        ("empty.txt", "said", "it holds no chronicle: each begins with [[[CHRONICLE_START]]]"),
+        ("empty.chronicle", "said", "it holds no chronicle: each begins with [[[CHRONICLE_START]]]"),
+        ("shopping.txt", "a plain text", "1 stored"),
         ("wrong.pdf", "x", "its name must end in .jsonl"),
     ],
 )

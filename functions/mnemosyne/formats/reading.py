@@ -27,6 +27,8 @@ _SUFFIXES = {
     ".chronicle": "chronicle",
 }
 GZIP = ".gz"
+TEXT = (".txt", ".text")
+"""Endings of text that holds chronicles, or is one note."""
 UNPACKED_BYTES = 8 * 1024**3
 """Of a packed file, at most: eight times the largest object."""
 
@@ -60,7 +62,7 @@ def read(
     if unpacked_name(name) != name if packed is None else packed:
         stream = cast(BinaryIO, io.BufferedReader(_Unpacked(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
     try:
-        if format_ == "chronicle":
+        if format_ == "chronicle" and unpacked_name(name).lower().endswith(TEXT):
             stream, is_note = _is_note(stream)
             format_ = "markdown" if is_note else format_
         match format_:

@@ -5,10 +5,10 @@ const MEMORIES = 100;
 const CHARACTERS = 1_000_000;
 const LINE_CHARACTERS = 2_000_000; // what a request takes is a little more
 
-const KNOWN = /\.(jsonl|ndjson|txt|chronicle|md|markdown)$/i;
-const isNote = (name) => /\.(md|markdown)$/i.test(name);
+const KNOWN = /\.(jsonl|ndjson|txt|text|chronicle|md|markdown|mdown|mkd)$/i;
+const isNote = (name) => /\.(md|markdown|mdown|mkd)$/i.test(name);
 const isPacked = (name) => /\.gz$/i.test(name);
-const isChronicles = (name) => /\.(txt|chronicle)$/i.test(name);
+const isChronicles = (name) => /\.(txt|text|chronicle)$/i.test(name);
 export const plainName = (name) => name.replace(/\.gz$/i, "");
 
 // Why a file that can be read has no memory.
@@ -75,5 +75,6 @@ export async function* parts(file) {
       part = { text: "", firstLine: number + 1, memories: 0 };
     }
   }
-  if (part.memories || (part.text.trim() && part.firstLine === 1)) yield part;
+  // Text without a chronicle is one note.
+  if (part.memories || (part.text.trim() && part.firstLine === 1)) yield { ...part, memories: part.memories || (/\.te?xt$/i.test(name) ? 1 : 0) };
 }

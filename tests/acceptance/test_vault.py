@@ -1,0 +1,115 @@
+"""A folder of notes as people have it, imported into a running system, edited, and imported again."""
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.dev import COMMAND, DevServer
+from tests.vault import Note, notes
+
+
+def _import(*arguments: str | Path) -> "subprocess.CompletedProcess[str]":
+    return subprocess.run([COMMAND, "import", *arguments], capture_output=True, text=True, timeout=180, check=False)
+
+
+def _write(folder: Path, note: Note, text: str) -> None:
+    path = folder / note.path
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_bytes(text.encode())
+
+
+def _contents(dev: DevServer, **arguments: Any) -> list[str]:
+    return [one["content"] for one in dev.call("memory_search", arguments)["memories"]]
+
+
+def test_a_vault_is_stored_found_by_name_edited_and_imported_again(own_dev: DevServer, tmp_path: Path) -> None:
+    own_dev.start()
+    vault = tmp_path / "vault"
+    vault.mkdir()
+    written = notes()
+    assert len(written) == 60
+    for note in written:
+        _write(vault, note, note.text)
+    (vault / ".trash").mkdir()
+    (vault / ".trash" / "gone.md").write_text("thrown away")
+    (vault / "scan.pdf").write_bytes(b"%PDF-1.7")
+
+    first = _import(vault, "--url", own_dev.url)
+    assert first.stdout == "60 stored, 0 duplicate, 0 failed.\n", first.stderr
+    assert "hidden folders: .trash" in first.stderr
+    assert "a PDF" in first.stderr
+    lost = [n.name for n in written if not any(n.body in one for one in _contents(own_dev, query=n.name, limit=5))]
+    assert lost == []
+
+    edited = written[::6]
+    for note in edited:
+        _write(vault, note, note.text.replace(note.body, f"{note.body} Changed."))
+    again = _import(vault, "--data-dir", own_dev.directory / "data")
+    assert again.stdout == "10 stored, 50 duplicate, 0 failed.\n", again.stderr
+    for note in edited:
+        found = [one for one in _contents(own_dev, query=note.body, limit=20) if note.body in one]
+        assert found and all(f"{note.body} Changed." in one for one in found)
+    exported = subprocess.run(
+        [COMMAND, "export", "--data-dir", own_dev.directory / "data"], capture_output=True, text=True, check=True
+    )
+    rows = [json.loads(line) for line in exported.stdout.splitlines()]
+    assert sum("superseded_by_hash" in row for row in rows) == 10
+
+
+def test_changed_properties_of_a_note_are_taken(dev: DevServer, tmp_path: Path) -> None:
+    note = tmp_path / "Labels of the lamp.md"
+    where = ("--data-dir", dev.directory / "data")
+    note.write_text("---\ndate: 2026-05-20\ntags: [old]\n---\nThe lamp with labels.")
+    assert _import(note, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
+    note.write_text("---\ndate: 2026-05-20\ntags: [new]\n---\nThe lamp with labels.")
+    assert _import(note, *where).stdout == "0 stored, 1 duplicate, 0 failed.\n"
+    (memory,) = dev.call("memory_search", {"query": "lamp with labels", "limit": 1})["memories"]
+    assert memory["tags"] == ["new"]
+    note.write_text("---\ndate: 2026-05-20\n---\nAnother text about the lamp.")
+    assert _import(note, *where).stdout == "1 stored, 0 duplicate, 0 failed.\n"
+    note.write_text("---\ndate: 2026-05-20\n---\nThe lamp with labels.")
+    _import(note, *where)
+    found = _contents(dev, query="lamp with labels", limit=10)
+    assert "The lamp with labels." in found and "Another text about the lamp." not in found
+
+
+def test_an_edited_note_with_an_earlier_date_is_reported(dev: DevServer, tmp_path: Path) -> None:
+    note = tmp_path / "Moved back.md"
+    where = ("--data-dir", dev.directory / "data")
+    note.write_text("---\ndate: 2026-05-20\n---\nThe heron came.")
+    _import(note, *where)
+    note.write_text("---\ndate: 2026-05-10\n---\nThe heron came earlier.")
+    done = _import(note, *where)
+    assert done.returncode == 1
+    failed = json.loads(Path(f"{note}.failures.jsonl").read_text())
+    assert "an earlier version of the note has a later time" in failed["import_failure"]["error"]
+
+
+def test_failed_records_can_be_corrected_and_imported(dev: DevServer, tmp_path: Path) -> None:
+    source = tmp_path / "rows.jsonl"
+    row = {"content": "The ladder stands in the shed.", "source": "tools", "key": 7, "tags": ["shed"]}
+    source.write_text(json.dumps({**row, "timestamp": 2026}))
+    where = ("--data-dir", dev.directory / "data")
+    assert _import(source, *where).returncode == 1
+    failures = Path(f"{source}.failures.jsonl")
+    failed = json.loads(failures.read_text())
+    assert "timestamp must be a date, got 2026" in failed["import_failure"]["error"]
+    failures.write_text(json.dumps({**failed, "timestamp": 20260520}))
+    corrected = _import(failures, *where)
+    assert (corrected.stdout, corrected.stderr) == ("1 stored, 0 duplicate, 0 failed.\n", "")
+
+
+@pytest.mark.parametrize("token", [{}, {"MNEMOSYNE_TOKEN": "mnk_x"}])
+def test_no_system_is_made_where_no_target_is_named(tmp_path: Path, token: dict[str, str]) -> None:
+    source = tmp_path / "a.md"
+    source.write_text("text")
+    environment = {"PATH": "/usr/bin:/bin", "HOME": str(tmp_path), "XDG_DATA_HOME": str(tmp_path / "data"), **token}
+    done = subprocess.run(
+        [COMMAND, "import", source], capture_output=True, text=True, check=False, timeout=60, env=environment
+    )
+    assert done.returncode == 1
+    assert "no target is named" in done.stderr and "--url" in done.stderr and "--data-dir" in done.stderr
+    assert not (tmp_path / "data").exists()

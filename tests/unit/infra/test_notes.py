@@ -1,0 +1,266 @@
+"""Notes as applications write them: what is read of their properties, and what is said of the rest."""
+
+import io
+import json
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+import yaml
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from mnemosyne.domain.memory import IngestRequest, Origin, Unstored
+from mnemosyne.domain.memory_input import Defaults
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.formats import reading
+from mnemosyne.formats.item import Item, key_of_path, read_item
+from mnemosyne.formats.note_dates import written
+from mnemosyne.ids import new_id
+
+MODIFIED = datetime(2026, 11, 1, tzinfo=UTC)
+
+
+def _items(data: str | bytes, path: str = "Note.md") -> list[Item]:
+    stream = io.BytesIO(data.encode() if isinstance(data, str) else data)
+    format_ = reading.format_of(path) or "markdown"
+    return list(reading.read(stream, path, format_, modified=MODIFIED, path=path))
+
+
+def _request(item: Item) -> IngestRequest:
+    found = read_item(item, Defaults(new_id=new_id), vault="vault")
+    assert isinstance(found, IngestRequest), found
+    return found
+
+
+def _note(text: str, path: str = "Note.md") -> IngestRequest:
+    (item,) = _items(text, path)
+    return _request(item)
+
+
+@pytest.mark.parametrize(
+    ("block", "when"),
+    [
+        ("---\ncreated: 2024-01-07\n---\n", "2024-01-07T00:00:00Z"),
+        ("---\ncreated_at: 2024-01-07\n---\n", "2024-01-07T00:00:00Z"),
+        ("---\ndate created: 2024-01-07 14:30\n---\n", "2024-01-07T14:30:00Z"),
+        ("---\nDate Created: Sunday, January 7th 2024, 2:30:05 pm\n---\n", "2024-01-07T14:30:05Z"),
+        ("---\ncreated: 2024-01-07 14:30:00Z\nupdated: 2025-01-01 00:00:00Z\n---\n", "2024-01-07T14:30:00Z"),
+        ("---\nupdated: 2025-01-01\n---\n", "2025-01-01T00:00:00Z"),
+        ("---\nlastmod: 2025-01-01\n---\n", "2025-01-01T00:00:00Z"),
+        ("---\ndate: 20260711\n---\n", "2026-07-11T00:00:00Z"),
+        ("---\ndate: 202607111430\n---\n", "2026-07-11T14:30:00Z"),
+        ("---\ndate: 1779287400\n---\n", "2026-05-20T14:30:00Z"),
+        ("---\ndate: '[[2026-05-20]]'\n---\n", "2026-05-20T00:00:00Z"),
+        ("---\ncreated_at: 25-12-2025 02:12 PM\n---\n", "2025-12-25T14:12:00Z"),
+        ("+++\ndate = 2026-05-20T10:00:00+02:00\n+++\n", "2026-05-20T08:00:00Z"),
+        ('{\n"date": "2026-05-20"\n}\n', "2026-05-20T00:00:00Z"),
+        ("date:: [[2026-05-20]]\n\n", "2026-05-20T00:00:00Z"),
+        ("---\ntype: Metric\ngenerated: { by: a/b, at: 2026-06-20T22:53:05Z }\n---\n", "2026-06-20T22:53:05Z"),
+    ],
+)
+def test_the_time_of_a_note_is_read_in_every_form(block: str, when: str) -> None:
+    note = _note(f"{block}The text.")
+    assert rfc3339(note.timestamp) == when
+    assert note.content.strip() == "The text."
+
+
+@pytest.mark.parametrize(
+    ("path", "when", "title"),
+    [
+        ("journals/2026_11_20.md", "2026-11-20T00:00:00Z", "2026-11-20"),
+        ("Daily/2026-11-20.md", "2026-11-20T00:00:00Z", "2026-11-20"),
+        ("_posts/2026-05-20-my-post.MD", "2026-05-20T00:00:00Z", "2026-05-20-my-post"),
+        ("202607111430 Slip box.markdown", "2026-07-11T14:30:00Z", "202607111430 Slip box"),
+        ("20261399 No date.md", "2026-11-01T00:00:00Z", "20261399 No date"),
+        ("Projects___Garden.md", "2026-11-01T00:00:00Z", "Projects/Garden"),
+        ("Plan 0123456789abcdef0123456789abcdef.md", "2026-11-01T00:00:00Z", "Plan"),
+        ("posts/summer/index.md", "2026-11-01T00:00:00Z", "summer"),
+        ("shopping.TXT", "2026-11-01T00:00:00Z", "shopping"),
+    ],
+)
+def test_the_name_of_a_note_is_its_title_and_may_have_its_date(path: str, when: str, title: str) -> None:
+    note = _note("The text.", path)
+    assert (rfc3339(note.timestamp), note.title) == (when, title)
+    assert note.metadata["path"] == path
+
+
+@pytest.mark.parametrize(
+    ("tags", "read_as"),
+    [
+        ("[a, b/c]", ("a", "b/c")), ("a, b", ("a", "b")), ("#a", ("a",)), ("#a #b/c", ("a", "b/c")),
+        ("\n  - a\n  - '#b'", ("a", "b")), ("\n- #a\n- b", ("a", "b")), ('"#a, #b"', ("a", "b")), ("2026", ("2026",)),
+        ("", ()), ("[]", ()), ("[[a b]], #c", ("a b", "c")), ("[a, [b]]", ("a", "b")), ("[No, 1.10]", ("No", "1.10")),
+    ],
+)  # fmt: skip
+def test_tags_are_read_in_every_form(tags: str, read_as: tuple[str, ...]) -> None:
+    assert _note(f"---\ntags: {tags}\n---\nx").tags == read_as
+
+
+@pytest.mark.parametrize(
+    ("block", "title", "content"),
+    [
+        ('---\ntitle: ""\n---\n', "Note", "x"),
+        ("---\ntitle: 2024\n---\n", "2024 (Note)", "x"),
+        ("---\ntitle: [a, b]\n---\n", "Note", "x"),
+        ("---\ntitle: Note: again\n---\n", "Note: again", "x"),
+        ("---\ntitle: {{title}}\ndate: <% tp.date.now() %>\n---\n", "{{title}} (Note)", "x"),
+        ("---\ntitle: '[[Ada Lovelace|Ada]], note'\n---\n", "Ada, note", "x"),
+        ('---\ntitle: "unclosed note\nother: 1\n---\n', '"unclosed note', "x"),
+        ("---\n\tnested: tab\ntitle: note\n---\n", "Note", "x"),
+        ("---  \n---\t\n", "Note", "x"),
+        ("---\n...\n", "Note", "x"),
+        ("\ufeff---\r\ntitle: note\r\n---\r\n", "note", "x"),
+        ("---\nalias: *star\n---\n", "Note (*star)", "x"),
+        ("---\n\nA horizontal rule\n\n---\n", "Note", "---\n\nA horizontal rule\n\n---\nx"),
+        ("---\nunclosed\n", "Note", "---\nunclosed\nx"),
+        ("+++\ntitle = 'note'\nbroken = = 1\n+++\n", "note", "x"),
+        ("{ not json\n", "Note", "{ not json\nx"),
+    ],
+)
+def test_a_note_is_not_refused_for_its_properties(block: str, title: str, content: str) -> None:
+    note = _note(f"{block}x")
+    if title != "Note" or content != "x" or "tab" not in block:
+        assert (note.title, note.content) == (title, content)
+
+
+@pytest.mark.parametrize(
+    ("block", "said"),
+    [
+        ("---\ntitle: a\ndate: 2026\n---\n", "line 3: date must be a date, got 2026"),
+        ("---\ncreated_at: 46000\n---\n", "line 2: created_at must be a date, got 46000"),
+        ("---\r\na: 1\r\nb: 2\r\ncreated: 20261399\r\n---\r\n", "line 4: created must be a date or time that exists"),
+        ("+++\ndate = 7\n+++\n", "line 2: date must be a date, got 7"),
+    ],
+)
+def test_a_number_that_is_no_date_is_named_as_the_file_names_it(block: str, said: str) -> None:
+    (item,) = _items(f"{block}x")
+    refused = read_item(item, Defaults(new_id=new_id), vault="vault")
+    assert isinstance(refused, Unstored) and said in refused.error
+    assert refused.origin == Origin("vault", "Note.md")
+
+
+@pytest.mark.parametrize(
+    ("block", "notice"),
+    [
+        ("---\ndate: next tuesday\n---\n", 'Note.md, line 2: date ("next tuesday" is not a time; kept as metadata)'),
+        ("---\na: 1\nlist: [1,\n  2\nb: 2\n---\n", "Note.md, line 3: list (not YAML)"),
+        (f"---\ntags: [{'x' * 101}]\n---\n", "Note.md, line 2: tags (a tag of 101 characters)"),
+    ],
+)
+def test_what_is_left_out_of_a_note_is_named_with_its_line(block: str, notice: str) -> None:
+    (item,) = _items(f"{block}x")
+    assert item.left_out == (notice,)
+
+
+@pytest.mark.parametrize("encoding", ["utf-8", "utf-8-sig", "utf-16", "utf-16-le", "utf-16-be", "utf-32", "cp1252"])
+def test_a_note_is_read_in_the_encodings_of_editors(encoding: str) -> None:
+    (item,) = _items("---\ntitle: Café note\n---\nGrüße aus dem Süden, und viele Worte.".encode(encoding))
+    request = _request(item)
+    assert (request.title, request.content) == ("Café note", "Grüße aus dem Süden, und viele Worte.")
+    assert bool(item.left_out) == (encoding == "cp1252")
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-8-sig"])
+def test_json_lines_are_read_in_utf_16(encoding: str) -> None:
+    line = json.dumps({"content": "Grüße", "timestamp": "2026-05-20"}, ensure_ascii=False) + "\n"
+    items = _items((line * 3).encode(encoding), "x.jsonl")
+    assert [_request(item).content for item in items] == ["Grüße"] * 3
+
+
+def test_a_bundle_s_concept_keeps_every_property() -> None:
+    front = {
+        "type": "Metric", "title": "Revenue", "description": "Of a year.", "tags": ["finance"], "status": "stable",
+        "stale_after": "2026-09-23", "sources": [{"id": "x", "resource": "https://example.com", "usage_count": 5}],
+        "verified": [{"by": "human:ada", "at": "2026-06-25T09:00:00Z"}], "resource": "https://example.com/r",
+    }  # fmt: skip
+    note = _note(f"---\n{yaml.safe_dump(front)}---\nThe text.", "metrics/revenue.md")
+    assert note.title == "Revenue"
+    assert {**note.metadata, "title": note.title, "tags": list(note.tags)}.items() >= front.items()
+
+
+def test_links_and_folder_of_a_note_are_kept() -> None:
+    note = _note("See [[Ada Lovelace|Ada]], [[B#part]] and [c](../c%20d.md).", "People/Work/Elsie.md")
+    assert note.content == "See [[Ada Lovelace|Ada]], [[B#part]] and [c](../c%20d.md)."
+    assert note.metadata["links"] == ["Ada Lovelace", "B", "../c d.md"]
+    assert note.metadata["folder"] == "People/Work"
+
+
+def test_a_note_s_own_source_and_key_are_honoured_and_a_source_alone_is_metadata() -> None:
+    assert _note("---\nsource: crm\nkey: 7\n---\nx").origin == Origin("crm", "7")
+    clipped = _note("---\nsource: https://example.com\n---\nx")
+    assert clipped.origin == Origin("vault", "Note.md")
+    assert clipped.metadata["source"] == "https://example.com"
+
+
+def test_a_path_longer_than_a_key_has_a_key_of_its_own() -> None:
+    paths = [f"{'a' * 400}{n}/b.md" for n in range(3)]
+    assert len({key_of_path(path) for path in paths}) == 3
+    assert max(len(key_of_path(path)) for path in paths) <= 300
+
+
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("2026/5/3", "2026-05-03"), ("May 20th, 2026", "2026-05-20"), ("20 May 2026 14:30", "2026-05-20T14:30:00"),
+        ("20.05.2026", "2026-05-20"), ("12/25/2026", "2026-12-25"), ("05/06/2026", None), ("2026", None), ("May", None),
+        ("2026-05-20 2:30 AM", "2026-05-20T02:30:00"), ("13:00 pm", None), ("31.02.2026", None),
+        ("2026-05-2014:30", None),
+    ],
+)  # fmt: skip
+def test_dates_as_people_write_them(text: str, meant: str | None) -> None:
+    assert written(text) == meant
+
+
+NAMES = st.text(st.characters(categories=["Ll", "Lu", "Nd"], include_characters="_- ?"), min_size=1, max_size=12)
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=30) | st.dates().map(str),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(NAMES, inner, max_size=3),
+    max_leaves=6,
+)
+KNOWN = st.sampled_from(
+    ["title", "tags", "aliases", "tag", "session", "timezone", "metadata", "source", "key", "op", "path"]
+)
+FRONT = st.dictionaries(NAMES | KNOWN, VALUES, max_size=6)
+DAMAGE = st.lists(
+    st.tuples(st.integers(0, 200), st.sampled_from(list("\"'[]{}:#&*!|>%@`-\t\n ,\x00\x85é"))), max_size=4
+)
+ENDS = st.sampled_from(["---\n", "--- \n", "...\n", "---\r\n", "---"])
+
+
+def _damaged(block: str, damage: list[tuple[int, str]]) -> str:
+    for place, character in damage:
+        at = place % (len(block) + 1)
+        block = block[:at] + character + block[at:]
+    return block
+
+
+def _check_front_matter(front: dict[str, Any], damage: list[tuple[int, str]], end: str, body: str) -> None:
+    text = f"---\n{_damaged(yaml.safe_dump(front, allow_unicode=True), damage)}{end}{body}"
+    for item in _items(text):
+        found = read_item(item, Defaults(new_id=new_id), vault="vault")
+        assert isinstance(found, Unstored | IngestRequest)
+        if isinstance(found, Unstored):
+            assert "\x00" in text or not (body.strip() or front) or " must be a date" in found.error, found.error
+        else:
+            assert found.title.strip() and found.origin
+            assert damage or "\n---" in body or body.strip() == "" or found.content.endswith(body)
+
+
+BODIES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), max_size=60)
+
+
+@given(FRONT, DAMAGE, ENDS, BODIES)
+def test_no_front_matter_refuses_its_note(
+    front: dict[str, Any], damage: list[tuple[int, str]], end: str, body: str
+) -> None:
+    _check_front_matter(front, damage, end, body)
+
+
+@pytest.mark.exhaustive
+@given(FRONT, DAMAGE, ENDS, BODIES)
+@settings(max_examples=10_000)
+def test_ten_thousand_blocks_of_front_matter_refuse_no_note(
+    front: dict[str, Any], damage: list[tuple[int, str]], end: str, body: str
+) -> None:
+    _check_front_matter(front, damage, end, body)
