@@ -66,7 +66,8 @@ def test_a_zip_is_named_by_its_contents(tmp_path: Path, members: list[str], what
 
 def test_a_folder_of_any_formats_is_read_and_the_rest_is_named(tmp_path: Path) -> None:
     files = {
-        "a.MD": "note", "b.markdown": "note", "c.txt": "text", "sub/rows.jsonl": '{"content": "r", "timestamp": 20260711}\n',
+        "a.MD": "note", "b.markdown": "note", "c.txt": "text",
+        "sub/rows.jsonl": '{"content": "r", "timestamp": 20260711}\n',
         "list.json": '[{"content": "l", "timestamp": "2026-05-20"}]', ".obsidian/app.md": "x", ".trash/t.md": "x",
         ".git/x.md": "x", ".hidden.md": "x", "scan.pdf": "%PDF-", "what.xyz": "x", "empty.md": "\n",
         "rows.jsonl.failures.jsonl": "{}",
