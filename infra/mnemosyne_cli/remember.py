@@ -7,7 +7,7 @@ import click
 from mnemosyne.domain.counted import counted
 from mnemosyne.errors import InvalidRequest
 from mnemosyne_cli.terminal import plain, say
-from mnemosyne_cli.times import machine_zone, timezone_option
+from mnemosyne_cli.times import local_date, machine_zone, timezone_option
 from mnemosyne_cli.tool_client import ToolClient, server
 
 WAIT = 10
@@ -40,7 +40,7 @@ def remember(text: tuple[str, ...], tags: tuple[str, ...], url: str) -> None:
 @click.argument("query", nargs=-1, required=True)
 @click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
 @click.option("--when", metavar="WORDS", help="Only of that time: 'last week', 'since May'.")
-@timezone_option(machine_zone, help="Of --when and of times in the query; an IANA name.")
+@timezone_option(machine_zone, help="Of --when, times in the query and dates shown; an IANA name.")
 @click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 100), help="How many.")
 @server
 def search(
@@ -55,7 +55,7 @@ def search(
         say(plain(answer["degraded"]), err=True)
     for one in found:
         labels = "".join(f"  #{plain(tag)}" for tag in one["tags"])
-        say(f"{one['timestamp'][:10]}  {one['id']}{labels}")
+        say(f"{local_date(one['timestamp'], timezone)}  {one['id']}{labels}")
         for line in one["content"].splitlines():
             say(f"    {plain(line)}")
         if one.get("supersedes"):

@@ -55,6 +55,11 @@ def _zone(context: click.Context, parameter: click.Parameter, value: str) -> str
     return value
 
 
+def local_date(timestamp: str, timezone: str) -> str:
+    """Return the date that a time in RFC 3339 has in that zone."""
+    return datetime.fromisoformat(timestamp).astimezone(zone(timezone)).date().isoformat()
+
+
 def age(value: str, timezone: str) -> timedelta:
     """Return how long ago a time began: an age (90m, 12h, 7d), or words (yesterday, last week, 2026-05-20).
 
@@ -74,8 +79,8 @@ def age(value: str, timezone: str) -> timedelta:
         raise click.BadParameter(
             f"must be an age such as 90m, 12h or 7d, or a time such as yesterday, 'last week' or 2026-05-20; "
             f"got {value[:60]!r}",
-            param_hint="--since",
+            param_hint="'--since'",
         ) from exc
     if window.after is None or window.after > now:
-        raise click.BadParameter(f"must have begun, got {value[:60]!r}", param_hint="--since")
+        raise click.BadParameter(f"must have begun, got {value[:60]!r}", param_hint="'--since'")
     return now - window.after

@@ -21,6 +21,7 @@ def _hits(store: MemoryStore, query: str, **fields: Any) -> Sequence[Hit]:
 def test_memories_that_state_different_facts_are_all_found(memories: MemoryStore, mode: SearchMode) -> None:  # noqa: F811
     for one, other in FACTS:
         stored = {_stored(memories, one), _stored(memories, other)}
+        assert len(stored) == 2, "no content is a duplicate of another one"
         assert stored <= {hit.id for hit in _search(memories, one, mode=mode, limit=100)}
 
 

@@ -7,7 +7,7 @@ from zoneinfo import ZoneInfo
 import click
 import pytest
 
-from mnemosyne_cli.times import age, machine_zone
+from mnemosyne_cli.times import age, local_date, machine_zone
 
 ZONES = ["UTC", "Asia/Kolkata", "America/St_Johns", "Pacific/Kiritimati"]
 
@@ -43,6 +43,12 @@ def test_since_yesterday_is_since_the_local_day_began(words: str, zone: str) -> 
     midnight = datetime.combine(now.astimezone(ZoneInfo(zone)).date() - timedelta(days=1), datetime.min.time())
     began = midnight.replace(tzinfo=ZoneInfo(zone)).astimezone(UTC)
     assert abs(now - age(words, zone) - began) < timedelta(minutes=1)
+
+
+def test_a_date_is_that_of_the_zone() -> None:
+    dates = {zone: local_date("2026-11-25T16:19:34Z", zone) for zone in ZONES}
+    assert dates == dict.fromkeys(ZONES, "2026-11-25") | {"Pacific/Kiritimati": "2026-11-26"}
+    assert local_date("2026-03-01T02:00:00+00:00", "America/St_Johns") == "2026-02-28"
 
 
 def test_an_age_is_one_in_every_zone() -> None:

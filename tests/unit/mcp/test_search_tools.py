@@ -414,7 +414,7 @@ def test_a_search_counts_the_memories_that_it_folds_and_does_not_name() -> None:
     ingest.store(IngestMessage("ns", made), memories=services.memories, embedder=services.embedder)
     found = _call(services, "memory_search", query="oolong")
     assert len(found["memories"][0]["near_duplicates"]) == 5
-    assert " and 3 more into " in found["folded"]
+    assert " and 3 more (the same as " in found["folded"]
     assert "mode exact" in found["folded"]
 
 

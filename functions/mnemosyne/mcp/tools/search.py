@@ -199,11 +199,7 @@ def said_of_cutting(memories: Sequence[SearchHit], budget: int) -> str | None:
 
 def said_of_folding(found: Sequence[Hit]) -> str | None:
     """Return which memories were folded into hits, and how to read them; None where none was."""
-    folded = [
-        f"{', '.join(map(str, hit.near_duplicates[:DUPLICATES_SHOWN]))}{_more(len(hit.near_duplicates))} into {hit.id}"
-        for hit in found
-        if hit.near_duplicates
-    ]
+    folded = [f"{_listed(hit.near_duplicates)} (the same as {hit.id})" for hit in found if hit.near_duplicates]
     if not folded:
         return None
     return (
@@ -212,8 +208,9 @@ def said_of_folding(found: Sequence[Hit]) -> str | None:
     )
 
 
-def _more(count: int) -> str:
-    return f" and {count - DUPLICATES_SHOWN} more" if count > DUPLICATES_SHOWN else ""
+def _listed(ids: Sequence[UUID]) -> str:
+    more = len(ids) - DUPLICATES_SHOWN
+    return ", ".join(map(str, ids[:DUPLICATES_SHOWN])) + (f" and {more} more" if more > 0 else "")
 
 
 def _debug(
