@@ -48,7 +48,6 @@ def ours() -> Starlette:
         FakeServices(),
         threads=8,
         access=access,
-        allowed_hosts=HOSTS,
         allowed_origins=(),
         warm=lambda: None,
         examine=list,

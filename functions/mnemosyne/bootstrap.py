@@ -119,7 +119,6 @@ def mcp_app() -> "Hosted":
             services,
             threads=services.settings.db_pool_size,
             access=_access(services),
-            allowed_hosts=services.settings.allowed_hosts,
             allowed_origins=services.settings.allowed_origins,
             warm=services.warm,
             examine=lambda: _examine(services),

@@ -102,7 +102,7 @@ class Settings(BaseModel):
     k_service: str = Field("", description="set by Cloud Run")
     allowed_hosts: tuple[str, ...] = Field(
         tuple(_LOOPBACK_HOSTS.split(",")),
-        description="comma-separated Host headers served; `name:*` is any port",
+        description="comma-separated Host headers served; `name:*` is any port, `*` any name",
     )
     allowed_origins: tuple[str, ...] = Field(
         (), description="comma-separated Origin headers served beside the server's own; `http://name:*` is any port"

@@ -16,7 +16,7 @@ from mnemosyne.observability import configure_logging
 from mnemosyne.services import embedding_space
 from mnemosyne.settings import Settings, variable
 from mnemosyne_cli.clients import command, how_to_connect
-from mnemosyne_cli.local import stack
+from mnemosyne_cli.local import functions, stack
 from mnemosyne_cli.local.data_dir import DataDir, is_root
 from mnemosyne_cli.terminal import say
 from mnemosyne_cli.termination import on_termination
@@ -65,6 +65,8 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
         with stack.full_stack(directory, host=host, port=port, auth_mode=auth_mode, wanted=wanted) as system:
             say(f"Ready after {time.monotonic() - started:.1f} s.\n")
             say(how_to_connect(system.url, str(directory.path), auth_mode=auth_mode))
+            if others := functions.other_urls(host, port):
+                say(f"Other machines reach it at {', '.join(f'{one}/mcp' for one in others)}\n")
             if auth_mode != "none":
                 make = f"{command()} keys create --name NAME --data-dir {shlex.quote(str(directory.path))}"
                 say(f"{_WHO_IS_LET_IN[auth_mode]}: {make}\n")

@@ -75,7 +75,6 @@ def app_of() -> Callable[..., Starlette]:
             services,
             threads=4,
             access=access,
-            allowed_hosts=("testserver", "localhost:*"),
             allowed_origins=(),
             warm=lambda: None,
             examine=list,

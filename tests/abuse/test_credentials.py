@@ -250,7 +250,7 @@ def test_where_tokens_are_given_is_told_under_no_scheme_of_the_caller_s(app_of: 
 
     access = Access(Credentials(), per_minute=0, issuer="https://issuer.example", allowed_hosts=("testserver",))
     app = build_app(
-        services, threads=1, access=access, allowed_hosts=("testserver",), allowed_origins=(),
+        services, threads=1, access=access, allowed_origins=(),
         warm=lambda: None, examine=list,
     )  # fmt: skip
     path = "/.well-known/oauth-protected-resource/mcp"

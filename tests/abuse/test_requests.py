@@ -11,7 +11,8 @@ import pytest
 
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.http.batch import ANSWER_BYTES
-from mnemosyne.http.edge import HEADER_BYTES, McpEdge
+from mnemosyne.http.edge import McpEdge
+from mnemosyne.http.request_headers import HEADER_BYTES
 from mnemosyne.mcp import jsonrpc
 from mnemosyne.service import ingest
 from tests.abuse.conftest import headers

@@ -115,7 +115,13 @@ class Access:
         return principal
 
     def restrict(
-        self, scope: AsgiScope, headers: Headers, principal: Principal, posted: Any, paid: float = 0
+        self,
+        scope: AsgiScope,
+        headers: Headers,
+        principal: Principal,
+        posted: Any,
+        paid: float = 0,
+        id_: str | int | None = None,
     ) -> Response | None:
         """Return the answer to a principal that may not do this, or not yet; None where it may, and has paid for it."""
         calls = posted if isinstance(posted, list) else [posted]
@@ -134,8 +140,8 @@ class Access:
                 asked = {*principal.scopes, wanted} if principal.scopes and wanted else OFFERED.split()
                 challenge = f'{self._challenge(scope, headers, " ".join(sorted(asked)))}, error="insufficient_scope"'
                 needed = f"the scope {wanted}" if wanted else f"one of the scopes {OFFERED.replace(' ', ', ')}"
-                return refusal(403, f"this needs {needed}", headers={"WWW-Authenticate": challenge})
-        return self.spend(principal, rate_limit.REQUEST * (len(calls) - 1) + sum(map(_units, calls)), paid)
+                return refusal(403, f"this needs {needed}", id_=id_, headers={"WWW-Authenticate": challenge})
+        return self.spend(principal, rate_limit.REQUEST * (len(calls) - 1) + sum(map(_units, calls)), paid, id_)
 
     async def metadata(self, request: Request) -> Response:
         """Which authorization server gives tokens for this resource: RFC 9728."""
@@ -161,7 +167,9 @@ class Access:
         """Whether others could suffer from it: whoever is alone on a machine is not held back."""
         return principal is not LOCAL and self.budgets.per_minute > 0
 
-    def spend(self, principal: Principal, units: float, paid: float = 0) -> Response | None:
+    def spend(
+        self, principal: Principal, units: float, paid: float = 0, id_: str | int | None = None
+    ) -> Response | None:
         """Return the answer to a principal whose budget is used up.
 
         None where it was not. `paid` is what this request has.
@@ -171,7 +179,7 @@ class Access:
         log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="rate", units=units)
         limit = self.budgets.per_minute
         message = f"the budget of {limit} units a minute is used up, this takes {units:.4g}; try again in {seconds} s"
-        return refusal(429, message, headers={"Retry-After": str(seconds)})
+        return refusal(429, message, id_=id_, headers={"Retry-After": str(seconds)})
 
     def crowded(self, principal: Principal) -> Response:
         """Return the answer to a principal that asks too much at a time."""
@@ -179,12 +187,12 @@ class Access:
         message = f"at most {self.budgets.at_once} requests at a time; try again once one is answered"
         return refusal(429, message, headers={"Retry-After": "1"})
 
-    def overloaded(self, principal: Principal, wait: float) -> Response:
+    def overloaded(self, principal: Principal, wait: float, id_: str | int | None = None) -> Response:
         """Return the answer to a call that would wait so many seconds for the database."""
         log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="database", wait_s=wait)
         seconds = math.ceil(wait)
         message = f"the database is busy for the next {seconds} s; nothing was done, try again then"
-        return refusal(429, message, headers={"Retry-After": str(seconds)})
+        return refusal(429, message, id_=id_, headers={"Retry-After": str(seconds)})
 
     def origin(self, scope: AsgiScope, headers: Headers) -> str:
         """Return the address that the request came to, without a path; empty where that is none of ours."""
@@ -197,10 +205,10 @@ class Access:
         return challenge
 
     def serves(self, host: str) -> bool:
-        """Whether that Host header is one of ours."""
+        """Whether that Host header is one of ours; `*` allows any."""
         name, _, port = host.rpartition(":")
         any_port = port.isascii() and port.isdigit() and f"{name}:*" in self._allowed_hosts
-        return host in self._allowed_hosts or any_port
+        return host in self._allowed_hosts or any_port or "*" in self._allowed_hosts
 
 
 def _wanted(call: Any) -> Scope | None:

@@ -7,6 +7,7 @@ import anyio.to_thread
 from mcp.server.lowlevel.server import Server
 from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
+from starlette.exceptions import HTTPException
 from starlette.middleware.gzip import GZipMiddleware
 from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
@@ -21,6 +22,7 @@ from mnemosyne.http.console import site
 from mnemosyne.http.cors import Cors
 from mnemosyne.http.edge import MCP_PATH, McpEdge
 from mnemosyne.http.health import health_routes
+from mnemosyne.http.refusal import refusal
 from mnemosyne.http.streams import Streamable, asked
 from mnemosyne.mcp.server import build_server
 from mnemosyne.mcp.turns import Turns
@@ -41,7 +43,6 @@ def build_app(
     *,
     threads: int,
     access: Access,
-    allowed_hosts: tuple[str, ...],
     allowed_origins: tuple[str, ...],
     warm: Callable[[], None],
     examine: Callable[[], list[Check]],
@@ -61,7 +62,7 @@ def build_app(
         if request.query_params.get("deep", "0") in ("", "0"):
             return JSONResponse({"status": "ok"})
         if not access.serves(request.headers.get("host", "")):
-            return JSONResponse({"error": "no such host"}, status_code=421)
+            return refusal(421, "Host must be one of MNEMOSYNE_ALLOWED_HOSTS")
         principal = await access.authenticate(request.scope, request.headers)
         if isinstance(principal, Response):
             return principal
@@ -75,13 +76,11 @@ def build_app(
         return JSONResponse({"status": "ok" if ok else "wrong", "checks": shown}, status_code=200 if ok else 503)
 
     database = Turns(threads)
-    own = (
-        f"{scheme}://{host}" for host in allowed_hosts for scheme in ("http", "https")
-    )  # McpEdge knows which of them
-    security = TransportSecuritySettings(allowed_hosts=list(allowed_hosts), allowed_origins=[*allowed_origins, *own])
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # McpEdge judges Host and Origin
     streamable = Streamable(serve(services, database=database), security)
     routes = [Route(MCP_PATH, streamable), *health_routes(health), *_beside(access), *site.routes(access.issuer)]
-    app = Starlette(routes=routes, lifespan=lambda app: streamable.run())
+    handlers = {404: _elsewhere, 405: _elsewhere}
+    app = Starlette(routes=routes, lifespan=lambda app: streamable.run(), exception_handlers=handlers)
     app.router.redirect_slashes = False  # it would send people to whatever Host was sent
     app.add_middleware(McpEdge, access=access, database=database, streams=streams, origins=allowed_origins)
     app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
@@ -101,6 +100,13 @@ def _beside(access: Access) -> list[Route]:
         ),
         *(Route(path, access.no_log_in, methods=["GET", "POST"]) for path in LOG_IN_PATHS),
     ]
+
+
+async def _elsewhere(request: Request, error: Exception) -> Response:
+    """Return the response to a method and path that nothing serves."""
+    status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (404, None)
+    message = f"{request.method} {request.url.path[:100]} is not served; the MCP endpoint is POST {MCP_PATH}"
+    return refusal(status, message, headers=headers)
 
 
 async def schema(request: Request) -> Response:

@@ -63,8 +63,6 @@ class Batches:
                 continue
             collected = _Collected()
             await self._app(scope, bodies.replay(json.dumps(one).encode(), _staying), collected)
-            if collected.status in (403, 421):  # a Host or Origin not served: the same for all of them
-                return Response(collected.body, status_code=collected.status)
             if collected.body:
                 answers.append(collected.body)
         if not answers:
@@ -79,14 +77,11 @@ async def _staying() -> Message:
 
 
 class _Collected:
-    """An ASGI `send` that keeps status and body."""
+    """An ASGI `send` that keeps the body."""
 
     def __init__(self) -> None:
-        self.status = 0
         self.body = b""
 
     async def __call__(self, message: Message) -> None:
-        if message["type"] == "http.response.start":
-            self.status = message["status"]
         if message["type"] == "http.response.body":
             self.body += message.get("body", b"")

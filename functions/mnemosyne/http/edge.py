@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import re
 from collections.abc import Callable, Sequence
 from functools import partial
 from typing import Any
@@ -19,6 +18,7 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.http import body as bodies
+from mnemosyne.http import request_headers
 from mnemosyne.http.access import Access, needs_database
 from mnemosyne.http.batch import Batches
 from mnemosyne.http.body import BODY_BYTES, BODY_SECONDS
@@ -35,10 +35,6 @@ PARSERS = 2
 """Threads that parse large bodies: it takes the interpreter, so more would not be faster."""
 LONGEST_WAIT_SECONDS = 2.0
 """For the database, in sum with all who came before: who would wait longer is told so at once, with backpressure."""
-HEADER_BYTES = 32 * 1024
-ONCE = (b"host", b"origin", b"content-type", b"content-length", b"mcp-protocol-version", b"mcp-method", b"mcp-name")
-"""Headers of which there may be one: a second is somebody's attempt to be read in two ways, or came as a trailer."""
-_HOST = re.compile(r"(?:\[[0-9a-fA-F:.]+\]|[A-Za-z0-9._-]+)(?::[0-9]{1,5})?")
 _DEFAULT_REVISION = "2025-03-26"  # what a request without MCP-Protocol-Version speaks, says the protocol
 
 
@@ -59,7 +55,7 @@ class McpEdge:
         self._access = access
         self._database = database
         self._streams = streams
-        self._origins = re.compile("|".join(map(_origin_pattern, origins)) or r"(?!)")
+        self._origins = request_headers.Origins(origins)
         self._batches = Batches(app)
         self._parsers = anyio.CapacityLimiter(PARSERS)
 
@@ -68,27 +64,19 @@ class McpEdge:
         if scope["type"] != "http" or scope["path"].rstrip("/") != MCP_PATH:
             await self._app(scope, receive, send)
             return
-        headers = _cleaned(list(scope["headers"]))
+        headers = request_headers.cleaned(list(scope["headers"]))
         served = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
         with trace(headers):
-            response = _unreadable(headers) or self._foreign(headers)
+            response = request_headers.unreadable(headers) or self._origins.foreign(headers)
             principal = None if response else await self._access.authenticate(served, headers)
             if isinstance(principal, Principal):
+                response = request_headers.unserved(headers, self._access.serves)
+            if isinstance(principal, Principal) and response is None:
                 arrived = _Arrived(scope["headers"], receive)
                 await self._serve(principal, served, headers, arrived, _Counted(send))
                 return
             await bodies.drain(receive)
-        await (principal or response)(served, receive, send)  # type: ignore[misc]
-
-    def _foreign(self, headers: Headers) -> Response | None:
-        """Return the response to a page of an origin that is neither the server's own nor configured.
-
-        The own one is that of the Host, which is validated. A page of another port of this machine is foreign.
-        """
-        origin, host = headers.get("origin"), headers.get("host", "")
-        if origin is None or origin in (f"https://{host}", f"http://{host}") or self._origins.fullmatch(origin):
-            return None
-        return refusal(403, f"Origin must be the server's own or one of its allowed origins, got {origin[:100]!r}")
+        await (response or principal)(served, receive, send)  # type: ignore[misc]
 
     async def _serve(
         self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
@@ -98,7 +86,8 @@ class McpEdge:
             with self._access.budgets.held(principal.id) as taken:
                 if taken or not self._access.limits(principal):
                     # Paid before anything is read: what is malformed costs as much.
-                    response = self._access.spend(principal, rate_limit.REQUEST) or _refused(scope, headers)
+                    response = self._access.spend(principal, rate_limit.REQUEST)
+                    response = response or request_headers.refused(scope, headers)
                 else:
                     response = self._access.crowded(principal)
                 if response is not None:
@@ -133,22 +122,31 @@ class McpEdge:
             return refusal(400, str(exc), code=mcp_types.PARSE_ERROR)
         if problem:
             return refusal(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(posted))
+        if jsonrpc.drop_null_params(posted) | _completed(posted):
+            body = json.dumps(posted).encode()
         if (unsupported := _unsupported(headers, posted)) is not None:
             return unsupported
-        if _completed(posted):
-            body = json.dumps(posted).encode()
+        id_ = jsonrpc.id_of(posted)
         wait = self._database.wait_seconds(principal)
         if wait > LONGEST_WAIT_SECONDS and needs_database(posted):
-            return self._access.overloaded(principal, wait)
-        if (restricted := self._access.restrict(scope, headers, principal, posted, paid)) is not None:
+            return self._access.overloaded(principal, wait, id_)
+        if (restricted := self._access.restrict(scope, headers, principal, posted, paid, id_)) is not None:
             return restricted
         with principal_context(principal), site_context(self._access.origin(scope, headers)):
             if isinstance(posted, list):
                 revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
                 return await self._batches.answer(scope, revision, posted, arrived.receive, send.add)
-            streamed = "text/event-stream" in headers.get("accept", "") and self._streams(posted)
-            await self._app({**scope, STREAMS: streamed}, bodies.replay(body, arrived.receive), send)
+            await self._hand_on(scope, headers, posted, bodies.replay(body, arrived.receive), send)
             return None
+
+    async def _hand_on(self, scope: Scope, headers: Headers, posted: Any, receive: Receive, send: Send) -> None:
+        """Let the protocol's server answer, as a stream where the client wants one or takes nothing else."""
+        accept = headers.get("accept", "").lower()
+        only_stream = request_headers.takes_streams_only(accept)
+        if only_stream:
+            scope = {**scope, "headers": request_headers.with_json(headers)}
+        streamed = only_stream or ("text/event-stream" in accept and self._streams(posted))
+        await self._app({**scope, STREAMS: streamed}, receive, send)
 
     async def _parsed(self, body: bytes) -> tuple[Any, str | None]:
         """Return the JSON and what is wrong with it; large ones beside the event loop, which has others to serve."""
@@ -187,54 +185,9 @@ class _Counted:
         await self._send(message)
 
 
-def _origin_pattern(origin: str) -> str:
-    """Return the pattern of a configured origin; `:*` at its end is any port."""
-    return f"{re.escape(origin[:-1])}[0-9]{{1,5}}" if origin.endswith(":*") else re.escape(origin)
-
-
 def _parse(body: bytes) -> tuple[Any, str | None]:
     posted = jsonrpc.read(body)
     return posted, jsonrpc.problem(posted, escaped=b"\\u" in body)
-
-
-def _cleaned(raw: list[tuple[bytes, bytes]]) -> Headers:
-    """Return the headers trimmed, without any session's id, and with an Accept header.
-
-    There are no sessions: an id sent by an older client means nothing. Scripts that send no Accept take JSON.
-    """
-    cleaned = [(name, value.strip()) for name, value in raw if name != b"mcp-session-id"]
-    if not any(name == b"accept" for name, _ in cleaned):
-        cleaned.append((b"accept", b"application/json, text/event-stream"))
-    return Headers(raw=cleaned)
-
-
-def _unreadable(headers: Headers) -> Response | None:
-    """Return the answer to headers that are too many, or that could be read in two ways."""
-    names = [name for name, _ in headers.raw]
-    if (size := sum(map(len, names)) + sum(len(value) for _, value in headers.raw)) > HEADER_BYTES:
-        return refusal(431, f"headers must be at most {HEADER_BYTES:,} bytes together, got {size:,}")
-    if not _HOST.fullmatch(host := headers.get("host", "")):  # what follows a port would pass for one further in
-        return refusal(421, f"Host must be a name and at most a port, got {host[:100]!r}")
-    if b"trailer" in names:
-        return refusal(400, "trailers are not taken: send every header before the body")
-    for name in ONCE:
-        if (sent := names.count(name)) > 1:
-            return refusal(400, f"the header {name.decode()} must be sent once, got {sent}")
-    return None
-
-
-def _refused(scope: Scope, headers: Headers) -> Response | None:
-    if scope["method"] != "POST":
-        message = "this server keeps no sessions and opens no streams: only POST is served here"
-        return refusal(405, message, headers={"Allow": "POST"})
-    content_type = headers.get("content-type", "")
-    if content_type.split(";")[0].strip().lower() != "application/json":
-        return refusal(415, f"Content-Type must be application/json, got {content_type[:100]!r}")
-    try:
-        bodies.content_length(headers.get("content-length", ""))
-    except InvalidRequest as exc:
-        return refusal(413, str(exc))
-    return None
 
 
 def _unsupported(headers: Headers, posted: Any) -> Response | None:
@@ -247,7 +200,13 @@ def _unsupported(headers: Headers, posted: Any) -> Response | None:
         return None
     supported = ", ".join(SUPPORTED_PROTOCOL_VERSIONS)
     message = f"Unsupported protocol version: MCP-Protocol-Version must be one of {supported}, got {revision[:40]!r}"
-    return refusal(400, message, code=mcp_types.UNSUPPORTED_PROTOCOL_VERSION, id_=jsonrpc.id_of(posted))
+    return refusal(
+        400,
+        message,
+        code=mcp_types.UNSUPPORTED_PROTOCOL_VERSION,
+        id_=jsonrpc.id_of(posted),
+        data={"supported": list(SUPPORTED_PROTOCOL_VERSIONS), "requested": revision[:40]},
+    )
 
 
 def _completed(posted: Any) -> bool:

@@ -14,9 +14,13 @@ def refusal(
     code: int = mcp_types.INVALID_REQUEST,
     id_: str | int | None = None,
     headers: Mapping[str, str] | None = None,
+    data: Mapping[str, Any] | None = None,
 ) -> Response:
     """Return the response that says why, under the request's id where that is known."""
-    return JSONResponse(error(message, code, id_), status_code=status, headers=headers)
+    body = error(message, code, id_)
+    if data is not None:
+        body["error"]["data"] = data
+    return JSONResponse(body, status_code=status, headers=headers)
 
 
 def error(message: str, code: int = mcp_types.INVALID_REQUEST, id_: str | int | None = None) -> dict[str, Any]:

@@ -38,7 +38,8 @@ def problem(posted: Any, *, escaped: bool = True) -> str | None:
         return "id must be a string or an integer"
     if not isinstance(posted.get("method"), str) and not is_answer:
         return "method must be a string"
-    if found := _params_problem(posted.get("method"), posted.get("params", {})):
+    params = posted.get("params")
+    if found := _params_problem(posted.get("method"), {} if params is None else params):
         return found
     if _depth(posted) > DEPTH:
         return f"it must be nested at most {DEPTH} levels deep"
@@ -75,6 +76,15 @@ def _params_problem(method: Any, params: Any) -> str | None:
         if not isinstance(params.get("arguments") or {}, dict):
             return "params.arguments must be an object, not JSON in a string"
     return None
+
+
+def drop_null_params(posted: Any) -> bool:
+    """Remove `"params": null`, which some clients write for none, from the message or batch; whether any was there."""
+    messages = posted if isinstance(posted, list) else [posted]
+    nulls = [one for one in messages if isinstance(one, dict) and one.get("params", ...) is None]
+    for message in nulls:
+        del message["params"]
+    return bool(nulls)
 
 
 def member(posted: dict[str, Any], *names: str) -> dict[str, Any]:

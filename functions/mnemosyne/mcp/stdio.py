@@ -1,5 +1,6 @@
 """The server over standard input and output: what is no message is answered too, and the last request as the first."""
 
+import json
 import os
 from collections.abc import AsyncIterator
 from typing import Any, BinaryIO
@@ -78,7 +79,7 @@ class _Conversation:
                 await self._refuse(mcp_types.INVALID_REQUEST, HANDSHAKE_FIRST, jsonrpc.id_of(posted))
                 continue
             self._note(posted)
-            yield line.decode()
+            yield json.dumps(posted) if jsonrpc.drop_null_params(posted) else line.decode()
         with anyio.move_on_after(LAST_ANSWERS_SECONDS):
             while self._asked:
                 self._answered = anyio.Event()

@@ -2,6 +2,7 @@
 
 import ctypes
 import errno
+import ipaddress
 import json
 import os
 import secrets
@@ -71,6 +72,30 @@ def require_free(host: str, port: int) -> None:
             raise Misconfigured(f"port {port} on {host} {reason}: choose another with --port") from exc
 
 
+def url(host: str, port: int) -> str:
+    """Return a URL that this machine can open: the loopback address if the host stands for all addresses."""
+    if _stands_for_all(host):
+        host = "::1" if ":" in host else "127.0.0.1"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def other_urls(host: str, port: int) -> list[str]:
+    """Return the URLs by which other machines reach a server on the host; none unless it stands for all addresses."""
+    if not _stands_for_all(host):
+        return []
+    families = (socket.AF_INET, socket.AF_INET6) if ":" in host else (socket.AF_INET,)
+    cards = psutil.net_if_addrs().values()
+    addresses = [one.address for card in cards for one in card if one.family in families and "%" not in one.address]
+    return [url(address, port) for address in addresses if not ipaddress.ip_address(address).is_loopback]
+
+
+def _stands_for_all(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
 class FunctionProcess:
     """One entry point under functions-framework, its output in a log file."""
 
@@ -86,7 +111,7 @@ class FunctionProcess:
     ) -> None:
         self.target = target
         self._port = port
-        self.url = f"http://{f'[{host}]' if ':' in host else host}:{port}"
+        self.url = url(host, port)
         self._log = directory.log(target)
         self._logged_before = 0
         self._command = [

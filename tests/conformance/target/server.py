@@ -140,7 +140,6 @@ def app() -> Starlette:
         FakeServices(),
         threads=4,
         access=Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("localhost:*", "127.0.0.1:*")),
-        allowed_hosts=("localhost:*", "127.0.0.1:*"),
         allowed_origins=("http://localhost:*", "http://127.0.0.1:*"),
         warm=lambda: None,
         examine=list,

@@ -73,7 +73,6 @@ def opened(services: FakeServices) -> Any:
         app = build_app(
             services,
             threads=2,
-            allowed_hosts=("testserver",),
             allowed_origins=(),
             warm=lambda: None,
             examine=lambda: [Check("schema", "fine")],
@@ -324,7 +323,7 @@ def test_without_authentication_only_loopback_is_served(opened: Callable[..., Te
 
 def test_a_body_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("mnemosyne.http.edge.BODY_SECONDS", 0.05)
-    access = Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=())
+    access = Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("localhost",))
     sent: list[Any] = []
 
     async def never_called(scope: Any, receive: Any, send: Any) -> None:

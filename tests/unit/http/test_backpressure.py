@@ -34,7 +34,6 @@ def client(monkeypatch: pytest.MonkeyPatch) -> Any:
         FakeServices(),
         threads=2,
         access=Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("testserver",)),
-        allowed_hosts=("testserver",),
         allowed_origins=(),
         warm=lambda: None,
         examine=list,

@@ -31,7 +31,7 @@ def opened() -> Iterator[Callable[..., TestClient]]:
         def make(issuer: str = "https://issuer.example") -> TestClient:
             access = Access(ByName(), per_minute=0, issuer=issuer, allowed_hosts=("testserver",))
             app = build_app(
-                FakeServices(), threads=2, allowed_hosts=("testserver",), allowed_origins=(), warm=lambda: None,
+                FakeServices(), threads=2, allowed_origins=(), warm=lambda: None,
                 examine=list, access=access,
             )  # fmt: skip
             return clients.enter_context(TestClient(app))

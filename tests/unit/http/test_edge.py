@@ -38,7 +38,6 @@ def _app(authenticator: Authenticator) -> Any:
     return build_app(
         FakeServices(),
         threads=2,
-        allowed_hosts=("testserver",),
         allowed_origins=("https://good.example",),
         warm=lambda: None,
         examine=lambda: CHECKS,

@@ -1,0 +1,35 @@
+"""The addresses that `mnemosyne dev` prints can be opened."""
+
+import ipaddress
+from urllib.parse import urlsplit
+
+import pytest
+
+from mnemosyne_cli.local.functions import other_urls, url
+
+
+@pytest.mark.parametrize(
+    ("host", "printed"),
+    [
+        ("127.0.0.1", "http://127.0.0.1:80"),
+        ("localhost", "http://localhost:80"),
+        ("::1", "http://[::1]:80"),
+        ("nas.local", "http://nas.local:80"),
+        ("0.0.0.0", "http://127.0.0.1:80"),
+        ("::", "http://[::1]:80"),
+    ],
+)
+def test_the_address_of_a_server_can_be_opened(host: str, printed: str) -> None:
+    assert url(host, 80) == printed
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::"])
+def test_other_machines_are_given_addresses_that_are_neither_loopback_nor_unspecified(host: str) -> None:
+    for other in other_urls(host, 80):
+        address = ipaddress.ip_address(urlsplit(other).hostname or "")
+        assert not (address.is_loopback or address.is_unspecified)
+
+
+@pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "nas.local"])
+def test_a_server_on_one_address_has_no_others(host: str) -> None:
+    assert other_urls(host, 80) == []
