@@ -9,8 +9,13 @@ SBOM ?= sbom.json
 # A file is one worker's, and what takes longest comes first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
 
-.PHONY: install dev unit integration test coverage lint licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
+.PHONY: help install dev unit integration test coverage lint licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
 
+# The targets, each with the comment above it.
+help:
+	@awk '/^# /{said = substr($$0, 3)} /^$$/{said = ""} /^[a-z-]+:( |$$)/{name = $$1; sub(":", "", name); if (said != "") printf "  %-12s %s\n", name, said; said = ""}' $(firstword $(MAKEFILE_LIST))
+
+# The environment for development, in .venv.
 install: .venv/installed
 
 .venv/installed: requirements.lock pyproject.toml
@@ -34,6 +39,7 @@ install: .venv/installed
 	.venv-supply-chain/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement infra/supply_chain/tools.lock
 	@touch $@
 
+# Serve a memory on this machine: ARGS="--port 9000 --data-dir DIR".
 dev: install
 	@exec $(BIN)/mnemosyne dev $(ARGS)
 
@@ -48,11 +54,14 @@ unit: install
 integration: install
 	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
 
+# All tests; PYTEST_ARGS="-k chaos" and the like choose.
 test: install
 	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/servers tests/model tests/integration tests/contract tests/unit $(PYTEST_ARGS)
 
 # All tests, with the branch coverage of what runs in this process; functions that tests start as processes are not
 # counted, nor is what the exhaustive tests reach: counting would make those take twice as long.
+#
+# All tests, with branch coverage.
 coverage:
 	$(MAKE) test PYTEST_ARGS="$(PYTEST_ARGS) --cov"
 
@@ -60,6 +69,7 @@ coverage:
 clients: install
 	PYTHONPATH=functions:infra:. $(BIN)/python -m tests.conformance.clients.run
 
+# Style, types, dependencies, constant SQL, Terraform, licences and known vulnerabilities.
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -83,10 +93,12 @@ audit: install .venv-supply-chain/installed
 sbom: .venv-supply-chain/installed
 	PYTHONPATH=infra .venv-supply-chain/bin/python -m supply_chain.sbom $(SBOM)
 
+# Fix what the linter can, and format.
 format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
+# Measure: ratios, each within one run.
 bench: install
 	$(BIN)/python -m benchmarks $(BENCH_ARGS)
 
@@ -109,6 +121,7 @@ docs: install
 	$(BIN)/python -m deploy.settings > docs/settings.md
 	$(BIN)/python -m mnemosyne.domain.message_schema > docs/message.v1.schema.json
 
+# Remove the environments and caches.
 clean:
 	rm -rf tests/servers/.programs .venv .venv-checkov .venv-supply-chain sbom.json .mypy_cache .ruff_cache .pytest_cache
 
@@ -126,5 +139,6 @@ deploy: require-project
 key: require-project install
 	@$(DEPLOY)/key "$(or $(NAME),$(shell whoami))" $(ARGS)
 
+# Take the deployment away.
 destroy: require-project
 	@$(DEPLOY)/destroy $(ARGS)

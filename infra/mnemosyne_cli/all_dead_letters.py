@@ -21,10 +21,9 @@ NAMESPACE = click.option(
     show_default=True,
     help='Whose messages; "" is that of messages that name none.',
 )
-DATA_DIR = click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory.")
 _OPTIONS = (
     click.option(
-        "--younger-than", callback=duration, metavar="AGE", help="Only what failed first in the last 90m, 12h …"
+        "--younger-than", callback=duration, metavar="AGE", help="Only what failed first in the last 90m, 12h or 7d."
     ),
     click.option("--older-than", callback=duration, metavar="AGE", help="Only what failed first longer ago."),
     click.option("--cause", metavar="TEXT", help="Only if the cause, or its group, contains this; case is ignored."),

@@ -14,12 +14,14 @@ from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import NotFound
 from mnemosyne.service.dead_letters import request_ids_in
-from mnemosyne_cli.all_dead_letters import DATA_DIR, NAMESPACE, all_dead_letters, choice, choice_options
+from mnemosyne_cli.all_dead_letters import NAMESPACE, all_dead_letters, choice, choice_options
 from mnemosyne_cli.open_services import open_services
+from mnemosyne_cli.target import DATA_DIR, target
 from mnemosyne_cli.terminal import plain, say
+from mnemosyne_cli.whole_sentences import WholeSentences
 
 
-@click.group(name="dead-letters")
+@click.group(name="dead-letters", cls=WholeSentences)
 def dead_letters() -> None:
     """Messages that were given up or could not be read: list, show and drop them; `redrive` puts them back."""
 
@@ -29,7 +31,7 @@ def dead_letters() -> None:
 @click.option("--by-cause", is_flag=True, help="Count letters by cause; # is in the place of ids and numbers.")
 @NAMESPACE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-@DATA_DIR
+@target(DATA_DIR)
 def list_(
     younger_than: timedelta | None,
     older_than: timedelta | None,
@@ -58,7 +60,7 @@ def list_(
 @dead_letters.command()
 @click.argument("message_id")
 @NAMESPACE
-@DATA_DIR
+@target(DATA_DIR)
 def show(message_id: str, namespace: str, data_dir: str | None) -> None:
     """Write one message's data to standard output, and what is known of it to standard error.
 
@@ -82,7 +84,7 @@ def show(message_id: str, namespace: str, data_dir: str | None) -> None:
 @click.option("--dry-run", is_flag=True, help="Show how many would be dropped, and change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @NAMESPACE
-@DATA_DIR
+@target(DATA_DIR)
 def drop(
     message_ids: tuple[str, ...],
     younger_than: timedelta | None,

@@ -2,14 +2,9 @@
 
 import json
 import subprocess
-from collections.abc import Callable
 from typing import Any
 
-import click
-
 from mnemosyne.errors import Unavailable
-
-Command = Callable[..., None]
 
 
 class Deployment:
@@ -36,16 +31,3 @@ class Deployment:
             raise Unavailable(f"the deployment refused: {execution.get('error', execution)}")
         answer: dict[str, Any] = json.loads(execution["result"])
         return answer
-
-
-def where(command: Command) -> Command:
-    """Add the options that select a local system or a deployment, and JSON as the output format."""
-    for option in (
-        click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory."),
-        click.option("--deployment", default="mnemosyne", show_default=True, help="Its name, with --project."),
-        click.option("--region", default="europe-west1", show_default=True, help="Its region, with --project."),
-        click.option("--project", metavar="PROJECT", help="Work on the deployment in this project; needs gcloud."),
-        click.option("--json", "as_json", is_flag=True, help="Print JSON."),
-    ):
-        command = option(command)
-    return command

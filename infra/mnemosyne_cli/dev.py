@@ -16,8 +16,6 @@ from mnemosyne.observability import configure_logging
 from mnemosyne.services import embedding_space
 from mnemosyne.settings import Settings, variable
 from mnemosyne_cli.clients import command, how_to_connect
-from mnemosyne_cli.local import functions, stack
-from mnemosyne_cli.local.data_dir import DataDir, is_root
 from mnemosyne_cli.terminal import say
 from mnemosyne_cli.termination import on_termination
 
@@ -52,6 +50,10 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
             f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: whoever can connect can read everything. "
             "With --auth-mode api_key any host will do"
         )
+    # What the extra `local` brings: `--help` works without.
+    from mnemosyne_cli.local import functions, stack
+    from mnemosyne_cli.local.data_dir import DataDir, is_root
+
     wanted = _space(embedder)
     serving, stopping = threading.Event(), threading.Event()
     _stop_on_signals(serving, stopping)

@@ -10,12 +10,13 @@ from mnemosyne import doctor as checks_of_all
 from mnemosyne.domain.health import Check
 from mnemosyne.errors import Misconfigured
 from mnemosyne_cli.open_services import open_services
+from mnemosyne_cli.target import DATA_DIR, target
 from mnemosyne_cli.terminal import say
 
 
 @click.command()
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--data-dir", metavar="DIR", help="Look at a local system in this directory.")
+@target(DATA_DIR)
 def doctor(as_json: bool, data_dir: str | None) -> None:
     """Check settings, database, extension, schema, embedding space, role, topic, embedder and authentication."""
     checks = []

@@ -13,6 +13,7 @@ from mnemosyne.formats.writing import to_jsonl, to_markdown
 from mnemosyne.ports import MemoryStore
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
 from mnemosyne_cli.private import private
+from mnemosyne_cli.target import DATA_DIR, target
 from mnemosyne_cli.terminal import lines_of, say
 
 PAGE = 200
@@ -22,7 +23,7 @@ PAGE = 200
 @click.option("--format", "format_", type=click.Choice(["jsonl", "markdown"]), default="jsonl", show_default=True)
 @click.option("--output", type=click.Path(path_type=Path), help="File (jsonl) or directory (markdown) [default: -].")
 @click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories.")
-@click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory.")
+@target(DATA_DIR)
 def export(format_: str, output: Path | None, namespace: str, data_dir: str | None) -> None:
     """Write all memories, oldest first. Ratings and reads stay behind; supersession goes along."""
     if format_ == "markdown" and output is None:

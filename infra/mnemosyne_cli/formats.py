@@ -5,9 +5,6 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, BinaryIO
 
-import ijson
-from ijson.common import JSONError
-
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.parsing import shown
 from mnemosyne.errors import InvalidRequest
@@ -57,6 +54,9 @@ def _mcp_memory_service(stream: BinaryIO, name: str) -> Iterator[Item]:
     """Yield what mcp-memory-service exports: `{"memories": [{"content", "tags", "created_at", …}]}`, or the
     array alone.
     """
+    import ijson
+    from ijson.common import JSONError
+
     beginning = stream.read(1000).lstrip(b"\xef\xbb\xbf \t\r\n")
     stream.seek(0)
     whole = "item" if beginning.startswith(b"[") else "memories.item"
@@ -72,6 +72,8 @@ def _mcp_memory_service(stream: BinaryIO, name: str) -> Iterator[Item]:
 
 
 def _has_memories(stream: BinaryIO, whole: str) -> bool:
+    import ijson
+
     stream.seek(0)
     prefix = whole.removesuffix("item").removesuffix(".")
     return any(event == "start_array" and where == prefix for where, event, _ in ijson.parse(stream))

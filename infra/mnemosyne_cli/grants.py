@@ -10,21 +10,24 @@ import click
 
 from mnemosyne.adapters.database.grants import PostgresGrantStore
 from mnemosyne.errors import NotFound
-from mnemosyne_cli.deployment import Deployment, where
+from mnemosyne_cli.deployment import Deployment
 from mnemosyne_cli.open_services import owner_connection_factory
+from mnemosyne_cli.target import DATA_DIR, PROJECT, target
 from mnemosyne_cli.terminal import plain, say
+from mnemosyne_cli.whole_sentences import WholeSentences
 
 _PERSON = click.option("--person", metavar="WHO", help="Whose: the address or subject that the provider knows.")
 
 
-@click.group()
+@click.group(cls=WholeSentences)
 def grants() -> None:
     """List and end what people who log in have let their clients do."""
 
 
 @grants.command(name="list")
 @_PERSON
-@where
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(person: str | None, as_json: bool, **place: Any) -> None:
     """Show all grants that stand."""
     with _grants(**place) as known:
@@ -41,7 +44,8 @@ def list_(person: str | None, as_json: bool, **place: Any) -> None:
 @grants.command()
 @click.argument("ids", nargs=-1, metavar="ID…", type=click.UUID)
 @_PERSON
-@where
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def revoke(ids: tuple[UUID, ...], person: str | None, as_json: bool, **place: Any) -> None:
     """End grants, within half a minute; who is still let in may log in again."""
     if not ids and person is None:

@@ -18,9 +18,9 @@ from mnemosyne_cli import destinations, formats, importer
 from mnemosyne_cli.import_source import Source
 from mnemosyne_cli.journal import Journal
 from mnemosyne_cli.listing import Listing, list_files
-from mnemosyne_cli.local.data_dir import DataDir
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, names_system, open_services
 from mnemosyne_cli.private import FailuresFile
+from mnemosyne_cli.target import DATA_DIR, URL, target
 from mnemosyne_cli.terminal import plain, say
 from mnemosyne_cli.times import timezone_option
 from mnemosyne_cli.tool_client import DEFAULT_URL
@@ -33,8 +33,7 @@ NOTICES = 20
 @click.command(name="import")
 @click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
 @click.option("--format", "format_", type=click.Choice(formats.FORMATS), help="[default: by the file's name]")
-@click.option("--url", metavar="URL", help="Into the server at this address; its key is MNEMOSYNE_TOKEN.")
-@click.option("--data-dir", metavar="DIR", help="Into the local system in this directory, made if there is none.")
+@target(URL, DATA_DIR)
 @click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories, without --url.")
 @click.option("--via", type=click.Choice(["mcp", "pubsub"]), help="Way in.  [default: mcp with --url, else pubsub]")
 @click.option("--source", metavar="NAME", help="What the paths of notes are unique in.  [default: their folder]")
@@ -175,12 +174,12 @@ def _destination(
     via: str | None, url: str | None, namespace: str, data_dir: str | None
 ) -> Iterator[importer.Destination]:
     """Yield the system to import into. One is made only in a directory that is named."""
-    if url and (data_dir or via == "pubsub"):
-        raise click.UsageError("--url excludes --data-dir and --via pubsub: a server is written to by its tools")
+    if url and via == "pubsub":
+        raise click.UsageError("--url excludes --via pubsub: a server is written to by its tools")
     if url or via == "mcp":
         yield destinations.OverMcp(url or DEFAULT_URL)
         return
-    if data_dir is None and not names_system() and (absence := DataDir.absence(None)):
+    if data_dir is None and not names_system() and (absence := _absence()):
         token = " MNEMOSYNE_TOKEN is set, so --url may be missing." if os.environ.get("MNEMOSYNE_TOKEN") else ""
         raise Misconfigured(
             f"no target is named, and {absence}: give --url URL for a deployment or a running `mnemosyne dev`, "
@@ -188,3 +187,9 @@ def _destination(
         )
     with open_services(data_dir, make=data_dir is not None) as services:
         yield destinations.OverPubSub(services, namespace)
+
+
+def _absence() -> str:
+    from mnemosyne_cli.local.data_dir import DataDir
+
+    return DataDir.absence(None)

@@ -14,9 +14,11 @@ from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
 from mnemosyne.domain.principal import ApiKey, Scope
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.service import api_keys
-from mnemosyne_cli.deployment import Deployment, where
+from mnemosyne_cli.deployment import Deployment
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, owner_connection_factory
+from mnemosyne_cli.target import DATA_DIR, PROJECT, target
 from mnemosyne_cli.terminal import plain, say
+from mnemosyne_cli.whole_sentences import WholeSentences
 
 log = EventLog(__name__)
 
@@ -79,7 +81,7 @@ def _keys(
         yield _Here(PostgresApiKeyStore(connection_factory))
 
 
-@click.group()
+@click.group(cls=WholeSentences)
 def keys() -> None:
     """Make, list and revoke the API keys that agents call with."""
 
@@ -99,7 +101,8 @@ def _named(context: click.Context, parameter: click.Parameter, value: str) -> st
     "--scope", "scopes", multiple=True, type=click.Choice(list(map(str, Scope))), help="[default: read, write]"
 )
 @click.option("--expires-in", metavar="DAYS", type=click.IntRange(1), help="Days until it expires [default: never].")
-@where
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def create(
     name: str, namespace: str, scopes: tuple[str, ...], expires_in: int | None, as_json: bool, **place: Any
 ) -> None:
@@ -122,7 +125,8 @@ def create(
 
 
 @keys.command(name="list")
-@where
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(as_json: bool, **place: Any) -> None:
     """Show all keys; no secret is kept, so none is shown."""
     with _keys(**place) as known:
@@ -141,7 +145,8 @@ def list_(as_json: bool, **place: Any) -> None:
 
 @keys.command()
 @click.argument("key_id")
-@where
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def revoke(key_id: str, as_json: bool, **place: Any) -> None:
     """Let a key open nothing any more, within half a minute (ten minutes while the database is away)."""
     with _keys(**place) as known:

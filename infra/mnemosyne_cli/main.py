@@ -1,6 +1,8 @@
 """`mnemosyne`: the command's entry point. Exit code 0 done, 1 it failed, 2 it was called wrongly."""
 
+import re
 import sys
+from importlib.metadata import requires
 from types import FrameType
 
 import click
@@ -24,9 +26,12 @@ from mnemosyne_cli.remember import remember, search
 from mnemosyne_cli.stdio import stdio
 from mnemosyne_cli.terminal import say
 from mnemosyne_cli.termination import on_termination
+from mnemosyne_cli.whole_sentences import WholeSentences
+
+DISTRIBUTION = "mnemosyne-serverless"
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=WholeSentences, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(mnemosyne.__version__, prog_name="mnemosyne")
 def cli() -> None:
     """Mnemosyne: a remote semantic memory for AI agents."""
@@ -63,6 +68,16 @@ def main() -> None:
     except MnemosyneError as exc:
         say(f"mnemosyne: {exc}", err=True)
         sys.exit(1)
+    except ModuleNotFoundError as exc:
+        package = (exc.name or "").partition(".")[0]
+        if package not in _local_packages():
+            raise
+        say(
+            f"mnemosyne: this needs the package {package}, which the extra `local` installs: "
+            f"pip install '{DISTRIBUTION}[local]', or the wheel's file name with [local] behind it",
+            err=True,
+        )
+        sys.exit(1)
     except click.ClickException as exc:  # it may name a file, which the shell has found by a pattern
         if isinstance(exc, click.UsageError) and exc.ctx is not None:
             say(f"{exc.ctx.get_usage()}\nTry '{exc.ctx.command_path} --help' for help.\n", err=True)
@@ -72,3 +87,9 @@ def main() -> None:
         say("Aborted!", err=True)
         sys.exit(1)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _local_packages() -> set[str]:
+    """Return the packages of the extra `local`, by the names that they are imported under."""
+    wanted = (one for one in requires(DISTRIBUTION) or () if re.search(r"extra == ['\"]local['\"]", one))
+    return {re.split(r"[^\w-]", one, maxsplit=1)[0].replace("-", "_") for one in wanted}

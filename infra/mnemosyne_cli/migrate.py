@@ -8,12 +8,14 @@ from mnemosyne.adapters.database import migrations
 from mnemosyne.migrate import migrate as bring_up_to_date
 from mnemosyne.services import connection_factory_for
 from mnemosyne_cli.open_services import owner_settings
+from mnemosyne_cli.target import target
 from mnemosyne_cli.terminal import say
 
 
 @click.command()
 @click.option("--status", is_flag=True, help="Show the migrations and change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@target()
 def migrate(status: bool, as_json: bool) -> None:
     """Apply the schema's migrations to the database that the settings name, as the role that owns the schema."""
     settings = owner_settings()

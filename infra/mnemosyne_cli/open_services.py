@@ -3,13 +3,15 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.services import ConfiguredServices, connection_factory_for
 from mnemosyne.settings import PREFIX, Settings, variable
-from mnemosyne_cli.local import postgres, stack
-from mnemosyne_cli.local.data_dir import DataDir
 from mnemosyne_cli.terminal import say
+
+if TYPE_CHECKING:  # what the extra `local` brings is imported where it is used
+    from mnemosyne_cli.local.data_dir import DataDir
 
 DEFAULT_NAMESPACE = "default"
 
@@ -29,7 +31,9 @@ def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Ite
     if names_system() and data_dir is None:
         yield connection_factory_for(owner_settings())
         return
-    with stack.database(_directory(data_dir, make)) as server:
+    from mnemosyne_cli.local import postgres, stack
+
+    with stack.database(data_directory(data_dir, make)) as server:
         yield connection_factory(server.url(postgres.OWNER))
 
 
@@ -49,11 +53,22 @@ def open_services(data_dir: str | None, *, make: bool = False) -> Iterator[Confi
         with closing(ConfiguredServices(Settings.from_environment())) as services:
             yield services
         return
-    with stack.ingest_stack(_directory(data_dir, make)) as settings, closing(ConfiguredServices(settings)) as services:
+    from mnemosyne_cli.local import stack
+
+    with (
+        stack.ingest_stack(data_directory(data_dir, make)) as settings,
+        closing(ConfiguredServices(settings)) as services,
+    ):
         yield services
 
 
-def _directory(data_dir: str | None, make: bool) -> DataDir:
+def data_directory(data_dir: str | None, make: bool) -> "DataDir":
+    """Return the directory of a local system.
+
+    Raises Misconfigured where there is none, unless it is to be made.
+    """
+    from mnemosyne_cli.local.data_dir import DataDir
+
     if not make:
         return DataDir.existing(data_dir)
     if absence := DataDir.absence(data_dir):

@@ -17,6 +17,7 @@ from mnemosyne.domain.published import Published, unwrap
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.ports import MemoryStore
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
+from mnemosyne_cli.target import DATA_DIR, target
 from mnemosyne_cli.terminal import plain, say
 from mnemosyne_cli.times import age, machine_zone, timezone_option
 
@@ -26,9 +27,7 @@ Row = dict[str, Any]
 
 
 @click.command()
-@click.option(
-    "--since", metavar="TIME", help="Only outcomes of the last 90m, 12h, 7d …, or since yesterday, 2026-05-20 …"
-)
+@click.option("--since", metavar="TIME", help="Only outcomes since then: 90m, 12h, 7d, yesterday or 2026-05-20.")
 @timezone_option(machine_zone, help="Of --since in words; an IANA name.")
 @click.option("--source", metavar="SOURCE", help="Only records of this source.")
 @click.option(
@@ -39,7 +38,7 @@ Row = dict[str, Any]
 @click.option("--follow", is_flag=True, help="Go on and show further outcomes, until Ctrl-C.")
 @click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
-@click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory.")
+@target(DATA_DIR)
 def outcomes(
     since: str | None,
     timezone: str,

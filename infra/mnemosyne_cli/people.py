@@ -10,9 +10,11 @@ import click
 from mnemosyne.adapters.database.blocked_people import PostgresBlockedPeople
 from mnemosyne.domain.oauth import blocked_name
 from mnemosyne.errors import NotFound
-from mnemosyne_cli.deployment import Deployment, where
+from mnemosyne_cli.deployment import Deployment
 from mnemosyne_cli.open_services import owner_connection_factory
-from mnemosyne_cli.terminal import plain
+from mnemosyne_cli.target import DATA_DIR, PROJECT, target
+from mnemosyne_cli.terminal import plain, say
+from mnemosyne_cli.whole_sentences import WholeSentences
 
 
 def _who(ctx: click.Context, param: click.Parameter, value: str) -> str:
@@ -26,7 +28,7 @@ def _who(ctx: click.Context, param: click.Parameter, value: str) -> str:
 _WHO = click.argument("who", metavar="WHO", callback=_who)
 
 
-@click.group()
+@click.group(cls=WholeSentences)
 def people() -> None:
     """Block people from logging in, whatever rule lets them in.
 
@@ -35,39 +37,42 @@ def people() -> None:
 
 
 @people.command(name="list")
-@where
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(as_json: bool, **place: Any) -> None:
     """Show who is blocked."""
     with _people(**place) as store:
         listed = store.blocked()
     if as_json:
-        click.echo(json.dumps(listed))
+        say(json.dumps(listed))
         return
     for person in listed:
-        click.echo(f"{person['blocked_at'][:10]}  {plain(person['who'])}")
+        say(f"{person['blocked_at'][:10]}  {plain(person['who'])}")
 
 
 @people.command()
 @_WHO
-@where
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def block(who: str, as_json: bool, **place: Any) -> None:
     """Refuse a person's log-ins and end their grants, within half a minute. API keys are not a person's."""
     with _people(**place) as store:
         revoked = list(store.block(who))
     ended = f"{len(revoked)} grant{'' if len(revoked) == 1 else 's'}"
     answer = json.dumps({"who": who, "revoked": revoked})
-    click.echo(answer if as_json else f"Blocked {plain(who)}, and ended {ended}, within half a minute.")
+    say(answer if as_json else f"Blocked {plain(who)}, and ended {ended}, within half a minute.")
 
 
 @people.command()
 @_WHO
-@where
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def unblock(who: str, as_json: bool, **place: Any) -> None:
     """Let a person log in again."""
     with _people(**place) as store:
         if not store.unblock(who):
             raise NotFound(f"{who} is not blocked: see `mnemosyne people list`")
-    click.echo(json.dumps({"who": who}) if as_json else f"{plain(who)} may log in again, if a rule lets them in.")
+    say(json.dumps({"who": who}) if as_json else f"{plain(who)} may log in again, if a rule lets them in.")
 
 
 class _Deployed:

@@ -10,9 +10,11 @@ import click
 
 from mnemosyne.adapters.database.quotas import ANY_NUMBER, LIMITS, PostgresQuotas
 from mnemosyne.domain.quota import EVERYBODY
-from mnemosyne_cli.deployment import Deployment, where
+from mnemosyne_cli.deployment import Deployment
 from mnemosyne_cli.open_services import owner_connection_factory
+from mnemosyne_cli.target import DATA_DIR, PROJECT, target
 from mnemosyne_cli.terminal import plain, say
+from mnemosyne_cli.whole_sentences import WholeSentences
 
 DEFAULT = -1
 """A limit that is everybody's."""
@@ -30,14 +32,15 @@ class _Limit(click.ParamType[int]):
         return words[word] if word in words else min(int(word), ANY_NUMBER)
 
 
-@click.group()
+@click.group(cls=WholeSentences)
 def quota() -> None:
     """Show and set what namespaces may hold, and have embedded in a day."""
 
 
 @quota.command(name="list")
 @click.option("--namespace", help="Only this one [default: every one].")
-@where
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
     """Show what each namespace holds of what it may hold."""
     with _quotas(**place) as known:
@@ -55,7 +58,8 @@ def list_(namespace: str | None, as_json: bool, **place: Any) -> None:
 @click.option("--memories", type=_Limit(), help="How many memories.")
 @click.option("--bytes", type=_Limit(), help="How many bytes of contents, titles, tags and metadata.")
 @click.option("--texts-a-day", type=_Limit(), help="How many texts may be embedded in a day (UTC).")
-@where
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def set_(namespace: str | None, as_json: bool, **options: Any) -> None:
     """Set limits; those not named stay. `any` is no limit, `default` everybody's."""
     given = {name: options.pop(name) for name in LIMITS}

@@ -13,6 +13,7 @@ from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.service import dead_letters
 from mnemosyne_cli.all_dead_letters import choice, choice_options
 from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services
+from mnemosyne_cli.target import DATA_DIR, target
 from mnemosyne_cli.terminal import plain, say
 
 
@@ -24,7 +25,7 @@ from mnemosyne_cli.terminal import plain, say
 @click.option("--now", is_flag=True, help="Also letters that back off because they have failed again.")
 @click.option("--dry-run", is_flag=True, help="Show what would be put back, and change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
-@click.option("--data-dir", metavar="DIR", help="Work on a local system in this directory.")
+@target(DATA_DIR)
 def redrive(
     younger_than: timedelta | None,
     older_than: timedelta | None,

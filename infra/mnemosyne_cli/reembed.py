@@ -22,6 +22,7 @@ from mnemosyne.errors import ServiceError, Unavailable
 from mnemosyne.ports import Embedder
 from mnemosyne.services import ConfiguredServices, connection_factory_for
 from mnemosyne_cli.open_services import owner_settings
+from mnemosyne_cli.target import target
 from mnemosyne_cli.terminal import say
 
 ATTEMPTS = 8
@@ -51,6 +52,7 @@ class _Probe:
 @click.option("--batch-size", default=100, show_default=True, type=click.IntRange(1, 1000), help="Memories per batch.")
 @click.option("--abandon", "give_up", is_flag=True, help="Abandon a move: the memories keep their embeddings.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@target()
 def reembed(model: str | None, dimension: int | None, batch_size: int, give_up: bool, as_json: bool) -> None:
     """Move all memories to another embedding model or dimension, as the role that owns the schema.
 

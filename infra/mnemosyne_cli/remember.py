@@ -1,28 +1,39 @@
 """`mnemosyne remember` and `mnemosyne search`: store a memory and find it again, from a terminal."""
 
 import sys
+from typing import Any
 
 import click
 
 from mnemosyne.domain.counted import counted
 from mnemosyne.errors import InvalidRequest
+from mnemosyne_cli.target import DATA_DIR, URL, target, tool_client
 from mnemosyne_cli.terminal import plain, say
 from mnemosyne_cli.times import local_date, machine_zone, timezone_option
-from mnemosyne_cli.tool_client import ToolClient, server
+from mnemosyne_cli.tool_client import ToolClient
 
 WAIT = 10
 """Seconds: what a server lets a client wait for an outcome."""
 
 
+def _tags(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    """Split tags at commas, as the tools do; a click callback."""
+    return tuple(tag for value in values for tag in map(str.strip, value.split(",")) if tag)
+
+
 @click.command()
 @click.argument("text", nargs=-1, required=True)
-@click.option("--tag", "tags", multiple=True, help="A label to filter by; may be given again.")
-@server
-def remember(text: tuple[str, ...], tags: tuple[str, ...], url: str) -> None:
+@click.option("--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Labels, separated by commas.")
+@target(URL, DATA_DIR, by_settings=False)
+def remember(text: tuple[str, ...], tags: tuple[str, ...], url: str | None, data_dir: str | None) -> None:
     """Store TEXT as one memory and say what became of it; `-` reads it from standard input."""
-    content = sys.stdin.read() if text == ("-",) else " ".join(text)
+    content = sys.stdin.read().removesuffix("\n").removesuffix("\r") if text == ("-",) else " ".join(text)
     asked = {"content": content, "wait": WAIT, **({"tags": list(tags)} if tags else {})}
-    client = ToolClient(url)
+    with tool_client(url, data_dir, make=True) as client:
+        _remember(client, asked)
+
+
+def _remember(client: ToolClient, asked: dict[str, Any]) -> None:
     outcome = client.call("ingest_memory", asked)
     state = outcome["status"]
     if state in ("failed", "dead_lettered"):
@@ -38,18 +49,25 @@ def remember(text: tuple[str, ...], tags: tuple[str, ...], url: str) -> None:
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("--tag", "tags", multiple=True, help="Only with this label; may be given again.")
+@click.option("--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Only with these labels.")
 @click.option("--when", metavar="WORDS", help="Only of that time: 'last week', 'since May'.")
 @timezone_option(machine_zone, help="Of --when, times in the query and dates shown; an IANA name.")
 @click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 100), help="How many.")
-@server
+@target(URL, DATA_DIR, by_settings=False)
 def search(
-    query: tuple[str, ...], tags: tuple[str, ...], when: str | None, timezone: str, limit: int, url: str
+    query: tuple[str, ...],
+    tags: tuple[str, ...],
+    when: str | None,
+    timezone: str,
+    limit: int,
+    url: str | None,
+    data_dir: str | None,
 ) -> None:
     """Find memories by meaning and words, best first. A note on stderr says why a search was by words only."""
     narrowed = {"tags": list(tags) or None, "time_expr": when}
     asked = {"query": " ".join(query), "limit": limit, "timezone": timezone} | {k: v for k, v in narrowed.items() if v}
-    answer = ToolClient(url).call("memory_search", asked)
+    with tool_client(url, data_dir) as client:
+        answer = client.call("memory_search", asked)
     found = answer["memories"]
     if answer.get("degraded"):
         say(plain(answer["degraded"]), err=True)

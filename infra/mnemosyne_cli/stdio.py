@@ -4,6 +4,7 @@ import os
 from concurrent.futures import Future
 from threading import Event, Thread
 from types import FrameType
+from typing import TYPE_CHECKING
 
 import anyio
 import click
@@ -13,9 +14,10 @@ from mnemosyne.domain.quota import Quota
 from mnemosyne.observability import EventLog, configure_logging
 from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Reranker
 from mnemosyne.services import ConfiguredServices
-from mnemosyne_cli.local import stack
-from mnemosyne_cli.local.data_dir import DataDir
 from mnemosyne_cli.termination import on_termination
+
+if TYPE_CHECKING:  # what the extra `local` brings is imported where it is used
+    from mnemosyne_cli.local.data_dir import DataDir
 
 events = EventLog("mnemosyne.stdio")
 
@@ -24,6 +26,8 @@ events = EventLog("mnemosyne.stdio")
 @click.option("--data-dir", metavar="DIR", help="Where memories are kept [default: the user's data directory].")
 def stdio(data_dir: str | None) -> None:
     """Serve the tools over standard input and output, on the same memories as `dev`, also while it runs."""
+    from mnemosyne_cli.local.data_dir import DataDir
+
     directory = DataDir.at(data_dir)
     with directory.log("stdio").open("a") as log:
         configure_logging("INFO", log)  # standard output is the protocol's
@@ -43,7 +47,7 @@ def stdio(data_dir: str | None) -> None:
 class _Starting:
     """Services that come up in the background, so that the client's handshake does not wait for PostgreSQL."""
 
-    def __init__(self, directory: DataDir) -> None:
+    def __init__(self, directory: "DataDir") -> None:
         self._directory = directory
         self._services: Future[ConfiguredServices] = Future()
         self._stopping = Event()
@@ -51,6 +55,8 @@ class _Starting:
         self._thread.start()
 
     def _run(self) -> None:
+        from mnemosyne_cli.local import stack
+
         try:
             with stack.ingest_stack(self._directory) as settings:
                 services = ConfiguredServices(settings)

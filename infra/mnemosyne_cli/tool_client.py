@@ -4,8 +4,7 @@ import os
 import time
 from typing import Any
 
-import click
-import httpx
+import httpx2
 
 from mnemosyne.errors import InvalidRequest, Unauthorized, Unavailable
 
@@ -14,8 +13,6 @@ PATIENCE_SECONDS = 60.0
 DEFAULT_URL = "http://127.0.0.1:8080/mcp"
 """Where `mnemosyne dev` serves."""
 
-server = click.option("--url", default=DEFAULT_URL, show_default=True, help="The server; its key is MNEMOSYNE_TOKEN.")
-
 
 class ToolClient:
     """Calls tools by stateless POST; a bearer token is taken from MNEMOSYNE_TOKEN."""
@@ -23,7 +20,9 @@ class ToolClient:
     def __init__(self, url: str) -> None:
         self.token = os.environ.get("MNEMOSYNE_TOKEN", "")
         self._url = url
-        self._client = httpx.Client(timeout=60, headers={"Authorization": f"Bearer {self.token}"} if self.token else {})
+        self._client = httpx2.Client(
+            timeout=60, headers={"Authorization": f"Bearer {self.token}"} if self.token else {}
+        )
 
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return a tool's structured result.
@@ -33,11 +32,11 @@ class ToolClient:
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
         try:
             response = self._client.post(self._url, json=body)
-            while response.status_code == httpx.codes.TOO_MANY_REQUESTS:
+            while response.status_code == httpx2.codes.TOO_MANY_REQUESTS:
                 time.sleep(min(float(response.headers.get("retry-after", 1)), PATIENCE_SECONDS))
                 response = self._client.post(self._url, json=body)
-        except (httpx.HTTPError, ValueError) as exc:
-            fix = "give the address of one that runs with --url, or start one with `mnemosyne dev`"
+        except (httpx2.HTTPError, ValueError) as exc:
+            fix = "name a running server with --url or a directory with --data-dir, or start `mnemosyne dev`"
             raise Unavailable(f"{self._url} cannot be reached: {exc}; {fix}") from exc
         answer = _json_object(response)
         result = answer.get("result")
@@ -54,7 +53,7 @@ class ToolClient:
         raise InvalidRequest(f"{tool}: {said}")
 
 
-def _json_object(response: httpx.Response) -> dict[str, Any]:
+def _json_object(response: httpx2.Response) -> dict[str, Any]:
     """Return what a server answered, if it can have been an MCP server."""
     try:
         answer = response.json()

@@ -92,6 +92,11 @@ class DataDir:
         return self.path / "access.json"
 
     @property
+    def address(self) -> Path:
+        """The address of the `mnemosyne dev` that runs on this directory."""
+        return self.path / "address"
+
+    @property
     def signing_keys(self) -> Path:
         """What the authorization server signs with."""
         return self.path / "signing-keys"

@@ -60,8 +60,8 @@ def keep_port(host: str, port: int) -> None:
         listener.accept()[0].close()
 
 
-def require_free(host: str, port: int) -> None:
-    """Raise Misconfigured where the port cannot be listened on."""
+def require_free(host: str, port: int, purpose: str) -> None:
+    """Raise Misconfigured if the port cannot be listened on, with what it is for."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -69,7 +69,7 @@ def require_free(host: str, port: int) -> None:
             probe.bind((host, port))
         except OSError as exc:
             reason = "is taken by another program" if exc.errno == errno.EADDRINUSE else f"({exc.strerror})"
-            raise Misconfigured(f"port {port} on {host} {reason}: choose another with --port") from exc
+            raise Misconfigured(f"port {port} on {host}, for {purpose}, {reason}: choose another with --port") from exc
 
 
 def url(host: str, port: int) -> str:

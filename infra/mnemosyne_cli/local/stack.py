@@ -96,7 +96,7 @@ def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[st
     """The settings of authentication. With oauth, the authorization server listens on the next port."""
     if auth_mode != "oauth":
         return {"MNEMOSYNE_AUTH_MODE": auth_mode}
-    functions.require_free(host, port + 1)
+    functions.require_free(host, port + 1, "the authorization server, one above --port")
     names = ["localhost", LOOPBACK] if host in _LOOPBACK else [host]
     directory.log_in_codes.touch(mode=0o600)
     return {
@@ -147,7 +147,7 @@ def full_stack(
     directory: DataDir, *, host: str, port: int, auth_mode: str = "none", wanted: EmbeddingSpace | None = None
 ) -> Iterator[Stack]:
     """Yield the whole system, ready to serve; raises Misconfigured where it cannot be started."""
-    functions.require_free(host, port)
+    functions.require_free(host, port, "the MCP endpoint")
     with ExitStack() as exits:
         _lock(directory, exits)
         access = _access(directory, auth_mode, host, port)
@@ -160,10 +160,21 @@ def full_stack(
             return FunctionProcess(target, host=host, port=port, environment=own, directory=directory)
 
         mcp = serve("mcp", port)
+        directory.address.write_text(f"{mcp.url}/mcp")
         ingest, dead_letter = _subscribers(directory, settings, server)
         started = (mcp, ingest, dead_letter, *([serve("auth", port + 1)] if auth_mode == "oauth" else []))
         _serve(directory, started, ingest, dead_letter, settings, exits)
         yield Stack(url=f"{mcp.url}/mcp", directory=directory, database=server, functions=started)
+
+
+@contextmanager
+def tools_url(directory: DataDir) -> Iterator[str]:
+    """Yield where the tools of the directory's system are served: by its `dev`, else by one for the time being."""
+    if _dev_runs(directory):
+        yield directory.address.read_text()
+        return
+    with full_stack(directory, host=LOOPBACK, port=functions.free_port()) as system:
+        yield system.url
 
 
 @contextmanager
