@@ -27,7 +27,7 @@ def _tags(context: click.Context, parameter: click.Parameter, values: tuple[str,
 @target(URL, DATA_DIR, by_settings=False)
 def remember(text: tuple[str, ...], tags: tuple[str, ...], url: str | None, data_dir: str | None) -> None:
     """Store TEXT as one memory and say what became of it; `-` reads it from standard input."""
-    content = sys.stdin.read().removesuffix("\n").removesuffix("\r") if text == ("-",) else " ".join(text)
+    content = _standard_input() if text == ("-",) else " ".join(text)
     asked = {"content": content, "wait": WAIT, **({"tags": list(tags)} if tags else {})}
     with tool_client(url, data_dir, make=True) as client:
         _remember(client, asked)
@@ -45,6 +45,18 @@ def _remember(client: ToolClient, asked: dict[str, Any]) -> None:
     (status,) = client.call("ingest_status", {"request_ids": [outcome["request_id"]]})["requests"]
     if error := status["error"]:
         say(f"The last of {counted(status['attempts'], 'attempt')} failed: {plain(error)}", err=True)
+
+
+def _standard_input() -> str:
+    """Return the text on standard input without its last newline; raises InvalidRequest if it is not UTF-8."""
+    read = sys.stdin.buffer.read()
+    try:
+        return read.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
+    except UnicodeDecodeError as exc:
+        raise InvalidRequest(
+            f"standard input must be text in UTF-8, found the byte 0x{read[exc.start]:02x} at position {exc.start:,}: "
+            "convert it, as with iconv -f LATIN1 -t UTF-8"
+        ) from exc
 
 
 @click.command()

@@ -9,7 +9,7 @@ import re
 import sys
 from collections.abc import Mapping
 from datetime import datetime
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, ClassVar, TypeVar
 from uuid import UUID
 
 import orjson
@@ -18,6 +18,7 @@ from pydantic_core import ErrorDetails
 
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
+from mnemosyne.domain.misnamed import misnamed, model_at
 from mnemosyne.domain.rfc3339 import instant
 from mnemosyne.domain.visible import unseen
 from mnemosyne.errors import InvalidRequest
@@ -154,6 +155,11 @@ class Input(BaseModel):
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
+    example: ClassVar[str] = ""
+    """A correct value, which the error about an unknown field shows."""
+    instead: ClassVar[Mapping[str, str]] = {}
+    """What to do instead of passing an argument of that name."""
+
 
 InputT = TypeVar("InputT", bound=BaseModel)
 
@@ -214,7 +220,7 @@ def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
         case "missing":
             return f"{name} is required"
         case "extra_forbidden":
-            return f"{name} is not an argument{of and f' of {of}'}; it takes {', '.join(model.model_fields) or 'none'}"
+            return _unknown(error["loc"], model, of)
         case "value_error":
             reason = str(context["error"])
             return f"{name} {reason}" if name else reason
@@ -229,6 +235,19 @@ def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
             return f"{name} must be one of {context['expected']}, got {shown(given)}"
     wanted = _WANTED.get(kind)
     return f"{name or 'arguments'} must be {wanted}, got {shown(given)}" if wanted else f"{name}: {error['msg']}"
+
+
+def _unknown(location: tuple[int | str, ...], model: type[BaseModel], of: str) -> str:
+    """Return the sentence about an argument, or a field of a nested model, that is not taken."""
+    inner = model_at(model, location[:-1])
+    named, owner = str(location[-1]), _path(location[:-1])
+    said = f"{_path(location)} is not " + (f"a field of {owner}" if owner else f"an argument{of and f' of {of}'}")
+    instead = inner.instead.get(named, "") if issubclass(inner, Input) else ""
+    if not instead and (meant := misnamed(named, inner.model_fields)):
+        instead = f"did you mean {meant}"
+    example = f", such as {inner.example}" if issubclass(inner, Input) and inner.example else ""
+    takes = f"it takes {', '.join(inner.model_fields) or 'none'}{example}"
+    return "; ".join(filter(None, [said, instead, takes]))
 
 
 _WANTED = {

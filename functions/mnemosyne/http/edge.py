@@ -76,7 +76,7 @@ class McpEdge:
                 await self._serve(principal, served, headers, arrived, _Counted(send))
                 return
             await bodies.drain(receive)
-        await (response or principal)(served, receive, send)  # type: ignore[misc]
+        await (response or principal)(served, receive, send)  # type: ignore[misc, operator]
 
     async def _serve(
         self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"

@@ -77,7 +77,7 @@ def _called(
         return "unavailable", failure(f"temporarily unavailable, nothing was changed, try again shortly: {exc}")
     except MnemosyneError as exc:
         log.info("tool_refused", **about, error=type(exc).__name__)
-        return REFUSED, failure(str(exc))
+        return REFUSED, failure("; ".join(filter(None, [str(exc), tool.refused])))
     except Exception:  # the edge: a fault of our own is told without its inside, and logged with all of it
         log.exception("tool_crashed", **about)
         return "crashed", failure(

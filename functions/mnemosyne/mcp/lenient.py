@@ -13,6 +13,9 @@ import orjson
 
 _INTEGER = re.compile(r"[+-]?[0-9]{1,18}")
 _NUMBER = re.compile(r"[+-]?[0-9]{1,18}(\.[0-9]{1,18})?")
+_BRACKETED = re.compile(r"\[([0-9a-fA-F-]{32,36})\]")
+"""An id as the texts of our answers show it."""
+IDS = ("id", "request_id", "request_ids", "superseded_by")
 _BOOLEAN = {"true": True, "false": False}
 
 
@@ -48,6 +51,8 @@ def _plain(value: Any, schema: Mapping[str, Any], name: str) -> Any:
 def _of_text(text: str, kinds: tuple[str, ...], schema: Mapping[str, Any], name: str) -> Any:
     """Return what the text spells, where texts are not wanted."""
     if "string" in kinds:
+        if name in IDS and (bracketed := _BRACKETED.fullmatch(text.strip())):
+            return bracketed[1]
         lowered = text.strip().lower()
         return lowered if lowered in schema.get("enum", ()) else text
     if "integer" in kinds and _INTEGER.fullmatch(text.strip()):
@@ -60,10 +65,18 @@ def _of_text(text: str, kinds: tuple[str, ...], schema: Mapping[str, Any], name:
         read = _json(text)
         if isinstance(read, list if "array" in kinds else dict):
             return read
+        if (content := _of_content(text, schema if "object" in kinds else schema.get("items", {}))) is not None:
+            return content if "object" in kinds else [content]
         if "array" in kinds and schema.get("items", {}).get("type") == "string":
             # As in a TAGS: line; anything else may have commas of its own.
             return [one.strip() for one in text.split(",") if one.strip()] if name == "tags" else [text]
     return text
+
+
+def _of_content(text: str, schema: Mapping[str, Any]) -> dict[str, str] | None:
+    """Return the memory whose content is the text, where memories are wanted and the text is no JSON."""
+    wants_memory = "content" in schema.get("required", ())
+    return {"content": text} if wants_memory and not text.lstrip().startswith(("[", "{")) and text.strip() else None
 
 
 def _json(text: str) -> Any:

@@ -12,6 +12,7 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 import mnemosyne
+from mnemosyne.domain.misnamed import misnamed
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp import app, prompts, resources
 from mnemosyne.mcp.calls import call, call_with_outcome, failure, success
@@ -88,7 +89,10 @@ def _tools(services: Services, database: Turns, principal: Principal | None) -> 
     ) -> mcp_types.CallToolResult | mcp_types.InputRequiredResult:
         tool = find(params.name)
         if tool is None:
-            raise MCPError(mcp_types.INVALID_PARAMS, f"unknown tool {params.name[:100]!r}; the tools are {names}")
+            meant = misnamed(params.name, [tool.name for tool in TOOLS])
+            hint = f"did you mean {meant}? " if meant else ""
+            message = f"unknown tool {params.name[:100]!r}; {hint}the tools are {names}"
+            raise MCPError(mcp_types.INVALID_PARAMS, message)
         here = _principal(principal)
         if not here.may(tool.scope):
             raise MCPError(mcp_types.INVALID_REQUEST, f"this needs the scope {tool.scope}")

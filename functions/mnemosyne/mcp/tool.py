@@ -94,6 +94,8 @@ class Tool(Generic[ArgumentsT]):
     """What finds the question, as its result's `question`, that is asked before it runs, where a client can answer."""
     outcome: Look | None = None
     """How to look for what became of what a call accepted, for who says `wait`."""
+    refused: str = ""
+    """What an error of a call adds, where it is not plain what became of a part of it."""
     deprecated: str | None = None
     """What to call instead, where this is an old name."""
 

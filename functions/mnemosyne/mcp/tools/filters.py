@@ -26,8 +26,19 @@ def _texts(value: object) -> object:
     return [json.dumps(one) if isinstance(one, bool | int | float) else one for one in values]
 
 
+def _no_number(value: object) -> object:
+    if isinstance(value, int | float) and not isinstance(value, bool):
+        raise ValueError(f"must be a date as text, such as 2026-05-20 or 2026-05-20T14:30:00Z, got {value}")
+    return value
+
+
+DateAsText = BeforeValidator(_no_number, json_schema_input_type=str | None)
+
+
 class ConditionArguments(Input):
     """One condition on metadata."""
+
+    example = '{"path": "price", "op": "=", "values": ["1.10"]}'
 
     path: Text
     op: Annotated[Operator, Field(strict=False)] = Operator.EQUAL
@@ -51,8 +62,8 @@ class FilterArguments(Input):
     """Time, tags, session and metadata."""
 
     tags: Annotated[Tags | None, Field(description="Only with these tags.")] = None
-    after: Annotated[Text | None, Field(description="YYYY-MM-DD or RFC 3339.")] = None
-    before: Annotated[Text | None, Field(description="The same, inclusive.")] = None
+    after: Annotated[Text | None, DateAsText, Field(description="YYYY-MM-DD or RFC 3339.")] = None
+    before: Annotated[Text | None, DateAsText, Field(description="The same, inclusive.")] = None
     time_expr: Annotated[
         Text | None,
         Field(description="In words: 'last Tuesday', 'the past 3 months'."),
@@ -80,7 +91,7 @@ class FilterArguments(Input):
         zone(self.timezone)
         windows = []
         if self.after is not None or self.before is not None:
-            windows.append(bounds(self.after, self.before, timezone=self.timezone))
+            windows.append(self._bounds())
         if self.time_expr is not None:
             windows.append(resolve(self.time_expr, now=now, timezone=self.timezone))
         if days_back is not None:
@@ -89,6 +100,14 @@ class FilterArguments(Input):
             except OverflowError:
                 raise InvalidRequest(f"days_back must not reach before the year 1, got {days_back}") from None
         return reduce(intersection, windows) if windows else None
+
+    def _bounds(self) -> TimeWindow:
+        try:
+            return bounds(self.after, self.before, timezone=self.timezone)
+        except InvalidRequest as exc:
+            if all(bound is None or bound[:1].isdigit() for bound in (self.after, self.before)):
+                raise
+            raise InvalidRequest(f"{exc}; words such as 'yesterday' go into time_expr") from exc
 
     def filters(self, within: TimeWindow | None, **others: Any) -> Filters:
         """Return the filters: each argument that has the name of one, the window's ends, and `others`."""

@@ -128,6 +128,7 @@ INGEST_MEMORIES = Tool(
     title="Remember several",
     description="Store up to 100 memories, all or none; each has an outcome of its own.",
     arguments=BatchInput,
+    refused="none of the memories was stored: correct this and send all of them again",
     result=BatchQueued,
     unlisted=("timezone", *UNLISTED),
     units=lambda arguments: rate_limit.cost_of_memories(arguments.get("memories")),

@@ -130,6 +130,11 @@ ECHOED_CHARACTERS = 2_000
 class UpdateArguments(Input):
     """What to change about a memory."""
 
+    instead = {  # noqa: RUF012 - a constant of the class
+        "content": "a content never changes: store the new one with ingest_memory, then call update_memory with "
+        "superseded_by, the new memory's id",
+    }
+
     id: Annotated[Id, Field(description="Its id.")]
     title: Annotated[Title | None, Field(description="The new one.")] = None
     tags: Annotated[Tags | None, Field(description="Instead of all old ones; ['none'] removes them.")] = None

@@ -48,6 +48,8 @@ GET_MEMORY = Tool(
 class ListArguments(FilterArguments):
     """Which memories to list."""
 
+    instead = {"query": "memory_search takes one"}  # noqa: RUF012 - a constant of the class
+
     limit: Limit = 10
     cursor: Annotated[Text | None, Field(description="`next_cursor` of the page before.")] = None
 

@@ -1,0 +1,22 @@
+"""`mnemosyne remember -` says what is wrong with its standard input."""
+
+import pytest
+from click.testing import CliRunner
+
+from mnemosyne.errors import InvalidRequest
+from mnemosyne_cli.remember import remember
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (b"caf\xe9", "found the byte 0xe9 at position 3"),
+        ("Grüße".encode("utf-16"), "found the byte 0xff at position 0"),
+        (b"\x80", "found the byte 0x80 at position 0"),
+        (b"cut off \xe2\x82", "found the byte 0xe2 at position 8"),
+    ],
+)
+def test_bytes_that_are_no_utf_8_are_named(given: bytes, said: str) -> None:
+    result = CliRunner().invoke(remember, ["-", "--url", "http://127.0.0.1:9/mcp"], input=given)
+    assert isinstance(result.exception, InvalidRequest)
+    assert said in str(result.exception)

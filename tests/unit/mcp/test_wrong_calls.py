@@ -1,0 +1,93 @@
+"""A wrong call is answered with what corrects it: the argument, the value, the rule and the form or the right name."""
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemosyne.domain.misnamed import misnamed
+from mnemosyne.domain.principal import LOCAL
+from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.lenient import plain
+from mnemosyne.mcp.tools import TOOLS, by_name
+from tests.fakes import FakeServices
+
+WRONG_CALLS = [json.loads(line) for line in (Path(__file__).parent / "wrong_calls.jsonl").read_text().splitlines()]
+NAMES = [tool.name for tool in TOOLS]
+MEMORY_ID = "0192f3a4-0000-7000-8000-000000000001"
+
+
+@pytest.mark.parametrize("wrong", WRONG_CALLS, ids=lambda wrong: wrong["tool"])
+def test_a_wrong_call_gets_its_message_and_changes_nothing(wrong: dict[str, Any]) -> None:
+    services = FakeServices()
+    result = call(by_name()[wrong["tool"]], wrong["arguments"], LOCAL, services)
+    assert result.is_error
+    assert result.content[0].text.startswith(wrong["message"])  # type: ignore[union-attr]
+    assert not services.memories.memories
+
+
+def test_the_table_has_wrong_calls_of_every_listed_tool() -> None:
+    assert len(WRONG_CALLS) >= 60
+    assert {wrong["tool"] for wrong in WRONG_CALLS} == set(NAMES)
+
+
+@pytest.mark.parametrize(
+    ("written", "meant"),
+    [
+        ("add_memory", "ingest_memory"),
+        ("save_memory", "ingest_memory"),
+        ("remember", "ingest_memory"),
+        ("ingest-memory", "ingest_memory"),
+        ("search_memories", "memory_search"),
+        ("memory-search", "memory_search"),
+        ("recall", "memory_search"),
+        ("forget", "delete_memory"),
+        ("memory_list", "list_memories"),
+        ("update_memories", "update_memory"),
+        ("stats", "memory_stats"),
+        ("calendar", None),
+        ("", None),
+        ("x" * 10_000, None),
+    ],
+)
+def test_an_unknown_tool_name_leads_to_the_one_that_was_meant(written: str, meant: str | None) -> None:
+    assert misnamed(written, NAMES) == meant
+
+
+@pytest.mark.parametrize(
+    ("memories", "read"),
+    [
+        (["Ada drinks tea"], [{"content": "Ada drinks tea"}]),
+        (["a", {"content": "b"}], [{"content": "a"}, {"content": "b"}]),
+        ("Ada drinks tea", [{"content": "Ada drinks tea"}]),
+        (["{broken"], ["{broken"]),
+        ([5], [5]),
+    ],
+)
+def test_a_text_among_memories_is_the_content_of_one(memories: object, read: list[object]) -> None:
+    assert plain({"memories": memories}, by_name()["ingest_memories"].schema) == {"memories": read}
+
+
+@pytest.mark.parametrize(
+    ("tool", "name"),
+    [
+        ("get_memory", "id"),
+        ("delete_memory", "id"),
+        ("update_memory", "superseded_by"),
+        ("ingest_status", "request_id"),
+    ],
+)
+def test_an_id_in_the_brackets_of_our_texts_is_read(tool: str, name: str) -> None:
+    assert plain({name: f" [{MEMORY_ID}] "}, by_name()[tool].schema) == {name: MEMORY_ID}
+    assert plain({name: f"[{MEMORY_ID}"}, by_name()[tool].schema) == {name: f"[{MEMORY_ID}"}
+
+
+def test_several_ids_in_brackets_are_read() -> None:
+    schema = by_name()["ingest_status"].schema
+    assert plain({"request_ids": [f"[{MEMORY_ID}]"] * 2}, schema) == {"request_ids": [MEMORY_ID] * 2}
+
+
+def test_a_content_in_brackets_stays_as_it_is() -> None:
+    content = f"[{MEMORY_ID}]"
+    assert plain({"content": content}, by_name()["ingest_memory"].schema) == {"content": content}
