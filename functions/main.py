@@ -8,6 +8,9 @@ from starlette.requests import Request
 from starlette.responses import Response
 
 from mnemosyne import bootstrap
+from mnemosyne.http.upgrades import ignore_offers_of_http2
+
+ignore_offers_of_http2()
 
 
 @functions_framework.aio.http

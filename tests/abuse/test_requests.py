@@ -12,6 +12,7 @@ import pytest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.http.batch import ANSWER_BYTES
 from mnemosyne.http.edge import McpEdge
+from mnemosyne.http.places import Places
 from mnemosyne.http.request_headers import HEADER_BYTES
 from mnemosyne.mcp import jsonrpc
 from mnemosyne.service import ingest
@@ -285,7 +286,7 @@ def test_a_host_with_anything_behind_it_but_a_port_is_not_served(opened: Any, se
     assert opened(services).post("/mcp", json=LIST, headers=headers(Host="localhost:9717")).status_code == 200
 
 
-def test_of_one_principal_only_so_many_requests_are_taken_at_a_time(app_of: Any, services: Any) -> None:
+def test_more_requests_of_one_principal_than_are_served_and_may_wait_are_refused(app_of: Any, services: Any) -> None:
     import httpx
 
     begun, refused, release = anyio.Event(), anyio.Event(), anyio.Event()
@@ -294,7 +295,9 @@ def test_of_one_principal_only_so_many_requests_are_taken_at_a_time(app_of: Any,
     async def call_many() -> int:
         app = app_of(services)
         (edge,) = [one for one in app.user_middleware if one.cls is McpEdge]
-        at_once = edge.kwargs["access"].budgets.at_once
+        access = edge.kwargs["access"]
+        access.places = Places(seconds=3600)
+        at_once = access.places.at_once + access.places.waiting
 
         async def slow(scope: Any, receive: Any, send: Any) -> None:
             begun.set()

@@ -21,6 +21,7 @@ from starlette.types import Scope as AsgiScope
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.errors import OverBudget, ServiceError, Unauthorized
+from mnemosyne.http.places import Places
 from mnemosyne.http.rate_limit import Budgets, NetworkBudgets
 from mnemosyne.http.refusal import refusal
 from mnemosyne.mcp import tools
@@ -64,6 +65,7 @@ class Access:
         self._allowed_hosts = allowed_hosts
         self._proxies = proxies
         self.budgets = Budgets(per_minute)
+        self.places = Places()
         self._refused = NetworkBudgets(REFUSALS_A_MINUTE)
         self._good: TTLCache[bytes, None] = TTLCache(CREDENTIALS_REMEMBERED, REMEMBERED_SECONDS)
         self._lookups = anyio.CapacityLimiter(LOOKUPS)
@@ -184,7 +186,10 @@ class Access:
     def crowded(self, principal: Principal) -> Response:
         """Return the answer to a principal that asks too much at a time."""
         log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="concurrency")
-        message = f"at most {self.budgets.at_once} requests at a time; try again once one is answered"
+        message = (
+            f"at most {self.places.at_once} requests at a time, and {self.places.waiting} may wait; try again once one "
+            "is answered"
+        )
         return refusal(429, message, headers={"Retry-After": "1"})
 
     def overloaded(self, principal: Principal, wait: float, id_: str | int | None = None) -> Response:

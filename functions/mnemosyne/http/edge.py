@@ -3,6 +3,7 @@
 import asyncio
 import json
 from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
 from functools import partial
 from typing import Any
 
@@ -83,8 +84,8 @@ class McpEdge:
     ) -> None:
         """Answer one who was let in, and let him owe what the answer costs, whether or not he waits for it."""
         try:
-            with self._access.budgets.held(principal.id) as taken:
-                if taken or not self._access.limits(principal):
+            async with self._place(principal) as taken:
+                if taken:
                     # Paid before anything is read: what is malformed costs as much.
                     response = self._access.spend(principal, rate_limit.REQUEST)
                     response = response or request_headers.refused(scope, headers)
@@ -99,6 +100,9 @@ class McpEdge:
         finally:
             if self._access.limits(principal):
                 self._access.budgets.owe(principal.id, send.bytes // rate_limit.BYTES_OUT)
+
+    def _place(self, principal: Principal) -> AbstractAsyncContextManager[bool]:
+        return self._access.places.held(principal.id) if self._access.limits(principal) else nullcontext(True)
 
     async def _answer(
         self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"

@@ -1,18 +1,13 @@
-"""Hold each principal to a budget of cost and to so many requests at a time: nobody is served at others' expense."""
+"""Hold each principal to a budget of cost: nobody is served at others' expense."""
 
 import math
 import threading
 import time
-from collections import Counter
-from collections.abc import Iterator
-from contextlib import contextmanager
 
 from cachetools import LRUCache
 
 from mnemosyne.domain.rate_limit import TokenBucket, networks_of
 
-IN_FLIGHT = 20
-"""Requests of one principal at a time: half of what Terraform lets an instance take."""
 REMEMBERED = 10_000
 LARGE_NETWORK = 4
 """Budgets of a small network that a large one has together: an office has few addresses, an attacker a whole /48."""
@@ -26,11 +21,9 @@ class Budgets:
     answer) must be owed, and no library's bucket can owe.
     """
 
-    def __init__(self, per_minute: int, at_once: int = IN_FLIGHT) -> None:
+    def __init__(self, per_minute: int) -> None:
         self.per_minute = per_minute
-        self.at_once = at_once
         self._buckets: LRUCache[str, TokenBucket] = LRUCache(REMEMBERED)
-        self._in_flight: Counter[str] = Counter()
         self._lock = threading.Lock()
 
     def take(self, who: str, cost: float, paid: float = 0) -> int:
@@ -59,20 +52,6 @@ class Budgets:
             with self._lock:
                 bucket = self._buckets.get(who) or TokenBucket.full(self.per_minute, now)
                 self._buckets[who] = bucket.owing(now, cost)
-
-    @contextmanager
-    def held(self, who: str) -> Iterator[bool]:
-        """Whether one more request is taken at this moment; counted until the context ends."""
-        with self._lock:
-            taken = self._in_flight[who] < self.at_once
-            self._in_flight[who] += taken
-        try:
-            yield taken
-        finally:
-            with self._lock:
-                self._in_flight[who] -= taken
-                if not self._in_flight[who]:
-                    del self._in_flight[who]
 
 
 class NetworkBudgets:

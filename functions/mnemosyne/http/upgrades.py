@@ -1,0 +1,55 @@
+"""Serve requests that offer to switch to HTTP/2, as Java's HttpClient sends them, over HTTP/1.1.
+
+Uvicorn with httptools takes a request with `Upgrade: h2c` for one without a body:
+https://github.com/encode/uvicorn/discussions/2722. RFC 9110, section 7.8, lets a server ignore the offer. Uvicorn's
+other parser, h11, does that, and takes over such a connection.
+"""
+
+import re
+from typing import Any
+
+HEAD_BYTES = 64 * 1024
+"""Bytes of a request's head after which no offer is looked for. More than any head that is served."""
+_OFFER = re.compile(rb"^upgrade:[ \t]*h2c[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
+
+
+def ignore_offers_of_http2() -> None:
+    """Let Uvicorn servers that start after this call ignore the offer, if they parse with httptools."""
+    from uvicorn.protocols.http import auto
+
+    try:
+        from uvicorn.protocols.http.httptools_impl import HttpToolsProtocol
+    except ImportError:  # Uvicorn parses with h11.
+        return
+    if auto.AutoHTTPProtocol is HttpToolsProtocol:
+        auto.AutoHTTPProtocol = _protocol(HttpToolsProtocol)
+
+
+def _protocol(base: Any) -> Any:
+    from uvicorn.protocols.http.h11_impl import H11Protocol
+
+    class Protocol(base):  # type: ignore[misc]
+        """Parses with httptools, and hands a connection to h11 at the first request with an offer."""
+
+        begun = b""
+        """A request's head that has not arrived whole."""
+
+        def data_received(self, data: bytes) -> None:
+            if self.cycle is not None and (self.cycle.more_body or not self.cycle.response_complete):
+                super().data_received(data)
+                return
+            data, self.begun = self.begun + data, b""
+            head, end, _ = data.partition(b"\r\n\r\n")
+            if not end and len(data) < HEAD_BYTES:
+                self.begun = data
+            elif _OFFER.search(head):
+                self._unset_keepalive_if_required()
+                self.connections.discard(self)
+                other = H11Protocol(config=self.config, server_state=self.server_state, app_state=self.app_state)
+                other.connection_made(self.transport)
+                self.transport.set_protocol(other)
+                other.data_received(data)
+            else:
+                super().data_received(data)
+
+    return Protocol

@@ -1,0 +1,90 @@
+"""HTTP clients of other languages, as they are without any option."""
+
+import json
+import shutil
+import socket
+import subprocess
+from pathlib import Path
+
+import httpx
+import pytest
+
+from tests.dev import DevServer
+
+LIST = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+JAVA = """
+import java.net.URI;
+import java.net.http.*;
+
+class Post {
+    public static void main(String[] arguments) throws Exception {
+        var client = HttpClient.newHttpClient();
+        for (int i = 0; i < 3; i++) {
+            var request = HttpRequest.newBuilder(URI.create(arguments[0])).header("Content-Type", "application/json")
+                .POST(HttpRequest.BodyPublishers.ofString(arguments[1])).build();
+            System.out.println(client.send(request, HttpResponse.BodyHandlers.ofString()).body());
+        }
+    }
+}
+"""
+NODE = """
+const [url, body] = process.argv.slice(2);
+for (let i = 0; i < 3; i++) {
+    const answer = await fetch(url, { method: "POST", headers: { "Content-Type": "application/json" }, body });
+    console.log(await answer.text());
+}
+"""
+
+
+def _lists(printed: str) -> list[bool]:
+    return ["tools" in json.loads(line)["result"] for line in printed.splitlines() if line.strip()]
+
+
+def test_javas_client_which_offers_http2_is_served(dev: DevServer, tmp_path: Path) -> None:
+    if not shutil.which("java"):
+        pytest.skip("NOT TESTED: java is not installed")
+    source = tmp_path / "Post.java"
+    source.write_text(JAVA)
+    done = subprocess.run(["java", source, dev.url, LIST], capture_output=True, text=True, timeout=120, check=False)
+    assert _lists(done.stdout) == [True] * 3, done.stderr
+
+
+def test_nodes_fetch_is_served(dev: DevServer, tmp_path: Path) -> None:
+    if not shutil.which("node"):
+        pytest.skip("NOT TESTED: node is not installed")
+    source = tmp_path / "post.mjs"
+    source.write_text(NODE)
+    done = subprocess.run(["node", source, dev.url, LIST], capture_output=True, text=True, timeout=120, check=False)
+    assert _lists(done.stdout) == [True] * 3, done.stderr
+
+
+@pytest.mark.parametrize("pieces", [1, 2, 40])
+@pytest.mark.parametrize("offer", ["Upgrade: h2c", "upgrade:h2c", "UPGRADE: H2C"])
+def test_an_offer_of_http2_is_ignored_however_the_request_arrives(dev: DevServer, offer: str, pieces: int) -> None:
+    head = (
+        f"POST /mcp HTTP/1.1\r\nHost: 127.0.0.1:{dev.port}\r\nContent-Type: application/json\r\n{offer}\r\n"
+        f"Connection: Upgrade, HTTP2-Settings\r\nHTTP2-Settings: AAEAAEAAAAIAAAABAAMAAABkAAQBAAAAAAUAAEAA\r\n"
+        f"Content-Length: {len(LIST)}\r\n\r\n"
+    )
+    request = (head + LIST).encode()
+    size = -(-len(request) // pieces)
+    with socket.create_connection(("127.0.0.1", dev.port), timeout=30) as connection:
+        connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+        for _ in range(2):
+            for start in range(0, len(request), size):
+                connection.sendall(request[start : start + size])
+            answer = b""
+            while b'"tools"' not in answer or not answer.rstrip().endswith(b"}"):
+                received = connection.recv(65536)
+                assert received, answer
+                answer += received
+            assert answer.startswith(b"HTTP/1.1 200")
+
+
+def test_any_name_of_a_server_that_asks_for_keys_is_served(own_dev: DevServer) -> None:
+    own_dev.arguments = ("--host", "0.0.0.0", "--auth-mode", "api_key")
+    own_dev.start()
+    assert f"http://127.0.0.1:{own_dev.port}/mcp" in own_dev.printed()
+    for name in ("memory.example.com", socket.gethostname(), f"10.1.2.3:{own_dev.port}"):
+        answer = httpx.post(own_dev.url, content=LIST, headers={"Host": name, "Content-Type": "application/json"})
+        assert answer.status_code == 401, answer.text
