@@ -206,7 +206,7 @@ def _record_of(record: Record) -> str:
     fields = dict(item.fields or ({"text" if item.path is None else "content": item.raw} if item.raw else {}))
     if item.path is not None and origin:
         fields |= {"source": origin.source, "key": origin.key}
-    return json.dumps(fields, ensure_ascii=False, default=str)
+    return json.dumps(fields, default=str)  # escaped: bytes that are no UTF-8 are lone surrogates
 
 
 def _batches(items: Iterable[Item], source: Source, destination: Destination) -> Iterator[_Batch]:

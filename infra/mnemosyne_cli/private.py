@@ -97,7 +97,7 @@ class FailuresFile:
             descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
             with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
                 for failure in failures:
-                    file.write(json.dumps(failure, ensure_ascii=False) + "\n")
+                    file.write(_line(failure))
                     count += 1
             if count:
                 new.replace(self.path)
@@ -109,6 +109,16 @@ class FailuresFile:
             with suppress(FileNotFoundError):
                 new.unlink()
         return count
+
+
+def _line(failure: Mapping[str, Any]) -> str:
+    """Return a line of JSON, readable; lone surrogates, which UTF-8 cannot write, are escaped."""
+    readable = json.dumps(failure, ensure_ascii=False)
+    try:
+        readable.encode()
+    except UnicodeEncodeError:
+        return json.dumps(failure) + "\n"
+    return readable + "\n"
 
 
 def _is_list_of_failures(path: Path) -> bool:

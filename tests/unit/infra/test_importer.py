@@ -135,6 +135,16 @@ def test_an_item_that_breaks_the_rules_is_a_failure_and_is_not_sent(tmp_path: Pa
     assert "timestamp must be RFC 3339" in summary.failures[0][1]
 
 
+@pytest.mark.parametrize("content", ["a lone \udcff surrogate", "a NUL \x00", "x" * 100_001])
+def test_a_record_that_cannot_be_stored_is_kept_to_be_corrected(tmp_path: Path, content: str) -> None:
+    bad = Item("f:1", {"content": content, "timestamp": "2026-05-20"})
+    journal = Journal(tmp_path / "j", "here")
+    run_one([bad], FILE, FakeDestination(), journal, lambda count: None)
+    (failure,) = journal.failures()
+    assert json.loads(failure.record) == bad.fields
+    journal.finish()
+
+
 @pytest.mark.exhaustive
 def test_an_interrupted_import_goes_on_without_sending_again(tmp_path: Path) -> None:
     items = _items(*(f"memory {n}" for n in range(5_000)))
