@@ -15,7 +15,7 @@ from uuid import UUID
 
 import numpy as np
 
-from mnemosyne.domain.chronicle import tag_key
+from mnemosyne.domain.chronicle import tag_key, title_of
 from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.labels import given_labels
@@ -45,7 +45,6 @@ from mnemosyne.domain.overview import GivenRating
 from mnemosyne.domain.published import Published
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, Ranking, SearchMode, SearchQuery, TagMatch, Why
-from mnemosyne.domain.visible import one_line
 from mnemosyne.domain.wording import wording_id
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, MnemosyneError, NotFound, Unavailable
 from mnemosyne.ids import new_id
@@ -539,7 +538,7 @@ def _folded(hits: Sequence[Hit]) -> list[Hit]:
     """Of hits that state the same the best, with the ids of the others."""
     groups: dict[str, list[Hit]] = {}
     for hit in hits:
-        title = "" if hit.title in one_line(hit.content) else hit.title
+        title = "" if hit.title == title_of(hit.content) else hit.title
         wording = wording_id(hit.content, hit.session)
         key = (wording, title, hit.tags, json.dumps(hit.metadata, sort_keys=True), hit.superseded_by is None)
         groups.setdefault(repr(key), []).append(hit)

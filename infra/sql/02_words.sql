@@ -17,7 +17,7 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
 
 -- The text with a space between the parts of a compound: a path, an address, an identifier, a file name, an issue key. Left
 -- as it is, PostgreSQL's parser takes "tea/coffee" for a file, "done.Next" for a host and the end of "INC-4821" for a negative
--- number. A dot between digits stays; a number with dots stands once more without the letters before it ("v1.2.3", "1.2.3").
+-- number. A dot between digits stays; a number with dots is added without the letters before it ("v1.2.3", "1.2.3").
 -- 1,200 becomes 1200. No lookbehind: with it the time grows with the square of the text.
 CREATE OR REPLACE FUNCTION separated(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -34,10 +34,15 @@ RETURN ARRAY(
     WHERE char_length(found[1]) <= 200
 );
 
--- The words of `p_text` that are not among those of `p_words`.
-CREATE OR REPLACE FUNCTION further_words(p_words tsvector, p_text text) RETURNS tsvector
+-- Both together; p_words alone where both would be larger than a tsvector can be, a megabyte.
+CREATE OR REPLACE FUNCTION united_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN ts_delete(to_tsvector('english', p_text), tsvector_to_array(p_words));
+RETURN CASE WHEN pg_column_size(p_words) + pg_column_size(p_others) < 1000000 THEN p_words || p_others ELSE p_words END;
+
+-- The words, and those of a text that are not among them.
+CREATE OR REPLACE FUNCTION with_words_of(p_words tsvector, p_text text) RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN united_words(p_words, ts_delete(to_tsvector('english', p_text), tsvector_to_array(p_words)));
 
 -- The text in one Unicode normal form, in which scripts that write without spaces (Thai to Khmer, kana, Han) are split into
 -- characters.
@@ -55,7 +60,7 @@ DECLARE
     words tsvector := to_tsvector('english', apart);
     camel text := regexp_replace(apart, '([[:lower:]\d])(?=[[:upper:]])|([[:upper:]])(?=[[:upper:]][[:lower:]])', '\1\2 ', 'g');
 BEGIN
-    RETURN CASE WHEN camel = apart THEN words ELSE words || further_words(words, camel) END;
+    RETURN CASE WHEN camel = apart THEN words ELSE with_words_of(words, camel) END;
 END
 $$;
 
@@ -69,9 +74,9 @@ DECLARE
     words tsvector := simple_words(plain);
 BEGIN
     IF plain <> accented THEN
-        words := words || further_words(words, separated(accented));
+        words := with_words_of(words, separated(accented));
     END IF;
-    RETURN words || array_to_tsvector(compounds(plain));
+    RETURN united_words(words, array_to_tsvector(compounds(plain)));
 END
 $$;
 
@@ -147,6 +152,6 @@ CREATE OR REPLACE TRIGGER collect_words AFTER INSERT ON memories REFERENCING NEW
 CREATE OR REPLACE TRIGGER collect_changed_words AFTER UPDATE OF title, tags, content ON memories
     FOR EACH ROW EXECUTE FUNCTION collect_changed_words();
 
-REVOKE ALL ON FUNCTION without_accents, separated, compounds, further_words, spaced, simple_words,
+REVOKE ALL ON FUNCTION without_accents, separated, compounds, united_words, with_words_of, spaced, simple_words,
     words_of, term_key, term_keys, term_weights, searched_text(text, text),
     searched_text(text, text[], text), collect_words, collect_changed_words FROM PUBLIC;

@@ -40,13 +40,14 @@ BEGIN
 END
 $$;
 
--- What a memory states: two with the same key have the same wording, title, tags and metadata, and both are current or
--- neither is. A title that is in the content adds nothing. Null: no other memory states the same.
+-- A key of what a memory states: its wording, title, tags, metadata, and whether it is current. A title that was taken
+-- from the content is left out. Null if the wording is unknown: such a memory is a near-duplicate of none.
 CREATE OR REPLACE FUNCTION statement_key(m memories) RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
 SELECT CASE WHEN m.wording IS NOT NULL THEN CAST(md5(jsonb_build_array(
-    m.wording, CASE WHEN position(m.title IN translate(m.content, E'\n\t\r', '   ')) > 0 THEN '' ELSE m.title END, m.tags,
+    m.wording, CASE WHEN m.title = translate(left(m.content, 50), E'\n\t\r\u000B\f\u0085\u2028\u2029', '        ')
+        OR (strpos(m.content, 'TITLE:') > 0 AND strpos(m.content, m.title) > 0) THEN '' ELSE m.title END, m.tags,
     m.metadata, m.superseded_by IS NULL) #>> '{}') AS uuid) END
 $$;
 REVOKE ALL ON FUNCTION memory_record, superseded_memories, statement_key FROM PUBLIC;

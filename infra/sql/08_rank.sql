@@ -14,7 +14,7 @@ RETURN (
     WHERE f.place > 0 ORDER BY length(f.lexeme) DESC, f.lexeme LIMIT 1
 );
 
--- The query's words that stand among a memory's, and its compounds of which a part does.
+-- The query's words that a memory has, and the query's compounds of which it has a part.
 CREATE OR REPLACE FUNCTION matched_words(p_query text, p_words tsvector) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY(

@@ -32,7 +32,8 @@ def test_memories_that_say_the_same_are_one_hit_that_names_the_others(memories: 
 
 
 @pytest.mark.parametrize("fields", [
-    {"title": "Brewing"}, {"tags": ("kitchen",)}, {"metadata": {"price": 5}}, {"metadata": {"price": "5"}},
+    {"title": "Brewing"}, {"title": "green"}, {"tags": ("kitchen",)}, {"metadata": {"price": 5}},
+    {"metadata": {"price": "5"}},
 ])  # fmt: skip
 def test_memories_of_one_wording_and_other_labels_are_all_found(memories: MemoryStore, fields: dict[str, Any]) -> None:  # noqa: F811
     _stored(memories, "Ada likes the green tea")
@@ -79,3 +80,10 @@ def test_of_many_that_a_memory_has_superseded_five_are_named(memories: MemorySto
         memories.update("ns", _stored(memories, f"The oolong is on shelf {n}"), MemoryChange(superseded_by=newest))
     (hit,) = _hits(memories, "oolong")
     assert len(hit.supersedes) == 5
+
+
+def test_every_kind_of_white_space_is_folded(memories: MemoryStore) -> None:  # noqa: F811
+    blanks = (" ", "  ", "\n", "\r\n", "\t", "\v", "\f", "\x85", "\u00a0", "\u2003", "\u2028", "\u3000")
+    stored = {_stored(memories, f"Ada{blank}likes the green tea") for blank in blanks}
+    (hit,) = _hits(memories, "green tea")
+    assert {hit.id, *hit.near_duplicates} == stored

@@ -1,6 +1,7 @@
 """Which words a search finds in which contents."""
 
 from itertools import count
+from random import Random
 
 import pytest
 
@@ -78,3 +79,17 @@ def test_a_word_with_an_accent_is_shown_where_the_content_is_cut(store: Postgres
     asked = SearchQuery(query="creme", characters=1_000)
     (hit,) = store.search(namespace, asked, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits
     assert "crème" in (hit.snippet or "")
+
+
+@pytest.mark.parametrize("letters", [
+    "ΆΈΉΊΌΎΏάέήίόύώ", "ỆỘỨẾỐệộứếố", "ЁЙёй", "אָבָּ", "ﷲ", "ａＢ", "aB", "가각간", "𠀀𠀁𠀂", "ß",
+    "ﬃ", "e\u0301\u0316\u0317",
+])  # fmt: skip
+@pytest.mark.parametrize("between", [" ", "-", ".", "_", ""])
+def test_the_longest_content_of_any_letters_is_stored(store: PostgresMemories, letters: str, between: str) -> None:
+    random = Random(1)
+    words = ("".join(random.choices(letters + "αβγδ", k=random.randint(2, 7))) for _ in range(40_000))
+    content = between.join(words)[:99_000] + " the oolong is on shelf 7"
+    namespace = _stored(store, content)
+    assert [hit.content for hit in _hits(store, namespace, "oolong")] == [content]
+    assert [hit.content for hit in _hits(store, namespace, "the Oolong is", SearchMode.EXACT)] == [content]

@@ -7,7 +7,7 @@ from typing import Final
 from uuid import UUID
 
 SHORT: Final = 4
-"""Words. What a shorter content says depends on where it was said: "Yes, I did." answers another question elsewhere."""
+"""Words. The meaning of a shorter content depends on its session: "Yes, I did." answers a different question there."""
 _SPACES = re.compile(r"\s+")
 _LINE_ENDS = re.compile(r"\r\n|[\n\r\v\f\x1c-\x1e\x85\u2028\u2029]")
 _FULL_STOPS = frozenset(".。．｡।۔։።។။")
@@ -43,7 +43,7 @@ def _joined(line: str) -> str:
 
 
 def wording_id(content: str, session: str | None) -> UUID:
-    """Return a digest of the wording; of a short content also of the session that it was said in."""
+    """Return a digest of the wording; a short content's includes its session."""
     text = wording(content)
     place = "" if session is None or len(text.split(maxsplit=SHORT)) >= SHORT else f"\x00{session}"
     return UUID(bytes=hashlib.sha256(f"{text}{place}".encode()).digest()[:16])
