@@ -367,7 +367,7 @@ CREATE FUNCTION content_trigrams(p_namespace text, p_content text) RETURNS bigin
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
-    bytes bytea := convert_to(literal_form(p_content), 'UTF8');
+    bytes bytea := convert_to(public.literal_form(p_content), 'UTF8');  -- REINDEX and pg_restore set no search_path
     own bigint := CAST(CAST('x' || left(md5(p_namespace), 8) AS bit(32)) AS bigint) << 24;
 BEGIN
     RETURN (
