@@ -95,7 +95,6 @@ def test_the_wheel_carries_the_schema_and_no_package_named_infra(installed: Inst
     tops = {name.split("/")[0] for name in names}
     assert tops == {
         "mnemosyne",
-        "mnemosyne_adk",
         "mnemosyne_cli",
         f"mnemosyne_serverless-{mnemosyne.__version__}.dist-info",
     }

@@ -19,7 +19,10 @@ from tests.waiting import wait_until
 def adk() -> list[str | Path]:
     """The command of ADK's own environment; skips loudly where it cannot be installed."""
     (client,) = (one for one in CLIENTS if one.script == "google-adk")
-    python = environment(HERE / ".clients" / client.packages[0], *client.packages)
+    python = environment(HERE / ".clients" / "mnemosyne-adk", *client.packages)
+    pip: list[str | Path] = [python, "-m", "pip", "--quiet", "--disable-pip-version-check"]
+    subprocess.run([*pip, "install", "--no-deps", "--force-reinstall", ROOT / "infra" / "adk"], check=True)
+    subprocess.run([*pip, "check"], check=True)
     return [python, HERE / "clients" / "adk_memory.py"]
 
 
@@ -32,7 +35,7 @@ def _run(command: list[str | Path], *arguments: str | Path) -> Any:
 
 
 def _environment() -> dict[str, str]:
-    return {**os.environ, "PYTHONPATH": str(ROOT / "infra")}
+    return {name: value for name, value in os.environ.items() if name != "PYTHONPATH"}
 
 
 def _count(dev: DevServer) -> int:

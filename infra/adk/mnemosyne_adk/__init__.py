@@ -1,6 +1,6 @@
 """Long-term memory for agents of Google's ADK, kept by a Mnemosyne server and reached over MCP.
 
-`pip install mnemosyne-serverless[adk]`, and `Runner(..., memory_service=MnemosyneMemoryService("https://…/mcp"))`.
+`pip install mnemosyne-adk`, and `Runner(..., memory_service=MnemosyneMemoryService("https://…/mcp"))`.
 """
 
 from mnemosyne_adk.memory_service import MemoryServiceError, MnemosyneMemoryService
