@@ -11,8 +11,6 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any, TextIO
 
-import platformdirs
-
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE
 from mnemosyne_cli.terminal import plain
@@ -40,6 +38,8 @@ def own_place(path: Path, suffix: str) -> Path:
     directory = path.parent.stat()
     if directory.st_uid == os.getuid() and not directory.st_mode & stat.S_IWOTH and os.access(path.parent, os.W_OK):
         return beside
+    import platformdirs  # of the extra `local`
+
     kept = Path(platformdirs.user_state_dir("mnemosyne")) / "imports"
     kept.mkdir(mode=0o700, parents=True, exist_ok=True)
     digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:16]
