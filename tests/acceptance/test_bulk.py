@@ -36,7 +36,7 @@ def test_an_import_ends_with_what_became_of_each_memory(dev: DevServer, tmp_path
     assert failures[0]["content"] == ""
     failure = failures[0]["import_failure"]
     assert failure["place"] == f"{source}:252"
-    assert "content must have at least 1 characters" in failure["error"]
+    assert "content must have at least 1 character" in failure["error"]
     listed = _run("outcomes", "--source", source, "--data-dir", dev.directory / "data", "--json")
     (outcome,) = map(json.loads, listed.stdout.splitlines())
     assert (outcome["key"], outcome["state"], outcome["error"]) == ("252", "failed", failure["error"])

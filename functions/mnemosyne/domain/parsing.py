@@ -16,6 +16,7 @@ import orjson
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 from pydantic_core import ErrorDetails
 
+from mnemosyne.domain.argument_rules import between, path, reason_of, size, wanted
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
 from mnemosyne.domain.misnamed import misnamed, model_at
@@ -36,6 +37,7 @@ PROBLEMS = 5
 """Said of one request: its sender can mend these and ask again, and an answer is no place for thousands."""
 # What UUID() takes beside these, such as underscores and digits of other scripts, nobody means.
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
+_UUID_EXAMPLE = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 
 
 def storable(text: str) -> str:
@@ -111,7 +113,9 @@ def uuid(value: object) -> object:
     """Return the UUID that a string spells; anything but a string as it is, for the type to judge."""
     if isinstance(value, str):
         if not _UUID.fullmatch(value):
-            raise ValueError(f"must be a UUID such as 0192f3a4-…, got {shown(value)}")
+            if len(value) <= SOURCE_LIMIT and (alone := _UUID.search(value)):
+                raise ValueError(f'must be the id alone, "{alone[0]}", got {shown(value)}')
+            raise ValueError(f"must be a whole UUID such as {_UUID_EXAMPLE}, got {shown(value)}")
         return UUID(value)
     return value
 
@@ -214,7 +218,7 @@ def _integer(digits: str) -> int | float:
 
 
 def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
-    name = _path(error["loc"])
+    name = path(error["loc"])
     kind, given, context = error["type"], error["input"], error.get("ctx", {})
     match kind:
         case "missing":
@@ -222,73 +226,31 @@ def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
         case "extra_forbidden":
             return _unknown(error["loc"], model, of)
         case "value_error":
-            reason = str(context["error"])
-            return f"{name} {reason}" if name else reason
+            return reason_of(str(context["error"]), model, error["loc"])
         case "string_unicode":
             return f"{name} {surrogate(given)}"
         case "string_too_long" | "string_too_short" | "too_long" | "too_short":
-            unit = "characters" if isinstance(given, str) else "items"
-            return f"{name} must have {_at(context)} {unit}, got {len(given):,}"
+            unit = "character" if isinstance(given, str) else "item"
+            return f"{name} must have {size(context, unit)}, got {len(given):,}"
         case "greater_than_equal" | "less_than_equal":
-            return f"{name} must be {_range(model, error['loc'], context)}, got {shown(given)}"
+            return f"{name} must be {between(model, error['loc'], context)}, got {shown(given)}"
         case "enum" | "literal_error":
             return f"{name} must be one of {context['expected']}, got {shown(given)}"
-    wanted = _WANTED.get(kind)
-    return f"{name or 'arguments'} must be {wanted}, got {shown(given)}" if wanted else f"{name}: {error['msg']}"
+    rule = wanted(kind, model, error["loc"])
+    return f"{name or 'arguments'} must be {rule}, got {shown(given)}" if rule else f"{name}: {error['msg']}"
 
 
 def _unknown(location: tuple[int | str, ...], model: type[BaseModel], of: str) -> str:
     """Return the sentence about an argument, or a field of a nested model, that is not taken."""
     inner = model_at(model, location[:-1])
-    named, owner = str(location[-1]), _path(location[:-1])
-    said = f"{_path(location)} is not " + (f"a field of {owner}" if owner else f"an argument{of and f' of {of}'}")
+    named, owner = str(location[-1]), path(location[:-1])
+    said = f"{path(location)} is not " + (f"a field of {owner}" if owner else f"an argument{of and f' of {of}'}")
     instead = inner.instead.get(named, "") if issubclass(inner, Input) else ""
     if not instead and (meant := misnamed(named, inner.model_fields)):
         instead = f"did you mean {meant}"
     example = f", such as {inner.example}" if issubclass(inner, Input) and inner.example else ""
     takes = f"it takes {', '.join(inner.model_fields) or 'none'}{example}"
     return "; ".join(filter(None, [said, instead, takes]))
-
-
-_WANTED = {
-    "string_type": "a string",
-    "int_type": "an integer",
-    "int_from_float": "an integer",
-    "float_type": "a number",
-    "bool_type": "true or false",
-    "list_type": "an array",
-    "dict_type": "an object",
-    "is_instance_of": "a string",
-    "datetime_type": "an RFC 3339 string",
-    "model_type": "an object",
-    "model_attributes_type": "an object",
-    "uuid_type": "a UUID string",
-    "finite_number": "a finite number",
-}
-
-
-def _path(location: tuple[int | str, ...]) -> str:
-    path = ""
-    for part in location:
-        name = part if isinstance(part, int) or len(part) <= _SHOWN else f"{part[:_SHOWN]}…"
-        path += f"[{name}]" if isinstance(name, int) else f".{name}" if path else name
-    return path
-
-
-def _at(context: Mapping[str, Any]) -> str:
-    if "max_length" in context:
-        return f"at most {context['max_length']:,}"
-    return f"at least {context['min_length']:,}"
-
-
-def _range(model: type[BaseModel], location: tuple[int | str, ...], context: Mapping[str, Any]) -> str:
-    bounds: dict[str, object] = dict(context)
-    if location and (field := model.model_fields.get(str(location[0]))):
-        for rule in field.metadata:
-            bounds |= {name: getattr(rule, name) for name in ("ge", "le") if hasattr(rule, name)}
-    if "ge" in bounds and "le" in bounds:
-        return f"between {bounds['ge']} and {bounds['le']}"
-    return f"at least {bounds['ge']}" if "ge" in bounds else f"at most {bounds['le']}"
 
 
 def shown(value: object) -> str:

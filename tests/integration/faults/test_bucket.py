@@ -56,7 +56,7 @@ def test_each_line_has_one_outcome_while_everything_fails(cloud: Cloud) -> None:
     assert Counter(one["state"] for one in outcomes) == {"stored": 2_997, "duplicate": 1, "failed": 2}
     assert {one["line"]: one["error"] for one in outcomes if one["state"] == "failed"} == {
         11: "a line must be JSON: Expecting value: line 1 column 1 (char 0)",
-        1_501: "content must have at least 1 characters, got 0",
+        1_501: "content must have at least 1 character, got 0",
     }
     assert cloud.count() == 2_997
 

@@ -466,6 +466,6 @@ def test_a_line_that_fails_is_sent_with_its_reason_under_the_file_and_the_line(t
     run_one(bad, Source("notes"), destination, Journal(tmp_path / "j", "here"), lambda count: None)
     assert [(one.origin, one.error) for one in destination.refused] == [
         (Origin("notes", "sub/a.md"), "it cannot be read"),
-        (Origin("notes", "7"), "content must have at least 1 characters, got 0"),
+        (Origin("notes", "7"), "content must have at least 1 character, got 0"),
         (Origin("crm", "4711"), "timestamp is required"),
     ]

@@ -76,7 +76,7 @@ def test_what_is_empty_is_absent(empty: object) -> None:
 def test_what_is_required_is_never_absent_by_being_empty() -> None:
     said = _call(FakeServices(), "ingest_memory", content="", timestamp=MEMORY["timestamp"])
     assert said.is_error
-    assert said.content[0].text == "content must have at least 1 characters, got 0"  # type: ignore[union-attr]
+    assert said.content[0].text == "content must have at least 1 character, got 0"  # type: ignore[union-attr]
 
 
 @pytest.mark.parametrize(

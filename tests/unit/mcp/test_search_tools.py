@@ -104,11 +104,11 @@ def test_metadata_narrow_every_searching_tool_and_are_echoed(services: FakeServi
 @pytest.mark.parametrize(
     ("condition", "said"),
     [
-        ({"path": "a"}, "metadata[0] values is required with op ="),
-        ({"path": "a", "op": "<", "values": ["soon"]}, "metadata[0] values must be one number or ISO 8601 date"),
+        ({"path": "a"}, "metadata[0].values is required with op ="),
+        ({"path": "a", "op": "<", "values": ["soon"]}, "metadata[0].values must be one number or ISO 8601 date"),
         (
             {"path": "a.", "values": ["x"]},
-            "metadata[0] path must be names with dots between them, such as project.name",
+            "metadata[0].path must be names with dots between them, such as project.name",
         ),
         ({"path": "a", "op": "~", "values": ["x"]}, "metadata[0].op must be one of"),
         ({"path": "a", "values": [None]}, "metadata[0].values[0] must be a string, got null"),
@@ -379,7 +379,10 @@ def test_errors_name_the_argument_that_was_given(services: FakeServices) -> None
 
 def test_a_number_without_a_fraction_is_an_integer(services: FakeServices) -> None:
     assert _call(services, "memory_search", query="tea", limit=2.0)["total"] == 2
-    assert _error(services, "memory_search", query="tea", limit=2.5) == "limit must be an integer, got 2.5"
+    assert (
+        _error(services, "memory_search", query="tea", limit=2.5)
+        == "limit must be an integer between 1 and 100, got 2.5"
+    )
 
 
 SAME = ("Shelf 7 holds the oolong.", "Shelf 7 holds the oolong", "Shelf 7  holds the oolong")

@@ -30,6 +30,8 @@ LONGEST_WAIT = 10
 class MemoryArguments(MemoryInput):
     """One memory as an agent sends it. It may leave out the time."""
 
+    example = '{"content": "Ada prefers tea to coffee."}'
+
     timestamp: Annotated[
         datetime | None,
         BeforeValidator(event_time, json_schema_input_type=str | None),

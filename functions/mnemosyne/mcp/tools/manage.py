@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import unite_tags
 from mnemosyne.domain.memory import NO_TAGS, Memory, MemoryChange, Origin
-from mnemosyne.domain.parsing import Id, Input, JsonObject, Key, Source, Tags, Text, Title, uuid
+from mnemosyne.domain.parsing import Id, Input, JsonObject, Key, Source, Tags, Text, Title, shown, uuid
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.visible import one_line
 from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
@@ -116,6 +116,8 @@ DELETE_MEMORY = Tool(
 
 
 def _successor(value: object) -> object:
+    if not isinstance(value, str | UUID):
+        raise ValueError(f"must be a UUID as a string, or '{NO_SUCCESSOR}', got {shown(value)}")
     return value if value == NO_SUCCESSOR else uuid(value)
 
 
