@@ -1,5 +1,6 @@
 """What was probably meant by a name that does not exist, and where it stands. Pure."""
 
+import re
 from collections.abc import Collection, Iterator, Sequence
 from difflib import get_close_matches
 from typing import Any, get_args
@@ -7,6 +8,7 @@ from typing import Any, get_args
 from pydantic import BaseModel
 
 CLOSE = 0.7
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 NAME_LENGTH = 60
 SYNONYMS: dict[str, tuple[str, ...]] = {
     "query": ("q", "text", "search", "question", "content", "prompt", "keywords", "search_query"),
@@ -14,6 +16,11 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "memories": ("items", "documents", "contents", "texts", "entries"),
     "id": ("memory_id", "uuid", "memory", "doc_id", "document_id"),
     "request_ids": ("ids", "id", "requests"),
+    "n_results": ("limit", "k", "top_k", "n", "count", "max_results", "num_results"),
+    "path": ("key", "field", "name"),
+    "values": ("value",),
+    "op": ("operator",),
+    "timezone": ("tz", "time_zone"),
     "limit": ("n_results", "top_k", "k", "count", "n", "max_results", "num_results", "size", "page_size"),
     "tags": ("labels", "tag", "categories", "category", "keywords"),
     "timestamp": ("date", "time", "when", "created_at", "datetime", "occurred_at"),
@@ -42,7 +49,10 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
 
 def misnamed(name: str, known: Collection[str]) -> str | None:
     """Return the known name that was probably meant; None if none is close."""
-    written = name[:NAME_LENGTH].strip().lower().replace("-", "_")
+    spelt = _HUMP.sub("_", name[:NAME_LENGTH].strip()).lower()
+    written = re.sub(r"[^a-z0-9]+", "_", spelt).strip("_")
+    if prefixed := max((one for one in known if written.endswith(f"_{one}") and "__" in spelt), key=len, default=None):
+        return prefixed  # as clients name the tools of several servers: mcp__mnemosyne__get_memory
     for meant, synonyms in SYNONYMS.items():
         if meant in known and written in synonyms:
             return meant

@@ -31,6 +31,7 @@ class MemoryArguments(MemoryInput):
     """One memory as an agent sends it. It may leave out the time."""
 
     example = '{"content": "Ada prefers tea to coffee."}'
+    instead = {"memories": "ingest_memories takes them"}  # noqa: RUF012 - a constant of the class
 
     timestamp: Annotated[
         datetime | None,

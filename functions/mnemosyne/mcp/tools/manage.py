@@ -23,6 +23,11 @@ from mnemosyne.service import manage
 class DeleteArguments(Input):
     """Which memory or record to delete."""
 
+    instead = {  # noqa: RUF012 - a constant of the class
+        **dict.fromkeys(("query", "content"), "find the memory with memory_search and give its id"),
+        "ids": "give one id, and call delete_memory for each",
+    }
+
     id: Annotated[Id | None, Field(description="Its id.")] = None
     source: Annotated[Source | None, Field(description="With key instead of id: the record's source.")] = None
     key: Annotated[Key | None, Field(description="What the source calls the record.")] = None
@@ -132,10 +137,11 @@ ECHOED_CHARACTERS = 2_000
 class UpdateArguments(Input):
     """What to change about a memory."""
 
-    instead = {  # noqa: RUF012 - a constant of the class
-        "content": "a content never changes: store the new one with ingest_memory, then call update_memory with "
-        "superseded_by, the new memory's id",
-    }
+    instead = dict.fromkeys(
+        ("content", "text", "new_content", "memory"),
+        "a content never changes: store the new one with ingest_memory, then call update_memory with superseded_by, "
+        "the new memory's id",
+    )
 
     id: Annotated[Id, Field(description="Its id.")]
     title: Annotated[Title | None, Field(description="The new one.")] = None

@@ -21,6 +21,11 @@ from mnemosyne.service import manage
 class GetArguments(Input):
     """Which memory."""
 
+    instead = {  # noqa: RUF012 - a constant of the class
+        "query": "find the memory with memory_search and give its id",
+        "ids": "give one id, and call get_memory for each",
+    }
+
     id: Annotated[Id, Field(description="Its id.")]
 
 

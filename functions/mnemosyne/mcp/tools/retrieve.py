@@ -29,6 +29,8 @@ from mnemosyne.ports import Services
 class RetrieveArguments(FilterArguments):
     """What to recall, and within what."""
 
+    instead = {"mode": "memory_search takes one"}  # noqa: RUF012 - a constant of the class
+
     query: Annotated[
         Text,
         Field(min_length=1, max_length=QUERY_LENGTH, description="In plain words."),
