@@ -1,11 +1,13 @@
 """Call a server's tools over HTTP, as any client does."""
 
+import json
 import os
 import time
 from typing import Any
 
 import httpx2
 
+from mnemosyne.domain.parsing import surrogate
 from mnemosyne.errors import InvalidRequest, Unauthorized, Unavailable
 
 PATIENCE_SECONDS = 60.0
@@ -35,6 +37,13 @@ class ToolClient:
             while response.status_code == httpx2.codes.TOO_MANY_REQUESTS:
                 time.sleep(min(float(response.headers.get("retry-after", 1)), PATIENCE_SECONDS))
                 response = self._client.post(self._url, json=body)
+        except UnicodeEncodeError as exc:  # what a shell passes on as it came
+            named = (name for name, value in arguments.items() if surrogate(json.dumps(value, ensure_ascii=False)))
+            byte = ord(exc.object[exc.start]) & 0xFF  # as os.fsdecode keeps it: U+DC80 to U+DCFF
+            raise InvalidRequest(
+                f"{next(named, 'arguments')} must be text in UTF-8, found the byte 0x{byte:02x}: "
+                "set the terminal and its locale to UTF-8"
+            ) from exc
         except (httpx2.HTTPError, ValueError) as exc:
             fix = "name a running server with --url or a directory with --data-dir, or start `mnemosyne dev`"
             raise Unavailable(f"{self._url} cannot be reached: {exc}; {fix}") from exc
