@@ -48,7 +48,6 @@ def ways(
         yield services
 
     monkeypatch.setattr(command, "open_services", opened_services)
-    nothing = dict.fromkeys(("younger_than", "older_than", "cause", "into", "data_dir"))
 
     def tool(**arguments: str) -> Any:
         params = {"name": "redrive", "arguments": arguments}
@@ -56,9 +55,8 @@ def ways(
         return client.post("/mcp", headers=headers(), json=called)
 
     def run_command(message_ids: tuple[str, ...], *, now: bool) -> Any:
-        return command.redrive.callback(  # type: ignore[misc]
-            **nothing, namespace="ada", message_ids=message_ids, now=now, dry_run=False, as_json=True
-        )
+        chosen = [part for id_ in message_ids for part in ("--message-id", id_)]
+        return command.redrive.main([*chosen, "--namespace", "ada", *(["--now"] if now else [])], standalone_mode=False)
 
     yield {
         "service": lambda id_: dead_letters.redrive("ada", id_, memories=services.memories, queue=services.queue),

@@ -161,7 +161,8 @@ def test_a_taken_port_is_one_clear_line(dev: DevServer) -> None:
     ended = _run("dev", "--port", str(dev.port), "--data-dir", str(dev.directory / "other"))
     assert ended.returncode == 1
     assert ended.stderr == (
-        f"mnemosyne: port {dev.port} on 127.0.0.1 is taken by another program: choose another with --port\n"
+        f"mnemosyne: port {dev.port} on 127.0.0.1, for the MCP endpoint, is taken by another program: choose another "
+        "with --port\n"
     )
 
 

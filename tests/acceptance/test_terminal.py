@@ -39,7 +39,7 @@ def test_a_search_in_a_terminal_names_the_memories_that_say_the_same(dev: DevSer
 def test_an_import_reads_local_times_in_the_zone_that_is_named(dev: DevServer, tmp_path: Path, way: str) -> None:
     files = {
         "a.jsonl": '{"content": "%s lines", "timestamp": "2026-07-01T00:30"}\n',
-        "b.md": "---\ndate: 2026-07-01 00:30:00\n---\n%s note",
+        "b.md": "---\ntitle: %s note\ndate: 2026-07-01 00:30:00\n---\nA note.",
         "c.txt": "[[[CHRONICLE_START]]]\nTS: 2026-07-01T00:30\nTITLE: %s chronicle\n[[[CHRONICLE_END]]]",
     }
     for name, text in files.items():
@@ -49,7 +49,7 @@ def test_an_import_reads_local_times_in_the_zone_that_is_named(dev: DevServer, t
     command = [COMMAND, "import", *paths, "--via", way, "--timezone", "Asia/Kolkata", *place]
     subprocess.run(command, capture_output=True, text=True, check=True)
     found = dev.call("list_memories", {"after": "2026-06-30T18:59:00Z", "before": "2026-06-30T19:01:00Z", "limit": 100})
-    assert {one["title"] for one in found["memories"]} >= {f"{way} lines", f"{way} note", f"{way} chronicle"}
+    assert {one["title"] for one in found["memories"]} >= {f"{way} lines", f"{way} note (b)", f"{way} chronicle"}
 
 
 @pytest.mark.parametrize("zone", ["UTC", "Asia/Kolkata", "America/St_Johns", "Pacific/Kiritimati"])
@@ -85,10 +85,10 @@ def test_an_address_where_no_server_speaks_mcp_is_told_with_what_to_do(dev: DevS
 
     nowhere = search(NOWHERE)
     assert nowhere.returncode == 1
-    assert f"{NOWHERE} cannot be reached" in nowhere.stderr and "start one with `mnemosyne dev`" in nowhere.stderr
+    assert f"{NOWHERE} cannot be reached" in nowhere.stderr and "start `mnemosyne dev`" in nowhere.stderr
     page = search(dev.url.removesuffix("mcp"))
     assert page.returncode == 1
-    assert "answered 405 Method Not Allowed and no JSON; it is not an MCP endpoint, whose path is /mcp" in page.stderr
+    assert "POST / is not served; the MCP endpoint is POST /mcp" in page.stderr
 
 
 READING = ["export", "doctor", "outcomes", "keys list", "dead-letters list", "grants list", "quota list", "redrive"]

@@ -29,9 +29,10 @@ def test_a_search_finds_by_meaning_and_says_why(site: str, browser: Chromium, pi
     assert "q=what+does+Ada" in browser.url
 
 
-def test_a_search_links_the_memories_that_it_leaves_out(site: str, browser: Chromium, dev: DevServer) -> None:
+def test_a_search_links_the_memories_that_it_leaves_out(site: str, browser: Chromium, system: DevServer) -> None:
     ids = [
-        dev.outcome(dev.ingest(text))["memory_id"] for text in ("Ida mends the weir today.", "Ida mends the weir today")
+        system.outcome(system.ingest(text))["memory_id"]
+        for text in ("Ida mends the weir today.", "Ida mends the weir today")
     ]
     browser.open(f"{site}/?q=weir")
     shows(browser, "Left out, but for white space or a full stop the same")

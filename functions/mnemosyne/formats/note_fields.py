@@ -4,6 +4,7 @@ import json
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Any
@@ -13,7 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT, tag_key
 from mnemosyne.domain.event_time import zone
-from mnemosyne.domain.parsing import METADATA_BYTES, SESSION_LIMIT, JsonObject, Key, Source
+from mnemosyne.domain.parsing import METADATA_BYTES, JsonObject, Key, Session, Source
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.properties import Properties
@@ -24,6 +25,7 @@ _NOTION_ID = re.compile(r" [0-9a-f]{32}$")
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n|#^]{1,300})(?:[#^][^\[\]\n|]{0,300})?(?:\|([^\[\]\n]{0,300}))?\]\]")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(([^()\s]{1,500})\)")
 _JSON_OBJECT = TypeAdapter[dict[str, Any]](JsonObject)
+_SESSION = TypeAdapter[str](Session)
 _NAME = {"source": TypeAdapter[str](Source), "key": TypeAdapter[str](Key)}
 
 
@@ -116,8 +118,10 @@ def _split_tags(value: Any) -> Iterator[str]:
 def _known(values: dict[str, Any], note: NoteFields) -> None:
     """Move the properties that are fields of a memory; those that are none of the field's values stay metadata."""
     session = values.get("session")
-    if isinstance(session, str | int | float) and str(session).strip() and len(str(session)) <= SESSION_LIMIT:
-        note.fields["session"] = str(values.pop("session"))
+    if isinstance(session, str | int | float) and str(session).strip():
+        with suppress(ValidationError):
+            note.fields["session"] = _SESSION.validate_python(str(session))
+            del values["session"]
     timezone = values.get("timezone")
     if isinstance(timezone, str):
         try:
