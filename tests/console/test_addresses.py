@@ -63,7 +63,7 @@ def test_words_of_time_are_meant_where_the_person_is_and_the_window_is_shown_the
 
 def test_an_address_that_is_no_text_is_answered_as_one_that_names_no_memory(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/memories/%")
-    shows(browser, "id must be a UUID")
+    shows(browser, "id must be a whole UUID")
 
 
 def test_a_late_answer_to_an_earlier_search_does_not_replace_the_latest(site: str, browser: Chromium) -> None:
