@@ -1,0 +1,44 @@
+"""Lists in the documents have what the code has."""
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import get_args
+
+import pytest
+
+from mnemosyne.domain.principal import Scope
+from mnemosyne.settings import Settings
+from mnemosyne_cli.main import cli
+
+ROOT = Path(__file__).parents[2]
+DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+
+
+def _text(name: str) -> str:
+    return (ROOT / "docs" / name).read_text()
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: path.name)
+def test_a_document_has_no_heading_twice(document: Path) -> None:
+    headings = re.findall(r"^#+ (?:[0-9]+ )?(.+)$", document.read_text(), re.MULTILINE)
+    assert [one for one, times in Counter(headings).items() if times > 1] == []
+
+
+def test_the_contract_has_every_command() -> None:
+    section = _text("contract.md").split("## 10 Command line")[1].split("\n## ")[0]
+    rows = "".join(line.split(" | ")[0] for line in section.splitlines() if line.startswith("| "))
+    assert [name for name in cli.commands if not re.search(rf"`{name}\b", rows)] == []
+
+
+@pytest.mark.parametrize("document", ["contract.md", "operations.md"])
+def test_a_document_has_every_way_to_authenticate(document: str) -> None:
+    modes = get_args(Settings.model_fields["auth_mode"].annotation)
+    assert len(modes) == 5
+    text = _text(document)
+    assert [mode for mode in modes if f"`{mode}` (" not in text and f"| `{mode}`" not in text] == []
+
+
+def test_operations_and_glossary_have_every_scope() -> None:
+    for document in ("operations.md", "glossary.md"):
+        assert [scope for scope in Scope if f"`{scope}`" not in _text(document)] == [], document
