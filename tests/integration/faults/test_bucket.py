@@ -71,14 +71,14 @@ def test_what_is_written_over_stores_what_is_new_and_reports_each_generation(clo
     assert cloud.count() == 3
 
 
-def test_notes_and_chronicles_are_read_and_what_has_no_place_is_told(cloud: Cloud) -> None:
+def test_notes_with_their_properties_and_chronicles_are_read(cloud: Cloud) -> None:
     cloud.watch_bucket()
     cloud.storage.put(BUCKET, "a note.md", b"---\ntags: home\nmood: fine\n---\nBuy seeds.")
     chronicle = "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nBODY: tea\n[[[CHRONICLE_END]]]\n"
     cloud.storage.put(BUCKET, "log.txt", ("preamble\n" + chronicle * 2).encode())
     note, *_ = _report(cloud, "a note.md")
     log, *outcomes = _report(cloud, "log.txt")
-    assert (note["stored"], note["left_out"]) == (1, {"mood": 1})
+    assert (note["stored"], note["left_out"]) == (1, {})
     assert (log["stored"], log["duplicate"]) == (1, 1)
     assert [one["line"] for one in outcomes] == [2, 6]
 
