@@ -18,4 +18,4 @@ def test_stored_requests_are_not_read_to_count_those_that_wait(owner: Connection
     owner.script("VACUUM ANALYZE ingest_requests")
     assert owner.one(memories_sql.STATS, namespace="ns")["pending"] == ROWS // 1000
     plan = "\n".join(row[0] for row in owner.run(f"EXPLAIN {memories_sql.STATS}", namespace="ns"))
-    assert plan.count("Index Only Scan using ingest_requests_open") == 2, plan
+    assert "using ingest_requests_open" in plan and "Seq Scan on ingest_requests" not in plan, plan

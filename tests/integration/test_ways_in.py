@@ -149,7 +149,7 @@ def _by_the_tool(system: System, samples: Sequence[Sample], directory: Path) -> 
 
     def error(batch: Sequence[Sample]) -> str:
         result: Any = call(tool, {"memories": [_known(one.row) for one in batch]}, LOCAL, services)
-        return result.content[0].text if result.is_error else ""
+        return result.content[0].text.removesuffix(f"; {tool.refused}") if result.is_error else ""
 
     for start in range(0, len(samples), BATCH_LIMIT):
         batch = list(samples[start : start + BATCH_LIMIT])

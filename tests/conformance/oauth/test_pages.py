@@ -93,7 +93,7 @@ def test_no_other_page_can_frame_them(system: DevServer, issuer: str, light: Chr
 
 def test_a_code_that_is_mistyped_can_be_typed_again(system: DevServer, issuer: str, light: Chromium) -> None:
     terminal = Terminal(system.printed)
-    light.open(address(system, issuer, "https://client.example/callback"))
+    light.open(address(system, issuer, "https://another.example/callback"))
     right = terminal.code()
     light.type("code", "AAAA-AAAA")
     light.press("Log in")

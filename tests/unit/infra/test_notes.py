@@ -244,7 +244,7 @@ def _check_front_matter(front: dict[str, Any], damage: list[tuple[int, str]], en
             assert "\x00" in text or not (body.strip() or front) or " must be a date" in found.error, found.error
         else:
             assert found.title.strip() and found.origin
-            assert damage or "\n---" in body or body.strip() == "" or found.content.endswith(body)
+            assert damage or "\n---" in body or body.strip() == "" or found.content.endswith(body.lstrip("\n"))
 
 
 BODIES = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\x00\r"), max_size=60)
