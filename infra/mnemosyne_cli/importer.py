@@ -140,10 +140,8 @@ def run(
             progress(len(batch.records))
             continue
         if known:
-            batch.records = [
-                Record(one.item, replace(one.reading, request_id=request_id))
-                for one, request_id in zip(batch.records, known.request_ids, strict=True)
-            ]
+            pairs = zip(batch.records, known.request_ids, strict=True)
+            batch.records = [Record(one.item, replace(one.reading, request_id=id_)) for one, id_ in pairs]
             batch.present = known.present
             outcomes = destination.outcomes(batch.request_ids)
             unsent = [one for one in batch.records if one.reading.request_id not in outcomes]

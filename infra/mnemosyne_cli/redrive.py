@@ -50,8 +50,7 @@ def redrive(
     """
     _check_target(namespace, into)
     redrivable = Redrivable.NOW if now or message_ids else Redrivable.DUE
-    selected = choice(younger_than, older_than, cause)
-    chosen = replace(selected, message_ids=message_ids or None, redrivable=redrivable)
+    chosen = replace(choice(younger_than, older_than, cause), message_ids=message_ids or None, redrivable=redrivable)
     shown: list[dict[str, str]] = []
     problems: list[dict[str, str]] = []
     with open_services(data_dir) as services:

@@ -281,16 +281,10 @@ def _delivery(
     try:
         queue.check()
     except Unavailable as exc:
-        raise Misconfigured(
-            f"{exc}: close the program that uses it, or move the file away; messages in it are not stored yet"
-        ) from exc
-    return Delivery(
-        queue,
-        ingest.url,
-        dead_letter.url,
-        delivery_lock=fasteners.InterProcessLock(directory.delivery_lock),
-        secret=settings["MNEMOSYNE_PUSH_SECRET"],
-    )
+        unused = "close the program that uses it, or move the file away; messages in it are not stored yet"
+        raise Misconfigured(f"{exc}: {unused}") from exc
+    lock, secret = fasteners.InterProcessLock(directory.delivery_lock), settings["MNEMOSYNE_PUSH_SECRET"]
+    return Delivery(queue, ingest.url, dead_letter.url, delivery_lock=lock, secret=secret)
 
 
 def _lock(directory: DataDir, exits: ExitStack) -> None:
