@@ -86,8 +86,7 @@ class Machine(RuleBasedStateMachine):
     def redrive(self, index: int, *, now: bool, away: bool) -> None:
         """Redrive a dead letter, perhaps while the topic is away."""
         message_id = self._letter(index)
-        before = len(self.world.topic.published_messages)
-        self.world.topic.away = away
+        before, self.world.topic.away = len(self.world.topic.published_messages), away
         done = self.world.redrive(message_id, now=now)
         self.world.topic.away = False
         assert done is self.model.redrive(message_id, now=now, queue_away=away)
@@ -157,6 +156,7 @@ class Machine(RuleBasedStateMachine):
     def pass_days(self, days: int) -> None:
         """Let days pass."""
         self.world.pass_days(days)
+        self.model.noticed_space = self.model.space
         self.model.day += days
         self._compare()
 

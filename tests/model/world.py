@@ -215,7 +215,9 @@ class World:
         return True
 
     def pass_days(self, days: int) -> None:
-        """Let days pass."""
+        """Let days pass, and start a new process: one knows stored contents for minutes, not for days."""
+        self.end()
+        self.start()
         self.owner.run(PASS_DAYS, namespace=self.namespace, days=days)
 
     def set_room(self, memories: int | None) -> None:
