@@ -50,15 +50,15 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
             f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: whoever can connect can read everything. "
             "With --auth-mode api_key any host will do"
         )
-    if host in ("0.0.0.0", "::") and auth_mode == "oauth":  # noqa: S104
-        raise Misconfigured(
-            f"--host must be a name or address that clients connect to, got {host}: with --auth-mode oauth it is in "
-            "every token"
-        )
     # What the extra `local` brings: `--help` works without.
     from mnemosyne_cli.local import functions, stack
     from mnemosyne_cli.local.data_dir import DataDir, is_root
 
+    if auth_mode == "oauth" and functions.stands_for_all(host):
+        raise Misconfigured(
+            f"--host must be a name or address that clients connect to, got {host}: with --auth-mode oauth it is in "
+            "every token"
+        )
     wanted = _space(embedder)
     serving, stopping = threading.Event(), threading.Event()
     _stop_on_signals(serving, stopping)

@@ -74,14 +74,14 @@ def require_free(host: str, port: int, purpose: str) -> None:
 
 def url(host: str, port: int) -> str:
     """Return a URL that this machine can open: the loopback address if the host stands for all addresses."""
-    if _stands_for_all(host):
+    if stands_for_all(host):
         host = "::1" if ":" in host else "127.0.0.1"
     return f"http://{f'[{host}]' if ':' in host else host}:{port}"
 
 
 def other_urls(host: str, port: int) -> list[str]:
     """Return the URLs by which other machines reach a server on the host; none unless it stands for all addresses."""
-    if not _stands_for_all(host):
+    if not stands_for_all(host):
         return []
     families = (socket.AF_INET, socket.AF_INET6) if ":" in host else (socket.AF_INET,)
     cards = psutil.net_if_addrs().values()
@@ -89,7 +89,8 @@ def other_urls(host: str, port: int) -> list[str]:
     return [url(address, port) for address in addresses if not ipaddress.ip_address(address).is_loopback]
 
 
-def _stands_for_all(host: str) -> bool:
+def stands_for_all(host: str) -> bool:
+    """Return whether a server on the host listens at every address of the machine."""
     try:
         return ipaddress.ip_address(host).is_unspecified
     except ValueError:

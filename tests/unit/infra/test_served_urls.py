@@ -4,8 +4,11 @@ import ipaddress
 from urllib.parse import urlsplit
 
 import pytest
+from click.testing import CliRunner
 
+from mnemosyne.errors import Misconfigured
 from mnemosyne_cli.local.functions import other_urls, url
+from mnemosyne_cli.main import cli
 
 
 @pytest.mark.parametrize(
@@ -33,3 +36,10 @@ def test_other_machines_are_given_addresses_that_are_neither_loopback_nor_unspec
 @pytest.mark.parametrize("host", ["127.0.0.1", "localhost", "nas.local"])
 def test_a_server_on_one_address_has_no_others(host: str) -> None:
     assert other_urls(host, 80) == []
+
+
+@pytest.mark.parametrize("host", ["0.0.0.0", "::", "0:0:0:0:0:0:0:0"])
+def test_people_cannot_log_in_at_a_host_that_no_client_connects_to(host: str) -> None:
+    ended = CliRunner().invoke(cli, ["dev", "--host", host, "--auth-mode", "oauth"])
+    assert isinstance(ended.exception, Misconfigured)
+    assert f"got {host}" in str(ended.exception)
