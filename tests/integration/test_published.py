@@ -10,8 +10,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import uuid6
 
+from mnemosyne.ids import new_id
 from tests.publisher import Publisher, publishing
 from tests.waiting import wait_until
 
@@ -80,7 +80,7 @@ def _dead_letters(publisher: Publisher, namespace: str) -> dict[str, dict[str, A
 
 
 def test_a_request_id_that_nobody_published_is_not_said_to_be_on_its_way(publisher: Publisher) -> None:
-    answer = publisher.dev.call("ingest_status", {"request_id": str(uuid6.uuid7())})
+    answer = publisher.dev.call("ingest_status", {"request_id": str(new_id())})
     assert answer["requests"][0]["state"] == "unknown"
 
 

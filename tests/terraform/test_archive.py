@@ -219,7 +219,7 @@ def test_uv_refuses_a_package_without_the_right_hash(
 
 def _changed_requirements(source: Path, directory: Path, changed: Callable[[str], str]) -> Path:
     text = (source / "requirements.txt").read_text()
-    entry = next(one for one in re.split(r"\n(?=\S)", text) if one.startswith("uuid6=="))
+    entry = next(one for one in re.split(r"\n(?=\S)", text) if one.startswith("blinker=="))
     file = directory / "requirements.txt"
     file.write_text(changed(entry))
     return file

@@ -1,0 +1,54 @@
+"""New ids are UUIDs of version 7 in the order of their making; request ids are recognized by their namespace."""
+
+import time
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from uuid import RFC_4122, UUID, uuid4, uuid5
+
+import pytest
+
+from mnemosyne.ids import issue_request_id, issued_at, new_id
+
+NAMESPACES = ("default", "", "a" * 200, "Ünïcode 名前", "\ud800")
+
+
+def _time(made: UUID) -> datetime:
+    return datetime.fromtimestamp((made.int >> 80) / 1000, UTC)
+
+
+@pytest.mark.parametrize("make", [new_id, lambda: issue_request_id("default")], ids=["new", "issued"])
+def test_an_id_is_a_uuid_of_version_7_with_the_present_time(make: Callable[[], UUID]) -> None:
+    earliest = datetime.now(UTC) - timedelta(milliseconds=1)
+    made = make()
+    assert (made.version, made.variant) == (7, RFC_4122)
+    assert earliest <= _time(made) <= datetime.now(UTC)
+
+
+def test_ids_of_the_same_moment_differ(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: 1_764_100_000_123_456_789)
+    assert len({new_id() for _ in range(2_000)}) == 2_000
+
+
+@pytest.mark.parametrize("nanoseconds", [0, 1, 999_999, 1_000_000, 1_764_100_000_123_456_789, 2**48 * 10**6 - 1])
+def test_the_time_of_an_id_sorts_as_the_clock_does(monkeypatch: pytest.MonkeyPatch, nanoseconds: int) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: nanoseconds)
+    made = new_id()
+    assert (made.version, made.variant) == (7, RFC_4122)
+    milliseconds, part = made.int >> 80, made.int >> 64 & 0xFFF
+    assert milliseconds == nanoseconds // 1_000_000
+    assert part == (nanoseconds % 1_000_000) * 4096 // 1_000_000
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_a_request_id_tells_its_namespace_when_it_was_issued(namespace: str) -> None:
+    issued = issue_request_id(namespace)
+    assert issued_at(issued, namespace) == _time(issued)
+
+
+@pytest.mark.parametrize("namespace", NAMESPACES)
+def test_an_id_from_elsewhere_was_not_issued(namespace: str) -> None:
+    assert issued_at(uuid4(), namespace) is None
+    assert issued_at(uuid5(uuid4(), "a name"), namespace) is None
+    # The check has 12 bits, so that one id in 4,096 passes by chance.
+    others = [issued_at(issue_request_id(namespace + " of others"), namespace) for _ in range(100)]
+    assert sum(other is not None for other in others) <= 2
