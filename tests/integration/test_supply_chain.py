@@ -1,6 +1,7 @@
-"""The SBOM and the audit of what is deployed, with the real tools; advisories come from a server on loopback."""
+"""The licences, the SBOM and the audit of the deployed packages, with the real tools and advisories on loopback."""
 
 import json
+import os
 import re
 import subprocess
 from collections.abc import Iterator, Mapping
@@ -9,13 +10,10 @@ from typing import Any
 
 import pytest
 
-from supply_chain import audit
-from supply_chain.notices import NOTICES, listed
-from supply_chain.pins import DEPLOYED, ROOT, pins
 from tests.fakes_wire.http import JsonServer
+from tests.locked_packages import DEPLOYED, ROOT, locked_packages
 
-PINNED = "flask==3.1.2 --hash=sha256:00\nnumpy==2.4.6 ; python_full_version < '3.12' --hash=sha256:00\n"
-OTHER_NUMPY = "numpy==2.5.5 ; python_full_version >= '3.12' --hash=sha256:00\n"
+TOOLS = ROOT / ".venv-supply-chain" / "bin"
 
 
 class Advisories(JsonServer):
@@ -24,24 +22,18 @@ class Advisories(JsonServer):
     def __init__(self) -> None:
         super().__init__()
         self.status = 200
-        self.vulnerable = ("", "")
-        self.asked: set[tuple[str, str]] = set()
+        self.vulnerable = ""
+        self.requested: set[tuple[str, str]] = set()
 
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:
         query = body if isinstance(body, dict) else json.loads(body)
-        name, version = query["package"]["name"], query["version"]
-        self.asked.add((name, version))
-        if (name, version) != self.vulnerable:
+        name = query["package"]["name"]
+        self.requested.add((name, query["version"]))
+        if name != self.vulnerable:
             return self.status, {}
-        events = [{"introduced": "0"}, {"fixed": "99.0"}]
-        package = {"name": name, "ecosystem": "PyPI"}
-        affected = [{"package": package, "ranges": [{"type": "ECOSYSTEM", "events": events}]}]
+        events = [{"introduced": "0"}, {"fixed": "9999.0"}]
+        affected = [{"package": query["package"], "ranges": [{"type": "ECOSYSTEM", "events": events}]}]
         return self.status, {"vulns": [{"id": "PYSEC-0", "summary": "It leaks.", "affected": affected}]}
-
-    @property
-    def source(self) -> tuple[str, ...]:
-        """How pip-audit is told to ask here."""
-        return ("--vulnerability-service=osv", f"--osv-url={self.url}/v1/query")
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -55,81 +47,72 @@ def advisories() -> Iterator[Advisories]:
         yield serving
 
 
-@pytest.fixture
-def requirements(tmp_path: Path) -> Path:
-    file = tmp_path / "requirements.txt"
-    file.write_text(PINNED + OTHER_NUMPY)
-    return file
+def _audit(url: str) -> subprocess.CompletedProcess[str]:
+    variables = {"PIP_AUDIT_VULNERABILITY_SERVICE": "osv", "PIP_AUDIT_OSV_URL": f"{url}/v1/query"}
+    environment = {**os.environ, **variables}
+    return subprocess.run(
+        ["make", "-s", "audit"], cwd=ROOT, env=environment, capture_output=True, text=True, check=False
+    )
 
 
-@pytest.mark.exhaustive
-def test_make_sbom_names_every_pin_with_its_hashes_and_licence(tmp_path: Path) -> None:
+def test_the_licences_of_the_installed_packages_are_allowed() -> None:
+    done = subprocess.run([TOOLS / "pip-licenses"], cwd=ROOT, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "metadata",
+    [
+        "License-Expression: GPL-3.0-only",
+        "License-Expression: MIT AND AGPL-3.0-or-later",
+        "License: Do as you like",
+        "Classifier: License :: OSI Approved :: GNU General Public License v3 (GPLv3)",
+        "Classifier: License :: Other/Proprietary License",
+        "Summary: without a licence",
+    ],
+)
+def test_a_package_with_another_licence_is_refused_by_name(tmp_path: Path, metadata: str) -> None:
+    package = tmp_path / "left_pad-1.0.dist-info"
+    package.mkdir()
+    (package / "METADATA").write_text(f"Metadata-Version: 2.4\nName: left-pad\nVersion: 1.0\n{metadata}\n")
+    python = tmp_path / "python"
+    python.write_text(f"#!/bin/sh\necho {tmp_path}\n")  # pip-licenses asks a Python for its sys.path
+    python.chmod(0o755)
+    command = [str(TOOLS / "pip-licenses"), f"--python={python}"]
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=False)
+    assert done.returncode == 1
+    assert "not in allow-only licenses was found for package left-pad:1.0" in done.stderr
+
+
+def test_the_sbom_names_every_deployed_package_with_its_hashes(tmp_path: Path) -> None:
     subprocess.run(["make", "-s", "sbom", f"SBOM={tmp_path / 'sbom.json'}"], cwd=ROOT, check=True)
     bom = json.loads((tmp_path / "sbom.json").read_text())
     assert (bom["bomFormat"], bom["specVersion"]) == ("CycloneDX", "1.6")
-    there = {
-        (one["name"], one["version"]): (
-            frozenset(found["content"] for reference in one["externalReferences"] for found in reference["hashes"]),
-            one["licenses"],
+    components = {
+        (component["name"], component["version"]): frozenset(
+            digest["content"] for reference in component["externalReferences"] for digest in reference["hashes"]
         )
-        for one in bom["components"]
+        for component in bom["components"]
     }
-    notices = listed(NOTICES.read_text())
-    assert there == {
-        (pin.name, pin.version): (pin.hashes, [{"expression": notices[pin.name].licence}]) for pin in pins(DEPLOYED)
-    }
+    assert components == {(package.name, package.version): package.hashes for package in locked_packages(DEPLOYED)}
 
 
-def test_nothing_known_is_no_failure(advisories: Advisories, requirements: Path) -> None:
-    assert audit.audit(requirements, [advisories.source]) == []
+def test_an_audit_asks_for_every_package_and_passes_without_an_advisory(advisories: Advisories) -> None:
+    assert _audit(advisories.url).returncode == 0
+    other_platforms = {"pywin32", "httpx2-jsfetch"}
+    names = {package.name for package in locked_packages(DEPLOYED)}
+    assert names - {name for name, _ in advisories.requested} <= other_platforms
 
 
-def test_every_pin_is_asked_for_whichever_python_it_is_for(advisories: Advisories, requirements: Path) -> None:
-    audit.audit(requirements, [advisories.source])
-    assert advisories.asked == {("flask", "3.1.2"), ("numpy", "2.4.6"), ("numpy", "2.5.5")}
+@pytest.mark.parametrize("name", ["numpy", "certifi", "pg8000"])
+def test_an_audit_fails_and_names_the_vulnerable_package(advisories: Advisories, name: str) -> None:
+    advisories.vulnerable = name
+    done = _audit(advisories.url)
+    assert done.returncode != 0
+    assert re.search(rf"{name} +\S+ +PYSEC-0 +9999\.0", done.stdout)
 
 
-def test_a_known_vulnerability_fails(advisories: Advisories, requirements: Path) -> None:
-    advisories.vulnerable = ("numpy", "2.5.5")
-    with pytest.raises(SystemExit, match=r"^numpy 2\.5\.5: PYSEC-0, mended in 99\.0: It leaks\.\nRaise the version"):
-        audit.main(requirements, [advisories.source])
-
-
-@pytest.mark.parametrize("how", ["refused", "broken"])
-def test_where_no_source_answers_it_says_so_loudly_and_does_not_fail(
-    advisories: Advisories, requirements: Path, capsys: pytest.CaptureFixture[str], how: str
-) -> None:
+@pytest.mark.parametrize("service", ["unreachable", "broken"])
+def test_an_audit_without_advisories_fails(advisories: Advisories, service: str) -> None:
     advisories.status = 503
-    closed = ("--vulnerability-service=osv", "--osv-url=http://127.0.0.1:9/v1/query")
-    audit.main(requirements, [closed if how == "refused" else advisories.source])
-    assert capsys.readouterr().out.startswith("NOT AUDITED: no source of advisories can be reached")
-
-
-def test_a_source_that_does_not_answer_leaves_it_to_the_next(advisories: Advisories, requirements: Path) -> None:
-    advisories.vulnerable = ("flask", "3.1.2")
-    closed = ("--vulnerability-service=osv", "--osv-url=http://127.0.0.1:9/v1/query")
-    assert len(audit.audit(requirements, [closed, advisories.source])) == 1
-
-
-def test_a_mirror_that_knows_no_package_is_no_source(monkeypatch: pytest.MonkeyPatch) -> None:
-    """There pip-audit skips every package, and says that no vulnerabilities are known."""
-    answers = {"dependencies": [{"name": "flask", "skip_reason": "Dependency not found"}]}
-    done = subprocess.CompletedProcess[str]([], 0, stdout=json.dumps(answers), stderr="")
-    monkeypatch.setattr(subprocess, "run", lambda *arguments, **options: done)
-    with pytest.raises(audit.NotAudited):
-        audit.audit(DEPLOYED, [("--vulnerability-service=pypi",)])
-
-
-def test_an_audit_that_goes_wrong_otherwise_is_no_excuse(advisories: Advisories, requirements: Path) -> None:
-    with pytest.raises(RuntimeError, match="pip-audit ended 2"):
-        audit.audit(requirements, [("--vulnerability-service=nobody",)])
-
-
-def test_each_action_and_the_base_image_are_named_by_their_hash() -> None:
-    """A tag can be moved to other code."""
-    workflows = [*(ROOT / ".github/workflows").glob("*.yaml"), ROOT / "infra/deploy/github_actions.yaml"]
-    used = [used for file in workflows for used in re.findall(r"uses: *(\S+)", file.read_text())]
-    assert len(used) >= 7
-    assert [action for action in used if not re.fullmatch(r"[\w-]+/[\w/-]+@[0-9a-f]{40}", action)] == []
-    images = re.findall(r"^FROM (\S+)", (ROOT / "Containerfile").read_text(), re.MULTILINE)
-    assert [image for image in images if not re.search(r"@sha256:[0-9a-f]{64}$", image)] == []
+    assert _audit("http://127.0.0.1:9" if service == "unreachable" else advisories.url).returncode != 0
