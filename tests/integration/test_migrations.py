@@ -39,12 +39,22 @@ def test_migrating_again_changes_nothing(owner: Connection) -> None:
     assert migrations.migrate(owner, migrations.bundled(), space=SMALL) == []
 
 
-def test_a_migration_changed_after_it_was_applied_is_refused(owner: Connection) -> None:
-    migrations.migrate(owner, migrations.bundled(), space=SMALL)
-    first, *rest = migrations.bundled()
-    changed = replace(first, sql=first.sql + "-- more")
-    with pytest.raises(Misconfigured, match="0001 baseline was changed after it was applied"):
-        migrations.migrate(owner, [changed, *rest], space=SMALL)
+OLDER = migrations.SchemaFile(version=1, name="memories", sql="CREATE TABLE memories (id uuid)")
+EDITED = replace(migrations.bundled()[0], sql="CREATE TABLE memories (id uuid) -- edited later")
+SECOND = migrations.SchemaFile(version=2, name="search", sql="SELECT 1")
+
+
+@pytest.mark.parametrize(
+    "applied", [[OLDER], [OLDER, SECOND], [EDITED], [EDITED, SECOND]], ids=["older", "older-2", "edited", "edited-2"]
+)
+def test_a_schema_of_another_version_is_refused_with_the_way_to_keep_its_memories(
+    owner: Connection, applied: list[migrations.SchemaFile]
+) -> None:
+    migrations.migrate(owner, applied, space=SMALL)
+    expected = r"0001 baseline was changed after it was applied.*export > memories.jsonl.*import memories.jsonl"
+    with pytest.raises(Misconfigured, match=expected):
+        migrations.migrate(owner, migrations.bundled(), space=SMALL)
+    assert owner.run("SELECT to_regclass('memories'), to_regclass('memory_words')") == [["memories", None]]
 
 
 @pytest.mark.parametrize("name", ["baseline", "02_words", "20_rights", "90_adopt_memories"])
@@ -58,15 +68,6 @@ def test_a_file_that_fails_leaves_an_empty_database_empty(owner: Connection, nam
     tables = owner.run("SELECT tablename FROM pg_tables WHERE schemaname = 'public' ORDER BY 1")
     assert tables == [["schema_migrations"], ["schema_repeatables"]]
     assert migrations.migrate(owner, migrations.bundled(), space=SMALL) == migrations.bundled()
-
-
-def test_a_schema_from_before_the_baseline_is_refused_with_the_way_to_keep_its_memories(owner: Connection) -> None:
-    first = migrations.SchemaFile(version=1, name="memories", sql="CREATE TABLE memories (id uuid)")
-    second = migrations.SchemaFile(version=2, name="search", sql="SELECT 1")
-    migrations.migrate(owner, [first, second], space=SMALL)
-    with pytest.raises(Misconfigured, match=r"mnemosyne export > memories.jsonl.*mnemosyne import memories.jsonl"):
-        migrations.migrate(owner, migrations.bundled(), space=SMALL)
-    assert owner.run("SELECT to_regclass('memories'), to_regclass('memory_words')") == [["memories", None]]
 
 
 def test_a_right_that_the_schema_does_not_grant_is_revoked_when_the_rights_are_applied_again(owner: Connection) -> None:

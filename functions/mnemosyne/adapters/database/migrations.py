@@ -108,12 +108,11 @@ def status(connection: Connection, files: Sequence[SchemaFile]) -> list[SchemaFi
     On a schema that is newer than the files, changed repeatable files count as applied: an earlier version that is
     deployed again runs on the newer functions.
 
-    Raises Misconfigured if an applied migration has changed, or if the schema is from before the baseline.
+    Raises Misconfigured if an applied migration differs from its file.
     """
     tables = connection.one(_HAS_BOOKKEEPING)
     migrations = {row["version"]: row for row in connection.run(_MIGRATIONS)} if tables["migrations"] else {}
     repeatables = {row["name"]: row for row in connection.run(_REPEATABLES)} if tables["repeatables"] else {}
-    _refuse_schema_before_baseline(migrations.get(1, {"name": "baseline"})["name"], files)
     newer = sorted(migrations.keys() - {file.version for file in files})
     if newer:
         log.warning("schema_is_newer", versions=newer)
@@ -123,21 +122,14 @@ def status(connection: Connection, files: Sequence[SchemaFile]) -> list[SchemaFi
         unchanged = row is not None and row["checksum"] == file.checksum
         if row is not None and not unchanged and file.version is not None:
             raise Misconfigured(
-                f"migration {file.label} was changed after it was applied: restore the file and put the change into a "
-                "new one"
+                f"migration {file.label} was changed after it was applied: this database was made by another version. "
+                "Export its memories with that version (`mnemosyne export > memories.jsonl`), then import them with "
+                "this version into an empty database (`mnemosyne import memories.jsonl`). If you edited the file, "
+                "restore it and put the change into a new migration"
             )
         current = row is not None and (unchanged or bool(newer))
         result.append(replace(file, applied_at=row["applied_at"] if row is not None and current else None))
     return result
-
-
-def _refuse_schema_before_baseline(first: str, files: Sequence[SchemaFile]) -> None:
-    if first == "memories" and all(file.name != first for file in files):
-        raise Misconfigured(
-            "this database is from before the baseline schema and cannot be upgraded: export its memories with the "
-            "version that made it (`mnemosyne export > memories.jsonl`), then import them with this version into an "
-            "empty database (`mnemosyne import memories.jsonl`)"
-        )
 
 
 _NAME_GRANT: Final = """
