@@ -1,11 +1,19 @@
 """What tests against a real PostgreSQL share."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from uuid import UUID
 
+import jwt
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.oauth import PostgresGrants
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne_cli.local import postgres
+from tests.oauth_server import AuthServer, auth_pool
 
 
 @pytest.fixture
@@ -14,3 +22,27 @@ def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connect
     connection = connection_factory(cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
     yield connection
     connection.close()
+
+
+@pytest.fixture
+def auth(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
+    """Connections under the rights of the function `auth`."""
+    with auth_pool(cluster, database) as opened:
+        yield opened
+
+
+@pytest.fixture
+def server(auth: Pool, tmp_path: Path) -> AuthServer:
+    """An authorization server that lets in everybody, into one namespace."""
+    return AuthServer(auth, tmp_path, [PeopleRule(who="*", namespace="team")])
+
+
+@pytest.fixture
+def stands(pool: Pool) -> Callable[[dict[str, Any]], bool]:
+    """Whether `mcp` lets in the bearer of an answer's access token."""
+
+    def look(tokens: dict[str, Any]) -> bool:
+        claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
+        return PostgresGrants(pool).find(UUID(claims["grant"])) is not None
+
+    return look

@@ -2,25 +2,21 @@
 
 import json
 import re
-from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from random import Random
 from typing import Any
-from uuid import UUID
 
 import jwt
 import pytest
 
-from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.oauth import PostgresGrants, PostgresOAuth
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.oauth import PostgresOAuth
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.oauth import CLIENT_ID_LENGTH, REQUEST_SECONDS, Consent, Grant, PeopleRule
 from mnemosyne.domain.principal import Scope
 from mnemosyne.ids import new_id
 from mnemosyne.oauth.people import SUBJECT_LENGTH
-from mnemosyne_cli.local import postgres
 from tests.fakes import NOW
 from tests.oauth_server import (
     CHALLENGE,
@@ -30,7 +26,6 @@ from tests.oauth_server import (
     AuthServer,
     Visit,
     asked,
-    auth_pool,
     back,
     exchange,
     refresh,
@@ -38,34 +33,6 @@ from tests.oauth_server import (
 )
 
 DOCUMENT = "https://client.example/oauth/metadata.json"
-
-
-@pytest.fixture
-def auth(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
-    with auth_pool(cluster, database) as opened:
-        yield opened
-
-
-@pytest.fixture
-def server(auth: Pool, tmp_path: Path) -> AuthServer:
-    return AuthServer(auth, tmp_path, [PeopleRule(who="*", namespace="team")])
-
-
-@pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[str], Any]]:
-    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
-        yield connection.run_file
-
-
-@pytest.fixture
-def stands(pool: Pool) -> Callable[[dict[str, Any]], bool]:
-    """Whether `mcp` would let the bearer of an answer's access token in."""
-
-    def look(tokens: dict[str, Any]) -> bool:
-        claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
-        return PostgresGrants(pool).find(UUID(claims["grant"])) is not None
-
-    return look
 
 
 # -- what is given
@@ -104,14 +71,14 @@ def test_a_refresh_token_is_given_unasked_and_each_is_of_one_use(server: AuthSer
     [(["authorization_code"], 86_400), (["authorization_code", "refresh_token"], 30 * 86_400)],
 )
 def test_a_grant_lasts_as_long_as_its_last_token(
-    server: AuthServer, owner: Callable[[str], Any], grant_types: list[str], seconds: int
+    server: AuthServer, owner: Connection, grant_types: list[str], seconds: int
 ) -> None:
     client = server.register(grant_types=grant_types)
     code = Visit(server).to_the_end(client)["code"]
     left = "SELECT CAST(round(extract(epoch FROM expires_at - now()) / 60) AS integer) FROM oauth_grants"
-    assert int(owner(left)[0][0]) == 1, "as long as its code"
+    assert int(owner.run_file(left)[0][0]) == 1, "as long as its code"
     assert exchange(server.browser(), client, code).status_code == 200
-    assert int(owner(left)[0][0]) == seconds // 60
+    assert int(owner.run_file(left)[0][0]) == seconds // 60
 
 
 def test_fewer_scopes_can_be_asked_for_at_a_refresh_and_more_cannot(server: AuthServer) -> None:
@@ -232,10 +199,10 @@ def test_a_code_is_of_no_use_to_another_client(server: AuthServer) -> None:
     assert exchange(server.browser(), client, code).status_code == 200
 
 
-def test_a_code_that_nobody_fetches_expires(server: AuthServer, owner: Callable[[str], Any]) -> None:
+def test_a_code_that_nobody_fetches_expires(server: AuthServer, owner: Connection) -> None:
     client = server.register()
     code = Visit(server).to_the_end(client)["code"]
-    owner("UPDATE oauth_codes SET expires_at = now()")
+    owner.run_file("UPDATE oauth_codes SET expires_at = now()")
     assert exchange(server.browser(), client, code).json()["error"] == "invalid_grant"
 
 
@@ -284,7 +251,7 @@ def test_a_form_of_another_site_is_refused(server: AuthServer) -> None:
     assert "code" in told(visit.answer(origin=ISSUER))
 
 
-def test_an_approval_that_is_sent_twice_gives_one_code(server: AuthServer, owner: Callable[[str], Any]) -> None:
+def test_an_approval_that_is_sent_twice_gives_one_code(server: AuthServer, owner: Connection) -> None:
     visit = Visit(server)
     visit.open(asked(server.register()))
     visit.log_in()
@@ -292,7 +259,7 @@ def test_an_approval_that_is_sent_twice_gives_one_code(server: AuthServer, owner
     with ThreadPoolExecutor(8) as pool:
         answers = list(pool.map(lambda _: visit.answer(), range(8)))
     assert len({told(answer)["code"] for answer in answers}) == 1
-    assert owner("SELECT count(*) FROM oauth_codes")[0][0] in (1, "1")
+    assert owner.run_file("SELECT count(*) FROM oauth_codes")[0][0] in (1, "1")
 
 
 def test_a_person_who_declines_is_sent_back_without_a_code(server: AuthServer) -> None:
@@ -319,10 +286,10 @@ def test_a_log_in_code_may_be_mistyped_five_times(server: AuthServer) -> None:
     assert visit.log_in(right).status_code == 409
 
 
-def test_a_log_in_that_takes_too_long_is_started_over(server: AuthServer, owner: Callable[[str], Any]) -> None:
+def test_a_log_in_that_takes_too_long_is_started_over(server: AuthServer, owner: Connection) -> None:
     visit = Visit(server)
     visit.open(asked(server.register()))
-    owner(f"UPDATE oauth_requests SET expires_at = expires_at - interval '{REQUEST_SECONDS} s'")
+    owner.run_file(f"UPDATE oauth_requests SET expires_at = expires_at - interval '{REQUEST_SECONDS} s'")
     answer = visit.log_in()
     assert (answer.status_code, "start over" in answer.text) == (409, True)
 
@@ -548,25 +515,27 @@ def test_somebody_whom_no_rule_names_gets_a_page_and_nothing_else(auth: Pool, tm
 # -- what is kept
 
 
-def test_no_secret_is_kept_as_it_is(server: AuthServer, owner: Callable[[str], Any]) -> None:
+def test_no_secret_is_kept_as_it_is(server: AuthServer, owner: Connection) -> None:
     client = server.register()
     visit = Visit(server)
     code = visit.to_the_end(client)["code"]
     tokens = exchange(server.browser(), client, code).json()
     tables = "oauth_requests", "oauth_grants", "oauth_codes", "oauth_refresh_tokens", "oauth_consents", "oauth_clients"
-    kept = "".join(str(owner(f"SELECT * FROM {table}")) for table in tables)
+    kept = "".join(str(owner.run_file(f"SELECT * FROM {table}")) for table in tables)
     cookie = next(iter(visit.browser.cookies.jar)).value or ""
     for secret in (code, tokens["refresh_token"], tokens["access_token"], cookie, server.code()):
         assert secret not in kept
     assert CHALLENGE in kept
 
 
-def test_what_has_expired_is_forgotten(server: AuthServer, owner: Callable[[str], Any]) -> None:
+def test_what_has_expired_is_forgotten(server: AuthServer, owner: Connection) -> None:
     client = server.register()
     exchange(server.browser(), client, Visit(server).to_the_end(client)["code"])
-    owner(
+    owner.run_file(
         "UPDATE oauth_grants SET expires_at = now() - interval '2 days'; UPDATE oauth_requests SET expires_at = now()"
     )
     assert Visit(server).open(asked(client)).status_code == 303
-    assert [int(owner(f"SELECT count(*) FROM oauth_{name}")[0][0]) for name in ("grants", "refresh_tokens")] == [0, 0]
-    assert int(owner("SELECT count(*) FROM oauth_requests")[0][0]) == 1
+    assert [
+        int(owner.run_file(f"SELECT count(*) FROM oauth_{name}")[0][0]) for name in ("grants", "refresh_tokens")
+    ] == [0, 0]
+    assert int(owner.run_file("SELECT count(*) FROM oauth_requests")[0][0]) == 1

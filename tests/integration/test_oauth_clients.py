@@ -4,16 +4,12 @@ Each entry of `tests/data/oauth_clients.json` names its source.
 """
 
 import json
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.domain.oauth import PeopleRule
-from mnemosyne_cli.local import postgres
-from tests.oauth_server import ISSUER, RESOURCE, AuthServer, Visit, asked, auth_pool, exchange, refresh, told
+from tests.oauth_server import ISSUER, RESOURCE, AuthServer, Visit, asked, exchange, refresh, told
 
 KNOWN = json.loads((Path(__file__).parents[1] / "data/oauth_clients.json").read_text())
 DOCUMENTS = [
@@ -24,17 +20,6 @@ REGISTRATIONS = [
     for one in KNOWN["registrations"]
     for uri in one["registration"]["redirect_uris"]
 ]
-
-
-@pytest.fixture
-def auth(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
-    with auth_pool(cluster, database) as opened:
-        yield opened
-
-
-@pytest.fixture
-def server(auth: Pool, tmp_path: Path) -> AuthServer:
-    return AuthServer(auth, tmp_path, [PeopleRule(who="*")])
 
 
 def _stays_in(server: AuthServer, client_id: str, redirect_uri: str, scope: str | None) -> None:

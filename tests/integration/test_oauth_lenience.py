@@ -1,27 +1,11 @@
 """What clients write in more than one way is understood: the resource, the addresses of metadata, an unknown client."""
 
-from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
 import jwt
 import pytest
 
-from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.domain.oauth import PeopleRule
-from mnemosyne_cli.local import postgres
-from tests.oauth_server import ISSUER, RESOURCE, AuthServer, Visit, asked, auth_pool, exchange, refresh
-
-
-@pytest.fixture
-def auth(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
-    with auth_pool(cluster, database) as opened:
-        yield opened
-
-
-@pytest.fixture
-def server(auth: Pool, tmp_path: Path) -> AuthServer:
-    return AuthServer(auth, tmp_path, [PeopleRule(who="*", namespace="team")])
+from tests.oauth_server import ISSUER, RESOURCE, AuthServer, Visit, asked, exchange, refresh
 
 
 def _tokens(server: AuthServer, resource: str | None) -> dict[str, Any]:

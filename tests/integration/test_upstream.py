@@ -12,21 +12,14 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity.upstream import OpenIdLogIn
 from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.domain.principal import Scope
-from mnemosyne_cli.local.postgres import EmbeddedPostgres
 from tests.fakes_wire.openid import CLIENT_ID, CLIENT_SECRET, OpenIdProvider
-from tests.oauth_server import ISSUER, AuthServer, Visit, asked, auth_pool, exchange, told
+from tests.oauth_server import ISSUER, AuthServer, Visit, asked, exchange, told
 
 
 @pytest.fixture
 def provider() -> Iterator[OpenIdProvider]:
     with OpenIdProvider().serving() as made:
         yield made
-
-
-@pytest.fixture
-def auth(cluster: EmbeddedPostgres, database: str) -> Iterator[Pool]:
-    with auth_pool(cluster, database) as opened:
-        yield opened
 
 
 @pytest.fixture
