@@ -2,42 +2,23 @@
 
 import json
 import threading
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Mapping
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity.log_in_code import LOCAL_PERSON
 from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.http.auth.pages import security_headers
-from mnemosyne_cli.local import postgres
-from tests.oauth_server import REDIRECT, AuthServer, Visit, asked, auth_pool, back, exchange, refresh, told
+from tests.oauth_server import REDIRECT, AuthServer, Visit, asked, back, exchange, refresh, told
 
 WEB = "https://client.example/callback"
 CURSOR = "cursor://anysphere.cursor-mcp/oauth/callback"
 DOCUMENT = "https://client.example/oauth/metadata.json"
-
-
-@pytest.fixture
-def auth(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
-    with auth_pool(cluster, database) as opened:
-        yield opened
-
-
-@pytest.fixture
-def server(auth: Pool, tmp_path: Path) -> AuthServer:
-    return AuthServer(auth, tmp_path, [PeopleRule(who="*", namespace="team")])
-
-
-@pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callable[[str], Any]]:
-    with closing(connection_factory(cluster.url(postgres.OWNER, database))()) as connection:
-        yield connection.run_file
 
 
 def _logged_in(server: AuthServer, client: str | None = None, **changed: str | None) -> Visit:
@@ -143,6 +124,38 @@ def test_a_planted_cookie_lets_nobody_answer(server: AuthServer) -> None:
     assert victim.browser.cookies
 
 
+@pytest.mark.parametrize("path", ["/authorize", "/account"])
+@pytest.mark.parametrize("code", [None, "wrong"])
+def test_a_log_in_form_sent_again_by_the_same_browser_leads_on(server: AuthServer, path: str, code: str | None) -> None:
+    visit = Visit(server)
+    visit.open(asked(server.register()) if path == "/authorize" else path)
+    first = visit.log_in()
+    cookies = dict(visit.browser.cookies)
+    again = visit.log_in(code)
+    assert (again.status_code, again.headers["Location"]) == (303, first.headers["Location"])
+    assert dict(visit.browser.cookies) == cookies
+    if path == "/authorize":
+        answer = visit.answer()
+        assert visit.log_in(code).headers["Location"] == first.headers["Location"], "after the answer"
+        assert visit.look().headers["Location"] == answer.headers["Location"]
+
+
+@pytest.mark.parametrize("has_cookie", [True, False])
+def test_a_log_in_form_sent_again_with_the_cookie_before_the_log_in_is_refused(
+    server: AuthServer, has_cookie: bool
+) -> None:
+    """A planter of that cookie may not take part in the log-in."""
+    visit, other = Visit(server), Visit(server)
+    visit.open(asked(server.register()))
+    (before,) = visit.browser.cookies.jar
+    visit.log_in()
+    other.id = visit.id
+    if has_cookie:
+        other.browser.cookies.set(before.name, before.value or "", domain=before.domain)
+    assert other.log_in().status_code == 409
+    assert "Set-Cookie" not in other.look().headers
+
+
 @pytest.mark.parametrize("planted", ["a" * 43, "", "short", "é" * 43])
 def test_no_cookie_of_a_browser_is_adopted(server: AuthServer, planted: str) -> None:
     browser = server.browser()
@@ -165,7 +178,7 @@ def test_two_log_ins_in_one_browser_both_end(server: AuthServer) -> None:
     assert all("code" in told(visit.answer()) for visit in reversed(visits))
 
 
-def test_a_person_can_log_out_of_the_account_page(server: AuthServer, owner: Callable[[str], Any]) -> None:
+def test_a_person_can_log_out_of_the_account_page(server: AuthServer, owner: Connection) -> None:
     visit = Visit(server)
     visit.open("/account")
     visit.log_in()
@@ -178,7 +191,7 @@ def test_a_person_can_log_out_of_the_account_page(server: AuthServer, owner: Cal
     assert not visit.browser.cookies
     visit.browser.cookies.update(cookies)
     assert visit.browser.get(f"/account?request={visit.id}").status_code == 409
-    assert int(owner("SELECT count(*) FROM oauth_requests")[0][0]) == 0
+    assert int(owner.run_file("SELECT count(*) FROM oauth_requests")[0][0]) == 0
 
 
 # -- the answer
@@ -240,9 +253,7 @@ class SlowProvider:
         return LOCAL_PERSON
 
 
-def test_the_database_is_free_while_a_provider_is_asked(
-    auth: Pool, tmp_path: Path, owner: Callable[[str], Any]
-) -> None:
+def test_the_database_is_free_while_a_provider_is_asked(auth: Pool, tmp_path: Path, owner: Connection) -> None:
     provider = SlowProvider()
     server = AuthServer(auth, tmp_path, [PeopleRule(who="*")], provider)
     key, new_key = "cookie.id", "another.id"
@@ -250,9 +261,9 @@ def test_the_database_is_free_while_a_provider_is_asked(
     with ThreadPoolExecutor(1) as pool:
         running = pool.submit(server.flow.log_in, key, new_key, {})
         assert provider.is_asked.wait(30)
-        assert owner("SELECT status FROM oauth_requests FOR UPDATE NOWAIT") == [["logging_in"]]
+        assert owner.run_file("SELECT status FROM oauth_requests FOR UPDATE NOWAIT") == [["logging_in"]]
         with pytest.raises(Exception, match="start over"):
             server.flow.log_in(key, new_key, {})
         provider.may_answer.set()
         assert running.result(30) is False
-    assert (provider.asked, owner("SELECT status FROM oauth_requests")) == (1, [["logged_in"]])
+    assert (provider.asked, owner.run_file("SELECT status FROM oauth_requests")) == (1, [["logged_in"]])

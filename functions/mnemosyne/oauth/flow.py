@@ -98,6 +98,11 @@ class Flow:
         log.info("audit", action="log_in", outcome="done", subject=person.subject)
         return client_waits
 
+    def logged_in(self, key: str) -> bool | None:
+        """Return whether a client waits for a log-in that is done; None if it is not done. Raises NotFound."""
+        with self._pending(key) as (_, pending):
+            return bool(pending.parameters) if pending.status in ("logged_in", "decided") else None
+
     def _begin_log_in(self, key: str, shown: Mapping[str, str]) -> bool:
         """Note that the identity provider is asked, so that its code is exchanged once; whether a client waits."""
         wrong = False

@@ -137,15 +137,21 @@ class AuthEndpoints:
     def log_in(self, call: Call) -> Response:
         """Take the code, or what an identity provider has sent back."""
         key, cookie = _key(call.cookie, id_ := call.id), new_secret()
+        if call.form and (waits := self._flow.logged_in(key)) is not None:
+            # The form is sent a second time by the browser that is logged in: its cookie stays.
+            return self._after_log_in(id_, client_waits=waits)
         try:
             waits = self._flow.log_in(key, _key(cookie, id_), dict([*call.query, *call.form]))
         except Unauthorized as exc:
             if call.form:
                 return pages.log_in(self._issuer, id_, self._flow.redirect_uri(key), str(exc))
             return pages.told(self._issuer, "You cannot log in", str(exc), 403)
-        response = redirect(f"{self._issuer}/{'consent' if waits else 'account'}?request={id_}")
+        response = self._after_log_in(id_, client_waits=waits)
         self.edge.set_cookie(response, id_, cookie)
         return response
+
+    def _after_log_in(self, id_: str, *, client_waits: bool) -> Response:
+        return redirect(f"{self._issuer}/{'consent' if client_waits else 'account'}?request={id_}")
 
     def consent_page(self, call: Call) -> Response:
         """Ask the person, or go on where they have agreed to as much before."""
