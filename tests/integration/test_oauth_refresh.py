@@ -1,5 +1,8 @@
 """Refresh tokens: repeated and concurrent uses within a minute have one successor; other reuse ends the grant."""
 
+import json
+import subprocess
+import sys
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -7,15 +10,12 @@ from contextlib import ExitStack, closing, contextmanager
 from pathlib import Path
 from random import Random
 from typing import Any
-from uuid import UUID
 
 import httpx
-import jwt
 import pytest
 import uvicorn
 
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.oauth import PostgresGrants
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.oauth import REPEAT_SECONDS, PeopleRule
 from mnemosyne_cli.local import postgres
@@ -24,6 +24,7 @@ from tests.oauth_server import AuthServer, Visit, auth_pool, exchange, refresh
 from tests.waiting import wait_until
 
 PROCESSES = 4
+ROOT = Path(__file__).parents[2]
 
 
 @pytest.fixture
@@ -56,17 +57,6 @@ def pass_time(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Cal
             """)
 
         yield past
-
-
-@pytest.fixture
-def stands(pool: Pool) -> Callable[[dict[str, Any]], bool]:
-    """Whether `mcp` lets in the bearer of an answer's access token."""
-
-    def look(tokens: dict[str, Any]) -> bool:
-        claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})
-        return PostgresGrants(pool).find(UUID(claims["grant"])) is not None
-
-    return look
 
 
 def _log_in(server: AuthServer) -> tuple[str, dict[str, Any]]:
@@ -171,6 +161,46 @@ def _renewed(app: httpx.Client, client: str, token: str, is_lost: bool, barrier:
         refresh(app, client, token)
     answer: httpx.Response = refresh(app, client, token)
     return answer
+
+
+@contextmanager
+def _client_process(url: str, file: Path, client: str) -> Iterator["subprocess.Popen[str]"]:
+    command = [sys.executable, "-m", "tests.oauth_client_process", f"{url}/mcp", str(file), client]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, cwd=ROOT, text=True) as process:
+        try:
+            yield process
+        finally:
+            process.kill()
+
+
+def _tell(process: "subprocess.Popen[str]") -> None:
+    assert process.stdin
+    process.stdin.write("refresh\n")
+    process.stdin.flush()
+
+
+def _printed(process: "subprocess.Popen[str]") -> str:
+    assert process.stdout
+    return process.stdout.readline().strip()
+
+
+def test_processes_of_the_python_sdk_that_share_a_file_stay_logged_in_for_an_hour(
+    servers: list[AuthServer], stands: Any, pass_time: Any, tmp_path: Path
+) -> None:
+    """Each refreshes the tokens that it has in memory, at one of two servers; an access token lives five minutes."""
+    client, tokens = _log_in(servers[0])
+    file = tmp_path / "tokens.json"
+    file.write_text(json.dumps(tokens))
+    with ExitStack() as exits:
+        urls = [exits.enter_context(_listening(server)) for server in servers]
+        processes = [exits.enter_context(_client_process(urls[n % 2], file, client)) for n in range(PROCESSES)]
+        assert [_printed(process) for process in processes] == ["ready"] * PROCESSES
+        for _ in range(12):
+            for process in processes:
+                _tell(process)
+            printed = [_printed(process) for process in processes]
+            assert all(token not in ("", "logged out") and stands({"access_token": token}) for token in printed)
+            pass_time(300)
 
 
 def test_processes_that_refresh_at_once_for_an_hour_stay_logged_in(
