@@ -17,6 +17,8 @@ FINAL = ("stored", "duplicate", "deleted")
 
 HINDERED, REFUSED = "hindered", "refused"
 """Errors of one text."""
+NEWER = "schema_version"
+"""How the error of a message that is newer than its reader begins."""
 
 Meanwhile = Callable[[], None]
 """What happens while the texts of a delivery are embedded."""
@@ -220,6 +222,14 @@ class Delivery:
     @staticmethod
     def _is_first(request: IngestRequest, requests: Sequence[IngestRequest]) -> bool:
         return next(one for one in requests if one.content_hash == request.content_hash) is request
+
+
+def comparable(error: str | None) -> str:
+    """Return an error that the model and the functions put in the same words, and "" for any other.
+
+    `give_up` compares HINDERED and NEWER with the error of the next attempt.
+    """
+    return error if error and (error in (HINDERED, REFUSED) or error.startswith(NEWER)) else ""
 
 
 def _names(request: IngestRequest) -> set[object]:

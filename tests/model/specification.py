@@ -9,7 +9,7 @@ from typing import Any
 
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.published import LETTER_ID, Published
-from tests.model.delivery import FINAL, HINDERED, REFUSED, Delivery, Faults, Meanwhile
+from tests.model.delivery import FINAL, Delivery, Faults, Meanwhile, comparable
 from tests.model.memories import key_of
 from tests.model.requests import AgainError, Letter, Requests
 from tests.request_states import documented_states
@@ -73,7 +73,10 @@ class Model(Requests):
         return True
 
     def view(self) -> dict[str, Any]:
-        """Return what can be seen of the namespace, in the form of `World.view`."""
+        """Return the state of the namespace, in the form of `World.view`.
+
+        It has everything that later operations depend on: after a crash, the machine chooses the model's state by it.
+        """
         memories = self.memories
         return {
             "requests": {
@@ -82,7 +85,11 @@ class Model(Requests):
                     self.shown(row),
                     self.day - row.changed,
                     row.redriven,
-                    row.error in (HINDERED, REFUSED),
+                    comparable(row.error),
+                    row.key,
+                    row.content_hash,
+                    memories[row.memory].content if row.memory in memories else None,
+                    row.version or (None, None),
                 )
                 for name, row in self.requests.items()
             },
@@ -94,8 +101,16 @@ class Model(Requests):
                 )
                 for one in memories.values()
             ),
+            "records": {
+                key: (
+                    memories[record.current].content if record.current else None,
+                    record.version or (None, None),
+                    (record.deleted_at, record.deleted_published),
+                )
+                for key, record in self.records.items()
+            },
             "letters": {
-                name: (one.lost, one.redriven is not None, one.redrives, self.day - one.failed)
+                name: (one.lost, one.redriven is not None, one.redrives, self.day - one.failed, self.day - one.since)
                 for name, one in self.letters.items()
             },
         }

@@ -16,10 +16,11 @@ from mnemosyne.domain.published import Published
 from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, ServiceError, Unavailable
 from mnemosyne.http import push
 from mnemosyne.http.push_message import Push
+from mnemosyne.ids import derived_id
 from mnemosyne.ports import SubscriberServices, Vector
 from mnemosyne.service import dead_letters, slices
 from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeQueue
-from tests.model.delivery import HINDERED, IMMUTABLE, REFUSED, SLICE, Faults
+from tests.model.delivery import HINDERED, IMMUTABLE, REFUSED, SLICE, Faults, comparable
 from tests.model.process import KillableConnection, Killed, Process
 from tests.waiting import wait_until
 
@@ -29,16 +30,24 @@ LONG_AGO = "2020-01-01T00:00:00Z"
 REQUESTS = """
 SELECT request_id, i.state, shown.state AS shown, i.error,
     CAST(EXTRACT(day FROM now() - i.updated_at) AS integer) AS days,
-    coalesce(i.redriven_at = i.updated_at, false) AS redriven
+    coalesce(i.redriven_at = i.updated_at, false) AS redriven,
+    i.source, i.key, encode(i.content_hash, 'hex') AS content_hash, i.version_at, i.version_published, m.content
 FROM ingest_requests i
 LEFT JOIN memories m ON m.id = i.memory_id
 CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
 WHERE i.namespace = :namespace
 """
 MEMORIES = "SELECT id, content, superseded_by FROM memories WHERE namespace = :namespace"
+RECORDS = """
+SELECT k.key_id, m.content, k.version_at, k.version_published, k.deleted_at, k.deleted_published
+FROM source_keys k
+LEFT JOIN memories m ON m.id = k.memory_id
+WHERE k.namespace = :namespace
+"""
 LETTERS = """
 SELECT message_id, lost, redriven_at IS NOT NULL AS in_flight, redrives,
-    CAST(EXTRACT(day FROM now() - last_failed_at) AS integer) AS days
+    CAST(EXTRACT(day FROM now() - last_failed_at) AS integer) AS days,
+    CAST(EXTRACT(day FROM now() - dead_lettered_at) AS integer) AS days_kept
 FROM dead_letters WHERE namespace = :namespace
 """
 PASS_DAYS = """
@@ -230,7 +239,7 @@ class World:
         return {row["id"]: (row["content"], row["superseded_by"]) for row in rows}
 
     def view(self) -> dict[str, Any]:
-        """Return what can be seen of the namespace, in the form of `Model.view`."""
+        """Return the state of the namespace, in the form of `Model.view`."""
         memories = self.stored_memories()
         return {
             "requests": {
@@ -239,7 +248,11 @@ class World:
                     row["shown"],
                     row["days"],
                     row["redriven"],
-                    row["error"] in (HINDERED, REFUSED),
+                    comparable(row["error"]),
+                    derived_id(row["source"], row["key"]) if row["source"] else None,
+                    row["content_hash"],
+                    row["content"] if row["state"] in ("stored", "duplicate") else None,
+                    (row["version_at"], row["version_published"]),
                 )
                 for row in self.owner.run(REQUESTS, namespace=self.namespace)
             },
@@ -247,8 +260,16 @@ class World:
                 (content, by is not None, memories[by][0] if by in memories else None)
                 for content, by in memories.values()
             ),
+            "records": {
+                row["key_id"]: (
+                    row["content"],
+                    (row["version_at"], row["version_published"]),
+                    (row["deleted_at"], row["deleted_published"]),
+                )
+                for row in self.owner.run(RECORDS, namespace=self.namespace)
+            },
             "letters": {
-                row["message_id"]: (row["lost"], row["in_flight"], row["redrives"], row["days"])
+                row["message_id"]: (row["lost"], row["in_flight"], row["redrives"], row["days"], row["days_kept"])
                 for row in self.owner.run(LETTERS, namespace=self.namespace)
             },
         }

@@ -1,0 +1,40 @@
+"""After a crash, the model takes the state of the database, even if no request and no memory shows the difference."""
+
+from typing import Any
+
+import orjson
+import pytest
+
+from tests.fakes import NOW
+from tests.model.machine import Machine
+from tests.model.messages import IDS
+
+USED = {"request_id": IDS[0], "content": "a"}
+"""A memory whose id is also given to a deletion, so that no outcome shows whether the deletion was committed."""
+SOURCES = ("crm", "ledger")
+"""Two sources with one memory. It is deleted when the records of both are."""
+COMMITTING = range(3, 7)
+"""Statements of the delivery of a deletion, before and after its commit."""
+
+
+@pytest.mark.parametrize("is_after", [False, True])
+@pytest.mark.parametrize("statement", COMMITTING)
+@pytest.mark.parametrize("source", SOURCES)
+def test_a_deletion_without_an_outcome_is_followed_through_a_crash(
+    machine: type[Machine], source: str, statement: int, *, is_after: bool
+) -> None:
+    state = machine()
+    try:
+        _publish(state, USED, *({"source": one, "key": "l", "content": "poison"} for one in SOURCES))
+        state.deliver(index=1, give_up=False, late=False, keep=False)
+        _publish(state, {"source": source, "key": "l", "op": "delete", "request_id": IDS[0]})
+        state.deliver_and_crash(index=1, give_up=False, at=statement, after=is_after)
+        _publish(state, *({"source": one, "key": "l", "op": "delete"} for one in SOURCES if one != source))
+        state.deliver(index=1, give_up=False, late=False, keep=False)
+    finally:
+        state.world.close()
+
+
+def _publish(state: Machine, *records: dict[str, Any]) -> None:
+    data = orjson.dumps({"memories": [{"timestamp": NOW.isoformat(), **one} for one in records], "schema_version": 1})
+    state.publish(message=(data, {"first_published": NOW.isoformat()}))
