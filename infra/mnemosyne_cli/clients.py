@@ -7,8 +7,6 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from mnemosyne_cli.tool_client import DEFAULT_URL
-
 KEY = "mnk_…"
 """Stands for an API key, which is shown once and not here."""
 _TEMPLATE = """\
@@ -41,8 +39,10 @@ _TRY_IT = (
 )
 
 
-def how_to_connect(url: str, directory: str, *, auth_mode: str = "none") -> str:
+def how_to_connect(url: str, directory: str, *, auth_mode: str = "none", is_default: bool = False) -> str:
     """Return the endpoint, lines to try it with, and each client's configuration; with a key where one is needed.
+
+    Commands need no target if the directory is the one that they use without a target: `is_default`.
 
     With oauth clients log in by themselves, and commands need a key.
     """
@@ -56,7 +56,7 @@ def how_to_connect(url: str, directory: str, *, auth_mode: str = "none") -> str:
         directory=directory,
         command=command(),
         prefix=f"MNEMOSYNE_TOKEN={KEY} " if auth_mode != "none" else "",
-        at="" if url == DEFAULT_URL else f" --url {url}",
+        at="" if is_default else f" --url {url}",
         header=f' --header "{authorization}"' if with_key else "",
         curl_header=f" -H '{authorization}'" if auth_mode != "none" else "",
         try_it=_TRY_IT,

@@ -76,10 +76,13 @@ class OverPubSub(_Pausing):
 class OverMcp(_Pausing):
     """Call the server's tools, with a token that must be good for reading too."""
 
-    def __init__(self, url: str) -> None:
+    def __init__(self, url: str, place: str = "") -> None:
+        """Check that the server accepts the token. `place` identifies a system whose URL changes."""
         super().__init__()
         self._client = ToolClient(url)
-        self.name = f"{url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"  # the token says whose memories
+        self.name = (
+            f"{place or url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"  # the token says whose memories
+        )
         self.call("ingest_status", {"request_id": str(new_id())})  # refused now, and not once something is sent
 
     namespace = None

@@ -16,6 +16,7 @@ from mnemosyne.observability import configure_logging
 from mnemosyne.services import embedding_space
 from mnemosyne.settings import Settings, variable
 from mnemosyne_cli.clients import command, how_to_connect
+from mnemosyne_cli.open_services import settings_of_a_system
 from mnemosyne_cli.terminal import say
 from mnemosyne_cli.termination import on_termination
 
@@ -71,7 +72,8 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
     try:
         with stack.full_stack(directory, host=host, port=port, auth_mode=auth_mode, wanted=wanted) as system:
             say(f"Ready after {time.monotonic() - started:.1f} s.\n")
-            say(how_to_connect(system.url, str(directory.path), auth_mode=auth_mode))
+            is_default = directory.is_default and not settings_of_a_system()
+            say(how_to_connect(system.url, str(directory.path), auth_mode=auth_mode, is_default=is_default))
             if others := functions.other_urls(host, port):
                 say(f"Other machines reach it at {', '.join(f'{one}/mcp' for one in others)}\n")
             if auth_mode != "none":

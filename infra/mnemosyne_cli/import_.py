@@ -1,7 +1,6 @@
 """`mnemosyne import`: bulk ingest of files, with a progress bar that counts outcomes and not intentions."""
 
 import json
-import os
 import sys
 import time
 from collections import Counter
@@ -12,18 +11,17 @@ from pathlib import Path
 import click
 
 from mnemosyne.domain.counted import counted
-from mnemosyne.errors import InvalidRequest, Misconfigured
+from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.item import FAILURE
 from mnemosyne_cli import destinations, formats, importer
 from mnemosyne_cli.import_source import Source
 from mnemosyne_cli.journal import Journal
 from mnemosyne_cli.listing import Listing, list_files
-from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, names_system, open_services
+from mnemosyne_cli.open_services import DEFAULT_NAMESPACE, open_services, settings_of_a_system
 from mnemosyne_cli.private import FailuresFile
-from mnemosyne_cli.target import DATA_DIR, URL, target
+from mnemosyne_cli.target import DATA_DIR, URL, target, tools_address
 from mnemosyne_cli.terminal import plain, say
 from mnemosyne_cli.times import timezone_option
-from mnemosyne_cli.tool_client import DEFAULT_URL
 
 RATE_SECONDS = 5.0
 NOTICES = 20
@@ -176,20 +174,11 @@ def _destination(
     """Yield the system to import into. One is made only in a directory that is named."""
     if url and via == "pubsub":
         raise click.UsageError("--url excludes --via pubsub: a server is written to by its tools")
+    if via == "mcp" and not (url or data_dir) and settings_of_a_system():
+        raise click.UsageError("--via mcp does not work with a deployment's settings in the environment: use --url URL")
     if url or via == "mcp":
-        yield destinations.OverMcp(url or DEFAULT_URL)
+        with tools_address(url, data_dir, make=True) as address:
+            yield destinations.OverMcp(address, url or f"tools of {data_dir and Path(data_dir).resolve()}")
         return
-    if data_dir is None and not names_system() and (absence := _absence()):
-        token = " MNEMOSYNE_TOKEN is set, so --url may be missing." if os.environ.get("MNEMOSYNE_TOKEN") else ""
-        raise Misconfigured(
-            f"no target is named, and {absence}: give --url URL for a deployment or a running `mnemosyne dev`, "
-            f"--data-dir DIR for a local system, or a deployment's settings in the environment.{token}"
-        )
-    with open_services(data_dir, make=data_dir is not None) as services:
+    with open_services(data_dir, make=True) as services:
         yield destinations.OverPubSub(services, namespace)
-
-
-def _absence() -> str:
-    from mnemosyne_cli.local.data_dir import DataDir
-
-    return DataDir.absence(None)

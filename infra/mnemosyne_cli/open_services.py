@@ -25,10 +25,11 @@ def owner_settings() -> Settings:
 
 @contextmanager
 def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Iterator[Callable[[], Connection]]:
-    """Yield opens connections as the role that owns the schema: whom the settings log in as, or the local
-    system's owner. Where there is no such system one is made if that is said, else Misconfigured is raised.
+    """Yield a function that opens connections as the role that owns the schema.
+
+    The role is that of the settings, or the local system's owner. See `data_directory` for `make`.
     """
-    if names_system() and data_dir is None:
+    if settings_of_a_system() and data_dir is None:
         yield connection_factory_for(owner_settings())
         return
     from mnemosyne_cli.local import postgres, stack
@@ -37,19 +38,19 @@ def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Ite
         yield connection_factory(server.url(postgres.OWNER))
 
 
-def names_system() -> bool:
-    """Return whether the environment has a setting of a system: then it must have all, and no other system is meant."""
+def settings_of_a_system() -> list[str]:
+    """Return the variables of the environment that are settings of a system: then it is meant, and needs them all."""
     named = {variable(name) for name in Settings.model_fields} - {variable("log_level")}
-    return any(name in os.environ for name in named if name.startswith(PREFIX))
+    return sorted(name for name in named if name.startswith(PREFIX) and name in os.environ)
 
 
 @contextmanager
 def open_services(data_dir: str | None, *, make: bool = False) -> Iterator[ConfiguredServices]:
-    """Yield the system that the settings name, where they name a database; else the local one, started if need be.
+    """Yield the system that the settings name, or the local one, started if it is not running.
 
-    Where there is none it is made if that is said, else Misconfigured is raised.
+    See `data_directory` for `make`.
     """
-    if names_system() and data_dir is None:
+    if settings_of_a_system() and data_dir is None:
         with closing(ConfiguredServices(Settings.from_environment())) as services:
             yield services
         return
@@ -63,13 +64,14 @@ def open_services(data_dir: str | None, *, make: bool = False) -> Iterator[Confi
 
 
 def data_directory(data_dir: str | None, make: bool) -> "DataDir":
-    """Return the directory of a local system.
+    """Return the directory of a local system: `data_dir`, else the user's own.
 
-    Raises Misconfigured where there is none, unless it is to be made.
+    If it has none, one is made, with a note on standard error, if `make` is true and `data_dir` names the directory;
+    otherwise Misconfigured is raised.
     """
     from mnemosyne_cli.local.data_dir import DataDir
 
-    if not make:
+    if data_dir is None or not make:
         return DataDir.existing(data_dir)
     if absence := DataDir.absence(data_dir):
         say(f"Note: {absence}; one is made now.", err=True)

@@ -12,8 +12,6 @@ from mnemosyne.errors import InvalidRequest, Unauthorized, Unavailable
 
 PATIENCE_SECONDS = 60.0
 """How long a server may ask to be left alone."""
-DEFAULT_URL = "http://127.0.0.1:8080/mcp"
-"""Where `mnemosyne dev` serves."""
 
 
 class ToolClient:
@@ -21,7 +19,7 @@ class ToolClient:
 
     def __init__(self, url: str) -> None:
         self.token = os.environ.get("MNEMOSYNE_TOKEN", "")
-        self._url = url
+        self.url = url
         self._client = httpx2.Client(
             timeout=60, headers={"Authorization": f"Bearer {self.token}"} if self.token else {}
         )
@@ -33,10 +31,10 @@ class ToolClient:
         """
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
         try:
-            response = self._client.post(self._url, json=body)
+            response = self._client.post(self.url, json=body)
             while response.status_code == httpx2.codes.TOO_MANY_REQUESTS:
                 time.sleep(min(float(response.headers.get("retry-after", 1)), PATIENCE_SECONDS))
-                response = self._client.post(self._url, json=body)
+                response = self._client.post(self.url, json=body)
         except UnicodeEncodeError as exc:  # what a shell passes on as it came
             named = (name for name, value in arguments.items() if surrogate(json.dumps(value, ensure_ascii=False)))
             byte = ord(exc.object[exc.start]) & 0xFF  # as os.fsdecode keeps it: U+DC80 to U+DCFF
@@ -46,7 +44,7 @@ class ToolClient:
             ) from exc
         except (httpx2.HTTPError, ValueError) as exc:
             fix = "name a running server with --url or a directory with --data-dir, or start `mnemosyne dev`"
-            raise Unavailable(f"{self._url} cannot be reached: {exc}; {fix}") from exc
+            raise Unavailable(f"{self.url} cannot be reached: {exc}; {fix}") from exc
         answer = _json_object(response)
         result = answer.get("result")
         if result and not result.get("isError"):

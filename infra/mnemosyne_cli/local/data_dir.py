@@ -62,6 +62,11 @@ class DataDir:
         return f"no memory is kept in {path}{others}"
 
     @property
+    def is_default(self) -> bool:
+        """Whether commands without a target work on this directory."""
+        return self.path == _path(None)
+
+    @property
     def postgres(self) -> Path:
         """PostgreSQL's cluster."""
         return self.path / "postgres"

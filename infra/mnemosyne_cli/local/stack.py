@@ -150,31 +150,23 @@ def full_stack(
     functions.require_free(host, port, "the MCP endpoint")
     with ExitStack() as exits:
         _lock(directory, exits)
+        directory.address.unlink(missing_ok=True)  # of a `dev` that was killed
         access = _access(directory, auth_mode, host, port)
         directory.access.write_text(json.dumps(access))
         server = exits.enter_context(database(directory, wanted))
         settings = environment(directory, server, access=access, host=host)
 
-        def serve(target: str, port: int) -> FunctionProcess:
+        def process(target: str, port: int) -> FunctionProcess:
             own = settings | login(target, server)
             return FunctionProcess(target, host=host, port=port, environment=own, directory=directory)
 
-        mcp = serve("mcp", port)
+        mcp = process("mcp", port)
+        ingest, dead_letter = subscribers(directory, settings, server)
+        started = (mcp, ingest, dead_letter, *([process("auth", port + 1)] if auth_mode == "oauth" else []))
+        serve(directory, started, ingest, dead_letter, settings, exits)
         directory.address.write_text(f"{mcp.url}/mcp")
-        ingest, dead_letter = _subscribers(directory, settings, server)
-        started = (mcp, ingest, dead_letter, *([serve("auth", port + 1)] if auth_mode == "oauth" else []))
-        _serve(directory, started, ingest, dead_letter, settings, exits)
+        exits.callback(directory.address.unlink, missing_ok=True)
         yield Stack(url=f"{mcp.url}/mcp", directory=directory, database=server, functions=started)
-
-
-@contextmanager
-def tools_url(directory: DataDir) -> Iterator[str]:
-    """Yield where the tools of the directory's system are served: by its `dev`, else by one for the time being."""
-    if _dev_runs(directory):
-        yield directory.address.read_text()
-        return
-    with full_stack(directory, host=LOOPBACK, port=functions.free_port()) as system:
-        yield system.url
 
 
 @contextmanager
@@ -183,11 +175,11 @@ def ingest_stack(directory: DataDir) -> Iterator[Settings]:
     with ExitStack() as exits:
         server = exits.enter_context(database(directory))
         variables = environment(directory, server, access=_access_of_dev(directory))
-        if _is_served(directory):
+        if is_served(directory):
             yield Settings.from_environment({**os.environ, **variables})
             return
-        ingest, dead_letter = _subscribers(directory, variables, server)
-        _serve(directory, (ingest, dead_letter), ingest, dead_letter, variables, exits)
+        ingest, dead_letter = subscribers(directory, variables, server)
+        serve(directory, (ingest, dead_letter), ingest, dead_letter, variables, exits)
         stopping = threading.Event()
         system = Stack(url="", directory=directory, database=server, functions=(ingest, dead_letter))
         watching = threading.Thread(target=system.watch, args=(stopping, lambda said: None), daemon=True)
@@ -197,7 +189,8 @@ def ingest_stack(directory: DataDir) -> Iterator[Settings]:
         yield Settings.from_environment({**os.environ, **variables})
 
 
-def _dev_runs(directory: DataDir) -> bool:
+def dev_runs(directory: DataDir) -> bool:
+    """Return whether a `dev` runs on this directory, or starts or stops."""
     lock = fasteners.InterProcessLock(directory.lock)
     if not lock.acquire(blocking=False):
         return True
@@ -207,13 +200,13 @@ def _dev_runs(directory: DataDir) -> bool:
 
 def _access_of_dev(directory: DataDir) -> Mapping[str, str]:
     """Return how callers are let in where a `dev` runs on the directory; nobody need be asked elsewhere."""
-    if not directory.access.exists() or not _dev_runs(directory):
+    if not directory.access.exists() or not dev_runs(directory):
         return NOBODY_IS_ASKED
     access: dict[str, str] = json.loads(directory.access.read_text())
     return access
 
 
-def _is_served(directory: DataDir) -> bool:
+def is_served(directory: DataDir) -> bool:
     """Whether a `dev` on this directory stores what the emulator delivers: its subscription is left alone then.
 
     Raises Misconfigured where the emulator delivers to another system.
@@ -221,7 +214,7 @@ def _is_served(directory: DataDir) -> bool:
     host = os.environ.get("PUBSUB_EMULATOR_HOST")
     if not host or not emulator.is_served(host):
         return False
-    if _dev_runs(directory):
+    if dev_runs(directory):
         return True
     raise Misconfigured(
         f"the Pub/Sub emulator at {host} delivers to another system than {directory.path}: name that one's directory "
@@ -234,9 +227,11 @@ def login(function: str, database: postgres.EmbeddedPostgres) -> dict[str, str]:
     return {"MNEMOSYNE_DATABASE_URL": database.url(function)}
 
 
-def _subscribers(
+def subscribers(
     directory: DataDir, variables: dict[str, str], database: postgres.EmbeddedPostgres
 ) -> tuple[FunctionProcess, FunctionProcess]:
+    """Return the functions that store what is queued, `ingest` and `dead_letter`, not yet started."""
+
     def process(target: str) -> FunctionProcess:
         port, settings = functions.free_port(), variables | login(target, database)
         return FunctionProcess(target, host=LOOPBACK, port=port, environment=settings, directory=directory)
@@ -244,7 +239,7 @@ def _subscribers(
     return process("ingest"), process("dead_letter")
 
 
-def _serve(
+def serve(
     directory: DataDir,
     processes: tuple[FunctionProcess, ...],
     ingest: FunctionProcess,

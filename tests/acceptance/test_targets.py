@@ -1,0 +1,101 @@
+"""Commands without a target work on the system in the user's data directory, whether it runs or not."""
+
+import json
+import os
+import re
+import subprocess
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+
+import pytest
+
+from tests.dev import COMMAND, DevServer
+from tests.waiting import wait_until
+
+READING = ["doctor", "export", "outcomes", "keys list", "grants list", "people list", "quota list", "dead-letters list"]
+
+
+class Home:
+    """A user's data directory, and commands that are run without a target."""
+
+    def __init__(self, path: Path) -> None:
+        self.directory = path / "mnemosyne"
+        kept = {name: value for name, value in os.environ.items() if not name.startswith("MNEMOSYNE_")}
+        self.environment = {**kept, "XDG_DATA_HOME": str(path)}
+
+    def run(self, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
+        return subprocess.run(
+            [COMMAND, *arguments], env=self.environment, capture_output=True, text=True, check=False, timeout=120
+        )
+
+
+@pytest.fixture
+def home(tmp_path: Path) -> Home:
+    return Home(tmp_path / "share")
+
+
+@pytest.fixture
+def own_system(own_dev: DevServer, home: Home) -> DevServer:
+    """`mnemosyne dev` on the user's data directory, at a port that is not the default one."""
+    own_dev.arguments = ("--data-dir", str(home.directory))
+    own_dev.environment = home.environment
+    own_dev.start()
+    return own_dev
+
+
+def test_commands_find_the_system_that_runs_on_the_users_data_directory(
+    own_system: DevServer, home: Home, tmp_path: Path
+) -> None:
+    assert home.run("remember", "The kettle is in the shed.").stdout.startswith("Stored as ")
+    assert "The kettle is in the shed." in home.run("search", "kettle").stdout
+    note = tmp_path / "A.md"
+    for way in ("pubsub", "mcp"):
+        note.write_text(f"The gate is green, by {way}.")
+        done = home.run("import", note, "--via", way)
+        assert (done.returncode, done.stdout) == (0, "1 stored, 0 duplicate, 0 failed.\n"), done.stderr
+    assert "The gate is green, by mcp." in own_system.call("memory_search", {"query": "gate"})["memories"][0]["content"]
+    for command in READING:
+        done = home.run(*command.split())
+        assert done.returncode == 0, (command, done.stdout, done.stderr)
+    assert json.loads(home.run("keys", "create", "--name", "me", "--json").stdout)["token"].startswith("mnk_")
+
+
+def test_lines_to_paste_need_no_target_on_the_users_data_directory(own_system: DevServer, home: Home) -> None:
+    wait_until(lambda: "Ctrl-C stops everything" in own_system.printed(), "the lines are printed")
+    lines = re.findall(r"^  \S*mnemosyne ((?:remember|search) .*)$", own_system.printed(), re.MULTILINE)
+    assert len(lines) == 2
+    assert not any("--url" in line for line in lines)
+    for line in lines:
+        done = subprocess.run(f"{COMMAND} {line}", shell=True, env=home.environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+
+
+def test_commands_at_one_time_share_a_system_that_does_not_run(home: Home) -> None:
+    assert home.run("remember", "The first.", "--data-dir", home.directory).returncode == 0
+    contents = [f"The {animal} sleeps." for animal in ("heron", "otter", "badger")]
+    with ThreadPoolExecutor() as threads:
+        done = list(threads.map(lambda content: home.run("remember", content), contents))
+    assert [one.returncode for one in done] == [0, 0, 0], [one.stderr for one in done]
+    exported = home.run("export")
+    assert exported.returncode == 0, exported.stderr
+    assert {"The first.", *contents} == {json.loads(line)["content"] for line in exported.stdout.splitlines()}
+
+
+def test_a_command_while_dev_starts_waits_for_it(own_dev: DevServer, home: Home) -> None:
+    assert home.run("remember", "The first.", "--data-dir", home.directory).returncode == 0
+    own_dev.arguments = ("--data-dir", str(home.directory))
+    own_dev.environment = home.environment
+    with ThreadPoolExecutor() as threads:
+        started = threads.submit(own_dev.start)
+        done = home.run("search", "first")
+        started.result()
+    assert (done.returncode, "The first." in done.stdout) == (0, True), done.stderr
+
+
+@pytest.mark.parametrize("command", ["remember text", "search tea", "keys create --name me", *READING])
+def test_without_a_system_nothing_is_made(home: Home, command: str) -> None:
+    done = home.run(*command.split())
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert line.startswith(f"mnemosyne: no target is named, and no memory is kept in {home.directory}")
+    assert not home.directory.exists()
