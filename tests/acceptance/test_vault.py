@@ -76,16 +76,33 @@ def test_changed_properties_of_a_note_are_taken(dev: DevServer, tmp_path: Path) 
     assert "The lamp with labels." in found and "Another text about the lamp." not in found
 
 
-def test_an_edited_note_with_an_earlier_date_is_reported(dev: DevServer, tmp_path: Path) -> None:
-    note = tmp_path / "Moved back.md"
-    where = ("--data-dir", dev.directory / "data")
-    note.write_text("---\ndate: 2026-05-20\n---\nThe heron came.")
-    _import(note, *where)
-    note.write_text("---\ndate: 2026-05-10\n---\nThe heron came earlier.")
-    done = _import(note, *where)
-    assert done.returncode == 1
+@pytest.mark.parametrize("way", ["--url", "--data-dir", "--via mcp"])
+@pytest.mark.parametrize(
+    ("name", "later", "earlier"),
+    [
+        ("Moved back.md", "---\ndate: 2026-05-20\n---\n{}", "---\ndate: 2026-05-10\n---\n{}"),
+        ("hugo.md", '+++\ndate = "2026-05-20T08:00:00Z"\n+++\n{}', '+++\ndate = "2026-05-20T07:59:59Z"\n+++\n{}'),
+        ("logseq.md", "date:: 2026-05-20\n\n{}", "date:: 2025-05-20\n\n{}"),
+    ],
+)
+def test_an_edited_note_with_an_earlier_date_is_reported(
+    dev: DevServer, tmp_path: Path, way: str, name: str, later: str, earlier: str
+) -> None:
+    note = tmp_path / name
+    directory = dev.directory / "data"
+    where: dict[str, tuple[str | Path, ...]] = {
+        "--url": ("--url", dev.url),
+        "--data-dir": ("--data-dir", directory),
+        "--via mcp": ("--via", "mcp", "--data-dir", directory),
+    }
+    note.write_text(later.format(f"The heron came, {way} {name}."))
+    assert _import(note, *where[way]).stdout == "1 stored, 0 duplicate, 0 failed.\n"
+    note.write_text(earlier.format(f"The heron came earlier, {way} {name}."))
+    done = _import(note, *where[way])
+    assert (done.returncode, done.stdout) == (1, "1 stored, 0 duplicate, 0 failed.\n")
     failed = json.loads(Path(f"{note}.failures.jsonl").read_text())
     assert "an earlier version of the note has a later time" in failed["import_failure"]["error"]
+    assert "1 failure with causes" in done.stderr
 
 
 def test_failed_records_can_be_corrected_and_imported(dev: DevServer, tmp_path: Path) -> None:

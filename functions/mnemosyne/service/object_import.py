@@ -61,6 +61,7 @@ def import_object(
         services.imports.forget_lines(namespace, wanted.source)
         return
     if not progress.is_read:
+        services.imports.record(namespace, progress, {})  # the time of its start, before anything of it is stored
         progress = _Reading(namespace, wanted, services, progress, deadline, message_id).finish()
     counts = _wait(namespace, progress, services, deadline, pause)
     services.objects.write_report(wanted, _report(namespace, progress, services, counts))
@@ -221,6 +222,7 @@ def _outcome(line: str, status: IngestStatus) -> dict[str, object]:
         "memory_id": str(status.memory_id) if status.memory_id else None,
         "request_id": str(status.request_id),
         "error": status.error,
+        "note": status.note,
     }
 
 

@@ -43,8 +43,19 @@ ORDER BY line
 LIMIT CAST(:limit AS integer)
 """
 
+# A record with a key has the same request in each generation of its object: if an earlier import stored it, it is a
+# duplicate in this one.
 OUTCOMES_OF: Final = """
-SELECT request_id, state, memory_id, attempts, error, updated_at, source, key
+SELECT request_id,
+    CASE
+        WHEN state = 'stored' AND updated_at < (
+            SELECT started_at
+            FROM object_imports
+            WHERE namespace = :namespace AND source = CAST(:object_source AS text)
+        ) THEN 'duplicate'
+        ELSE state
+    END AS state,
+    memory_id, attempts, error, note, updated_at, source, key
 FROM ingest_requests
 WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[])) AND state <> 'queued'
 """
@@ -107,7 +118,9 @@ class PostgresObjectImports:
         with self._transaction(namespace) as connection:
             rows = connection.run(LINES, namespace=namespace, source=source, cursor_line=after, limit=limit)
             ids = uuid_array([row["request_id"] for row in rows])
-            outcomes = read_statuses(connection.run(OUTCOMES_OF, namespace=namespace, request_ids=ids))
+            outcomes = read_statuses(
+                connection.run(OUTCOMES_OF, namespace=namespace, object_source=source, request_ids=ids)
+            )
         return [ObjectLine(line=row["line"], status=outcomes.get(row["request_id"])) for row in rows]
 
     def forget_lines(self, namespace: str, source: str) -> None:
