@@ -32,7 +32,7 @@ def own_place(path: Path, suffix: str) -> Path:
     """Return where a file of the user's is kept that belongs to the file or folder at `path`: next to it.
 
     If the user cannot write there, or others may make files there, as in /tmp, it is in the user's state directory,
-    under a name that tells paths apart.
+    under a name that tells paths apart. Raises InvalidRequest if neither can be written.
     """
     beside = Path(f"{path}{suffix}")
     directory = path.parent.stat()
@@ -41,7 +41,13 @@ def own_place(path: Path, suffix: str) -> Path:
     import platformdirs  # of the extra `local`
 
     kept = Path(platformdirs.user_state_dir("mnemosyne")) / "imports"
-    kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+    try:
+        kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        raise InvalidRequest(
+            f"the journal and the list of failures cannot be written next to {plain(path)}, nor to {plain(kept)} "
+            f"({(exc.strerror or str(exc)).lower()}): set XDG_STATE_HOME to a directory of yours, or import a copy"
+        ) from exc
     digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:16]
     return kept / f"{digest}-{path.name[:100]}{suffix}"
 

@@ -1,6 +1,7 @@
 """A folder of notes as people have it, imported into a running system, edited, and imported again."""
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -103,6 +104,32 @@ def test_an_edited_note_with_an_earlier_date_is_reported(
     failed = json.loads(Path(f"{note}.failures.jsonl").read_text())
     assert "an earlier version of the note has a later time" in failed["import_failure"]["error"]
     assert "1 failure with causes" in done.stderr
+
+
+@pytest.mark.parametrize("name", ["vault", "alone.md", "rows.jsonl"])
+def test_notes_in_a_read_only_folder_are_imported_and_their_failures_listed_elsewhere(
+    dev: DevServer, tmp_path: Path, name: str
+) -> None:
+    folder, home = tmp_path / "read-only", tmp_path / "home"
+    (folder / "vault").mkdir(parents=True)
+    home.mkdir()
+    bad = {"vault": "---\ndate: 2026\n---\nWrong.", "alone.md": "---\ndate: 2026\n---\nWrong.", "rows.jsonl": "{}"}[
+        name
+    ]
+    source = folder / name
+    (source / "bad.md" if name == "vault" else source).write_text(bad)
+    for directory in (folder / "vault", folder):
+        directory.chmod(0o555)
+    # Root may write everywhere, unless it gives up that capability.
+    unprivileged = ["setpriv", "--bounding-set=-dac_override"] if os.geteuid() == 0 else []
+    environment = {**os.environ, "HOME": str(home), "XDG_STATE_HOME": str(home / "state")}
+    command: list[str | Path] = [*unprivileged, COMMAND, "import", source, "--url", dev.url]
+    done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=180, check=False)
+    assert (done.returncode, done.stdout) == (1, "0 stored, 0 duplicate, 1 failed.\n"), done.stderr
+    (failures,) = (home / "state" / "mnemosyne" / "imports").iterdir()
+    assert str(failures) in done.stderr
+    assert "import_failure" in json.loads(failures.read_text())
+    assert sorted(one.name for one in folder.iterdir()) == sorted({"vault", name})
 
 
 def test_failed_records_can_be_corrected_and_imported(dev: DevServer, tmp_path: Path) -> None:

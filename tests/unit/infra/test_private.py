@@ -138,6 +138,16 @@ def test_where_others_may_make_files_those_of_an_import_are_in_the_users_directo
     assert own_place(tmp_path / "one" / "notes.jsonl", ".x") == first, "a later run finds it again"
 
 
+@pytest.mark.parametrize("state", ["/proc/nowhere", "/dev/null", "/sys/kernel"])
+def test_where_no_file_of_an_import_can_be_written_the_fix_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", state)
+    tmp_path.chmod(0o777)
+    with pytest.raises(InvalidRequest, match=f"nor to {state}/mnemosyne/imports .*: set XDG_STATE_HOME to"):
+        own_place(tmp_path / "notes", ".x")
+
+
 def test_an_export_writes_through_no_link_that_it_did_not_name(tmp_path: Path, victim: Path) -> None:
     (tmp_path / "memory.md").symlink_to(victim)
     with pytest.raises(OSError, match="symbolic links"):
