@@ -3,15 +3,40 @@
 import json
 import os
 import time
+from collections.abc import Mapping
 from typing import Any
 
 import httpx2
 
 from mnemosyne.domain.parsing import surrogate
-from mnemosyne.errors import InvalidRequest, Unauthorized, Unavailable
+from mnemosyne.errors import (
+    Broken,
+    Conflict,
+    InvalidRequest,
+    Misconfigured,
+    MnemosyneError,
+    NotFound,
+    OverQuota,
+    Unauthorized,
+    Unavailable,
+    Uncertain,
+)
 
 PATIENCE_SECONDS = 60.0
 """How long a server may ask to be left alone."""
+ERROR_META = "mnemosyne/error"
+"""Key of a tool error's code in `_meta`: docs/contract.md, section 2."""
+ERRORS: Mapping[str, type[MnemosyneError]] = {
+    "conflict": Conflict,
+    "misconfigured": Misconfigured,
+    "not_found": NotFound,
+    "operator_needed": Broken,
+    "over_quota": OverQuota,
+    "unauthorized": Unauthorized,
+    "unavailable": Unavailable,
+    "uncertain": Uncertain,
+}
+"""Exception for each code. Other codes are Unavailable if the error is retryable, else InvalidRequest."""
 
 
 class ToolClient:
@@ -27,7 +52,7 @@ class ToolClient:
     def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         """Return a tool's structured result.
 
-        Raises Unauthorized, InvalidRequest, or Unavailable where it may come later.
+        Raises the exception that the error's code stands for, such as Unavailable if the call may succeed later.
         """
         body = {"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": {"name": tool, "arguments": arguments}}
         try:
@@ -50,14 +75,24 @@ class ToolClient:
         if result and not result.get("isError"):
             structured: dict[str, Any] = result["structuredContent"]
             return structured
+        if result:
+            raise _tool_error(tool, result)
         error = answer.get("error", answer)
-        said = result["content"][0]["text"] if result else error.get("message", error)
+        said = error.get("message", error)
         if response.status_code in (401, 403):
             fix = "give a key with the scopes read and write in MNEMOSYNE_TOKEN: `mnemosyne keys create` makes one"
             raise Unauthorized(f"{tool}: {said}; {fix}")
-        if response.is_server_error or said.startswith("temporarily unavailable"):
+        if response.is_server_error:
             raise Unavailable(f"{tool}: {said}")
         raise InvalidRequest(f"{tool}: {said}")
+
+
+def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
+    """Build the exception for a tool error, by its code."""
+    error = (result.get("_meta") or {}).get(ERROR_META) or {}
+    otherwise = Unavailable if error.get("retryable") else InvalidRequest
+    kind = ERRORS.get(error.get("code", ""), otherwise)
+    return kind(f"{tool}: {result['content'][0]['text']}")
 
 
 def _json_object(response: httpx2.Response) -> dict[str, Any]:

@@ -61,7 +61,7 @@ def test_without_a_yes_nothing_is_deleted(dev: DevServer, answer: mcp_types.Elic
     memory_id = _stored(dev, "asked about and kept")
     result = _delete(dev, memory_id, Person(answer))
     assert result.is_error
-    assert "delete_memory was not run: whoever was asked did not agree" in str(result.content)
+    assert "delete_memory was not run: the user did not agree" in str(result.content)
     assert dev.call("get_memory", {"id": memory_id})["content"] == "asked about and kept"
 
 

@@ -38,8 +38,8 @@ window.refused = 0;
 window.fetch = (...asked) => {
   if (window.refused || !asked[1].body.includes("import_memories")) return real(...asked);
   window.refused = 1;
-  const said = "temporarily unavailable, nothing was changed, try again shortly: the queue is away";
-  const result = { isError: true, content: [{ type: "text", text: said }] };
+  const _meta = { "mnemosyne/error": { code: "unavailable", retryable: true } };
+  const result = { isError: true, content: [{ type: "text", text: "the queue is away" }], _meta };
   return Promise.resolve(new Response(JSON.stringify({ jsonrpc: "2.0", id: 1, result })));
 };
 """

@@ -13,6 +13,7 @@ from mnemosyne.errors import EmbeddingModelChanged, Misconfigured, MnemosyneErro
 from mnemosyne.mcp.hits import stored_by_someone
 from mnemosyne.mcp.lenient import plain
 from mnemosyne.mcp.tool import Reply, Tool
+from mnemosyne.mcp.tool_errors import error_code, failure
 from mnemosyne.observability import EventLog, current_trace, milliseconds, trace
 from mnemosyne.ports import Services
 
@@ -44,9 +45,11 @@ def call_with_outcome(
     )
     if tool.deprecated is None:
         return outcome, result
-    if result.is_error and isinstance(said := result.content[0], mcp_types.TextContent):
-        result = failure(f"{said.text}\n{tool.deprecated}")
-    return outcome, result.model_copy(update={"meta": {DEPRECATED_META: tool.deprecated}})
+    meta = {**(result.meta or {}), DEPRECATED_META: tool.deprecated}
+    if result.is_error and isinstance(error := result.content[0], mcp_types.TextContent):
+        text = mcp_types.TextContent(type="text", text=f"{error.text}\n{tool.deprecated}")
+        return outcome, result.model_copy(update={"content": [text], "meta": meta})
+    return outcome, result.model_copy(update={"meta": meta})
 
 
 def _called(
@@ -61,28 +64,32 @@ def _called(
             log.info(
                 "audit", action=tool.name, principal=principal.id, namespace=principal.namespace, outcome="uncertain"
             )
-        return "uncertain", failure(f"the answer was lost, look before calling again: {exc}")
+        return "uncertain", failure(f"the answer was lost, look before calling again: {exc}", error_code(exc))
     except Misconfigured as exc:
         log.fault("tool_unavailable", exc, **about)
         return "misconfigured", failure(
-            f"the server is misconfigured; its operator finds how in the log under trace id {_trace_id()}"
+            f"the server is misconfigured; its operator finds how in the log under trace id {_trace_id()}",
+            error_code(exc),
         )
     except ServiceError as exc:
         log.fault("tool_unavailable", exc, **about)
         if exc.needs_operator:
             return "unavailable", failure(
                 f"unavailable until the server's operator acts, nothing was changed: {exc.cause}; the log has the next "
-                f"step under trace id {_trace_id()}"
+                f"step under trace id {_trace_id()}",
+                error_code(exc),
             )
-        return "unavailable", failure(f"temporarily unavailable, nothing was changed, try again shortly: {exc}")
+        message = f"temporarily unavailable, nothing was changed, try again shortly: {exc}"
+        return "unavailable", failure(message, error_code(exc))
     except MnemosyneError as exc:
         log.info("tool_refused", **about, error=type(exc).__name__)
-        return REFUSED, failure("; ".join(filter(None, [str(exc), tool.refused])))
-    except Exception:  # the edge: a fault of our own is told without its inside, and logged with all of it
+        return REFUSED, failure("; ".join(filter(None, [str(exc), tool.refused])), error_code(exc))
+    except Exception as exc:  # the edge: a fault of our own is told without its inside, and logged with all of it
         log.exception("tool_crashed", **about)
         return "crashed", failure(
             "internal error; it has been logged, and calling again with the same arguments will likely fail the "
-            f"same way. Trace id: {_trace_id()}"
+            f"same way. Trace id: {_trace_id()}",
+            error_code(exc),
         )
     if tool.scope is not Scope.READ:
         _audit(tool, reply, principal)
@@ -123,8 +130,3 @@ def success(reply: Reply, *, stored: bool) -> mcp_types.CallToolResult:
         content=[mcp_types.TextContent(type="text", text=block) for block in blocks],
         structured_content=structured,
     )
-
-
-def failure(message: str) -> mcp_types.CallToolResult:
-    """Return a tool's error, for an agent to read."""
-    return mcp_types.CallToolResult(content=[mcp_types.TextContent(type="text", text=message)], is_error=True)

@@ -15,12 +15,13 @@ import mnemosyne
 from mnemosyne.domain.misnamed import misnamed
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp import app, prompts, resources
-from mnemosyne.mcp.calls import call, call_with_outcome, failure, success
+from mnemosyne.mcp.calls import call, call_with_outcome, success
 from mnemosyne.mcp.confirmation import agreed, answer_of, can_answer, question
 from mnemosyne.mcp.icon import icons
 from mnemosyne.mcp.identity import IdentifiedServer
 from mnemosyne.mcp.record import uri_of
 from mnemosyne.mcp.tool import current_principal
+from mnemosyne.mcp.tool_errors import DECLINED, failure
 from mnemosyne.mcp.tools import AGENT_TOOLS, TOOLS, console_tools, find
 from mnemosyne.mcp.tools.read import LIST_MEMORIES
 from mnemosyne.mcp.turns import Turns
@@ -103,7 +104,7 @@ def _tools(services: Services, database: Turns, principal: Principal | None) -> 
                     asked = await database.run(here, call, tool.asks_first, arguments, here, services)
                     return asked if asked.is_error else question(asked)
                 if not agreed(answer):
-                    return failure(f"{tool.name} was not run: whoever was asked did not agree")
+                    return failure(f"{tool.name} was not run: the user did not agree", DECLINED)
             turns = database if tool.needs_database else publishing
             result = await turns.run(here, call, tool, arguments, here, services)
             if tool.outcome is None or result.is_error or not (seconds := wait_of(tool, arguments)):

@@ -28,8 +28,21 @@ ASK_EVERY = 0.25
 Key = str | Callable[[str, str], str | Awaitable[str]] | None
 
 
+ERROR_META = "mnemosyne/error"
+"""Key of a tool error's code in `_meta`."""
+
+
 class MemoryServiceError(Exception):
-    """A memory was not stored, found or deleted; says why in the server's words."""
+    """A memory was not stored, found or deleted. The message is the server's.
+
+    `code` is the server's code of the error, such as `not_found`; empty if the server did not answer. `retryable` is
+    whether nothing was changed and the same call may succeed later.
+    """
+
+    def __init__(self, message: str, *, code: str = "", retryable: bool = False) -> None:
+        super().__init__(message)
+        self.code = code
+        self.retryable = retryable
 
 
 class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is in an environment of its own
@@ -128,7 +141,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
                 if scope.has(memory["metadata"]):
                     await _call(client, "delete_memory", {"id": memory_id})
             except MemoryServiceError as exc:
-                if "no memory has the id" not in str(exc):
+                if exc.code != "not_found":
                     raise
 
     async def _store(self, scope: Scope, memories: Iterable[dict[str, Any]]) -> None:
@@ -171,7 +184,12 @@ def _cause(exc: BaseException) -> BaseException:
 async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
     answer = await client.call_tool(tool, arguments)
     if answer.is_error or answer.structured_content is None:
-        raise MemoryServiceError(" ".join(getattr(one, "text", "") for one in answer.content))
+        error = (answer.meta or {}).get(ERROR_META) or {}
+        raise MemoryServiceError(
+            " ".join(getattr(block, "text", "") for block in answer.content),
+            code=error.get("code", ""),
+            retryable=error.get("retryable", False),
+        )
     return cast(dict[str, Any], answer.structured_content)
 
 

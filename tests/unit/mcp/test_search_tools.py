@@ -368,7 +368,7 @@ def test_an_old_name_says_what_to_call_instead_where_it_fails_too(services: Fake
     assert isinstance(said, mcp_types.TextContent)
     _, note = said.text.split("\n")
     assert note.startswith("recall_by_timeframe is deprecated: call memory_search(after, before")
-    assert result.meta == {DEPRECATED_META: note}
+    assert result.meta and result.meta[DEPRECATED_META] == note
 
 
 def test_errors_name_the_argument_that_was_given(services: FakeServices) -> None:

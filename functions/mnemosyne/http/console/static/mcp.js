@@ -77,7 +77,8 @@ export async function call(name, args = {}) {
   const result = await authorized(body);
   if (result.isError) {
     const said = result.content.map((one) => one.text ?? "").join("\n");
-    throw new Refused(said, said.startsWith("temporarily unavailable") ? 503 : 200);
+    const { retryable, retry_after: seconds } = result._meta?.["mnemosyne/error"] ?? {};
+    throw new Refused(said, retryable ? 503 : 200, seconds);
   }
   return result.structuredContent;
 }
