@@ -109,10 +109,10 @@ def test_what_a_search_found_is_shown_and_read_whole(host: str, browser: Chromiu
     assert "oolong" in seen["model"][0]["text"], "a model, and a host without views, is given the text as before"
     _says(browser, "Ada prefers oolong to coffee.")
     browser.driver.find_element(By.XPATH, "//button[.='Note 1']").click()
-    _says(browser, "Back to what was found")
+    _says(browser, "Back to results")
     assert browser.driver.find_element(By.TAG_NAME, "pre").text.endswith("Ada prefers oolong to coffee.")
     assert browser.driver.switch_to.active_element.tag_name == "h1", "reading goes on at the heading"
-    browser.driver.find_element(By.XPATH, "//button[.='Back to what was found']").click()
+    browser.driver.find_element(By.XPATH, "//button[.='Back to results']").click()
     _says(browser, "The oolong is on shelf 7.")
     browser.driver.switch_to.default_content()
     picture(browser, "app-search")
@@ -172,7 +172,7 @@ def test_a_host_is_told_a_height_once_however_it_gets_there(host: str, browser: 
     _open(browser, host, "memory_search", query="oolong")
     _says(browser, "Ada prefers oolong to coffee.")
     browser.driver.find_element(By.XPATH, "//button[.='Note 1']").click()
-    _says(browser, "Back to what was found")
+    _says(browser, "Back to results")
     browser.driver.switch_to.default_content()
     settled = (
         "const told = arguments[0]; Promise.all(document.getAnimations().map((one) => one.finished)).then(() => told())"

@@ -1,6 +1,6 @@
 """What a person does with the console, and what is shown of what others have stored."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -35,7 +35,7 @@ def test_a_search_links_the_memories_that_it_leaves_out(site: str, browser: Chro
         for text in ("Ida mends the weir today.", "Ida mends the weir today")
     ]
     browser.open(f"{site}/?q=weir")
-    shows(browser, "Left out, but for white space or a full stop the same")
+    shows(browser, "Near-duplicates:")
     links = [one.get_attribute("href") or "" for one in browser.driver.find_elements(By.CSS_SELECTOR, ".entry a")]
     assert {one for one in ids if any(link.endswith(one) for link in links)} == set(ids)
 
@@ -66,7 +66,7 @@ def test_an_error_stands_alone(site: str, browser: Chromium) -> None:
     shows(browser, "What should be remembered?")
     type_into(browser, "content", "Fay fishes.")
     press(browser, "Store")
-    shows(browser, "Stored: it can be found now.")
+    shows(browser, "Stored. Searches can find it now.")
     type_into(browser, "content", "Fay sails.")
     type_into(browser, "store-title", "t" * 501)
     press(browser, "Store")
@@ -77,7 +77,7 @@ def test_an_error_stands_alone(site: str, browser: Chromium) -> None:
 def test_a_mode_is_chosen(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/")
     shows(browser, "What are you looking for?")
-    Select(browser.driver.find_element(By.ID, "mode")).select_by_visible_text("this very text")
+    Select(browser.driver.find_element(By.ID, "mode")).select_by_visible_text("exact text")
     type_into(browser, "query", "on shelf")
     press(browser, "Search")
     shows(browser, "1 memory")
@@ -92,45 +92,45 @@ def test_a_memory_is_stored_labelled_rated_and_deleted(
     picture(browser, "store")
     type_into(browser, "content", "Cy keeps bees.")
     press(browser, "Store")
-    shows(browser, "Stored: it can be found now.")
+    shows(browser, "Stored. Searches can find it now.")
     browser.driver.find_element(By.LINK_TEXT, "Read it").click()
     shows(browser, "Cy keeps bees.")
     id_ = browser.url.rsplit("/", 1)[1]
     type_into(browser, "title", "Bees")
     type_into(browser, "new-tags", "cy, bees")
-    press(browser, "Change")
+    press(browser, "Save changes")
     wait_until(lambda: browser.driver.find_element(By.TAG_NAME, "h1").text == "Bees", "the title is another")
-    shows(browser, "Changed.")
+    shows(browser, "Saved.")
     assert system.call("get_memory", {"id": id_})["tags"] == ["cy", "bees"]
-    press(browser, "Change")
-    shows(browser, "Nothing here differs from what is stored.")
+    press(browser, "Save changes")
+    shows(browser, "Nothing was changed in the form.")
     type_into(browser, "metadata", "[1]")
-    press(browser, "Change")
+    press(browser, "Save changes")
     shows(browser, "The metadata must be a JSON object")
     type_into(browser, "metadata", '{"hives": 3}')
-    press(browser, "Change")
-    shows(browser, "Changed.")
+    press(browser, "Save changes")
+    shows(browser, "Saved.")
     assert system.call("get_memory", {"id": id_})["metadata"] == {"hives": 3}
-    press(browser, "It helped")
+    press(browser, "Helpful")
     shows(browser, " → 0.")
     picture(browser, "memory")
     press(browser, "Delete …")
-    press(browser, "Keep it")
+    press(browser, "Cancel")
     press(browser, "Delete …")
-    press(browser, "Delete for good")
-    shows(browser, "It is still there, and will be deleted in 10 seconds.")
+    press(browser, "Delete permanently")
+    shows(browser, "The memory will be deleted in 10 seconds.")
     press(browser, "Undo")
     assert system.call("get_memory", {"id": id_})["title"] == "Bees"
     press(browser, "Delete …")
-    press(browser, "Delete for good")
+    press(browser, "Delete permanently")
     press(browser, "Delete now")
-    shows(browser, "The memory is no more.")
+    shows(browser, "The memory was deleted.")
     assert "no memory has the id" in system.error("get_memory", {"id": id_})
 
 
 def test_figures_and_tags_are_shown(site: str, browser: Chromium, picture: Keep) -> None:
-    browser.open(f"{site}/figures")
-    shows(browser, "Embedded by")
+    browser.open(f"{site}/overview")
+    shows(browser, "Embedding model")
     picture(browser, "figures")
     assert browser.driver.find_element(By.LINK_TEXT, "tea")
 
@@ -166,29 +166,37 @@ def test_everything_can_be_reached_by_keyboard(site: str, browser: Chromium) -> 
     for _ in range(60):
         browser.driver.switch_to.active_element.send_keys(Keys.TAB)
         reached.append(browser.driver.switch_to.active_element.text)
-    assert reached[:5] == ["To the page", "Search", "Newest", "Store", "Files"]
+    assert reached[:5] == ["Skip to content", "Search", "Newest", "Store", "Files"]
     assert {"Note 2", "tea"} <= {*reached}
-    browser.driver.find_element(By.LINK_TEXT, "Figures").send_keys(Keys.ENTER)
-    shows(browser, "Embedded by")
+    browser.driver.find_element(By.LINK_TEXT, "Overview").send_keys(Keys.ENTER)
+    shows(browser, "Embedding model")
     assert browser.driver.switch_to.active_element.tag_name == "h1", "reading goes on from the new page's heading"
 
 
-@pytest.mark.parametrize(
-    "path", ["/", "/?q=oolong", "/newest", "/store", "/files", "/outcomes", "/figures", "/memories/FIRST"]
-)
-@pytest.mark.parametrize("dark", [False, True], ids=["light", "dark"])
-def test_axe_finds_nothing(system: DevServer, site: str, axe: str, path: str, dark: bool, picture: Keep) -> None:
-    with chromium(dark=dark) as opened:
+@pytest.fixture(scope="module", params=[False, True], ids=["light", "dark"])
+def phone(request: pytest.FixtureRequest) -> Iterator[tuple[Chromium, str]]:
+    """A narrow browser and its theme."""
+    with chromium(dark=request.param) as opened:
         opened.driver.set_window_size(360, 800)
-        first = system.call("list_memories", {})["memories"][-1]["id"]
-        opened.open(f"{site}{path.replace('FIRST', first)}")
-        wait_until(lambda: bool(opened.driver.find_elements(By.CSS_SELECTOR, "main h1")), "the page is there")
-        wait_until(lambda: "Working …" not in opened.text, "all is shown")
-        wide = opened.driver.execute_script("return document.documentElement.scrollWidth")
-        assert wide <= opened.driver.execute_script("return innerWidth"), "nothing is beyond the edge"
-        name = path.strip("/?").replace("=", "-").replace("/FIRST", "") or "search-empty"
-        picture(opened, f"narrow-{'dark' if dark else 'light'}-{name}")
-        assert _violations(opened, axe) == []
+        yield opened, "dark" if request.param else "light"
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/?q=oolong", "/newest", "/store", "/files", "/activity", "/overview", "/memories/FIRST"]
+)
+def test_axe_finds_nothing(
+    system: DevServer, site: str, axe: str, path: str, phone: tuple[Chromium, str], picture: Keep
+) -> None:
+    browser, theme = phone
+    first = system.call("list_memories", {})["memories"][-1]["id"]
+    browser.open(f"{site}{path.replace('FIRST', first)}")
+    wait_until(lambda: bool(browser.driver.find_elements(By.CSS_SELECTOR, "main h1")), "the page is there")
+    wait_until(lambda: "Loading …" not in browser.text, "all is shown")
+    wide = browser.driver.execute_script("return document.documentElement.scrollWidth")
+    assert wide <= browser.driver.execute_script("return innerWidth"), "nothing is beyond the edge"
+    name = path.strip("/?").replace("=", "-").replace("/FIRST", "") or "search-empty"
+    picture(browser, f"narrow-{theme}-{name}")
+    assert _violations(browser, axe) == []
 
 
 def _violations(opened: Chromium, axe: str) -> list[Any]:

@@ -15,7 +15,7 @@ from mnemosyne.http.console import site
 from tests.fakes import FakeServices
 from tests.unit.http.test_access import ByName
 
-FIRST_PAGE_BYTES = 150_000
+FIRST_PAGE_BYTES = 60_000
 
 
 @pytest.fixture
@@ -45,7 +45,7 @@ def client(opened: Callable[..., TestClient]) -> TestClient:
 
 
 @pytest.mark.parametrize(
-    "path", ["/", "/newest", "/store", "/files", "/outcomes", "/figures", "/memories/anything", "/console/callback"]
+    "path", ["/", "/newest", "/store", "/files", "/activity", "/overview", "/memories/anything", "/console/callback"]
 )
 def test_the_page_runs_its_own_files_alone_and_is_framed_by_nobody(client: TestClient, path: str) -> None:
     answer = client.get(path)
@@ -107,6 +107,13 @@ def test_every_file_together_is_small_over_the_wire(client: TestClient) -> None:
     assert size <= FIRST_PAGE_BYTES
 
 
+def test_every_module_that_a_module_imports_is_served() -> None:
+    files = site.files()
+    modules = {name: content.decode() for name, content in files.items() if name.endswith(".js")}
+    imported = {found for text in modules.values() for found in re.findall(r"""(?:from|import) "\./([^"]+)";""", text)}
+    assert {"time.js", "parts.js", "vendor/htm-preact.js"} <= imported <= files.keys()
+
+
 def test_who_takes_no_gzip_is_sent_none(client: TestClient) -> None:
     answer = client.get(f"/console/{site.digest()}/app.js", headers={"Accept-Encoding": "identity"})
     assert "content-encoding" not in answer.headers
@@ -116,7 +123,7 @@ def test_who_takes_no_gzip_is_sent_none(client: TestClient) -> None:
 def test_what_is_vendored_is_what_was_published() -> None:
     said = site.files()["vendor/README.txt"].decode()
     published = re.findall(r"SHA-256\s+([0-9a-f]{64})", said)
-    vendored = ("htm-preact.js", "uPlot.js", "uPlot.css")
+    vendored = ("htm-preact.js",)
     assert [hashlib.sha256(site.files()[f"vendor/{name}"]).hexdigest() for name in vendored] == published
 
 

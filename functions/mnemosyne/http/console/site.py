@@ -1,7 +1,7 @@
-"""What the console is served as: one page, and files under a name that changes with any of them.
+"""Serve the console: one page, and files under an address that changes with their contents.
 
-The page calls `/mcp` as any client does; nothing here knows who looks at it. Its policy lets it run its own files,
-and reach this host and the authorization server, and nothing else; nobody may frame it.
+The page calls `/mcp` as any client does, so nothing here depends on the caller. Its Content-Security-Policy allows its
+own files, this host and the authorization server only, and no frames.
 """
 
 import gzip
@@ -14,14 +14,15 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
+from mnemosyne.mcp.app import time_script
 from mnemosyne.mcp.icon import SVG
 
 STATIC = Path(__file__).parent / "static"
 PAGES = {
-    **dict.fromkeys(("/", "/newest", "/store", "/files", "/outcomes", "/figures", "/memories/{id}"), "index.html"),
+    **dict.fromkeys(("/", "/newest", "/store", "/files", "/activity", "/overview", "/memories/{id}"), "index.html"),
     "/console/callback": "callback.html",
 }
-"""The pages; `index.html` reads from its address what to show."""
+"""Pages by path. `index.html` shows the page of its address."""
 FILES = "/console/{digest}/{name:path}"
 YEAR = 31_536_000
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
@@ -29,14 +30,14 @@ _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml",
 
 @cache
 def files() -> Mapping[str, bytes]:
-    """Return every file by its name, read once."""
+    """Contents of all files by name. The icon and `time.js` are shared with the MCP server."""
     read = {str(file.relative_to(STATIC)): file.read_bytes() for file in STATIC.rglob("*.*")}
-    return read | {"icon.svg": SVG.encode()}
+    return read | {"icon.svg": SVG.encode(), "time.js": time_script().encode()}
 
 
 @cache
 def digest() -> str:
-    """Return what changes with any file: the first 16 hex digits of the SHA-256 of all names and contents."""
+    """First 16 hex digits of the SHA-256 of all names and contents."""
     hashed = hashlib.sha256()
     for name, content in sorted(files().items()):
         hashed.update(f"{name} {len(content)} ".encode() + content)
@@ -44,7 +45,7 @@ def digest() -> str:
 
 
 def policy(issuer: str) -> str:
-    """Return the page's Content-Security-Policy; `issuer` is the authorization server's URL, empty without one."""
+    """Content-Security-Policy of the page. `issuer` is the URL of the authorization server, empty without one."""
     scheme, _, rest = issuer.partition("://")
     log_in = f" {scheme}://{rest.partition('/')[0]}" if issuer else ""
     return (
@@ -54,7 +55,7 @@ def policy(issuer: str) -> str:
 
 
 def routes(issuer: str) -> list[Route]:
-    """Return the routes of the page and its files."""
+    """Routes of the pages and files."""
 
     async def page(request: Request, name: str) -> Response:
         etag = f'"{digest()}"'
@@ -94,5 +95,5 @@ async def _file(request: Request) -> Response:
 
 @cache
 def _packed(name: str) -> bytes:
-    """Return the file compressed; the platform's front end passes answers on as they are."""
+    """The file compressed by gzip, because the platform's front end compresses nothing."""
     return gzip.compress(files()[name], mtime=0)

@@ -1,8 +1,9 @@
-"""The MCP App: what was found, and one memory whole, as a view for hosts that show one in the conversation.
+"""The MCP App: search results and single memories as a view, for hosts that show views in the conversation.
 
-Hosts without it show the tools' texts. https://github.com/modelcontextprotocol/ext-apps, revision 2026-01-26.
+Other hosts show the tools' texts. https://github.com/modelcontextprotocol/ext-apps, revision 2026-01-26.
 """
 
+import re
 from functools import cache
 from pathlib import Path
 from typing import Any
@@ -15,23 +16,33 @@ EXTENSION = "io.modelcontextprotocol/ui"
 URI = "ui://mnemosyne/memories"
 MIME_TYPE = "text/html;profile=mcp-app"
 TOOL_META: dict[str, Any] = {"ui": {"resourceUri": URI}}
-"""Of a tool whose result the view shows."""
-# It loads nothing and calls nobody but its host.
+"""`_meta` of a tool whose result the view shows."""
+# The view loads nothing and talks to its host only.
 _RESOURCE_META: dict[str, Any] = {"ui": {"csp": {"connectDomains": [], "resourceDomains": []}, "prefersBorder": True}}
 _HERE = Path(__file__).parent
 
 
+# Lines of a module that an inline script cannot have: it has nothing to import from, and exports nothing.
+_MODULE_SYNTAX = re.compile(r"^import .*\n|^export ", re.MULTILINE)
+
+
+@cache
+def time_script() -> str:
+    """Module `time.js`, which the console uses too."""
+    return (_HERE / "time.js").read_text()
+
+
 @cache
 def html() -> str:
-    """Return the view with everything that it needs in it."""
-    whole = (_HERE / "view.html").read_text()
-    drawn = SVG.replace("<svg ", '<svg aria-hidden="true" ')
-    for mark, name in (("/*STYLE*/", "view.css"), ("/*SCRIPT*/", "view.js")):
-        whole = whole.replace(mark, (_HERE / name).read_text())
-    return whole.replace("<main", f'<template id="icon">{drawn}</template>\n<main', 1)
+    """The view, with style and scripts inlined."""
+    icon = SVG.replace("<svg ", '<svg aria-hidden="true" ')
+    script = _MODULE_SYNTAX.sub("", f"{time_script()}\n{(_HERE / 'view.js').read_text()}")
+    page = (_HERE / "view.html").read_text()
+    page = page.replace("/*STYLE*/", (_HERE / "view.css").read_text()).replace("/*SCRIPT*/", script)
+    return page.replace("<main", f'<template id="icon">{icon}</template>\n<main', 1)
 
 
 def contents() -> mcp_types.ReadResourceResult:
-    """Return the view as the resource that it is."""
+    """The view as a resource."""
     view = mcp_types.TextResourceContents(uri=URI, mime_type=MIME_TYPE, text=html(), meta=_RESOURCE_META)
     return mcp_types.ReadResourceResult(contents=[view])

@@ -1,134 +1,158 @@
-// Memories in a conversation: an MCP App, which speaks with its host alone and shows what was stored as text.
-// https://github.com/modelcontextprotocol/ext-apps, revision 2026-01-26.
+// MCP App: shows results of memory_search and get_memory in a conversation. It talks to its host only, and shows stored
+// text as text. https://github.com/modelcontextprotocol/ext-apps, revision 2026-01-26.
+import { formatTime } from "./time.js";
+
 const PROTOCOL = "2026-01-26";
 const MOST_HEIGHT = 500;
-const MOST_SHOWN = 300;
-const STAMP = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
+const MOST_CHARACTERS = 300;
 
 const view = document.getElementById("view");
-const waiting = new Map();
-let number = 0;
-let mayCall = false;
-let found = null;
-let toldHeight = 0;
+
+// `requests` has the open requests to the host by id, `results` the search that a memory was opened from, and `height`
+// the height that the host knows.
+const state = { requests: new Map(), number: 0, mayCall: false, results: null, height: 0 };
 
 const send = (message) => parent.postMessage({ jsonrpc: "2.0", ...message }, "*");
 const notify = (method, params = {}) => send({ method, params });
-const ask = (method, params) => new Promise((done, failed) => {
-  waiting.set(++number, { done, failed });
-  send({ id: number, method, params });
+const request = (method, params) => new Promise((resolve, reject) => {
+  state.number += 1;
+  state.requests.set(state.number, { resolve, reject });
+  send({ id: state.number, method, params });
 });
 
-// An element with its children; texts become texts, whatever stands in them.
+// Make an element. Strings among the children become text, never markup.
 function element(name, properties = {}, ...children) {
   const made = Object.assign(document.createElement(name), properties);
-  made.append(...there(children));
+  made.append(...present(children));
   return made;
 }
 
-// A condition that does not hold leaves nothing behind.
-const there = (children) => children.filter((child) => child !== null && child !== undefined && child !== "" && child !== false);
+// Leave out children whose condition does not hold.
+const present = (children) => children.filter((child) => ![null, undefined, "", false].includes(child));
 
 function show(title, ...body) {
   const heading = element("h1", { textContent: title, tabIndex: -1 });
   const icon = document.getElementById("icon").content.cloneNode(true);
-  view.replaceChildren(element("header", {}, icon, heading), ...there(body));
-  tellSize();
+  view.replaceChildren(element("header", {}, icon, heading), ...present(body));
+  sendHeight();
   return heading;
 }
 
-const stamp = (at) => (Number.isNaN(Date.parse(at)) ? at : STAMP.format(new Date(at)));
-const note = (memory) => element("p", { className: "note" }, [
-  stamp(memory.timestamp), Array.isArray(memory.tags) && memory.tags.join(", "), memory.superseded_by && "superseded",
-].filter(Boolean).join(" · "));
+const note = (...children) => element("p", { className: "note" }, ...children);
 
-// Memories that one stands for: earlier ones, and those left out because they state the same.
-const others = (said, ids) => Array.isArray(ids) && ids.length > 0 && element("p", { className: "note" },
-  `${said} `, ...ids.map((id) => (mayCall
-    ? element("button", { textContent: id, onclick: () => read(id) })
-    : `${id} `)));
-
-const shortened = (text) => (text.length > MOST_SHOWN ? `${text.slice(0, MOST_SHOWN)}…` : text);
-
-function list(result) {
-  found = result;
-  const span = result.window ? `, ${result.window.after ?? "…"} to ${result.window.before ?? "…"}` : "";
-  const count = result.memories.length;
-  return show(`${count === 1 ? "1 memory" : `${count} memories`}${span}`, element("ol", {}, ...result.memories.map((memory) => {
-    const title = memory.title || "Untitled";
-    const heading = mayCall ? element("button", { textContent: title, onclick: () => read(memory.id) }) : title;
-    const text = memory.snippet ?? memory.content ?? "";
-    return element("li", { className: "hit" }, element("h2", { dir: "auto" }, heading), text && element("p", { dir: "auto" }, shortened(text)), note(memory),
-      others("Replaces", memory.supersedes),
-      others("Left out, but for white space or a full stop the same:", memory.near_duplicates));
-  })));
+function summary({ timestamp, tags, superseded_by: successor }) {
+  const parts = [formatTime(timestamp), Array.isArray(tags) && tags.join(", "), successor && "superseded"];
+  return note(parts.filter(Boolean).join(" · "));
 }
 
-function detail(memory) {
-  const back = found && element("button", { textContent: "Back to what was found", onclick: () => list(found).focus() });
+// Links to memories that a result replaces or is shown instead of.
+function others(name, ids) {
+  if (!Array.isArray(ids) || !ids.length) return null;
+  const link = (id) => (state.mayCall ? element("button", { textContent: id, onclick: () => read(id) }) : `${id} `);
+  return note(`${name} `, ...ids.map(link));
+}
+
+const shorten = (text) => (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST_CHARACTERS)}…` : text);
+
+function showList(results) {
+  state.results = results;
+  const { memories, window: times } = results;
+  const count = memories.length === 1 ? "1 memory" : `${memories.length} memories`;
+  const range = times ? `, ${times.after ?? "…"} to ${times.before ?? "…"}` : "";
+  return show(`${count}${range}`, element("ol", {}, ...memories.map(entry)));
+}
+
+function entry(memory) {
+  const title = memory.title || "Untitled";
+  const link = state.mayCall ? element("button", { textContent: title, onclick: () => read(memory.id) }) : title;
+  const text = memory.snippet ?? memory.content ?? "";
+  return element("li", { className: "hit" },
+    element("h2", { dir: "auto" }, link),
+    text && element("p", { dir: "auto" }, shorten(text)),
+    summary(memory),
+    others("Replaces", memory.supersedes),
+    others("Near-duplicates:", memory.near_duplicates));
+}
+
+function showMemory(memory) {
+  const { results } = state;
+  const back = () => showList(results).focus();
   const content = element("pre", { textContent: memory.content, tabIndex: 0, dir: "auto" });
   content.setAttribute("aria-label", "Content");
-  return show(memory.title || "Untitled", note(memory), content,
-    memory.superseded_by && element("p", { className: "note" }, "A newer memory replaces this one."),
-    others("Replaces", memory.supersedes), back);
+  return show(memory.title || "Untitled",
+    summary(memory),
+    content,
+    memory.superseded_by && note("Superseded by a newer memory."),
+    others("Replaces", memory.supersedes),
+    results && element("button", { textContent: "Back to results", onclick: back }));
 }
 
-const problem = (text) => show("That did not work", element("p", { className: "problem", textContent: text }));
+const showError = (text) => show("Error", element("p", { className: "problem", textContent: text }));
 const textOf = (result) => (result.content ?? []).map((block) => block.text ?? "").join("\n");
 
-function shown(result = {}) {
-  if (result.isError) return problem(textOf(result));
+function showResult(result = {}) {
+  if (result.isError) return showError(textOf(result));
   const structured = result.structuredContent;
-  if (Array.isArray(structured?.memories)) return list(structured);
-  if (structured?.content !== undefined) return detail(structured);
+  if (Array.isArray(structured?.memories)) return showList(structured);
+  if (structured?.content !== undefined) return showMemory(structured);
   return show("Memory", element("pre", { textContent: textOf(result) }));
 }
 
 async function read(id) {
   try {
-    shown(await ask("tools/call", { name: "get_memory", arguments: { id } })).focus();
+    showResult(await request("tools/call", { name: "get_memory", arguments: { id } })).focus();
   } catch (error) {
-    problem(error.message);
+    showError(error.message);
   }
 }
 
-// How high it is; how wide is the host's to say. Once each, for a host that animates its frame resizes us at every step.
-function tellSize() {
+// Tell the host the height; the width is the host's choice. Each height is sent once, because a host that animates its
+// frame resizes the view at every step.
+function sendHeight() {
   const height = Math.min(Math.ceil(view.scrollHeight), MOST_HEIGHT);
-  if (height === toldHeight) return;
-  toldHeight = height;
+  if (height === state.height) return;
+  state.height = height;
   notify("ui/notifications/size-changed", { height });
 }
 
-function inContext(context) {
+function applyContext(context) {
   if (context?.theme) document.documentElement.className = context.theme;
 }
 
-const NOTIFIED = {
-  "ui/notifications/tool-result": shown,
-  "ui/notifications/tool-cancelled": () => show("It was not looked for."),
-  "ui/notifications/host-context-changed": inContext,
+const NOTIFICATIONS = {
+  "ui/notifications/tool-result": showResult,
+  "ui/notifications/tool-cancelled": () => show("The search was cancelled."),
+  "ui/notifications/host-context-changed": applyContext,
 };
-const ASKED = { "ui/resource-teardown": () => ({}), ping: () => ({}) };
+const REQUESTS = { "ui/resource-teardown": () => ({}), ping: () => ({}) };
+const NOT_FOUND = { code: -32601, message: "Method not found" };
+
+function answer({ id, method }) {
+  const isKnown = Object.hasOwn(REQUESTS, method);
+  send({ id, ...(isKnown ? { result: REQUESTS[method]() } : { error: NOT_FOUND }) });
+}
+
+function settle({ id, error, result }) {
+  const open = state.requests.get(id);
+  state.requests.delete(id);
+  if (error) open?.reject(new Error(error.message));
+  else open?.resolve(result);
+}
 
 addEventListener("message", ({ source, data }) => {
   if (source !== parent || data?.jsonrpc !== "2.0") return;
-  const own = (handlers) => (Object.hasOwn(handlers, data.method) ? handlers[data.method] : null);
-  if (data.method && data.id === undefined) return void own(NOTIFIED)?.(data.params);
-  if (data.method) {
-    const answer = own(ASKED);
-    return void send({ id: data.id, ...(answer ? { result: answer() } : { error: { code: -32601, message: "Method not found" } }) });
-  }
-  const asked = waiting.get(data.id);
-  waiting.delete(data.id);
-  if (data.error) asked?.failed(new Error(data.error.message));
-  else asked?.done(data.result);
+  if (!data.method) settle(data);
+  else if (data.id !== undefined) answer(data);
+  else if (Object.hasOwn(NOTIFICATIONS, data.method)) NOTIFICATIONS[data.method](data.params);
 });
 
-const hello = { protocolVersion: PROTOCOL, appInfo: { name: "mnemosyne", version: "1" }, appCapabilities: { availableDisplayModes: ["inline"] } };
-ask("ui/initialize", hello).then((host) => {
-  mayCall = Boolean(host.hostCapabilities?.serverTools);
-  inContext(host.hostContext);
+request("ui/initialize", {
+  protocolVersion: PROTOCOL,
+  appInfo: { name: "mnemosyne", version: "1" },
+  appCapabilities: { availableDisplayModes: ["inline"] },
+}).then((host) => {
+  state.mayCall = Boolean(host.hostCapabilities?.serverTools);
+  applyContext(host.hostContext);
   notify("ui/notifications/initialized");
-  addEventListener("resize", tellSize);
-}, (error) => problem(error.message));
+  addEventListener("resize", sendHeight);
+}, (error) => showError(error.message));

@@ -1,101 +1,126 @@
-// Who calls: a key for this tab, or a log-in where there is an authorization server.
+// Log in and out: with an API key for this tab, or at the authorization server if there is one.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
-import { authorizationServer, logIn, logOut, refresh } from "./log_in.js";
-import { logInWith, renewWith } from "./mcp.js";
+import { authorizationServer, logIn, refresh, revoke } from "./log_in.js";
+import { client } from "./mcp.js";
 import { Button, Heading, Problem, useAction } from "./parts.js";
 
 const EARLY_SECONDS = 60;
 const RETRY_SECONDS = 10;
 
-let session = null; // of who has logged in: the server, the tokens, and when the next ones are due
+// A log-in at the authorization server: the server, its tokens and the timer of their renewal. Null without one.
+const session = { current: null, renewal: null };
 
-function keep(server, held) {
-  clearTimeout(session?.due);
-  const seconds = Math.max(1, held.expires_in - EARLY_SECONDS);
-  session = { server, held, due: setTimeout(renew, seconds * 1000) };
+function start(server, tokens) {
+  clearTimeout(session.current?.timer);
+  const seconds = Math.max(1, tokens.expires_in - EARLY_SECONDS);
+  session.current = { server, tokens, timer: setTimeout(renew, seconds * 1000) };
 }
 
-let renewing = null; // one at a time: a refresh token that is used twice ends the whole grant
+function end() {
+  clearTimeout(session.current?.timer);
+  session.current = null;
+}
 
-// Have the next token of a log-in; whether there is one. Who was logged in still is where the server could not be asked.
+// Renew the access token and return whether it was renewed. If the server cannot be reached, the log-in is kept, and
+// renewal is tried again. Renewals never overlap, because a refresh token that is used twice revokes the grant.
 export function renew() {
-  renewing ??= renewed().finally(() => (renewing = null));
-  return renewing;
+  session.renewal ??= renewOnce().finally(() => { session.renewal = null; });
+  return session.renewal;
 }
 
-async function renewed() {
-  if (!session) return false;
-  const { server, held } = session;
+async function renewOnce() {
+  if (!session.current) return false;
+  const { server, tokens } = session.current;
+  const isCurrent = () => session.current?.tokens === tokens;
   try {
-    const given = await refresh(server, held);
-    if (session?.held !== held) {
-      await logOut(server, given); // logged out meanwhile
+    const next = await refresh(server, tokens);
+    if (!isCurrent()) {
+      await revoke(server, next); // logged out in the meantime
       return false;
     }
-    renewWith(given.access_token);
-    keep(server, given);
+    client.renew(next.access_token);
+    start(server, next);
     return true;
   } catch (error) {
-    if (session?.held !== held) return false;
-    if (error instanceof TypeError) session.due = setTimeout(renew, RETRY_SECONDS * 1000);
-    else forget();
+    if (!isCurrent()) return false;
+    if (error instanceof TypeError) session.current.timer = setTimeout(renew, RETRY_SECONDS * 1000);
+    else end();
     return false;
   }
 }
 
-function forget() {
-  clearTimeout(session?.due);
-  session = null;
+// Forget the credential and revoke the grant.
+export async function logOut() {
+  const { current } = session;
+  end();
+  client.logIn("");
+  if (current) await revoke(current.server, current.tokens).catch(() => null);
 }
 
-// Forget the credential, and end what a log-in was given.
-export async function leave() {
-  const left = session;
-  forget();
-  logInWith("");
-  if (left) await logOut(left.server, left.held).catch(() => null);
+// Check that a header can hold the key. Keys that were copied from a narrow column end in an ellipsis.
+export function checkKey(key) {
+  const wrong = key.match(/[^\x21-\x7e]/);
+  if (wrong) throw new Error(`No key has the character “${wrong[0]}”: copy the whole key.`);
+  return key;
 }
 
-// `again` where somebody was logged in, and their page waits.
-export function LogIn({ refused, again, onCredential }) {
-  const [key, setKey] = useState("");
-  const [tried, setTried] = useState(false);
+// `isExpired` is whether somebody was logged in and their page is kept below.
+export function LogIn({ refused, isExpired, onCredential }) {
+  if (refused.status === 401 || refused.status === 403) {
+    return html`<${Form} refused=${refused} isExpired=${isExpired} onCredential=${onCredential} />`;
+  }
+  return html`<${Heading}>Not available</><${Problem} error=${refused} />
+    <button onClick=${onCredential}>Try again</button>`;
+}
+
+function Form({ refused, isExpired, onCredential }) {
   const [server, setServer] = useState(null);
   useEffect(() => void authorizationServer().then(setServer, () => setServer(null)), []);
-  const opening = useAction(async () => {
-    const held = await logIn(server);
-    forget();
-    logInWith(held.access_token);
-    keep(server, held);
-    await onCredential();
-  });
-  const using = useAction(async () => {
-    const wrong = key.match(/[^\x21-\x7e]/);
-    setKey("");
-    if (wrong) throw new Error(`No key has the character “${wrong[0]}”: copy it whole.`);
-    forget();
-    logInWith(key);
-    await onCredential();
-    setTried(true);
-  });
-  const submit = (event) => (event.preventDefault(), using.run());
-  if (refused.status !== 401 && refused.status !== 403)
-    return html`<${Heading}>Not now</><${Problem} error=${refused} /><button onClick=${onCredential}>Try again</button>`;
   return html`
-    <${Heading}>Who are you?</>
-    ${again && html`<p role="alert">You have been logged out. Log in, and go on where you were.</p>`}
-    ${server && html`
-      <p>Log in, and allow this page to use your memory.</p>
-      <button onClick=${opening.run}>Log in</button>
-      ${opening.busy && html`<p role="status" class="note">Go on in the window that has opened; or press again for another.</p>`}
-      <${Problem} error=${opening.error} />
-      <h2>Or with a key</h2>`}
+    <${Heading}>Log in</>
+    ${isExpired && html`<p role="alert">You have been logged out. Log in to continue.</p>`}
+    ${server && html`<${WithServer} server=${server} onCredential=${onCredential} /><h2>Or use an API key</h2>`}
+    <${WithKey} refused=${refused} onCredential=${onCredential} />`;
+}
+
+function WithServer({ server, onCredential }) {
+  const opening = useAction(async () => {
+    const tokens = await logIn(server);
+    end();
+    client.logIn(tokens.access_token);
+    start(server, tokens);
+    await onCredential();
+  });
+  return html`
+    <p>Log in and allow this page to use your memory.</p>
+    <button onClick=${opening.run}>Log in</button>
+    ${opening.busy && html`<p role="status" class="note">
+      Continue in the new window, or press Log in for another one.</p>`}
+    <${Problem} error=${opening.error} />`;
+}
+
+function WithKey({ refused, onCredential }) {
+  const [key, setKey] = useState("");
+  const [isTried, setIsTried] = useState(false);
+  const using = useAction(async () => {
+    setKey("");
+    const checked = checkKey(key);
+    end();
+    client.logIn(checked);
+    await onCredential();
+    setIsTried(true);
+  });
+  const submit = (event) => {
+    event.preventDefault();
+    using.run();
+  };
+  return html`
     <form onSubmit=${submit}>
       <label for="key">API key</label>
-      <input id="key" type="password" autocomplete="off" value=${key} onInput=${(event) => setKey(event.target.value.trim())} required />
-      <p class="note">It is kept in this tab's memory, and forgotten with it.</p>
-      <${Button} busy=${using.busy}>Use it</>
+      <input id="key" type="password" autocomplete="off" required value=${key}
+        onInput=${(event) => setKey(event.target.value.trim())} />
+      <p class="note">The key is kept in this tab only and forgotten when the tab is closed.</p>
+      <${Button} busy=${using.busy}>Use key</>
     </form>
-    <${Problem} error=${using.error ?? (tried || refused.status === 403 ? refused : null)} />
-  `;
+    <${Problem} error=${using.error ?? (isTried || refused.status === 403 ? refused : null)} />`;
 }

@@ -1,75 +1,82 @@
-// Where the person is: the address, how they came there, and what was on the pages that they may come back to.
+// Navigation within the page, and the lists and scroll positions to restore when the person goes back.
 import { useEffect, useState } from "./vendor/htm-preact.js";
 
 const WAIT_MS = 3000;
-const MOST_KEPT = 10;
+const MOST_LISTS = 10;
 
-let isBack = false;
-let changed = () => {};
-const kept = new Map(); // by address and name: what a list had shown
+// `lists` has the items of lists by address and name.
+const navigation = { isBack: false, onChange: () => {}, lists: new Map() };
 
-history.scrollRestoration = "manual"; // a page that is still asking for what it shows is not long enough yet
-
-// Go to an address of this page; to the one that is shown already, to have it anew.
+// Go to an address of the console. The current address is loaded again.
 export function go(address) {
-  isBack = false;
+  navigation.isBack = false;
   history.replaceState({ y: scrollY, height: height() }, "");
   const isSame = new URL(address, location.href).href === location.href;
   if (!isSame) history.pushState(null, "", address);
-  changed(isSame);
+  navigation.onChange(isSame);
 }
 
-// The list of an address that the person has come back to, if it is kept.
-export const keptList = (which) => (isBack ? kept.get(which) : undefined);
+// The saved list, if the person has gone back to it.
+export const savedList = (name) => (navigation.isBack ? navigation.lists.get(name) : undefined);
 
-export function keepList(which, list) {
-  kept.delete(which);
-  kept.set(which, list);
-  if (kept.size > MOST_KEPT) kept.delete(kept.keys().next().value);
+export function saveList(name, list) {
+  const { lists } = navigation;
+  lists.delete(name);
+  lists.set(name, list);
+  if (lists.size > MOST_LISTS) lists.delete(lists.keys().next().value);
 }
 
-// Something was changed: lists are asked for anew.
-export const forgetLists = () => kept.clear();
+// Call this after a change, so that no list shows the state before it.
+export const forgetLists = () => navigation.lists.clear();
 
 const height = () => document.documentElement.scrollHeight;
 
-// Scroll to where the person was until the page is as high again; not against one who scrolls meanwhile.
+// Scroll back as soon as the page is as high as before, unless the person scrolls in the meantime.
 function scrollBack({ y, height: before }) {
-  const until = performance.now() + WAIT_MS;
+  const deadline = performance.now() + WAIT_MS;
   const stop = new AbortController();
-  for (const name of ["wheel", "keydown", "pointerdown"]) addEventListener(name, () => stop.abort(), { signal: stop.signal });
+  for (const name of ["wheel", "keydown", "pointerdown"]) {
+    addEventListener(name, () => stop.abort(), { signal: stop.signal });
+  }
   const look = () => {
     if (stop.signal.aborted) return;
     scrollTo(0, y);
-    if (height() >= before || performance.now() > until) stop.abort();
+    if (height() >= before || performance.now() > deadline) stop.abort();
     else requestAnimationFrame(look);
   };
   requestAnimationFrame(look);
 }
 
-// The address, and how often it was asked for anew. A link within the page is followed without another being loaded.
+// Whether a click on a link leads to another address of the console in this tab.
+const isPlainClick = ({ defaultPrevented, button, ctrlKey, metaKey, shiftKey }) =>
+  !(defaultPrevented || button || ctrlKey || metaKey || shiftKey);
+
+function follow(event) {
+  const link = event.target.closest?.("a[href^='/']");
+  if (!link || !isPlainClick(event)) return;
+  event.preventDefault();
+  go(link.getAttribute("href"));
+  scrollTo(0, 0);
+}
+
+// The address, and how often it was loaded again. Links within the console load no other document.
 export function useAddress() {
-  const [shown, setShown] = useState({ href: location.href, times: 0 });
+  const [current, setCurrent] = useState({ href: location.href, times: 0 });
   useEffect(() => {
-    changed = (isSame = false) => setShown((before) => ({ href: location.href, times: before.times + (isSame ? 1 : 0) }));
-    const moved = ({ isTrusted, state }) => {
-      isBack = isTrusted;
-      changed();
+    history.scrollRestoration = "manual"; // the browser would scroll before the page is high enough
+    navigation.onChange = (isSame = false) =>
+      setCurrent((before) => ({ href: location.href, times: before.times + (isSame ? 1 : 0) }));
+    const onPopState = ({ isTrusted, state }) => {
+      navigation.isBack = isTrusted;
+      navigation.onChange();
       scrollBack(state ?? { y: 0, height: 0 });
     };
-    const follow = (event) => {
-      const link = event.target.closest?.("a[href^='/']");
-      if (!link || event.defaultPrevented || event.button || event.ctrlKey || event.metaKey || event.shiftKey) return;
-      event.preventDefault();
-      go(link.getAttribute("href"));
-      scrollTo(0, 0);
-    };
-    addEventListener("popstate", moved);
+    addEventListener("popstate", onPopState);
     document.addEventListener("click", follow);
     return () => {
-      removeEventListener("popstate", moved);
+      removeEventListener("popstate", onPopState);
       document.removeEventListener("click", follow);
     };
   }, []);
-  return { address: new URL(shown.href), times: shown.times };
+  return { address: new URL(current.href), times: current.times };
 }

@@ -1,10 +1,10 @@
-// The console: which page stands for which address, who is logged in, and what a page is given.
+// The console: its pages, their addresses, and the log-in.
 import { html, render, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { leave, LogIn, renew } from "./account.js";
+import { logOut, LogIn, renew } from "./account.js";
 import { forgetLists, useAddress } from "./address.js";
 import { Files } from "./files.js";
 import { Figures } from "./figures.js";
-import { hasCredential, onUnauthorized, Refused, tools } from "./mcp.js";
+import { client, Refused } from "./mcp.js";
 import { Memory } from "./memory.js";
 import { Newest } from "./newest.js";
 import { Outcomes } from "./outcomes.js";
@@ -17,12 +17,12 @@ const PAGES = [
   { path: "/newest", name: "Newest", page: Newest, tool: "list_memories" },
   { path: "/store", name: "Store", page: Store, tool: "ingest_memory" },
   { path: "/files", name: "Files", page: Files, tool: "export_memories" },
-  { path: "/outcomes", name: "Outcomes", page: Outcomes, tool: "list_requests" },
-  { path: "/figures", name: "Figures", page: Figures, tool: "memory_stats" },
+  { path: "/activity", name: "Activity", page: Outcomes, tool: "list_requests" },
+  { path: "/overview", name: "Overview", page: Figures, tool: "memory_stats" },
 ];
 const MEMORY = { page: Memory, tool: "get_memory" };
 
-// After a link the keyboard goes on from the heading of the page that it led to.
+// Move the keyboard's focus to the heading of the page that a link leads to.
 function useFocus(path) {
   const before = useRef(path);
   useEffect(() => {
@@ -31,8 +31,8 @@ function useFocus(path) {
   }, [path]);
 }
 
-// A part of the address as text, or as it stands if it encodes none.
-function decoded(part) {
+// Decode a part of an address. Invalid percent-encoding is returned unchanged.
+function decode(part) {
   try {
     return decodeURIComponent(part);
   } catch {
@@ -40,65 +40,78 @@ function decoded(part) {
   }
 }
 
-const NotAllowed = ({ may }) => html`<div><${Heading}>Not allowed</>
-  <p>${may.size ? "Your key does not let you see this page. Those that it does stand above." : "Your key lets you do nothing here: it needs the scope read or write."}</p></div>`;
+const NO_SCOPE = "Your key has neither the scope read nor write, so no page is available.";
+const OTHER_SCOPE = "Your key does not have the scope for this page. The menu has the pages that are available.";
+const NotAllowed = ({ may }) => html`<div><${Heading}>Not allowed</><p>${may.size ? OTHER_SCOPE : NO_SCOPE}</p></div>`;
 
 function Page({ address, may }) {
   const [, id] = address.pathname.match(/^\/memories\/(.+)$/) ?? [];
-  const found = id ? MEMORY : PAGES.find((one) => one.path === address.pathname);
-  if (!found) return null;
-  // Who may only store begins there, not at a search.
-  const first = address.pathname === "/" && !address.search && PAGES.find((one) => may.has(one.tool));
-  const shown = may.has(found.tool) ? found : first;
-  if (!shown) return html`<${NotAllowed} may=${may} />`;
-  return html`<${shown.page} key=${id ?? shown.path} id=${id && decoded(id)} address=${address} may=${may} />`;
+  const wanted = id ? MEMORY : PAGES.find(({ path }) => path === address.pathname);
+  if (!wanted) return null;
+  // A key that may only write starts at the page Store.
+  const first = address.pathname === "/" && !address.search && PAGES.find(({ tool }) => may.has(tool));
+  const allowed = may.has(wanted.tool) ? wanted : first;
+  if (!allowed) return html`<${NotAllowed} may=${may} />`;
+  return html`<${allowed.page} key=${id ?? allowed.path} id=${id && decode(id)} address=${address} may=${may} />`;
 }
 
-// Who may do what: the tools that may be called, the refusal where somebody has to log in, and how often they did.
+// The account: `may` has the tools that may be called, `refused` the error if a log-in is needed, and `logIns` is the
+// number of log-ins.
 function useAccount() {
   const [may, setMay] = useState(null);
   const [refused, setRefused] = useState(null);
   const [logIns, setLogIns] = useState(0);
-  const waiting = useRef([]); // calls that were refused: they end once somebody, perhaps another, has logged in
-  const look = async () => {
+  const waiting = useRef([]); // rejections of calls that wait for a log-in, which may be another person's
+  const load = async () => {
     try {
-      const names = await tools();
-      if (waiting.current.length) forgetLists(); // they may be another person's
+      const names = await client.tools();
+      if (waiting.current.length) forgetLists(); // lists may be another person's
       setMay(names);
       setRefused(null);
       if (!waiting.current.length) return;
       setLogIns((before) => before + 1);
-      for (const fail of waiting.current.splice(0)) fail(new Refused("You have logged in again: do it once more.", 401));
+      const error = new Refused("You have logged in again: repeat the action.", 401);
+      for (const reject of waiting.current.splice(0)) reject(error);
     } catch (error) {
       setRefused(error);
     }
   };
   useEffect(() => {
-    const ask = (error) => new Promise((_, fail) => (waiting.current.push(fail), setRefused(error)));
-    onUnauthorized(async (error, times) => (times === 0 && (await renew())) || ask(error));
-    look();
+    const askToLogIn = (error) => new Promise((_, reject) => {
+      waiting.current.push(reject);
+      setRefused(error);
+    });
+    client.onUnauthorized = async (error, attempt) => (attempt === 0 && (await renew())) || askToLogIn(error);
+    load();
   }, []);
-  return { may, refused, logIns, look };
+  return { may, refused, logIns, load };
+}
+
+const leave = () => logOut().then(() => location.reload());
+
+function Menu({ may, path }) {
+  const links = PAGES.filter(({ tool }) => may.has(tool)).map(
+    (page) => html`<a href=${page.path} aria-current=${page.path === path ? "page" : null}>${page.name}</a>`,
+  );
+  return html`<nav aria-label="Pages">${links}</nav>
+    ${client.hasCredential() && html`<button class="other end" onClick=${leave}>Log out</button>`}`;
 }
 
 function App() {
   const { address, times } = useAddress();
-  const { may, refused, logIns, look } = useAccount();
+  const { may, refused, logIns, load } = useAccount();
   useFocus(address.pathname);
   return html`
     <header>
-      <a class="skip" href="#main">To the page</a>
+      <a class="skip" href="#main">Skip to content</a>
       <strong>Mnemosyne</strong>
-      ${may && html`<nav aria-label="Pages">${PAGES.filter((one) => may.has(one.tool)).map(
-        (one) => html`<a href=${one.path} aria-current=${one.path === address.pathname ? "page" : null}>${one.name}</a>`,
-      )}</nav>`}
-      ${may && hasCredential() && html`<button class="other end" onClick=${() => leave().then(() => location.reload())}>Log out</button>`}
+      ${may && html`<${Menu} may=${may} path=${address.pathname} />`}
     </header>
     <main id="main">
-      ${refused && html`<${LogIn} refused=${refused} again=${Boolean(may)} onCredential=${look} />`}
-      ${may && html`<div hidden=${Boolean(refused)}><${Page} key=${`${times} ${logIns}`} address=${address} may=${may} /></div>`}
-    </main>
-  `;
+      ${refused && html`<${LogIn} refused=${refused} isExpired=${Boolean(may)} onCredential=${load} />`}
+      ${may && html`<div hidden=${Boolean(refused)}>
+        <${Page} key=${`${times} ${logIns}`} address=${address} may=${may} /></div>`}
+    </main>`;
 }
 
 render(html`<${App} />`, document.getElementById("app"));

@@ -1,36 +1,44 @@
-// The memory in figures, and its commonest tags.
+// Overview: counts, quotas and the most frequent tags.
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Heading, Problem, taggedAddress, useAction, Waiting, When } from "./parts.js";
+import { Heading, Loading, Problem, Time, useAction } from "./parts.js";
+import { tagAddress } from "./tags.js";
 
 const NUMBER = new Intl.NumberFormat();
-const QUOTA = { memories: "memories", bytes: "bytes", texts_today: "texts embedded today" };
+const QUOTAS = [
+  { name: "Memories", used: "memories", limit: "memories_limit" },
+  { name: "Bytes", used: "bytes", limit: "bytes_limit" },
+  { name: "Texts embedded today", used: "texts_today", limit: "texts_limit" },
+];
 
 export function Figures() {
   const stats = useAction(() => call("memory_stats"));
   useEffect(() => void stats.run(), []);
-  return html`<div><${Heading}>Figures</><${Problem} error=${stats.error} />
-    ${stats.busy && html`<${Waiting} />`}${stats.done && html`<${Shown} stats=${stats.done} />`}</div>`;
+  return html`<div><${Heading}>Overview</><${Problem} error=${stats.error} />
+    ${stats.busy && html`<${Loading} />`}${stats.done && html`<${Stats} stats=${stats.done} />`}</div>`;
 }
 
-function Shown({ stats }) {
-  const most = Math.max(...Object.values(stats.tags), 1);
+const Row = ({ name, children }) => html`<dt>${name}</dt><dd>${children}</dd>`;
+
+function Stats({ stats }) {
+  const { quota, tags } = stats;
+  const most = Math.max(...Object.values(tags), 1);
   return html`<div>
     <dl class="figures">
-      <dt>Memories</dt><dd>${NUMBER.format(stats.memories)}</dd>
-      <dt>Waiting</dt><dd>${NUMBER.format(stats.pending)}</dd>
-      <dt>Given up</dt><dd>${NUMBER.format(stats.dead_lettered)}</dd>
-      ${stats.oldest && html`<dt>Oldest</dt><dd><${When} at=${stats.oldest} /></dd><dt>Newest</dt><dd><${When} at=${stats.newest} /></dd>`}
-      <dt>On disk</dt><dd>${NUMBER.format(Math.ceil(stats.storage_bytes / 1024))} KiB</dd>
-      <dt>Embedded by</dt><dd>${stats.embedding_model}, ${stats.embedding_dimension} dimensions</dd>
-      ${Object.entries(QUOTA).filter(([name]) => stats.quota[`${name.replace("texts_today", "texts")}_limit`] != null).map(
-        ([name, said]) => html`<dt>Quota of ${said}</dt><dd>${NUMBER.format(stats.quota[name] ?? 0)} of ${NUMBER.format(stats.quota[`${name.replace("texts_today", "texts")}_limit`])}</dd>`,
-      )}
+      <${Row} name="Memories">${NUMBER.format(stats.memories)}</>
+      <${Row} name="Pending requests">${NUMBER.format(stats.pending)}</>
+      <${Row} name="Dead-lettered requests">${NUMBER.format(stats.dead_lettered)}</>
+      ${stats.oldest && html`<${Row} name="Oldest"><${Time} at=${stats.oldest} /></>
+        <${Row} name="Newest"><${Time} at=${stats.newest} /></>`}
+      <${Row} name="Storage">${NUMBER.format(Math.ceil(stats.storage_bytes / 1024))} KiB</>
+      <${Row} name="Embedding model">${stats.embedding_model}, ${stats.embedding_dimension} dimensions</>
+      ${QUOTAS.filter(({ limit }) => quota[limit] !== null && quota[limit] !== undefined).map(({ name, used, limit }) =>
+        html`<${Row} name=${`Quota: ${name}`}>${NUMBER.format(quota[used] ?? 0)} of ${NUMBER.format(quota[limit])}</>`)}
     </dl>
     <h2>Tags</h2>
-    ${Object.keys(stats.tags).length === 0 && html`<p>No memory has one yet.</p>`}
-    <dl class="bars">${Object.entries(stats.tags).map(([tag, count]) => html`
-      <dt><a href=${taggedAddress(tag)}>${tag}</a></dt>
+    ${Object.keys(tags).length === 0 && html`<p>No tags yet.</p>`}
+    <dl class="bars">${Object.entries(tags).map(([tag, count]) => html`
+      <dt><a href=${tagAddress(tag)}>${tag}</a></dt>
       <dd><meter min="0" max=${most} value=${count} aria-label=${tag}></meter> ${NUMBER.format(count)}</dd>`)}</dl>
   </div>`;
 }

@@ -1,23 +1,30 @@
-// What stands around a memory: what it replaces, what replaces it, what nearly says the same, how it was rated.
+// Related memories and ratings of a memory.
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Problem, useAction, When } from "./parts.js";
+import { Problem, Time, useAction } from "./parts.js";
 
-const SAID = { 1: "It helped", 0: "Neither", "-1": "It misled" };
+const RATINGS = { 1: "Helpful", 0: "Neutral", "-1": "Misleading" };
 
-const Related = ({ title, memories }) => (memories.length ? html`<h2>${title}</h2><ul class="lines">${memories.map(
-  (one) => html`<li><a href=${`/memories/${one.id}`}>${one.title || "Untitled"}</a> <span class="note"><${When} at=${one.timestamp} /></span></li>`,
-)}</ul>` : null);
+function Related({ title, memories }) {
+  if (!memories.length) return null;
+  return html`<h2>${title}</h2><ul class="lines">${memories.map((memory) => html`<li>
+    <a href=${`/memories/${memory.id}`}>${memory.title || "Untitled"}</a>${" "}
+    <span class="note"><${Time} at=${memory.timestamp} /></span></li>`)}</ul>`;
+}
+
+function Ratings({ ratings }) {
+  if (!ratings.length) return null;
+  return html`<h2>Ratings</h2><ul class="lines">${ratings.map(({ rating, reason, rated_at: at }) => html`<li>
+    ${RATINGS[rating]}${reason && `: ${reason}`}${" "}<span class="note"><${Time} at=${at} /></span></li>`)}</ul>`;
+}
 
 export function History({ id }) {
   const history = useAction(() => call("memory_history", { id }));
   useEffect(() => void history.run(), []);
-  const found = history.done;
-  return html`<div><${Problem} error=${history.error} />${found && html`
-    <${Related} title="Replaced by" memories=${found.superseded_by} />
-    <${Related} title="It replaces" memories=${found.supersedes} />
-    <${Related} title="Nearly the same" memories=${found.similar} />
-    ${found.ratings.length > 0 && html`<h2>Ratings</h2><ul class="lines">${found.ratings.map(
-      (one) => html`<li>${SAID[one.rating]}${one.reason && `: ${one.reason}`} <span class="note"><${When} at=${one.rated_at} /></span></li>`,
-    )}</ul>`}`}</div>`;
+  const related = history.done;
+  return html`<div><${Problem} error=${history.error} />${related && html`
+    <${Related} title="Replaced by" memories=${related.superseded_by} />
+    <${Related} title="Replaces" memories=${related.supersedes} />
+    <${Related} title="Similar memories" memories=${related.similar} />
+    <${Ratings} ratings=${related.ratings} />`}</div>`;
 }

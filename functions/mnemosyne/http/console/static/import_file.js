@@ -1,93 +1,120 @@
-// Import a file: every memory in it handed over, followed to its outcome, and told of; what fails with its reason.
-import { isPassing, outcomes, patiently } from "./mcp.js";
-import { parts, plainName } from "./parts_of_file.js";
+// Import a file: its memories are sent in parts, and each is followed to its outcome.
+import { client, isRetryable } from "./mcp.js";
+import { plainName, splitFile } from "./parts_of_file.js";
 
-const UNDER_WAY = 4;
+const MOST_PARTS = 4; // at the same time
 
-// How many memories the file has; throws where it cannot be read, before anything is sent.
+// Number of memories in a file. Throws if it cannot be read, before anything is sent.
 export async function count(file) {
   let memories = 0;
-  for await (const part of parts(file)) memories += part.memories;
+  for await (const part of splitFile(file)) memories += part.memories;
   return memories;
 }
 
-// An import of who began it, that can be run again after it stopped: it goes on with the parts that are not done. `told` is called with each
-// { line, state, memory_id, error } as it is known, `waits` as by `patiently`.
+// An import that can be stopped and resumed. `onLine` is called with each { line, state, memory_id, error } once it is
+// known, `onWait` as by `Client.retrying`.
 export class Import {
-  constructor(file, told, waits) {
-    Object.assign(this, { file, told, callTool: patiently(waits), isStopped: false, handedOver: new Map(), done: new Set(), stored: new Map(), later: [] });
+  constructor(file, onLine, onWait, mcp = client) {
+    this.file = file;
+    this.onLine = onLine;
+    this.mcp = mcp;
+    this.callTool = mcp.retrying(onWait);
+    this.isStopped = false;
+    this.sent = new Map(); // items of parts that have no outcome yet, by first line
+    this.done = new Set(); // first lines of parts
+    this.stored = new Map(); // memories by content hash
+    this.updates = []; // items with labels that only update_memory can set
   }
 
-  // Nothing more is handed over; what was is followed to its outcome.
+  // Stop sending parts. Parts that were sent are followed to their outcomes.
   stop() {
     this.isStopped = true;
   }
 
-  // Run it to its end, or until it is stopped; whether it came to its end. Throws where the server cannot be asked for some minutes, or somebody else
-  // has logged in.
+  // Run until the end of the file or until `stop`, and return whether the end was reached. Throws if the server is
+  // unavailable for some minutes or after a new log-in.
   async run() {
     this.isStopped = false;
-    let isWhole = true;
+    let isComplete = true;
     let problem = null;
-    const underWay = new Set();
-    for await (const part of parts(this.file)) {
-      isWhole = !this.isStopped && !problem;
-      if (!isWhole) break;
+    const running = new Set();
+    for await (const part of splitFile(this.file)) {
+      isComplete = !this.isStopped && !problem;
+      if (!isComplete) break;
       if (this.done.has(part.firstLine)) continue;
-      const one = this.importPart(part).catch((error) => (problem ??= error)).finally(() => underWay.delete(one));
-      underWay.add(one);
-      if (underWay.size >= UNDER_WAY) await Promise.race(underWay);
+      const importing = this.importPart(part)
+        .catch((error) => { problem ??= error; })
+        .finally(() => running.delete(importing));
+      running.add(importing);
+      if (running.size >= MOST_PARTS) await Promise.race(running);
     }
-    await Promise.all(underWay);
+    await Promise.all(running);
     if (problem) throw problem;
-    while (isWhole && this.later.length) await this.sayLater(this.later.shift());
-    return isWhole;
+    while (isComplete && this.updates.length) await this.update(this.updates.shift());
+    return isComplete;
   }
 
   async importPart(part) {
-    const { name, lastModified } = this.file;
-    const args = { name: plainName(name), text: part.text, first_line: part.firstLine, modified: new Date(lastModified).toISOString() };
-    let items = this.handedOver.get(part.firstLine); // before it stopped
+    let items = this.sent.get(part.firstLine); // sent before a stop
     try {
-      items ??= (await this.callTool("import_memories", args)).items;
+      items ??= (await this.callTool("import_memories", this.argumentsOf(part))).items;
     } catch (error) {
-      if (isPassing(error) || error.status === 401) throw error;
-      const last = Math.max(part.firstLine + part.text.split("\n").length - 2, part.firstLine);
-      this.told({ line: part.firstLine, memories: part.memories, state: "failed", error: `lines ${part.firstLine} to ${last}: ${error.message}` });
+      if (isRetryable(error) || error.status === 401) throw error;
+      this.fail(part, error);
       this.done.add(part.firstLine);
       return;
     }
-    this.handedOver.set(part.firstLine, items);
-    const known = new Map();
-    const sent = items.filter((item) => item.request_id);
-    if (sent.length) {
-      await outcomes(sent.map((item) => item.request_id), (requests) => requests.forEach((one) => known.set(one.request_id, one)), this.callTool);
-    }
-    for (const item of items) this.tell(item, known.get(item.request_id));
-    this.handedOver.delete(part.firstLine);
+    this.sent.set(part.firstLine, items);
+    const outcomes = await this.outcomesOf(items);
+    for (const item of items) this.report(item, outcomes.get(item.request_id));
+    this.sent.delete(part.firstLine);
     this.done.add(part.firstLine);
   }
 
-  tell({ line, error, left_out, ...item }, outcome) {
-    if (!outcome) return this.told({ line, state: "failed", error });
-    const { state, memory_id } = outcome;
-    this.told({ line, state, memory_id, error: outcome.error, left_out });
-    if (!memory_id) return undefined;
-    this.stored.set(item.content_hash, { id: memory_id, isNew: state === "stored" });
-    if (item.superseded_by_hash || item.tags) this.later.push({ line, ...item });
-    return undefined;
+  argumentsOf({ text, firstLine }) {
+    const { name, lastModified } = this.file;
+    return { name: plainName(name), text, first_line: firstLine, modified: new Date(lastModified).toISOString() };
   }
 
-  // What an export says of a memory and an ingest cannot: all its tags, and what replaces it.
-  async sayLater(item) {
-    const { id, isNew } = this.stored.get(item.content_hash);
-    const successor = this.stored.get(item.superseded_by_hash);
-    const changes = item.tags && isNew ? [{ tags: item.tags.length ? item.tags : ["none"] }] : [];
+  fail({ firstLine, text, memories }, { message }) {
+    const last = Math.max(firstLine + text.split("\n").length - 2, firstLine);
+    const error = `lines ${firstLine} to ${last}: ${message}`;
+    this.onLine({ line: firstLine, memories, state: "failed", error });
+  }
+
+  async outcomesOf(items) {
+    const ids = items.map((item) => item.request_id).filter(Boolean);
+    const outcomes = new Map();
+    const keep = (requests) => { for (const request of requests) outcomes.set(request.request_id, request); };
+    if (ids.length) await this.mcp.outcomes(ids, keep, this.callTool);
+    return outcomes;
+  }
+
+  report({ line, error, left_out, ...item }, outcome) {
+    if (!outcome) {
+      this.onLine({ line, state: "failed", error });
+      return;
+    }
+    const { state, memory_id } = outcome;
+    this.onLine({ line, state, memory_id, error: outcome.error, left_out });
+    if (!memory_id) return;
+    this.stored.set(item.content_hash, { id: memory_id, isNew: state === "stored" });
+    if (item.superseded_by_hash || item.tags) this.updates.push({ line, ...item });
+  }
+
+  // Set what only an export has: the exact tags, and the memory that supersedes this one.
+  async update({ line, content_hash: hash, superseded_by_hash: successorHash, tags }) {
+    const { id, isNew } = this.stored.get(hash);
+    const successor = this.stored.get(successorHash);
+    const changes = tags && isNew ? [{ tags: tags.length ? tags : ["none"] }] : [];
     if (successor) changes.push({ superseded_by: successor.id });
-    const problem = (error) => this.told({ line: item.line, memories: 0, state: "incomplete", error });
-    if (item.superseded_by_hash && !successor) problem("stored, but what supersedes it is not in this file: update_memory says so");
+    const fail = (error) => this.onLine({ line, memories: 0, state: "incomplete", error });
+    if (successorHash && !successor) {
+      fail("stored, but the memory that supersedes it is not in this file: set superseded_by with update_memory");
+    }
     for (const change of changes) {
-      await this.callTool("update_memory", { id, ...change }).catch((error) => problem(`stored, but not all of it: ${error.message}`));
+      await this.callTool("update_memory", { id, ...change })
+        .catch((error) => fail(`stored, but some labels were not set: ${error.message}`));
     }
   }
 }

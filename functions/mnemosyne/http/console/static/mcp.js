@@ -1,27 +1,14 @@
-// The client: one stateless POST per call, with a credential that is kept in this tab's memory and nowhere else.
+// MCP client: one stateless POST per call. The credential is kept in this tab's memory only.
 
-let credential = "";
-let whose = 0; // who has logged in, by number: a log-in may be another person's
-let number = 0;
+const MOST_WAITS = 60;
+const LONGEST_PAUSE_SECONDS = 5;
+const POLL_SECONDS = 0.5;
+const ERROR_META = "mnemosyne/error"; // docs/contract.md, section 2
 
-export const hasCredential = () => credential !== "";
+const sleep = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
 
-// Take the credential of who has logged in.
-export function logInWith(given) {
-  credential = given;
-  whose += 1;
-}
-
-// Take the next credential of who is logged in still.
-export const renewWith = (given) => (credential = given);
-
-// What is done where a credential is not taken any more: a function that returns true once there is the next of the same
-// person, and throws once there is one of who has logged in.
-let askAgain = null;
-export const onUnauthorized = (ask) => (askAgain = ask);
-
-// What the server said no to, in its own words; `status` is HTTP's, 200 where the tool itself refused, and as of a server
-// that is away where the tool says so.
+// An error that the server answered, in its own words. `status` is the HTTP status: 0 if the server cannot be reached,
+// 200 for a tool's error, 503 for a tool's error that is retryable. `seconds` is when to try again, 0 if unknown.
 export class Refused extends Error {
   constructor(message, status, seconds = 0) {
     super(message);
@@ -30,90 +17,121 @@ export class Refused extends Error {
   }
 }
 
-const MOST_WAITS = 60;
-const LONGEST_PAUSE_SECONDS = 5;
-const sleep = (seconds) => new Promise((done) => setTimeout(done, seconds * 1000));
+// Whether the same call may succeed later.
+export const isRetryable = ({ status }) => status === 0 || status === 429 || (status >= 500 && status !== 501);
 
-// Whether the same call may go through later: the rate limit, or a server that is away for a while.
-export const isPassing = ({ status }) => status === 0 || status === 429 || (status >= 500 && status !== 501);
+// The error that a tool's result stands for.
+export function toolError({ content = [], _meta: meta }) {
+  const message = content.map((block) => block.text ?? "").join("\n");
+  const { retryable, retry_after: seconds } = meta?.[ERROR_META] ?? {};
+  return new Refused(message, retryable ? 503 : 200, seconds);
+}
 
-// How to call for work of many calls: each is tried again while it may go through later, for some minutes. The work is of
-// who began it: once somebody logs in anew it fails. `waits` is told why it waits, and "" once it does no more.
-export function patiently(waits = () => {}) {
-  const mine = whose;
-  return async (name, args) => {
-    for (let waited = 0; ; waited += 1) {
-      if (mine !== whose) throw new Refused("You have logged in anew: begin it again.", 401);
+// One session is enough for the page. A test makes its own.
+export class Client {
+  constructor({ pause = sleep, request = (...args) => fetch(...args) } = {}) {
+    this.pause = pause;
+    this.request = request;
+    this.credential = "";
+    this.logIns = 0; // counts log-ins, for each may be of another person
+    this.calls = 0;
+    // Called with (error, attempt) when a credential is rejected. Returns once there is another credential of the same
+    // person. Throws once somebody has logged in again.
+    this.onUnauthorized = null;
+  }
+
+  hasCredential() {
+    return this.credential !== "";
+  }
+
+  // Use the credential of a new log-in.
+  logIn(credential) {
+    this.credential = credential;
+    this.logIns += 1;
+  }
+
+  // Use the next credential of the same log-in.
+  renew(credential) {
+    this.credential = credential;
+  }
+
+  // Call a tool and return its structured result. Throws Refused.
+  async call(name, args = {}) {
+    const result = await this.authorized("tools/call", { name, arguments: args });
+    if (result.isError) throw toolError(result);
+    return result.structuredContent;
+  }
+
+  // Names of the tools that this credential may call, the console's own included.
+  async tools() {
+    const { tools } = await this.post("tools/list", { _meta: { "mnemosyne/console": true } });
+    return new Set(tools.map(({ name }) => name));
+  }
+
+  // Make a function that calls tools as `call` does and retries for some minutes. It fails after a new log-in, because
+  // work belongs to the person who started it. `onWait` is called with the reason for a wait, and with "" after it.
+  retrying(onWait = () => {}) {
+    const logIn = this.logIns;
+    return async (name, args) => {
+      for (let waits = 0; ; waits += 1) {
+        if (logIn !== this.logIns) throw new Refused("You have logged in again: start again.", 401);
+        try {
+          const result = await this.call(name, args);
+          onWait("");
+          return result;
+        } catch (error) {
+          if (!isRetryable(error) || waits === MOST_WAITS) throw error;
+          onWait(error.message);
+          await this.pause(error.seconds || Math.min(waits + 1, LONGEST_PAUSE_SECONDS));
+        }
+      }
+    };
+  }
+
+  // Poll the status of requests until each has an outcome or `signal` is aborted. `onStatus` gets each answer.
+  async outcomes(requestIds, onStatus, callTool = this.retrying(), signal = null) {
+    while (!signal?.aborted) {
+      const { requests } = await callTool("ingest_status", { request_ids: requestIds });
+      if (signal?.aborted) return;
+      onStatus(requests);
+      if (!requests.some(({ state }) => state === "queued" || state === "unknown")) return;
+      await this.pause(POLL_SECONDS);
+    }
+  }
+
+  async authorized(method, params) {
+    const logIn = this.logIns;
+    for (let attempt = 0; ; attempt += 1) {
+      const { credential } = this;
+      if (logIn !== this.logIns) throw new Refused("You have logged in again: repeat the action.", 401);
       try {
-        const done = await call(name, args);
-        waits("");
-        return done;
+        return await this.post(method, params);
       } catch (error) {
-        if (!isPassing(error) || waited === MOST_WAITS) throw error;
-        waits(error.message);
-        await sleep(error.seconds || Math.min(waited + 1, LONGEST_PAUSE_SECONDS));
+        if (error.status !== 401 || !this.onUnauthorized) throw error;
+        // Another call may have renewed the credential in the meantime.
+        if (this.credential === credential) await this.onUnauthorized(error, attempt);
       }
     }
-  };
-}
-
-const PAUSE_SECONDS = 0.5;
-
-// What became of requests, in their order, once each has its outcome; `told` is called with what is known so far. It ends
-// without where `signal` says stop.
-export async function outcomes(requestIds, told, callTool = patiently(), signal = null) {
-  while (!signal?.aborted) {
-    const { requests } = await callTool("ingest_status", { request_ids: requestIds });
-    if (signal?.aborted) return;
-    told(requests);
-    if (!requests.some(({ state }) => state === "queued" || state === "unknown")) return;
-    await sleep(PAUSE_SECONDS);
   }
-}
 
-// Call a tool: its structured result; throws Refused.
-export async function call(name, args = {}) {
-  const body = { jsonrpc: "2.0", id: ++number, method: "tools/call", params: { name, arguments: args } };
-  const result = await authorized(body);
-  if (result.isError) {
-    const said = result.content.map((one) => one.text ?? "").join("\n");
-    const { retryable, retry_after: seconds } = result._meta?.["mnemosyne/error"] ?? {};
-    throw new Refused(said, retryable ? 503 : 200, seconds);
-  }
-  return result.structuredContent;
-}
-
-// The names of the tools that this credential may call, those for a console among them.
-export async function tools() {
-  const listed = await post({ jsonrpc: "2.0", id: ++number, method: "tools/list", params: { _meta: { "mnemosyne/console": true } } });
-  return new Set(listed.tools.map((tool) => tool.name));
-}
-
-async function authorized(body) {
-  const mine = whose;
-  for (let times = 0; ; times += 1) {
-    const used = credential;
-    if (mine !== whose) throw new Refused("You have logged in again: do it once more.", 401);
+  async post(method, params) {
+    this.calls += 1;
+    const body = JSON.stringify({ jsonrpc: "2.0", id: this.calls, method, params });
+    const headers = { "Content-Type": "application/json", Accept: "application/json" };
+    if (this.credential) headers.Authorization = `Bearer ${this.credential}`;
+    let response;
     try {
-      return await post(body);
-    } catch (error) {
-      if (error.status !== 401 || !askAgain) throw error;
-      if (credential === used) await askAgain(error, times); // else another call has got the next one meanwhile
+      response = await this.request("/mcp", { method: "POST", headers, body, credentials: "omit", cache: "no-store" });
+    } catch {
+      throw new Refused("The server cannot be reached.", 0);
     }
+    const answer = await response.json().catch(() => null);
+    const seconds = Number(response.headers.get("Retry-After"));
+    if (answer?.error) throw new Refused(answer.error.message, response.status, seconds);
+    if (!response.ok || !answer) throw new Refused(`The server answered ${response.status}.`, response.status, seconds);
+    return answer.result;
   }
 }
 
-async function post(body) {
-  const headers = { "Content-Type": "application/json", Accept: "application/json" };
-  if (credential) headers.Authorization = `Bearer ${credential}`;
-  let answer;
-  try {
-    answer = await fetch("/mcp", { method: "POST", headers, body: JSON.stringify(body), credentials: "omit", cache: "no-store" });
-  } catch {
-    throw new Refused("The server cannot be reached.", 0);
-  }
-  const said = await answer.json().catch(() => null);
-  if (said?.error) throw new Refused(said.error.message, answer.status, Number(answer.headers.get("Retry-After")));
-  if (!answer.ok || !said) throw new Refused(`The server answered ${answer.status}.`, answer.status);
-  return said.result;
-}
+export const client = new Client();
+export const call = (name, args) => client.call(name, args);

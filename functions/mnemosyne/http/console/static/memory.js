@@ -1,111 +1,132 @@
-// One memory whole: read, label, rate, supersede, delete.
+// One memory: read, rate, edit, supersede and delete it.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
-import { call } from "./mcp.js";
 import { Delete } from "./delete.js";
 import { History } from "./history.js";
-import { Button, Heading, joined, listed, Problem, Tags, useAction, Waiting, When } from "./parts.js";
+import { call } from "./mcp.js";
+import { Button, Heading, Loading, Problem, Tags, Time, useAction } from "./parts.js";
+import { formatTags, parseTags } from "./tags.js";
+
+const RATINGS = [[1, "Helpful"], [0, "Neutral"], [-1, "Misleading"]];
 
 export function Memory({ id, may }) {
-  const [deleted, setDeleted] = useState(false);
-  const read = useAction(() => call("get_memory", { id }));
-  useEffect(() => void read.run(), []);
-  const memory = read.done;
-  // The heading stays the same element, so that the keyboard stays at it.
-  return html`<div>
-    <${Heading}>${deleted ? "Deleted" : memory ? memory.title || "Untitled" : "Memory"}</>
-    ${deleted ? html`<p role="status">The memory is no more.</p>` : memory
-      ? html`<${Whole} id=${id} may=${may} memory=${memory} read=${read} onDeleted=${() => setDeleted(true)} />`
-      : html`<${Problem} error=${read.error} />${read.busy && html`<${Waiting} />`}`}</div>`;
+  const [isDeleted, setIsDeleted] = useState(false);
+  const reading = useAction(() => call("get_memory", { id }));
+  useEffect(() => void reading.run(), []);
+  const memory = reading.done;
+  const title = memory ? memory.title || "Untitled" : "Memory";
+  let body;
+  if (isDeleted) body = html`<p role="status">The memory was deleted.</p>`;
+  else if (memory) body = html`<${Content} ...${{ id, may, memory, reading }} onDeleted=${() => setIsDeleted(true)} />`;
+  else body = html`<${Problem} error=${reading.error} />${reading.busy && html`<${Loading} />`}`;
+  // The heading is one element in all states, so that it keeps the focus.
+  return html`<div><${Heading}>${isDeleted ? "Deleted" : title}</>${body}</div>`;
 }
 
-function Whole({ id, may, memory, read, onDeleted }) {
+function Content({ id, may, memory, reading, onDeleted }) {
+  const successor = memory.superseded_by;
   return html`<div>
     <article>
-      <p class="note"><${When} at=${memory.timestamp} /></p>
-      ${memory.superseded_by && html`<p>A newer one replaces it: <a href=${`/memories/${memory.superseded_by}`}>read that</a>.</p>`}
+      <p class="note"><${Time} at=${memory.timestamp} /></p>
+      ${successor && html`<p>Superseded by <a href=${`/memories/${successor}`}>a newer memory</a>.</p>`}
       <pre class="content" tabindex="0" aria-label="Content" dir="auto">${memory.content}</pre>
       ${memory.tags.length ? html`<${Tags} tags=${memory.tags} />` : null}
-      <${Record} memory=${memory} />
+      <${Details} memory=${memory} />
     </article>
     ${may.has("memory_history") && html`<${History} key=${memory.quality + memory.superseded_by} id=${id} />`}
-    ${may.has("rate_memory") && html`<${Rate} memory=${memory} onRated=${read.run} />`}
-    ${may.has("update_memory") && html`<${Labels} memory=${memory} onChanged=${read.run} />`}
+    ${may.has("rate_memory") && html`<${Rate} memory=${memory} onRated=${reading.run} />`}
+    ${may.has("update_memory") && html`<${Edit} memory=${memory} onChanged=${reading.run} />`}
     ${may.has("delete_memory") && html`<${Delete} memory=${memory} onDeleted=${onDeleted} />`}
   </div>`;
 }
 
-function Record({ memory }) {
+function Details({ memory }) {
   const rows = {
-    Id: memory.id, Session: memory.session, Quality: memory.quality.toFixed(3), Stored: memory.created_at,
-    "Last read": memory.last_seen_at, "SHA-256": memory.content_hash, "Embedded by": memory.embedding_model,
-    Metadata: written(memory.metadata) || null,
+    Id: memory.id,
+    Session: memory.session,
+    Quality: memory.quality.toFixed(3),
+    Stored: memory.created_at,
+    "Last read": memory.last_seen_at,
+    "SHA-256": memory.content_hash,
+    "Embedding model": memory.embedding_model,
+    Metadata: formatMetadata(memory.metadata) || null,
   };
-  return html`<details><summary>The record</summary><dl class="record">${Object.entries(rows)
+  return html`<details><summary>Details</summary><dl class="record">${Object.entries(rows)
     .filter(([, value]) => value !== null && value !== undefined)
     .map(([name, value]) => html`<dt>${name}</dt><dd>${value}</dd>`)}</dl></details>`;
 }
 
-const RATINGS = [[1, "It helped"], [0, "Neither"], [-1, "It misled"]];
-
 function Rate({ memory, onRated }) {
   const rating = useAction(async (value) => {
-    const rated = await call("rate_memory", { id: memory.id, rating: value });
+    const result = await call("rate_memory", { id: memory.id, rating: value });
     await onRated();
-    return rated;
+    return result;
   });
-  return html`<section aria-labelledby="rate"><h2 id="rate">Did it help?</h2>
-    <div class="row">${RATINGS.map(([value, said]) => html`<${Button} class="other" busy=${rating.busy} onClick=${() => rating.run(value)}>${said}</>`)}</div>
-    ${rating.done && html`<p role="status">Quality ${rating.done.quality_before.toFixed(2)} → ${rating.done.quality_after.toFixed(2)}</p>`}
+  const { busy, done } = rating;
+  const button = ([value, name]) =>
+    html`<${Button} class="other" busy=${busy} onClick=${() => rating.run(value)}>${name}</>`;
+  return html`<section aria-labelledby="rate"><h2 id="rate">Rate</h2>
+    <div class="row">${RATINGS.map(button)}</div>
+    ${done && html`<p role="status">Quality ${done.quality_before.toFixed(2)} → ${done.quality_after.toFixed(2)}</p>`}
     <${Problem} error=${rating.error} /></section>`;
 }
 
-const written = (metadata) => (Object.keys(metadata).length ? JSON.stringify(metadata, null, 1) : "");
+// Metadata as a person edits it. No metadata is an empty text.
+export const formatMetadata = (metadata) => (Object.keys(metadata).length ? JSON.stringify(metadata, null, 1) : "");
 
-// The JSON object that was typed; nothing is an empty one.
-function object(text) {
-  let read;
+// The inverse of formatMetadata. Throws if the text is not a JSON object.
+export function parseMetadata(text) {
+  let metadata;
   try {
-    read = JSON.parse(text.trim() || "{}");
+    metadata = JSON.parse(text.trim() || "{}");
   } catch (error) {
-    throw new Error(`The metadata cannot be read: ${error.message}`);
+    throw new Error(`The metadata cannot be read: ${error.message}`, { cause: error });
   }
-  if (typeof read !== "object" || Array.isArray(read) || read === null) throw new Error('The metadata must be a JSON object, such as {"mood": "calm"}.');
-  return read;
+  if (typeof metadata !== "object" || Array.isArray(metadata) || metadata === null) {
+    throw new Error('The metadata must be a JSON object, such as {"mood": "calm"}.');
+  }
+  return metadata;
 }
 
-function Labels({ memory, onChanged }) {
-  const [title, setTitle] = useState(memory.title);
-  const [tags, setTags] = useState(joined(memory.tags));
-  const [metadata, setMetadata] = useState(written(memory.metadata));
-  const [successor, setSuccessor] = useState(memory.superseded_by ?? "");
-  const change = useAction(async () => {
-    const wanted = listed(tags);
-    const args = { id: memory.id };
-    if (title !== memory.title) args.title = title;
-    if (joined(wanted) !== joined(memory.tags)) args.tags = wanted.length ? wanted : ["none"];
-    if (metadata !== written(memory.metadata)) args.metadata = object(metadata);
-    if (successor.trim() !== (memory.superseded_by ?? "")) args.superseded_by = successor.trim() || "none";
-    if (Object.keys(args).length === 1) throw new Error("Nothing here differs from what is stored.");
-    await call("update_memory", args);
+// The form of a memory's labels.
+export const labelsOf = ({ title, tags, metadata, superseded_by: successor }) =>
+  ({ title, tags: formatTags(tags), metadata: formatMetadata(metadata), successor: successor ?? "" });
+
+// Arguments of update_memory: the fields that differ in the form. Throws if none differs.
+export function changesOf(memory, form) {
+  const before = labelsOf(memory);
+  const tags = parseTags(form.tags);
+  const successor = form.successor.trim();
+  const changes = {};
+  if (form.title !== before.title) changes.title = form.title;
+  if (formatTags(tags) !== before.tags) changes.tags = tags.length ? tags : ["none"];
+  if (form.metadata !== before.metadata) changes.metadata = parseMetadata(form.metadata);
+  if (successor !== before.successor) changes.superseded_by = successor || "none";
+  if (!Object.keys(changes).length) throw new Error("Nothing was changed in the form.");
+  return { id: memory.id, ...changes };
+}
+
+function Edit({ memory, onChanged }) {
+  const [form, setForm] = useState(labelsOf(memory));
+  const changing = useAction(async () => {
+    await call("update_memory", changesOf(memory, form));
     forgetLists();
     const changed = await onChanged();
-    if (changed) {
-      setTitle(changed.title);
-      setTags(joined(changed.tags));
-      setMetadata(written(changed.metadata));
-      setSuccessor(changed.superseded_by ?? "");
-    }
+    if (changed) setForm(labelsOf(changed));
     return true;
   });
-  const submit = (event) => (event.preventDefault(), change.busy || change.run());
-  return html`<section aria-labelledby="labels"><h2 id="labels">Labels</h2><form onSubmit=${submit}>
-    <label for="title">Title</label><input id="title" required value=${title} onInput=${(event) => setTitle(event.target.value)} />
-    <label for="new-tags">Tags</label><input id="new-tags" value=${tags} onInput=${(event) => setTags(event.target.value)} />
+  const submit = (event) => {
+    event.preventDefault();
+    if (!changing.busy) changing.run();
+  };
+  const field = (name) => ({ value: form[name], onInput: (event) => setForm({ ...form, [name]: event.target.value }) });
+  return html`<section aria-labelledby="edit"><h2 id="edit">Edit</h2><form onSubmit=${submit}>
+    <label for="title">Title</label><input id="title" required ...${field("title")} />
+    <label for="new-tags">Tags</label><input id="new-tags" ...${field("tags")} />
     <label for="metadata">Metadata, as a JSON object</label>
-    <textarea id="metadata" rows="2" class="code" value=${metadata} onInput=${(event) => setMetadata(event.target.value)}></textarea>
-    <label for="successor">Id of the memory that replaces it</label>
-    <input id="successor" value=${successor} onInput=${(event) => setSuccessor(event.target.value)} />
-    <${Button} busy=${change.busy}>Change</>
-    ${change.done && html`<p role="status">Changed.</p>`}<${Problem} error=${change.error} /></form></section>`;
+    <textarea id="metadata" rows="2" class="code" ...${field("metadata")}></textarea>
+    <label for="successor">Id of the memory that supersedes this one</label>
+    <input id="successor" ...${field("successor")} />
+    <${Button} busy=${changing.busy}>Save changes</>
+    ${changing.done && html`<p role="status">Saved.</p>`}<${Problem} error=${changing.error} /></form></section>`;
 }

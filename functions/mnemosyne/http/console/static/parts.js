@@ -1,104 +1,94 @@
-// What several pages show: a heading, a button, a memory in a list, its tags and time, an error, a wait.
+// Components that several pages use.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
-import { keepList, keptList } from "./address.js";
+import { saveList, savedList } from "./address.js";
+import { tagAddress } from "./tags.js";
+import { formatTime } from "./time.js";
 
-const STAMP = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "short" });
-export const ZONE = STAMP.resolvedOptions().timeZone;
+export const Time = ({ at }) => html`<time datetime=${at}>${formatTime(at)}</time>`;
 
-// A moment where the person is; what no moment is stays as it was written.
-export const stamp = (at) => (Number.isNaN(Date.parse(at)) ? at : STAMP.format(new Date(at)));
-
-export const When = ({ at }) => html`<time datetime=${at}>${stamp(at)}</time>`;
-
-// What a page is called: by its window too, and by who reads on from there after a link.
+// Heading of a page, which is also the title of the window. Links move the focus here.
 export function Heading({ children }) {
-  const place = useRef(null);
-  useEffect(() => void (document.title = `${place.current.textContent} · Mnemosyne`));
-  return html`<h1 tabindex="-1" ref=${place}>${children}</h1>`;
+  const heading = useRef(null);
+  useEffect(() => { document.title = `${heading.current.textContent} · Mnemosyne`; });
+  return html`<h1 tabindex="-1" ref=${heading}>${children}</h1>`;
 }
 
-// A button that keeps the keyboard's place while what it does is under way; pressed meanwhile it does nothing.
+// A button that keeps the focus while its action runs, unlike a disabled one, and ignores clicks in the meantime.
 export function Button({ busy = false, onClick, children, ...rest }) {
-  const pressed = (event) => (busy ? event.preventDefault() : onClick?.(event));
-  return html`<button ...${rest} aria-disabled=${busy ? "true" : null} onClick=${pressed}>${children}</button>`;
+  const press = (event) => (busy ? event.preventDefault() : onClick?.(event));
+  return html`<button ...${rest} aria-disabled=${busy ? "true" : null} onClick=${press}>${children}</button>`;
 }
 
-// Where the memories with a tag are found.
-export const taggedAddress = (tag) => `/?tags=${encodeURIComponent(joined([tag]))}`;
-
-export const Tags = ({ tags }) =>
-  html`<ul class="tags" aria-label="Tags">${tags.map((tag) => html`<li><a href=${taggedAddress(tag)}>${tag}</a></li>`)}</ul>`;
+export const Tags = ({ tags }) => html`<ul class="tags" aria-label="Tags">${tags.map(
+  (tag) => html`<li><a href=${tagAddress(tag)}>${tag}</a></li>`,
+)}</ul>`;
 
 export const Problem = ({ error }) => (error ? html`<p class="problem" role="alert">${error.message}</p>` : null);
 
-export const Waiting = () => html`<p class="note" role="status">Working …</p>`;
+export const Loading = () => html`<p class="note" role="status">Loading …</p>`;
 
-// One line of a list; `text` is stored by somebody: it is shown as it is, and nothing in it is acted upon.
+// An entry of a list. Title, text and tags may be hostile: they are shown as text only.
 export function Entry({ memory, text, children }) {
   return html`<li class="entry">
     <h2><a href=${`/memories/${memory.id}`}>${memory.title || "Untitled"}</a></h2>
     ${text && html`<p class="text">${text}</p>`}
-    <p class="note"><${When} at=${memory.timestamp} />${memory.superseded_by && html` · superseded`}</p>
+    <p class="note"><${Time} at=${memory.timestamp} />${memory.superseded_by && html` · superseded`}</p>
     ${memory.tags?.length ? html`<${Tags} tags=${memory.tags} />` : null}
     ${children}
   </li>`;
 }
 
-// Something that is done when it is asked for: whether it is under way, what came of it, and how to ask. What came of an
-// earlier asking, late, is nothing any more.
+// An action with its state: `busy`, `error`, `done` (its result) and `run`. If it runs again before it has ended, the
+// earlier result is ignored.
 export function useAction(work) {
   const [state, setState] = useState({ busy: false, error: null, done: null });
   const latest = useRef(0);
-  const run = async (...given) => {
-    const asked = ++latest.current;
+  const run = async (...args) => {
+    latest.current += 1;
+    const number = latest.current;
     setState((before) => ({ busy: true, error: null, done: before.done }));
-    let ended;
+    let next;
     try {
-      ended = { busy: false, error: null, done: await work(...given) };
+      next = { busy: false, error: null, done: await work(...args) };
     } catch (error) {
-      ended = { busy: false, error, done: null };
+      next = { busy: false, error, done: null };
     }
-    if (asked !== latest.current) return undefined;
-    setState(ended);
-    return ended.done;
+    if (number !== latest.current) return undefined;
+    setState(next);
+    return next.done;
   };
   return { ...state, run };
 }
 
-// Tags as they are typed: between commas, and in quotes, where `""` is a quote, if a comma or a quote is in one.
-export const listed = (text) =>
-  [...text.matchAll(/\s*(?:"((?:[^"]|"")*)"|([^,]*))\s*(?:,|$)/g)]
-    .map(([, quoted, plain]) => (quoted?.replaceAll('""', '"') ?? plain).trim())
-    .filter(Boolean);
-export const joined = (tags) => tags.map((tag) => (/[",]/.test(tag) ? `"${tag.replaceAll('"', '""')}"` : tag)).join(", ");
-
-// A list, by a name that no other on its page has, that goes on page by page: `page` returns an item list and a cursor, `start` asks for the first, unless the person
-// has come back to it, and `more` for the next.
-export function usePages(name, page) {
-  const [list, setList] = useState({ items: [], next: undefined }); // next is "" once there is none
-  const action = useAction(page);
-  const more = async (cursor, before = []) => {
-    const address = `${location.href} ${name}`;
+// A list that is loaded page by page. `name` is unique on the page. `loadPage` takes a cursor and returns `items` and
+// the cursor `next`. `start` loads the first page or restores the list after going back; `more` loads the next page.
+export function usePages(name, loadPage) {
+  const [list, setList] = useState({ items: [], next: undefined }); // `next` is "" after the last page
+  const action = useAction(loadPage);
+  const load = async (cursor, before = []) => {
+    const key = `${location.href} ${name}`;
     if (!cursor) setList(({ items }) => ({ items, next: undefined }));
-    const got = await action.run(cursor);
-    if (!got) return;
-    const now = { items: [...before, ...got.found], next: got.next ?? "" };
-    keepList(address, now);
-    setList(now);
+    const page = await action.run(cursor);
+    if (!page) return;
+    const loaded = { items: [...before, ...page.items], next: page.next ?? "" };
+    saveList(key, loaded);
+    setList(loaded);
   };
   const start = () => {
-    const before = keptList(`${location.href} ${name}`);
-    return before ? setList(before) : more();
+    const saved = savedList(`${location.href} ${name}`);
+    return saved ? setList(saved) : load();
   };
-  return { ...list, error: action.error, busy: action.busy, start, more: (cursor) => more(cursor, cursor ? list.items : []) };
+  const more = (cursor) => load(cursor, cursor ? list.items : []);
+  const isEmpty = list.next === "" && !list.items.length;
+  return { ...list, isEmpty, error: action.error, busy: action.busy, start, more };
 }
 
 export const More = ({ pages, children }) => html`<div>
   <${Problem} error=${pages.error} />
-  ${pages.busy && html`<${Waiting} />`}
+  ${pages.busy && html`<${Loading} />`}
   ${pages.next && html`<${Button} onClick=${() => pages.more(pages.next)} busy=${pages.busy}>${children}</>`}</div>`;
 
-// Offer what was made here as a file, without it ever leaving the browser.
+// Save a file from this page, without a request.
 export function save(name, pieces, type = "application/x-ndjson") {
   const link = document.createElement("a");
   link.href = URL.createObjectURL(new Blob(pieces, { type }));

@@ -1,36 +1,42 @@
-// A file in parts that one request takes: whole lines or chronicles, up to a hundred, each with where it begins.
+// Split a file into parts that one request takes: whole lines or chronicles, each part with its first line.
 const START = "[[[CHRONICLE_START]]]";
 const END = "[[[CHRONICLE_END]]]";
-const MEMORIES = 100;
-const CHARACTERS = 1_000_000;
-const LINE_CHARACTERS = 2_000_000; // what a request takes is a little more
+const MOST_MEMORIES = 100;
+const MOST_CHRONICLES = 50;
+const CHARACTERS = 1_000_000; // after which a part ends
+const MOST_CHARACTERS = 2_000_000; // of a line, a chronicle or a note; a request takes a little more
 
 const KNOWN = /\.(jsonl|ndjson|txt|text|chronicle|md|markdown|mdown|mkd)$/i;
 const isNote = (name) => /\.(md|markdown|mdown|mkd)$/i.test(name);
-const isPacked = (name) => /\.gz$/i.test(name);
-const isChronicles = (name) => /\.(txt|text|chronicle)$/i.test(name);
+const isGzip = (name) => /\.gz$/i.test(name);
+const isText = (name) => /\.te?xt$/i.test(name);
+const isChronicles = (name) => isText(name) || /\.chronicle$/i.test(name);
 export const plainName = (name) => name.replace(/\.gz$/i, "");
 
-// Why a file that can be read has no memory.
-export const emptiness = (name) => (isChronicles(plainName(name)) ? `it holds no chronicle: each begins with ${START}` : "it holds no memory");
+// Why a file that can be read has no memories.
+export const emptyReason = (name) =>
+  (isChronicles(plainName(name)) ? `it has no chronicle, which begins with ${START}` : "it has no memories");
 
-// The file's text as it comes; throws where it is no UTF-8, or no whole gzip file.
+// The text of a file, piece by piece. Throws if it is not UTF-8 or not a complete gzip file.
 async function* texts(file) {
-  const bytes = isPacked(file.name) ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
+  const isPacked = isGzip(file.name);
+  const bytes = isPacked ? file.stream().pipeThrough(new DecompressionStream("gzip")) : file.stream();
   const reader = bytes.pipeThrough(new TextDecoderStream("utf-8", { fatal: true })).getReader();
   for (;;) {
     const read = await reader.read().catch((error) => {
-      if (!(error instanceof TypeError)) throw error;
-      throw new Error(isPacked(file.name) ? "it is no whole gzip file of UTF-8 text" : "it is not UTF-8: save it as UTF-8");
+      if (error instanceof DOMException) throw error; // the file itself cannot be read
+      throw new Error(isPacked ? "it is not a complete gzip file of UTF-8 text" : "it is not UTF-8: save it as UTF-8");
     });
     if (read.done) return;
     yield read.value;
   }
 }
 
-// A text that a request still takes: what is packed may be a thousand times as large as its file.
-function bounded(text, what) {
-  if (text.length > LINE_CHARACTERS) throw new Error(`${what} must have at most ${LINE_CHARACTERS.toLocaleString()} characters`);
+// Check the length of a text: a gzip file may be a thousand times as large unpacked.
+function bounded(text, name) {
+  if (text.length > MOST_CHARACTERS) {
+    throw new Error(`${name} must have at most ${MOST_CHARACTERS.toLocaleString()} characters`);
+  }
   return text;
 }
 
@@ -45,36 +51,46 @@ async function* lines(file) {
   if (rest) yield rest;
 }
 
-// Yield { text, firstLine, memories }.
-export async function* parts(file) {
+async function noteOf(file) {
+  let text = "";
+  for await (const piece of texts(file)) text = bounded(text + piece, "a note");
+  return { text, firstLine: 1, memories: 1 };
+}
+
+// Yield { text, firstLine, memories } of each part of a file.
+export async function* splitFile(file) {
   const name = plainName(file.name);
-  if (!KNOWN.test(name)) throw new Error("its name must end in .jsonl, .ndjson, .txt, .chronicle or .md, or .gz after that");
-  if (isNote(name)) {
-    let text = "";
-    for await (const piece of texts(file)) text = bounded(text + piece, "a note");
-    yield { text, firstLine: 1, memories: 1 };
-    return;
+  if (!KNOWN.test(name)) {
+    throw new Error("its name must end in .jsonl, .ndjson, .txt, .chronicle or .md, or in one of these and .gz");
   }
-  const isChronicle = isChronicles(name);
-  let part = { text: "", firstLine: 1, memories: 0 };
+  if (isNote(name)) yield await noteOf(file);
+  else yield* splitLines(file, name);
+}
+
+async function* splitLines(file, name) {
+  const hasChronicles = isChronicles(name);
+  const most = hasChronicles ? MOST_CHRONICLES : MOST_MEMORIES;
+  const emptyPart = (firstLine) => ({ text: "", firstLine, memories: 0 });
+  let part = emptyPart(1);
   let number = 0;
-  let isOpen = false;
+  let isOpen = false; // within a chronicle
   for await (const line of lines(file)) {
-    if (!isOpen && part.text && part.text.length + line.length > LINE_CHARACTERS) {
+    if (!isOpen && part.text && part.text.length + line.length > MOST_CHARACTERS) {
       yield part;
-      part = { text: "", firstLine: number + 1, memories: 0 };
+      part = emptyPart(number + 1);
     }
     number += 1;
     part.text = isOpen ? bounded(part.text + line, "a chronicle") : part.text + line;
-    if (isChronicle) {
+    if (hasChronicles) {
       part.memories += line.split(START).length - 1;
       if (line.includes(START) || line.includes(END)) isOpen = line.lastIndexOf(START) > line.lastIndexOf(END);
     } else part.memories += line.trim() ? 1 : 0;
-    if (!isOpen && (part.memories >= (isChronicle ? MEMORIES / 2 : MEMORIES) || part.text.length >= CHARACTERS)) {
+    if (!isOpen && (part.memories >= most || part.text.length >= CHARACTERS)) {
       yield part;
-      part = { text: "", firstLine: number + 1, memories: 0 };
+      part = emptyPart(number + 1);
     }
   }
-  // Text without a chronicle is one note.
-  if (part.memories || (part.text.trim() && part.firstLine === 1)) yield { ...part, memories: part.memories || (/\.te?xt$/i.test(name) ? 1 : 0) };
+  // A text file without chronicles is one note.
+  const isPlainText = part.text.trim() && part.firstLine === 1;
+  if (part.memories || isPlainText) yield { ...part, memories: part.memories || (isText(name) ? 1 : 0) };
 }

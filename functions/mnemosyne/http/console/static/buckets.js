@@ -1,0 +1,73 @@
+// Buckets of the timeline: days, weeks, months or years in the local time zone.
+
+const MOST_BUCKETS = 2000;
+const EARLIEST = Date.parse("0001-01-01T00:00:00Z");
+const LATEST = Date.parse("9999-12-31T23:59:59.999Z");
+const STEPS = {
+  day: (date) => date.setDate(date.getDate() + 1),
+  week: (date) => date.setDate(date.getDate() + 7),
+  month: (date) => date.setMonth(date.getMonth() + 1),
+  year: (date) => date.setFullYear(date.getFullYear() + 1),
+};
+const LABELS = {
+  day: { month: "short", day: "numeric", year: "numeric" },
+  week: { month: "short", day: "numeric", year: "numeric" },
+  month: { month: "short", year: "numeric" },
+  year: { year: "numeric" },
+};
+
+// The local midnight of a date such as 2026-05-01, in milliseconds.
+export function midnight(date) {
+  const [year, month, day] = date.split("-").map(Number);
+  const start = new Date(2000, month - 1, day);
+  start.setFullYear(year); // the constructor reads years below 100 as of the 20th century
+  return start.getTime();
+}
+
+// The end of the bucket that starts at `time`, in milliseconds.
+export function bucketEnd(time, per) {
+  const date = new Date(time);
+  STEPS[per](date);
+  return date.getTime();
+}
+
+// Filters for the time from `start` until `end`, within the years 1 to 9999. The server includes both ends, to the
+// microsecond.
+export const timeFilters = (start, end) => ({
+  after: new Date(Math.max(start, EARLIEST)).toISOString(),
+  before: new Date(Math.min(end - 1, LATEST)).toISOString().replace("Z", "999Z"),
+});
+
+// Add the empty buckets, so that distances in the chart are distances in time. Too many buckets are left as they are.
+export function fillBuckets({ per, buckets }) {
+  const counts = new Map(buckets.map(({ start, memories }) => [midnight(start), memories]));
+  const known = [...counts.keys()];
+  const last = known.at(-1);
+  const filled = [];
+  for (let time = known[0]; time <= last && filled.length < MOST_BUCKETS; time = bucketEnd(time, per)) {
+    filled.push(time);
+  }
+  const times = filled.at(-1) === last ? filled : known;
+  return times.map((time) => ({ time, memories: counts.get(time) ?? 0 }));
+}
+
+// Name of a bucket in the list: the year, the month or the date of its start.
+export const bucketName = (start, per) => ({ month: start.slice(0, -3), year: start.slice(0, -6) })[per] ?? start;
+
+// Name of a bucket in the chart, in the language of the browser.
+export const bucketLabel = (time, per) => new Intl.DateTimeFormat(undefined, LABELS[per]).format(new Date(time));
+
+// Filters for all buckets that the time from `start` until `end` touches.
+export function filtersOfSelection(filled, per, start, end) {
+  const within = filled.filter(({ time }) => time <= end);
+  const first = within.findLast(({ time }) => time <= start) ?? filled[0];
+  const last = within.at(-1) ?? first;
+  return timeFilters(first.time, bucketEnd(last.time, per));
+}
+
+// At most four round numbers between 0 and `most` for the axis of counts.
+export function axisMarks(most) {
+  const power = 10 ** Math.floor(Math.log10(Math.max(most / 4, 1)));
+  const step = [1, 2, 5, 10].map((factor) => factor * power).find((candidate) => candidate * 4 >= most);
+  return Array.from({ length: Math.floor(most / step) }, (_, index) => (index + 1) * step);
+}
