@@ -9,7 +9,7 @@ SBOM ?= sbom.json
 # A file is one worker's, and what takes longest comes first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
 
-.PHONY: help install dev unit integration test coverage lint licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
+.PHONY: help install dev unit integration test coverage lint lint-javascript licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
 
 # The targets, each with the comment above it.
 help:
@@ -25,6 +25,11 @@ install: .venv/installed
 	@# The lock is whole: pip 23, as Python 3.11 brings it, would look for `google-auth[requests]` anew, and refuse a later release.
 	@$(BIN)/pip install --disable-pip-version-check --no-deps --require-hashes --requirement requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+# The linter of JavaScript, pinned with all it needs.
+node_modules/.package-lock.json: package-lock.json package.json
+	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
 # By itself, for its own pinned dependencies are at odds with ours.
@@ -48,7 +53,7 @@ unit integration test: export PYTHONDONTWRITEBYTECODE =
 
 # Seconds: pure logic, no sockets, few examples of each property.
 unit: install
-	$(BIN)/pytest -q -n auto -m "not exhaustive" --hypothesis-profile=unit tests/unit $(PYTEST_ARGS)
+	$(BIN)/pytest -q -n auto -m "not exhaustive" --hypothesis-profile=unit tests/unit tests/javascript $(PYTEST_ARGS)
 
 # Minutes: every adapter on real parts. Without the tests that take half a minute each.
 integration: install
@@ -56,7 +61,7 @@ integration: install
 
 # All tests; PYTEST_ARGS="-k chaos" and the like choose.
 test: install
-	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/servers tests/model tests/integration tests/contract tests/unit $(PYTEST_ARGS)
+	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/servers tests/model tests/integration tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 
 # All tests, with the branch coverage of what runs in this process; functions that tests start as processes are not
 # counted, nor is what the exhaustive tests reach: counting would make those take twice as long.
@@ -79,7 +84,12 @@ lint: install
 	@command -v terraform >/dev/null && terraform fmt -check -recursive terraform || echo "NOT LINTED: terraform is not installed, so its files' form is not checked"
 	$(MAKE) -s .venv-checkov/installed
 	.venv-checkov/bin/checkov --directory terraform --framework terraform --skip-download --compact --quiet
+	@if command -v npm >/dev/null; then $(MAKE) -s lint-javascript; else echo "NOT LINTED: npm is not installed, so JavaScript is not checked"; fi
 	$(MAKE) -s licences
+
+# JavaScript of the console and the MCP App.
+lint-javascript: node_modules/.package-lock.json
+	npm run --silent lint
 
 # Every installed package has a licence that pyproject.toml allows.
 licences: install .venv-supply-chain/installed
@@ -125,7 +135,7 @@ docs: install
 
 # Remove the environments and caches.
 clean:
-	rm -rf tests/servers/.programs .venv .venv-checkov .venv-supply-chain sbom.json .mypy_cache .ruff_cache .pytest_cache
+	rm -rf tests/servers/.programs .venv .venv-checkov .venv-supply-chain node_modules sbom.json .mypy_cache .ruff_cache .pytest_cache
 
 require-project:
 	@test -n "$(PROJECT)" || { echo "PROJECT is not set: make $(firstword $(MAKECMDGOALS)) PROJECT=my-project-id" >&2; exit 1; }

@@ -3,7 +3,10 @@ import { AppBridge, getToolUiResourceUri, PostMessageTransport } from "@modelcon
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 
 // What a host puts before a view that names no domain: specification 2026-01-26, "Content Security Policy".
-const POLICY = "default-src 'none'; script-src 'self' 'unsafe-inline'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'none'";
+const POLICY = [
+  "default-src 'none'", "script-src 'self' 'unsafe-inline'", "style-src 'self' 'unsafe-inline'", "img-src 'self' data:",
+  "connect-src 'none'",
+].join("; ");
 const asked = new URL(location.href).searchParams;
 
 async function main() {
@@ -16,12 +19,13 @@ async function main() {
   const { tools } = await client.listTools();
   const uri = getToolUiResourceUri(tools.find((tool) => tool.name === name));
   const { contents: [view] } = await client.readResource({ uri });
-  const result = asked.has("result") ? JSON.parse(asked.get("result")) : await client.callTool({ name, arguments: args });
+  const given = JSON.parse(asked.get("result"));
+  const result = given ?? await client.callTool({ name, arguments: args });
   window.seen = { uri, mimeType: view.mimeType, meta: view._meta, sizes: [], model: result.content };
   const frame = document.querySelector("iframe");
   const bridge = new AppBridge(client, { name: "host", version: "1" }, { serverTools: {}, openLinks: {}, logging: {} },
     { hostContext: { theme: asked.get("theme") ?? "light" } });
-  // As the official basic-host does it: towards the new height in 300 ms, so that the view is resized in every frame of them.
+  // As the official basic-host does: an animation of 300 ms, in which every frame resizes the view.
   bridge.onsizechange = ({ width, height }) => {
     window.seen.sizes.push(height);
     window.seen.width = width;

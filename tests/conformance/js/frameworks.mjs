@@ -17,7 +17,7 @@ const aiSdk = (name) => async (url) => {
   const createClient = module.createMCPClient ?? module.experimental_createMCPClient;
   const client = await createClient({ transport: { type: "http", url } });
   const tools = await client.tools();
-  const call = (name, args) => tools[name].execute(args, { toolCallId: "call", messages: [] });
+  const call = (tool, args) => tools[tool].execute(args, { toolCallId: "call", messages: [] });
   return { version: version(name), names: Object.keys(tools), call };
 };
 
@@ -45,7 +45,8 @@ const connect = {
     const transport = new StdioClientTransport({
       command: process.execPath, args: [proxy, url, "--allow-http", "--transport", "http-only"], stderr: "ignore",
     });
-    return { version: version("mcp-remote"), ...(await connected(new Client({ name: "steps", version: "1" }), transport)) };
+    const client = new Client({ name: "steps", version: "1" });
+    return { version: version("mcp-remote"), ...(await connected(client, transport)) };
   },
   sdk: async (url) => {
     const { Client } = await import("@modelcontextprotocol/sdk/client/index.js");
@@ -85,7 +86,8 @@ const call = async (name, args) => {
 };
 check("connect", true);
 const expected = [...STEPS, ...Object.keys(others)];
-check("list", client.names.length === expected.length && expected.every((one) => client.names.includes(one)), client.names);
+const isListed = client.names.length === expected.length && expected.every((name) => client.names.includes(name));
+check("list", isListed, client.names);
 const content = `The otter crosses the weir at dusk, said ${which} ${process.pid}.`;
 const queued = await call("ingest_memory", { content, tags: ["otter"] });
 const asked = queued.match(new RegExp(`"request_id":"(${UUID})"`));
@@ -101,7 +103,8 @@ check("status", stored && told.includes('"stored"'), told);
 const found = await call("memory_search", { query: "where does the otter cross?", limit: 3 });
 check("search", found.includes(stored[1]) && found.includes("crosses the weir"), found);
 for (const [name, { arguments: args, says }] of Object.entries(others)) {
-  const filled = Object.fromEntries(Object.entries(args).map(([key, value]) => [key, value === "ID" ? stored[1] : value]));
+  const fill = ([key, value]) => [key, value === "ID" ? stored[1] : value];
+  const filled = Object.fromEntries(Object.entries(args).map(fill));
   const said = await call(name, filled);
   check("search", said.includes(says.replace("ID", stored[1])), `${name}: ${said}`);
 }

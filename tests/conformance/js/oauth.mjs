@@ -1,4 +1,5 @@
-// The TypeScript SDK's own OAuth client, from an address to a memory: node oauth.mjs 1|2 URL, with the SDK's major version.
+// The TypeScript SDK's own OAuth client, from an address to a memory.
+// node oauth.mjs 1|2 URL, with the SDK's major version.
 // It prints what a person has to open, a line `OPEN address`, and in the end one line of JSON.
 import { createServer } from "node:http";
 import { setTimeout as pause } from "node:timers/promises";
@@ -92,5 +93,6 @@ try {
 } catch (error) {
   refused = opened.length === 2 ? true : String(error);
 }
-console.log(JSON.stringify({ stored, refreshed, rotated, revoked, refused, state: params.get("state") === kept.state }));
+const state = params.get("state") === kept.state;
+console.log(JSON.stringify({ stored, refreshed, rotated, revoked, refused, state }));
 process.exit(0);

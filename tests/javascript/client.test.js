@@ -1,0 +1,151 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { Client, isRetryable, Refused, toolError } from "../../functions/mnemosyne/http/console/static/mcp.js";
+
+const json = (body, status = 200, headers = {}) => new Response(JSON.stringify(body), { status, headers });
+const result = (structuredContent) => json({ jsonrpc: "2.0", id: 1, result: { structuredContent } });
+const failure = (error, text = "x") => json({ result: { isError: true, content: [{ type: "text", text }], _meta: {
+  "mnemosyne/error": error,
+} } });
+
+// A client that is given the answers one after another, and the requests and pauses that it made.
+function clientOf(...answers) {
+  const made = { requests: [], pauses: [] };
+  const client = new Client({
+    pause: async (seconds) => { made.pauses.push(seconds); },
+    request: async (_, options) => {
+      made.requests.push({ ...options.headers, body: JSON.parse(options.body) });
+      const answer = answers.shift();
+      if (answer instanceof Error) throw answer;
+      return answer;
+    },
+  });
+  return { client, made };
+}
+
+const RETRYABLE = [[0, true], [200, false], [400, false], [401, false], [403, false], [404, false], [429, true],
+  [500, true], [501, false], [502, true], [503, true], [504, true]];
+for (const [status, expected] of RETRYABLE) {
+  test(`status ${status} is ${expected ? "" : "not "}retried`, () => assert.equal(isRetryable({ status }), expected));
+}
+
+const ERRORS = [
+  [{ code: "unavailable", retryable: true }, true, 0],
+  [{ code: "rate_limited", retryable: true, retry_after: 7 }, true, 7],
+  [{ code: "operator_needed", retryable: false }, false, 0],
+  [{ code: "not_found", retryable: false }, false, 0],
+  [undefined, false, 0],
+];
+for (const [error, expected, seconds] of ERRORS) {
+  test(`a tool error ${JSON.stringify(error)} is ${expected ? "" : "not "}retried, whatever its sentence`, () => {
+    const content = [{ type: "text", text: "temporarily unavailable" }];
+    const refused = toolError({ content, _meta: error && { "mnemosyne/error": error } });
+    assert.equal(isRetryable(refused), expected);
+    assert.equal(refused.seconds, seconds);
+    assert.equal(refused.message, "temporarily unavailable");
+  });
+}
+
+test("a call returns the structured result", async () => {
+  const { client, made } = clientOf(result({ memories: 3 }));
+  assert.deepEqual(await client.call("memory_stats", { limit: 1 }), { memories: 3 });
+  const [{ body }] = made.requests;
+  assert.deepEqual(body.params, { name: "memory_stats", arguments: { limit: 1 } });
+});
+
+test("a credential is sent as a bearer token", async () => {
+  const { client, made } = clientOf(result({}), result({}));
+  await client.call("a");
+  client.logIn("mnk_1");
+  await client.call("a");
+  assert.deepEqual(made.requests.map(({ Authorization }) => Authorization), [undefined, "Bearer mnk_1"]);
+});
+
+const REFUSALS = [
+  ["a network error", new TypeError("failed"), 0, "The server cannot be reached."],
+  ["a page of a proxy", new Response("<html>", { status: 502 }), 502, "The server answered 502."],
+  ["an answer that is not JSON", new Response("ok"), 200, "The server answered 200."],
+  ["an error of JSON-RPC", json({ error: { code: -32602, message: "unknown tool" } }, 400), 400, "unknown tool"],
+  ["a tool error", failure({ code: "not_found", retryable: false }, "no memory"), 200, "no memory"],
+];
+for (const [name, answer, status, message] of REFUSALS) {
+  test(`${name} is an error with its status and words`, async () => {
+    const { client } = clientOf(answer);
+    await assert.rejects(client.call("a"), (error) => {
+      assert.ok(error instanceof Refused);
+      assert.deepEqual([error.status, error.message], [status, message]);
+      return true;
+    });
+  });
+}
+
+test("retries wait as long as the server says, else longer each time", async () => {
+  const limited = json({ error: { message: "slow down" } }, 429, { "Retry-After": "9" });
+  const away = () => new TypeError("failed");
+  const unavailable = failure({ code: "unavailable", retryable: true });
+  const { client, made } = clientOf(limited, away(), unavailable, result({ a: 1 }));
+  const reasons = [];
+  assert.deepEqual(await client.retrying((reason) => reasons.push(reason))("a"), { a: 1 });
+  assert.deepEqual(made.pauses, [9, 2, 3]);
+  assert.deepEqual(reasons, ["slow down", "The server cannot be reached.", "x", ""]);
+});
+
+test("retries end after some minutes", async () => {
+  const { client, made } = clientOf(...Array.from({ length: 61 }, () => new TypeError("failed")));
+  await assert.rejects(client.retrying()("a"), { status: 0 });
+  assert.equal(made.pauses.length, 60);
+  assert.equal(Math.max(...made.pauses), 5);
+});
+
+test("an error that no retry can help is thrown at once", async () => {
+  const { client, made } = clientOf(failure({ code: "conflict", retryable: false }));
+  await assert.rejects(client.retrying()("a"), { status: 200 });
+  assert.deepEqual(made.pauses, []);
+});
+
+test("work that was started before a log-in does not go on after it", async () => {
+  const { client, made } = clientOf(result({}), result({}));
+  const callTool = client.retrying();
+  await callTool("a");
+  client.logIn("another");
+  await assert.rejects(callTool("a"), { status: 401, message: "You have logged in again: start again." });
+  assert.equal(made.requests.length, 1);
+});
+
+test("a rejected credential is renewed and the call is repeated", async () => {
+  const { client, made } = clientOf(json({ error: { message: "expired" } }, 401), result({ a: 1 }));
+  client.logIn("old");
+  client.onUnauthorized = async () => client.renew("new");
+  assert.deepEqual(await client.call("a"), { a: 1 });
+  assert.deepEqual(made.requests.map(({ Authorization }) => Authorization), ["Bearer old", "Bearer new"]);
+});
+
+test("a call is not repeated as another person", async () => {
+  const { client, made } = clientOf(json({ error: { message: "expired" } }, 401), result({ a: 1 }));
+  client.logIn("ada");
+  client.onUnauthorized = async () => client.logIn("bob");
+  await assert.rejects(client.call("a"), { status: 401 });
+  assert.equal(made.requests.length, 1);
+});
+
+test("requests are polled until each has an outcome", async () => {
+  const states = (...names) => result({ requests: names.map((state) => ({ state })) });
+  const answers = [states("queued", "stored"), states("unknown", "stored"), states("failed", "stored")];
+  const { client, made } = clientOf(...answers);
+  const statuses = [];
+  await client.outcomes(["1", "2"], (requests) => statuses.push(requests.map(({ state }) => state).join()));
+  assert.deepEqual(statuses, ["queued,stored", "unknown,stored", "failed,stored"]);
+  assert.equal(made.pauses.length, 2);
+});
+
+test("polling ends when it is aborted", async () => {
+  const { client, made } = clientOf();
+  await client.outcomes(["1"], () => assert.fail("called"), undefined, AbortSignal.abort());
+  assert.deepEqual(made.requests, []);
+});
+
+test("the console's own tools are listed", async () => {
+  const { client, made } = clientOf(json({ result: { tools: [{ name: "a" }, { name: "b" }] } }));
+  assert.deepEqual(await client.tools(), new Set(["a", "b"]));
+  assert.equal(made.requests[0].body.params._meta["mnemosyne/console"], true);
+});

@@ -1,0 +1,33 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { formatTags, parseTags, tagAddress } from "../../functions/mnemosyne/http/console/static/tags.js";
+
+const PARSED = [
+  ["", []],
+  [" , ,", []],
+  ["tea", ["tea"]],
+  ["ada, tea", ["ada", "tea"]],
+  ["  ada ,tea  ", ["ada", "tea"]],
+  ['"red, green", amber', ["red, green", "amber"]],
+  ['"say ""hi"""', ['say "hi"']],
+  ['""', []],
+  ["C++, résumé, 日本", ["C++", "résumé", "日本"]],
+  ['5" nails', ['5" nails']],
+];
+for (const [text, tags] of PARSED) {
+  test(`${JSON.stringify(text)} has the tags ${JSON.stringify(tags)}`, () => assert.deepEqual(parseTags(text), tags));
+}
+
+const TAGS = [[], ["tea"], ["red, green"], ['say "hi"', "amber"], ['"'], [","], ['",'], ["a", "b", "c"], ["<b>x</b>"]];
+for (const tags of TAGS) {
+  test(`${JSON.stringify(tags)} is parsed as it was formatted`, () => {
+    assert.deepEqual(parseTags(formatTags(tags)), tags);
+  });
+}
+
+for (const tag of ["tea", "red, green", 'say "hi"', "a&b=c#d", "50 %", "日本"]) {
+  test(`the address of ${JSON.stringify(tag)} has one tag`, () => {
+    const address = new URL(tagAddress(tag), "http://localhost");
+    assert.deepEqual(parseTags(address.searchParams.get("tags")), [tag]);
+  });
+}

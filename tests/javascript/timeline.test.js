@@ -1,0 +1,99 @@
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import {
+  axisMarks, bucketEnd, bucketName, fillBuckets, filtersOfSelection, midnight, timeFilters,
+} from "../../functions/mnemosyne/http/console/static/buckets.js";
+import { labelled, scales } from "../../functions/mnemosyne/http/console/static/chart.js";
+
+const bucket = (start, memories = 1) => ({ start, memories });
+const counts = (per, ...buckets) => fillBuckets({ per, buckets }).map(({ memories }) => memories);
+const HOUR = 3_600_000;
+
+test("no buckets are no bars", () => assert.deepEqual(counts("day"), []));
+test("a single bucket is a single bar", () => assert.deepEqual(counts("year", bucket("2026-01-01", 7)), [7]));
+
+const FILLED = [
+  ["day", "2026-05-01", "2026-05-04", [1, 0, 0, 2]],
+  ["day", "2024-02-28", "2024-03-01", [1, 0, 2]], // a leap year
+  ["day", "2026-12-31", "2027-01-01", [1, 2]],
+  ["week", "2026-04-27", "2026-05-18", [1, 0, 0, 2]],
+  ["month", "2025-11-01", "2026-02-01", [1, 0, 0, 2]],
+  ["year", "0098-01-01", "0101-01-01", [1, 0, 0, 2]],
+];
+for (const [per, first, last, expected] of FILLED) {
+  test(`empty buckets by the ${per} between ${first} and ${last} are added`, () => {
+    assert.deepEqual(counts(per, bucket(first, 1), bucket(last, 2)), expected);
+  });
+}
+
+test("days of 2,000 years are not filled", () => {
+  assert.deepEqual(counts("day", bucket("0001-01-01", 1), bucket("2026-01-01", 2)), [1, 2]);
+});
+
+test("a year below 100 is not of the 20th century", () => {
+  assert.equal(new Date(midnight("0026-03-01")).getFullYear(), 26);
+});
+
+const WITH_CHANGED_CLOCKS = [["2026-03-29", 23], ["2026-10-25", 25], ["2026-05-01", 24]];
+for (const [start, hours] of WITH_CHANGED_CLOCKS) {
+  test(`${start} has ${hours} hours in Berlin`, (context) => {
+    const zone = process.env.TZ;
+    context.after(() => { process.env.TZ = zone; });
+    process.env.TZ = "Europe/Berlin";
+    assert.equal(bucketEnd(midnight(start), "day") - midnight(start), hours * HOUR);
+  });
+}
+
+const NAMES = [["day", "2026-05-01"], ["week", "2026-05-01"], ["month", "2026-05"], ["year", "2026"]];
+for (const [per, name] of NAMES) {
+  test(`a bucket by the ${per} is called ${name}`, () => assert.equal(bucketName("2026-05-01", per), name));
+}
+
+test("filters include the last microsecond and exclude the end", () => {
+  const times = timeFilters(Date.UTC(2026, 4, 1), Date.UTC(2026, 4, 2));
+  assert.deepEqual(times, { after: "2026-05-01T00:00:00.000Z", before: "2026-05-01T23:59:59.999999Z" });
+});
+
+test("filters stay within the years that the server takes", () => {
+  const times = timeFilters(new Date(-1e15).getTime(), new Date(1e15).getTime());
+  assert.deepEqual(times, { after: "0001-01-01T00:00:00.000Z", before: "9999-12-31T23:59:59.999999Z" });
+});
+
+const DAYS = fillBuckets({ per: "day", buckets: [bucket("2026-05-01"), bucket("2026-05-03")] });
+const at = (date, hour) => midnight(date) + hour * HOUR;
+const SELECTED = [
+  ["within a day", at("2026-05-02", 8), at("2026-05-02", 16), "2026-05-02", "2026-05-02"],
+  ["over two days", at("2026-05-01", 23), at("2026-05-02", 1), "2026-05-01", "2026-05-02"],
+  ["over everything", at("2026-05-01", 0), at("2026-05-03", 24), "2026-05-01", "2026-05-03"],
+];
+for (const [name, start, end, first, last] of SELECTED) {
+  test(`a selection ${name} is of whole days`, () => {
+    const expected = timeFilters(midnight(first), bucketEnd(midnight(last), "day"));
+    assert.deepEqual(filtersOfSelection(DAYS, "day", start, end), expected);
+  });
+}
+
+for (const most of [1, 2, 3, 4, 5, 7, 8, 10, 40, 99, 1234, 1_000_000]) {
+  test(`the axis up to ${most} has at most four whole numbers`, () => {
+    const marks = axisMarks(most);
+    assert.ok(marks.length >= 1 && marks.length <= 4, `${marks}`);
+    assert.ok(marks.every((mark) => Number.isInteger(mark) && mark > 0 && mark <= most), `${marks}`);
+  });
+}
+
+test("a place in the chart and its time belong together", () => {
+  const { x, timeOf, y, base } = scales(DAYS, "day", 648);
+  assert.equal(x(DAYS[0].time), 48);
+  assert.equal(x(bucketEnd(DAYS[2].time, "day")), 648);
+  for (const place of [48, 100.5, 348, 648]) assert.ok(Math.abs(x(timeOf(place)) - place) < 0.01);
+  assert.equal(timeOf(-50), DAYS[0].time);
+  assert.equal(y(0), base);
+});
+
+test("labels do not overlap and end within the chart", () => {
+  const days = fillBuckets({ per: "day", buckets: [bucket("2026-01-01"), bucket("2026-12-31")] });
+  const { x } = scales(days, "day", 900);
+  const places = labelled(days, x, 900).map(({ time }) => x(time));
+  assert.ok(places.length > 3);
+  assert.ok(places.every((place, index) => place <= 790 && (!index || place - places[index - 1] >= 110)), `${places}`);
+});
