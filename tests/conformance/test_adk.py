@@ -77,6 +77,7 @@ def test_what_is_said_is_stored_whole_and_nothing_else_is(adk: list[str | Path],
     assert said["metadata"] == {"adk": {"app": "a", "user": "u", "author": "ada"}}
     assert "http://127.0.0.1:9/mcp" in told["away"] and "connect" in told["away"].lower()
     assert "timestamp" in told["wrong"] and "teatime" in told["wrong"]
+    assert told["code"] == "invalid_request"
 
 
 def test_the_service_is_found_by_its_uri(adk: list[str | Path]) -> None:

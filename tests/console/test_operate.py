@@ -79,6 +79,7 @@ def test_a_day_of_the_timeline_is_chosen_by_keyboard(site: str, browser: Chromiu
 def test_tags_are_facets_of_what_is_shown(site: str, browser: Chromium) -> None:
     browser.open(f"{site}/newest?after=2026-05-01T00:00:00Z&before=2026-05-03T23:59:59Z")
     wait_until(lambda: len(headings(browser)) == 3, "the three are shown")
+    shows(browser, "tea 2")
     facet = browser.driver.find_element(By.CSS_SELECTOR, "[aria-label='Tags to filter by'] a")
     assert facet.text == "tea 2"
     facet.click()

@@ -35,7 +35,7 @@ const ARGUMENTS = [
   [{ time: "last week" }, { time_expr: "last week", timezone: process.env.TZ }],
   [{ tags: '"red, green", a' }, { tags: ["red, green", "a"] }],
   [{ quality: "0" }, { quality_boost: 0 }],
-  [{ quality: "much" }, { quality_boost: "much" }], // the server says what is wrong
+  [{ quality: "much" }, { quality_boost: "much" }], // the server refuses it
   [{ old: "yes" }, { include_superseded: true }],
 ];
 for (const [fields, args] of ARGUMENTS) {

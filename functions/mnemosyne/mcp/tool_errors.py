@@ -28,7 +28,7 @@ ERROR_META = "mnemosyne/error"
 
 @dataclass(frozen=True)
 class ErrorCode:
-    """What a program learns about an error."""
+    """An error as programs see it."""
 
     code: str
     retryable: bool = False

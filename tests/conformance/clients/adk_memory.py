@@ -145,6 +145,7 @@ async def awkward(url: str) -> None:
     half = events[-1].model_copy(update={"id": "half", "partial": True})
     for _ in range(2):
         await service.add_events_to_memory(app_name="a", user_id="u", events=[*events, half, events[-1]])
+    code = "none"
     away = MnemosyneMemoryService("http://127.0.0.1:9/mcp")
     try:
         await away.search_memory(app_name="a", user_id="u", query="tea")
@@ -156,7 +157,7 @@ async def awkward(url: str) -> None:
         await service.add_memory(app_name="a", user_id="u", memories=[late])
         wrong = "none"
     except MemoryServiceError as exc:
-        wrong = str(exc)
+        wrong, code = str(exc), exc.code
     again = MemoryEntry(content=_content("Told, deleted, told."))
     found = []
     for _ in range(2):
@@ -164,7 +165,7 @@ async def awkward(url: str) -> None:
         memories = (await service.search_memory(app_name="a", user_id="u", query="Told, deleted, told.")).memories
         found.append(_text(memories[0]))
         await service.delete_memory(app_name="a", user_id="u", memory_id=memories[0].id)
-    print(json.dumps({"away": error, "wrong": wrong, "again": found}))
+    print(json.dumps({"away": error, "wrong": wrong, "code": code, "again": found}))
 
 
 def _content(text: str) -> types.Content:

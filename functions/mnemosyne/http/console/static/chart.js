@@ -1,4 +1,4 @@
-// Bar chart of memories over time, as SVG. Colours are those of style.css, so that a change of theme needs no redraw.
+// Bar chart of memories over time, as SVG. Colours come from style.css, so that a change of theme needs no redraw.
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { axisMarks, bucketEnd, bucketLabel, fillBuckets, filtersOfSelection } from "./buckets.js";
 
