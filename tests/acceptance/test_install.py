@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 import mnemosyne
+from tests.wheels import ROOT, Installed
 
-ROOT = Path(__file__).parents[2]
 EXTRAS = tuple(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 TESTED = {
     "dist/mnemosyne_serverless-…whl[local]",  # below, and installed and run by test_wheel.py
@@ -23,35 +23,21 @@ TESTED = {
 """What the documents say to install. A new one needs a test."""
 
 
-@pytest.fixture(scope="module")
-def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A directory with the wheels and sdists that `make package` builds."""
-    directory = tmp_path_factory.mktemp("wheels")
-    for source in (ROOT, ROOT / "infra" / "adk"):
-        _build(source, directory)
-    return directory
-
-
-def _build(source: Path, directory: Path, *options: str) -> None:
-    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(directory), *options]
-    subprocess.run(command, cwd=source, check=True, capture_output=True)
-
-
-def _resolve(requirement: str) -> None:
-    """Resolve the requirement as in an empty environment, and download no more than that takes."""
-    command = [sys.executable, "-m", "pip", "install", "--dry-run", "--ignore-installed", "--quiet"]
-    done = subprocess.run([*command, requirement], capture_output=True, text=True)
-    assert done.returncode == 0, done.stderr[-2_000:]
-
-
 @pytest.mark.parametrize("distribution", ["mnemosyne_serverless", "mnemosyne_adk"])
 def test_an_sdist_builds_the_same_wheel(wheels: Path, tmp_path: Path, distribution: str) -> None:
-    (sdist,) = wheels.glob(f"{distribution}-*.tar.gz")
+    source = {"mnemosyne_serverless": ROOT, "mnemosyne_adk": ROOT / "infra" / "adk"}[distribution]
+    _build(source, tmp_path, "--target", "sdist")
+    (sdist,) = tmp_path.glob(f"{distribution}-*.tar.gz")
     with tarfile.open(sdist) as archive:
         archive.extractall(tmp_path, filter="data")
     _build(tmp_path / sdist.name.removesuffix(".tar.gz"), tmp_path, "--target", "wheel")
     (wheel,) = wheels.glob(f"{distribution}-*.whl")
     assert _contents(tmp_path / wheel.name) == _contents(wheel)
+
+
+def _build(source: Path, directory: Path, *options: str) -> None:
+    command = [sys.executable, "-m", "hatchling", "build", "--directory", str(directory), *options]
+    subprocess.run(command, cwd=source, check=True, capture_output=True)
 
 
 def _contents(wheel: Path) -> dict[str, bytes]:
@@ -60,14 +46,24 @@ def _contents(wheel: Path) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("extra", EXTRAS)
-def test_an_extra_resolves(wheels: Path, extra: str) -> None:
-    (wheel,) = wheels.glob("mnemosyne_serverless-*.whl")
-    _resolve(f"{wheel}[{extra}]")
+def test_an_extra_resolves_with_everything_that_the_wheel_brings(installed: Installed, extra: str) -> None:
+    installed.pip("install", "--dry-run", "--quiet", f"{installed.wheel}[{extra}]")
 
 
-def test_the_memory_service_for_adk_resolves(wheels: Path) -> None:
+def test_the_memory_service_for_adk_resolves_in_an_empty_environment(wheels: Path) -> None:
     (wheel,) = wheels.glob("mnemosyne_adk-*.whl")
-    _resolve(str(wheel))
+    command: list[str | Path] = [
+        sys.executable,
+        "-m",
+        "pip",
+        "install",
+        "--dry-run",
+        "--ignore-installed",
+        "--quiet",
+        wheel,
+    ]
+    done = subprocess.run(command, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr[-2_000:]
 
 
 def test_the_memory_service_for_adk_carries_its_package_alone_and_the_version_of_the_code(wheels: Path) -> None:

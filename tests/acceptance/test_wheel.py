@@ -6,10 +6,8 @@ import re
 import shutil
 import subprocess
 import sys
-import venv
 import zipfile
 from collections.abc import Iterator
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,60 +16,9 @@ import pytest
 import mnemosyne
 from tests.dev import DevServer
 from tests.mcp_client import request, tool_call
+from tests.wheels import ROOT, Installed
 
-ROOT = Path(__file__).parents[2]
 HELLO = {"protocolVersion": "2025-06-18", "capabilities": {}, "clientInfo": {"name": "t", "version": "1"}}
-
-
-@dataclass(frozen=True)
-class Installed:
-    """The wheel, and the environment that it alone is installed in."""
-
-    wheel: Path
-    home: Path
-
-    @property
-    def command(self) -> Path:
-        return self.home / "venv" / "bin" / "mnemosyne"
-
-    @property
-    def environment(self) -> dict[str, str]:
-        """Nothing of the checkout's."""
-        kept = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "VIRTUAL_ENV"))}
-        return kept | {"PATH": f"{self.command.parent}:/usr/bin:/bin"}
-
-    def run(self, *arguments: str, said: str = "") -> subprocess.CompletedProcess[str]:
-        return subprocess.run(
-            [self.command, *arguments], cwd=self.home, env=self.environment, input=said, capture_output=True, text=True
-        )
-
-
-@pytest.fixture(scope="module")
-def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
-    """A wheel built from this tree, and installed with what it depends on."""
-    home = tmp_path_factory.mktemp("elsewhere")
-    subprocess.run(
-        [sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--no-build-isolation", "-w", home, ROOT],
-        check=True,
-        capture_output=True,
-    )
-    (wheel,) = home.glob("*.whl")
-    venv.create(home / "venv", with_pip=True)
-    done = subprocess.run(
-        [
-            home / "venv" / "bin" / "pip",
-            "install",
-            "--quiet",
-            "--disable-pip-version-check",
-            "--no-compile",
-            f"{wheel}[local]",
-        ],
-        cwd=home,
-        capture_output=True,
-        text=True,
-    )
-    assert done.returncode == 0, done.stderr[-2000:]
-    return Installed(wheel, home)
 
 
 @pytest.fixture

@@ -1,0 +1,25 @@
+"""The wheels and the environments that they are installed in, shared by all processes of a test session."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.wheels import Installed, build, install_alone, install_with_local, session_directory
+
+
+@pytest.fixture(scope="session")
+def wheels(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A directory with the wheels that `make package` builds."""
+    return build(session_directory(tmp_path_factory))
+
+
+@pytest.fixture(scope="session")
+def alone(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The wheel in an empty environment, without an extra."""
+    return install_alone(session_directory(tmp_path_factory))
+
+
+@pytest.fixture(scope="session")
+def installed(tmp_path_factory: pytest.TempPathFactory) -> Installed:
+    """The wheel in an empty environment, with the extra `local`."""
+    return install_with_local(session_directory(tmp_path_factory))
