@@ -72,13 +72,13 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
     try:
         with stack.full_stack(directory, host=host, port=port, auth_mode=auth_mode, wanted=wanted) as system:
             say(f"Ready after {time.monotonic() - started:.1f} s.\n")
+            if auth_mode != "none":
+                make = f"{command()} keys create --name NAME --data-dir {shlex.quote(str(directory.path))}"
+                say(f"{_WHO_IS_LET_IN[auth_mode]}: {make}\n")
             is_default = directory.is_default and not settings_of_a_system()
             say(how_to_connect(system.url, str(directory.path), auth_mode=auth_mode, is_default=is_default))
             if others := functions.other_urls(host, port):
                 say(f"Other machines reach it at {', '.join(f'{one}/mcp' for one in others)}\n")
-            if auth_mode != "none":
-                make = f"{command()} keys create --name NAME --data-dir {shlex.quote(str(directory.path))}"
-                say(f"{_WHO_IS_LET_IN[auth_mode]}: {make}\n")
             serving.set()
             system.watch(stopping, say)
             say("\nStopping …")

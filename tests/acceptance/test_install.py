@@ -16,7 +16,7 @@ from tests.wheels import ROOT, Installed
 
 EXTRAS = tuple(tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"])
 TESTED = {
-    "dist/mnemosyne_serverless-…whl[local]",  # below, and installed and run by test_wheel.py
+    "$(echo dist/mnemosyne_serverless-*.whl)[local]",  # below, and installed and run by test_wheel.py
     "./infra/adk",  # installed and run by tests/conformance/test_adk.py
     "dist/mnemosyne_adk-*.whl",  # below
 }

@@ -45,6 +45,11 @@ def test_a_key_opens_its_own_namespace_and_no_other(guarded: DevServer) -> None:
     assert guarded.call("memory_stats", {})["memories"] == 0
 
 
+def test_dev_prints_how_to_make_a_key_before_the_lines_that_need_one(guarded: DevServer) -> None:
+    printed = guarded.printed()
+    assert 0 < printed.index("keys create --name NAME") < printed.index("MNEMOSYNE_TOKEN=mnk_…")
+
+
 def test_a_reading_key_is_shown_no_tool_that_writes(guarded: DevServer) -> None:
     guarded.client.headers["Authorization"] = f"Bearer {_create(guarded, '--scope', 'read')['token']}"
     names = {tool["name"] for tool in guarded.post(LIST).json()["result"]["tools"]}

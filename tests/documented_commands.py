@@ -1,0 +1,110 @@
+"""The commands in the code blocks of the documents, and which of them a test runs."""
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+ROOT = Path(__file__).parents[1]
+DOCUMENTS = [
+    ROOT / "README.md",
+    ROOT / "CONTRIBUTING.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    ROOT / "infra" / "adk" / "README.md",
+    ROOT / "infra" / "claude_code_plugin" / "README.md",
+]
+SHELL = ("", "sh", "bash", "console", "shell")
+ON_THE_PATH = 'export PATH="$PWD/.venv/bin:$PATH"'
+"""With it a terminal in a clone finds the commands as the documents write them."""
+DATA = {
+    r'[{ ]*"|[{[]': "JSON",
+    r"(TS|TITLE|TAGS|BODY): |\[\[\[": "a chronicle",
+    r"uuid5\(": "a formula",
+    r"\w+ +(=|\{)|\}": "Terraform's language",
+}
+"""Lines of blocks without a language that are no commands, by how they begin."""
+RUN = (
+    r"export (PATH|PUBSUB_EMULATOR_HOST)=",
+    r"echo ",
+    r"cp terraform/",
+    r"mkdir -p \.github/",
+    r"seq \d+ > keys; mnemosyne ",
+    r"(MNEMOSYNE_TOKEN=\S+ )?mnemosyne (?!outcomes .*--follow)",
+    r"(MNEMOSYNE_TOKEN=\S+ )?python3? (docs/examples|infra)/",
+)
+"""Commands that a test runs in a shell, by how they begin."""
+NOT_RUN = {
+    r"(TF_VAR_\w+=\S+ )?make ": "make prints what it would run",
+    r"gcloud pubsub topics publish ": "tests/acceptance/test_publishing.py runs it",
+    r"gcloud beta emulators pubsub start ": "the fixture `emulator` starts the same program",
+    r"gcloud ": "works on Google Cloud; tests/terraform/test_guide.py asks gcloud whether it knows it",
+    r"terraform ": "works on Google Cloud; tests/terraform/test_guide.py reads the files that it names",
+    r"claude ": "a program of somebody else; tests/conformance/test_claude_code.py drives it",
+    r"export MNEMOSYNE_URL=": "for `claude`",
+    r"pip install \./infra/adk$": "needs PyPI; tests/conformance/test_adk.py installs it",
+    r"mnemosyne outcomes .*--follow": "has no end; tests/integration/test_outcomes.py follows outcomes",
+    r"(git worktree add|cd) \.\./mnemosyne-before": "installs an earlier version from PyPI",
+    r"\.\./mnemosyne-before/": "runs an earlier version",
+    r"(GEMINI_API_KEY|GOOGLE_CLOUD_PROJECT)=\S+ python -m benchmarks": "calls Gemini or Vertex AI",
+}
+"""Commands that no test runs, by how they begin, with the reason."""
+
+
+@dataclass(frozen=True)
+class Command:
+    """A command, and where it is written."""
+
+    document: Path
+    line: int
+    text: str
+
+    def __str__(self) -> str:
+        return f"{self.document.relative_to(ROOT)}:{self.line}: {self.text}"
+
+    @property
+    def is_run(self) -> bool:
+        return not self.reason and any(re.match(pattern, self.text) for pattern in RUN)
+
+    @property
+    def reason(self) -> str:
+        """Why no test runs it; empty if no reason is known."""
+        return next((reason for pattern, reason in NOT_RUN.items() if re.match(pattern, self.text)), "")
+
+
+def commands(document: Path) -> list[Command]:
+    """Return the commands in the code blocks of a document, without comments and with continued lines joined."""
+    found = []
+    for first, language, lines in blocks(document.read_text()):
+        if language not in SHELL or not lines:
+            continue
+        joined = ""
+        for number, line in enumerate(lines, first):
+            if language == "" and not joined and any(re.match(pattern, line) for pattern in DATA):
+                continue
+            joined += line.removesuffix("\\")
+            if not line.endswith("\\"):
+                text = re.sub(r"(^|\s+)# .*$", "", joined.removeprefix("$ ")).strip()
+                found += [Command(document, number, text)] if text else []
+                joined = ""
+    return found
+
+
+def blocks(text: str) -> Iterator[tuple[int, str, list[str]]]:
+    """Yield the number of the first line, the language and the lines of each code block, fenced or indented."""
+    fence, language, block, before = "", "", list[str](), ""
+    for number, line in enumerate([*text.splitlines(), ""], 1):
+        opened = re.match(r" *(```+|~~~+)(\w*)", line)
+        if fence:
+            if opened and opened[1].startswith(fence):
+                yield number - len(block), language, block
+                fence, block = "", []
+            else:
+                block.append(line.strip() if language in SHELL else line)
+        elif opened:
+            fence, language = opened[1], opened[2]
+        elif line.startswith("    ") and (block or not before.strip()):
+            block.append(line[4:].strip())
+        elif block:
+            yield number - len(block), "", block
+            block = []
+        before = line

@@ -1,0 +1,72 @@
+"""Each command in a code block of a document is run by a test, or a reason says why not."""
+
+import re
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from tests.documented_commands import DOCUMENTS, NOT_RUN, ON_THE_PATH, ROOT, RUN, commands
+
+COMMANDS = [command for document in DOCUMENTS for command in commands(document)]
+
+
+def test_each_command_is_run_or_has_a_reason() -> None:
+    assert [str(command) for command in COMMANDS if not command.is_run and not command.reason] == []
+
+
+@pytest.mark.parametrize("pattern", [*RUN, *NOT_RUN])
+def test_each_entry_of_the_tables_has_a_command(pattern: str) -> None:
+    assert any(re.match(pattern, command.text) for command in COMMANDS)
+
+
+@pytest.mark.parametrize(
+    "block",
+    [
+        "```sh\nrm notes\n```",
+        "```console\n$ rm notes\n```",
+        "```\nrm notes  # those of yesterday\n```",
+        "~~~bash\nrm \\\n  notes\n~~~",
+        "1. Then:\n\n   ```sh\n   rm notes\n   ```",
+        "Then:\n\n    rm notes\n",
+        "- Then:\n\n      rm notes\n",
+    ],
+)
+def test_a_new_command_is_noticed_in_every_form_of_block(block: str, tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text(f"# Page\n\n{block}\n\nThe end.\n")
+    (command,) = commands(tmp_path / "page.md")
+    assert command.text.split() == ["rm", "notes"]
+    assert not command.is_run and not command.reason
+
+
+@pytest.mark.parametrize("block", ['    {"a": 1}\n', "```python\nrm = notes\n```", "A line\n    that goes on.\n"])
+def test_what_is_no_command_is_none(block: str, tmp_path: Path) -> None:
+    (tmp_path / "page.md").write_text(f"# Page\n\n{block}")
+    assert commands(tmp_path / "page.md") == []
+
+
+@pytest.mark.parametrize("target", sorted({c.text for c in COMMANDS if re.search(r"(^|\s)make ", c.text)}))
+def test_make_knows_what_to_run(target: str) -> None:
+    (words,) = re.findall(r"\bmake ([^|&]*)", target)
+    done = subprocess.run(
+        ["bash", "-c", f"make --dry-run {words}"], cwd=ROOT, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0 and done.stdout, done.stderr
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_document_says_once_how_a_clone_finds_its_commands(document: Path) -> None:
+    text = document.read_text()
+    ours = [c for c in commands(document) if re.match(r"(\w+=\S+ )?(mnemosyne|python) ", c.text)]
+    assert text.count(ON_THE_PATH) == bool(ours)
+    if ours:
+        assert text[: text.index(ON_THE_PATH)].count("\n") < ours[0].line
+    assert re.findall(r"(?<![-\w.]/)\.venv/bin/(?:mnemosyne|python)\b", text) == []
+
+
+@pytest.mark.parametrize("document", DOCUMENTS, ids=lambda path: str(path.relative_to(ROOT)))
+def test_a_document_shows_how_to_make_a_key_before_the_first_command_with_one(document: Path) -> None:
+    text = document.read_text()
+    (first, *_) = [c.line for c in commands(document) if "mnk_…" in c.text] or [0]
+    before = "\n".join(text.splitlines()[: max(0, first - 1)])
+    assert not first or re.search(r"make key |mnemosyne keys create|#give-a-key", before)
