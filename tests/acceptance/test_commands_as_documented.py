@@ -1,0 +1,138 @@
+"""The commands of each document, typed one after the other in a terminal beside one `mnemosyne dev`."""
+
+import gzip
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from tests.dev import DevServer
+from tests.documented_commands import DOCUMENTS, ROOT, commands
+from tests.publisher import Publisher
+from tests.waiting import wait_until
+
+TYPED = [document for document in DOCUMENTS if any(command.is_run for command in commands(document))]
+FILES = {
+    "notes/tea.md": "---\ntags: [drink]\n---\nAda prefers green tea.\n",
+    "export.jsonl": '{"content": "The kiln is fired on Thursdays.", "timestamp": "2026-05-20"}\n',
+    "memories.jsonl": '{"content": "The heron nests by the weir.", "timestamp": "2026-05-20"}\n',
+}
+"""Files that a reader has."""
+
+
+@dataclass(frozen=True)
+class Terminal:
+    """A terminal in a clone, while `mnemosyne dev` serves the user's data directory."""
+
+    publisher: Publisher
+    values: dict[str, str]
+    """What a reader types instead of what a document writes, by its pattern."""
+
+    def type(self, lines: list[str], directory: Path) -> str:
+        """Run the lines in one shell that ends at the first failure; return what they print."""
+        for pattern, value in self.values.items():
+            lines = [re.sub(pattern, value, line) for line in lines]
+        # To questions before something is deleted the answer is yes.
+        done = subprocess.run(
+            ["bash", "-e", "-x", "-c", "\n".join(lines)],
+            cwd=directory,
+            env=self._environment(),
+            input="y\n" * 10,
+            capture_output=True,
+            text=True,
+            timeout=300,
+            check=False,
+        )
+        assert done.returncode == 0, done.stdout + done.stderr
+        return done.stdout
+
+    def _environment(self) -> dict[str, str]:
+        """Return the variables of a new terminal: its PATH has nothing of the clone."""
+        ours = ("MNEMOSYNE_", "PYTHON", "VIRTUAL_ENV")
+        kept = {name: value for name, value in self.publisher.environment.items() if not name.startswith(ours)}
+        return kept | {"PATH": f"{sys.base_prefix}/bin:/usr/bin:/bin"}
+
+
+@pytest.fixture(scope="module")
+def terminal(emulator: str) -> Iterator[Terminal]:
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as home, pytest.MonkeyPatch.context() as patch:
+        patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
+        patch.setenv("XDG_DATA_HOME", home)
+        (Path(home) / "data").mkdir()
+        (Path(home) / "mnemosyne").symlink_to("data")  # the user's data directory is the server's
+        server = DevServer(Path(home))
+        try:
+            server.start()
+            publisher = Publisher(server, emulator)
+            yield Terminal(publisher, _values(publisher, emulator))
+        finally:
+            server.close()
+
+
+def _values(publisher: Publisher, emulator: str) -> dict[str, str]:
+    message_id = publisher.publish(b"no JSON", namespace="default")
+    wait_until(lambda: message_id in publisher.run("dead-letters", "list"), "the message is a dead letter")
+    (key,) = publisher.rows("keys", "create", "--name", "reader")
+    url = publisher.dev.url
+    return {
+        r"127\.0\.0\.1:8085": emulator,
+        r"mnk_…": key["token"],
+        r'https://…/mcp|"\$\(terraform -chdir=terraform output -raw mcp_url\)"': url,
+        r"^mnemosyne (remember|search) .*$": rf"\g<0> --url {url}",  # another program may have the port 8080
+        r"--data-dir (DIR|NEW)\b": f"--data-dir {publisher.dev.directory}/data",
+        r"\b8412\b": message_id,
+    }
+
+
+@pytest.fixture
+def clone(tmp_path: Path) -> Path:
+    """What the commands need of a clone, with the files of a reader."""
+    for name in ("docs", "infra"):
+        (tmp_path / name).symlink_to(ROOT / name)
+    (tmp_path / ".venv").symlink_to(sys.prefix)
+    (tmp_path / "terraform").mkdir()
+    shutil.copy(ROOT / "terraform" / "terraform.tfvars.example", tmp_path / "terraform")
+    (tmp_path / "notes").mkdir()
+    for name, text in FILES.items():
+        (tmp_path / name).write_text(text)
+    (tmp_path / "log.txt.gz").write_bytes(gzip.compress(b"The oolong is in the red tin.\n"))
+    return tmp_path
+
+
+@pytest.mark.parametrize("document", TYPED, ids=lambda path: str(path.relative_to(ROOT)))
+def test_each_command_succeeds_as_it_is_written(terminal: Terminal, clone: Path, document: Path) -> None:
+    found = commands(document)
+    # Documents that name the line in a sentence, without a block, have said it before their first command.
+    path = [] if any(c.text.startswith("export PATH=") for c in found) else ['export PATH="$PWD/.venv/bin:$PATH"']
+    terminal.type([*path, *(c.text for c in found if c.is_run)], clone)
+
+
+def test_the_memory_of_the_readme_is_found(terminal: Terminal, clone: Path) -> None:
+    lines = [c.text for c in commands(ROOT / "README.md") if re.match(r"export PATH|mnemosyne ", c.text)]
+    assert len(lines) == 3
+    printed = terminal.type(lines, clone)
+    assert re.match(r"(Stored|Known already) as [0-9a-f-]{36}\.\n", printed)
+    assert "    The oolong is on shelf 7." in printed
+
+
+def test_the_rows_that_the_guide_publishes_are_stored(terminal: Terminal, clone: Path) -> None:
+    lines = [c.text for c in commands(ROOT / "docs" / "ingestion.md") if re.match(r"export |echo |python ", c.text)]
+    assert len(lines) == 5
+    terminal.type(lines, clone)
+
+    def states() -> list[str]:
+        return [row["state"] for row in terminal.publisher.rows("outcomes", "--source", "rows.jsonl")]
+
+    # A duplicate where the README's command has stored the same content.
+    wait_until(lambda: states() in (["stored"], ["duplicate"]), "the row is stored")
+
+
+def test_a_failure_in_the_middle_is_noticed(terminal: Terminal, clone: Path) -> None:
+    with pytest.raises(AssertionError, match="No such command"):
+        terminal.type(['export PATH="$PWD/.venv/bin:$PATH"', "mnemosyne remind tea", "echo done"], clone)
