@@ -51,7 +51,7 @@ dev: install
 # Some shells are told to keep no bytecode; without it each run rewrites every test's assertions anew.
 unit integration test: export PYTHONDONTWRITEBYTECODE =
 
-# Seconds: pure logic, no sockets, few examples of each property.
+# Seconds: pure logic and use cases on the embedded PostgreSQL, no network, few examples of each property.
 unit: install
 	$(BIN)/pytest -q -n auto -m "not exhaustive" --hypothesis-profile=unit tests/unit tests/javascript $(PYTEST_ARGS)
 

@@ -9,9 +9,10 @@ import io
 import json
 import time
 from collections import defaultdict
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import AsyncExitStack
-from typing import Any
+from typing import Any, cast
+from uuid import UUID
 
 import mcp_types
 from mcp.server.lowlevel.server import Server
@@ -20,9 +21,11 @@ from mcp.server.transport_security import TransportSecuritySettings
 from starlette.applications import Starlette
 
 from benchmarks.figures import Figure
+from mnemosyne.domain.memory import IngestStatus
 from mnemosyne.http.access import Access
 from mnemosyne.http.app import build_app
 from mnemosyne.observability import configure_logging
+from mnemosyne.ports import MemoryStore
 from mnemosyne.service.authenticate import NoAuthenticator
 from tests.fakes import FakeServices
 
@@ -41,11 +44,21 @@ ERAS = {
 }
 
 
+class _Empty:
+    """A store that has seen nothing, at no cost: the calls are measured without a database."""
+
+    def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
+        return {}
+
+    def known_quota(self, namespace: str) -> None:
+        return None
+
+
 def ours() -> Starlette:
     """The `mcp` function's app."""
     access = Access(NoAuthenticator(), per_minute=600, issuer="", allowed_hosts=HOSTS)
     return build_app(
-        FakeServices(),
+        FakeServices(cast("MemoryStore", _Empty())),
         threads=8,
         access=access,
         allowed_origins=(),

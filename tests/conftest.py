@@ -22,6 +22,8 @@ if TYPE_CHECKING:
     from mnemosyne.adapters.database.pool import Pool
     from mnemosyne_cli.local.postgres import EmbeddedPostgres
     from tests.dev import DevServer
+    from tests.fakes import FakeServices
+    from tests.shared_database import SharedDatabase
 
 __all__ = ["clock"]
 
@@ -104,6 +106,45 @@ def store(pool: "Pool") -> "PostgresMemories":
     from tests.fakes import FAKE_SPACE
 
     return PostgresMemories(pool, FAKE_SPACE)
+
+
+@pytest.fixture(scope="session")
+def _shared_database(cluster: "EmbeddedPostgres") -> "Iterator[SharedDatabase]":
+    from mnemosyne_cli.local import postgres
+    from tests.shared_database import SharedDatabase
+
+    name = f"shared_{os.getpid()}"
+    _as_owner(cluster, f"CREATE DATABASE {name} TEMPLATE {postgres.DATABASE}")
+    opened = SharedDatabase(cluster, name)
+    yield opened
+    opened.close()
+
+
+@pytest.fixture
+def shared_database(_shared_database: "SharedDatabase") -> "Iterator[SharedDatabase]":
+    """An empty database, which is emptied after the test: a fiftieth of the time that a new database takes.
+
+    A test that changes the schema, the embedding space or the quota of all namespaces takes `database` instead.
+    """
+    yield _shared_database
+    _shared_database.empty()
+
+
+@pytest.fixture
+def memories(shared_database: "SharedDatabase") -> "PostgresMemories":
+    """An empty store on the shared database."""
+    from mnemosyne.adapters.database.memories import PostgresMemories
+    from tests.fakes import FAKE_SPACE
+
+    return PostgresMemories(shared_database.pool, FAKE_SPACE)
+
+
+@pytest.fixture
+def services(memories: "PostgresMemories") -> "FakeServices":
+    """Everything that a tool may use, with an empty store."""
+    from tests.fakes import FakeServices
+
+    return FakeServices(memories)
 
 
 def _as_owner(cluster: "EmbeddedPostgres", statement: str) -> None:

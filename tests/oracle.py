@@ -1,4 +1,4 @@
-"""Ranking in plain Python, from the contract's formulas: what the database must agree with, and the fake uses.
+"""Ranking in plain Python, from the contract's formulas: what the database must agree with.
 
 Fusion: Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions for Hybrid Retrieval", https://arxiv.org/abs/2210.11934.
 """

@@ -7,13 +7,11 @@ from typing import Any
 import pytest
 from starlette.applications import Starlette
 
-from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import Unauthorized
 from mnemosyne.http.access import Access
 from mnemosyne.http.app import build_app
 from mnemosyne.service.authenticate import bearer
-from tests.fakes import FakeServices
 
 BOTH = frozenset({Scope.READ, Scope.WRITE})
 CALLERS = {
@@ -42,24 +40,6 @@ class Credentials:
     def known(self, authorization: str | None) -> Principal | None:
         name = bearer(authorization)
         return CALLERS.get(name)
-
-
-@pytest.fixture
-def _no_network() -> None:
-    """The test client needs a socket pair for its event loop; the server itself opens nothing."""
-
-
-@pytest.fixture
-def services() -> FakeServices:
-    """Everything in memory."""
-    return FakeServices()
-
-
-@pytest.fixture
-def real_services(services: FakeServices, store: PostgresMemories) -> FakeServices:
-    """With memories in PostgreSQL."""
-    services.memories = store  # type: ignore[assignment]
-    return services
 
 
 @pytest.fixture

@@ -8,7 +8,6 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
-from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import ApiKey
 from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http import migrate, push
@@ -16,7 +15,6 @@ from mnemosyne.http.access import LOOKUPS_OF_ADDRESS, REFUSALS_A_MINUTE, client_
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.migrate import report
-from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
 from mnemosyne.service.authenticate import (
     ApiKeyAuthenticator,
@@ -26,8 +24,9 @@ from mnemosyne.service.authenticate import (
 )
 from mnemosyne.settings import Settings
 from tests.abuse.conftest import BOTH, CALLERS, Credentials, headers
-from tests.fakes import NOW, FakeServices, request
+from tests.fakes import NOW, FakeServices
 from tests.mcp_client import tool_call
+from tests.memories import store_content
 from tests.waiting import wait_until
 
 BY_NAME = {one.name: one for one in TOOLS}
@@ -35,10 +34,7 @@ LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
 def _stored(services: FakeServices) -> str:
-    asked = request("a secret plan", title="a secret title")
-    ingest.store(IngestMessage("ada", (asked,)), memories=services.memories, embedder=services.embedder)
-    (memory_id,) = services.memories.memories
-    return str(memory_id)
+    return str(store_content(services.memories, "a secret plan", namespace="ada", title="a secret title"))
 
 
 def test_a_key_that_may_only_write_reads_nothing_through_what_it_changes(services: FakeServices) -> None:

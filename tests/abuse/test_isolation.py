@@ -62,11 +62,7 @@ class Scenario:
 
 
 def _services(cluster: postgres.EmbeddedPostgres, name: str) -> FakeServices:
-    services = FakeServices()
-    services.memories = PostgresMemories(  # type: ignore[assignment]
-        Pool(connection_factory(cluster.url("mcp", name)), 1), FAKE_SPACE
-    )
-    return services
+    return FakeServices(PostgresMemories(Pool(connection_factory(cluster.url("mcp", name)), 1), FAKE_SPACE))
 
 
 def _store(store: PostgresMemories, namespace: str, contents: list[str]) -> dict[Any, IngestRequest]:

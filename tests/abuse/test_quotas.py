@@ -101,8 +101,7 @@ def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
     from mnemosyne.domain.published import Published
     from mnemosyne.http import push, push_message
 
-    services = FakeServices()
-    services.memories = store  # type: ignore[assignment]
+    services = FakeServices(store)
 
     def deliver(message_id: str, content: str) -> None:
         data, attributes = encode("ada", [request(content)], "")
@@ -143,8 +142,7 @@ def test_a_duplicate_needs_no_room(store: PostgresMemories, keeper: PostgresQuot
 
 
 def test_an_agent_hears_at_once_what_is_known_to_be_full(store: PostgresMemories, keeper: PostgresQuotas) -> None:
-    services = FakeServices()
-    services.memories = store  # type: ignore[assignment]
+    services = FakeServices(store)
     keeper.set("ada", {"memories": 0})
     arguments = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
 
@@ -162,8 +160,7 @@ def test_an_agent_hears_at_once_what_is_known_to_be_full(store: PostgresMemories
 
 
 def test_the_owner_sees_it_in_memory_stats(store: PostgresMemories, keeper: PostgresQuotas) -> None:
-    services = FakeServices()
-    services.memories = store  # type: ignore[assignment]
+    services = FakeServices(store)
     _store(store, "tea")
     keeper.set(EVERYBODY, {"memories": 10, "bytes": 1_000})
     keeper.set("ada", {"memories": 5})

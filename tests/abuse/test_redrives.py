@@ -8,6 +8,7 @@ from typing import Any
 
 import pytest
 
+from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.principal import Principal, Scope
@@ -23,15 +24,15 @@ Way = Callable[[str], Any]
 
 
 @pytest.fixture
-def services(real_services: FakeServices) -> FakeServices:
+def services(memories: PostgresMemories) -> FakeServices:
     """With five dead letters of Ada's."""
     for number in range(LETTERS):
         data, attributes = encode("ada", [request(f"Memory {number}.")], "")
         letter = DeadLetter(
             message_id=str(number), data=data, attributes=attributes, cause="a fault", dead_lettered_at=NOW
         )
-        dead_letters.store_dead_letter("ada", letter, memories=real_services.memories)
-    return real_services
+        dead_letters.store_dead_letter("ada", letter, memories=memories)
+    return FakeServices(memories)
 
 
 @pytest.fixture

@@ -90,11 +90,11 @@ def _store(services: Any, namespace: str, *contents: str) -> None:
 
 @pytest.mark.parametrize("name", ["memory_search", "retrieve_memories", "debug_retrieve"])
 def test_an_answer_has_nine_thousand_characters_of_stored_text_unless_more_is_asked_for(
-    opened: Any, real_services: Any, name: str
+    opened: Any, services: Any, name: str
 ) -> None:
-    _store(real_services, "ada", *(f"a {n} {'b ' * 40_000}" for n in range(10)), "a short one")
+    _store(services, "ada", *(f"a {n} {'b ' * 40_000}" for n in range(10)), "a short one")
     limit = {"n_results": 20} if name == "debug_retrieve" else {"limit": 20}
-    response = opened(real_services).post("/mcp", json=tool_call(name, {"query": "a b", **limit}), headers=headers())
+    response = opened(services).post("/mcp", json=tool_call(name, {"query": "a b", **limit}), headers=headers())
     found = response.json()["result"]["structuredContent"]
     assert found["total"] == 11
     assert sum(len(one["content"]) for one in found["memories"]) <= 9_000
@@ -110,13 +110,13 @@ BY_DEFAULT: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("filler", ['"\\', "\x01"])
 def test_a_default_answer_has_at_most_25_000_characters_whatever_is_stored(
-    opened: Any, real_services: Any, filler: str
+    opened: Any, services: Any, filler: str
 ) -> None:
     """As a model is shown it: its texts, and its structure as JSON."""
     made = tuple(_large(n, filler) for n in range(10))
-    stored = ingest.store(IngestMessage("ada", made), memories=real_services.memories, embedder=real_services.embedder)
+    stored = ingest.store(IngestMessage("ada", made), memories=services.memories, embedder=services.embedder)
     changed = {"id": str(stored.outcomes[made[0].request_id].memory_id)}
-    system = opened(real_services)
+    system = opened(services)
     for name, arguments in BY_DEFAULT.items():
         asked = arguments | (changed if name == "update_memory" else {})
         answer = system.post("/mcp", json=tool_call(name, asked), headers=headers()).json()["result"]
@@ -138,22 +138,22 @@ def _large(n: int, filler: str) -> Any:
     )
 
 
-def test_metadata_too_counts_and_comes_whole_or_not_at_all(opened: Any, real_services: Any) -> None:
+def test_metadata_too_counts_and_comes_whole_or_not_at_all(opened: Any, services: Any) -> None:
     from tests.fakes import request
 
     large = {"key": "v" * 60_000}
     message = IngestMessage("ada", (request("tea one", metadata=large), request("tea two", metadata={"k": 1})))
-    ingest.store(message, memories=real_services.memories, embedder=real_services.embedder)
+    ingest.store(message, memories=services.memories, embedder=services.embedder)
     asked = tool_call("memory_search", {"query": "tea", "max_response_chars": 1_000})
-    found = opened(real_services).post("/mcp", json=asked, headers=headers()).json()["result"]["structuredContent"]
+    found = opened(services).post("/mcp", json=asked, headers=headers()).json()["result"]["structuredContent"]
     assert {one["content"]: one["metadata"] for one in found["memories"]} == {"tea one": {}, "tea two": {"k": 1}}
     assert [one.get("truncated") for one in found["memories"] if one["content"] == "tea one"] == [True]
 
 
-def test_a_batch_is_answered_within_a_bound_and_says_what_it_left_out(opened: Any, real_services: Any) -> None:
-    _store(real_services, "ada", *(f"a {n} {'b ' * 45_000}" for n in range(8)))
+def test_a_batch_is_answered_within_a_bound_and_says_what_it_left_out(opened: Any, services: Any) -> None:
+    _store(services, "ada", *(f"a {n} {'b ' * 45_000}" for n in range(8)))
     search = tool_call("memory_search", {"query": "a", "mode": "exact", "limit": 100, "max_response_chars": 400_000})
-    response = opened(real_services, per_minute=0).post(
+    response = opened(services, per_minute=0).post(
         "/mcp", json=[search] * 30, headers=headers(**{"MCP-Protocol-Version": "2025-03-26"})
     )
     answers = response.json()

@@ -22,7 +22,7 @@ from mnemosyne.mcp.turns import Turns
 from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres
 from tests.abuse.conftest import CALLERS
-from tests.fakes import FAKE_SPACE, FakeServices, request
+from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request
 
 
 @pytest.mark.parametrize(
@@ -55,13 +55,13 @@ def test_a_statement_of_an_agent_s_ends_after_five_seconds(cluster: postgres.Emb
 
 
 def test_the_worst_substring_over_long_memories_is_given_up_and_others_are_served(
-    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories, services: FakeServices
+    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories
 ) -> None:
     for n in range(8):
         message = IngestMessage("bob", (request(f"{n} {'a' * 99_000}"),))
-        ingest.store(message, memories=store, embedder=services.embedder)
+        ingest.store(message, memories=store, embedder=FakeEmbedder())
     pool = Pool(connection_factory(cluster.url("mcp", database), statement_seconds=1), 8)
-    services.memories = PostgresMemories(pool, FAKE_SPACE)  # type: ignore[assignment]
+    services = FakeServices(PostgresMemories(pool, FAKE_SPACE))
     worst = {"query": "a" * 499 + "b", "mode": "exact"}
     result = call(by_name()["memory_search"], worst, CALLERS["bob"], services)
     assert not result.is_error or "narrow it by time or tags" in str(result.content[0])
@@ -112,16 +112,16 @@ def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(s
     assert most["ada"] == 4
 
 
-def test_whoever_counts_while_others_store_waits_for_nobody(store: PostgresMemories, services: FakeServices) -> None:
+def test_whoever_counts_while_others_store_waits_for_nobody(memories: PostgresMemories) -> None:
     """Counting what a namespace holds must not make those who store in it wait for one another."""
 
     def store_some(worker: int) -> None:
         for number in range(15):
             message = IngestMessage("ada", (request(f"{worker} {number} tea"),))
-            ingest.store(message, memories=store, embedder=services.embedder)
+            ingest.store(message, memories=memories, embedder=FakeEmbedder())
 
     begun = time.monotonic()
     with ThreadPoolExecutor(6) as pool:
         list(pool.map(store_some, range(6)))
-    assert store.quota("ada").memories == 90
+    assert memories.quota("ada").memories == 90
     assert time.monotonic() - begun < 60  # a deadlock or a queue of lock timeouts would take longer

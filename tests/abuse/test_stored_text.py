@@ -24,7 +24,8 @@ from mnemosyne_cli.local import postgres
 from mnemosyne_cli.main import cli
 from mnemosyne_cli.terminal import plain
 from tests.abuse.conftest import BOTH, CALLERS
-from tests.fakes import NOW, FakeServices, request
+from tests.fakes import NOW, FakeEmbedder, FakeServices, request
+from tests.memories import store_contents
 
 # One of each kind that hides, reorders or commands: control, direction, zero width, annotation, tag characters.
 HOSTILE = "\x1b[2J\x07\u202e\u2066\u200b\u200d\u061c\ufeff\ufff9\U000e0041\u00ad\u2028"
@@ -39,9 +40,7 @@ FORGED = (
 
 
 def _stored(services: Any, *contents: str, **fields: Any) -> list[Any]:
-    asked = tuple(request(content, **fields) for content in contents)
-    stored = ingest.store(IngestMessage("ada", asked), memories=services.memories, embedder=services.embedder)
-    return [stored.outcomes[one.request_id].memory_id for one in asked]
+    return store_contents(services.memories, *contents, namespace="ada", **fields)
 
 
 def _call(services: Any, name: str, **arguments: Any) -> Any:
@@ -150,11 +149,10 @@ def test_titles_and_tags_are_without_control_and_invisible_characters(services: 
 
 
 def test_what_was_stored_before_that_was_so_is_shown_clean_as_well(
-    cluster: postgres.EmbeddedPostgres, database: str, store: PostgresMemories, services: FakeServices
+    services: FakeServices,
 ) -> None:
-    services.memories = store  # type: ignore[assignment]
     (memory_id,) = _stored(services, "tea")
-    store.update("ada", memory_id, MemoryChange(title=f"t{HOSTILE}", tags=(f"g{HOSTILE}",)))
+    services.memories.update("ada", memory_id, MemoryChange(title=f"t{HOSTILE}", tags=(f"g{HOSTILE}",)))
     answers = [
         _call(services, "memory_search", query="tea"),
         _call(services, "list_memories"),
@@ -200,7 +198,7 @@ def test_no_command_shows_a_terminal_what_it_would_obey(
     dead_letter = DeadLetter(message_id="1", data=b"x", attributes={}, cause=f"cause{HOSTILE}", dead_lettered_at=NOW)
     store.store_dead_letter(namespace, dead_letter)
     asked = request("tea")
-    ingest.store(IngestMessage(namespace, (asked,)), memories=store, embedder=FakeServices().embedder)
+    ingest.store(IngestMessage(namespace, (asked,)), memories=store, embedder=FakeEmbedder())
     environment = {
         "MNEMOSYNE_DATABASE_URL": cluster.url(postgres.OWNER, database),
         "MNEMOSYNE_TOPIC": "file:///nowhere",

@@ -7,13 +7,12 @@ from pathlib import Path
 
 from mcp_types import TextContent
 
-from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.mcp.tools.search import MEMORY_SEARCH
-from mnemosyne.service import ingest
-from tests.fakes import FakeServices, request
+from tests.fakes import FakeServices
+from tests.memories import store_contents
 
 DATA = Path(__file__).parents[1] / "data" / "conversations"
 JS = Path(__file__).parent / "js"
@@ -41,12 +40,10 @@ def test_the_list_of_tools_is_small_enough_to_carry_along(javascript: str) -> No
     assert tokens <= 2_000, {tool["name"]: len(json.dumps(tool)) for tool in listed}
 
 
-def test_ten_hits_of_390_characters_are_a_thousand_tokens_of_text(javascript: str) -> None:
+def test_ten_hits_of_390_characters_are_a_thousand_tokens_of_text(javascript: str, services: FakeServices) -> None:
     turns = [json.loads(line)["text"] for line in (DATA / "corpus.jsonl").read_text().splitlines()]
-    services = FakeServices()
     texts = [" ".join(turns[n * 8 : n * 8 + 8])[:390] for n in range(10)]
-    made = tuple(request(text) for text in texts)
-    ingest.store(IngestMessage("ada", made), memories=services.memories, embedder=services.embedder)
+    store_contents(services.memories, *texts, namespace="ada")
     caller = Principal(id="ada", namespace="ada", scopes=frozenset({Scope.READ}))
     answer = call(MEMORY_SEARCH, {"query": texts[0]}, caller, services)
     assert answer.structured_content is not None

@@ -1,6 +1,6 @@
-"""Dead letters of every MemoryStore, and their way to the queue and back through the functions that take pushes."""
+"""Dead letters in the store, and their way to the queue and back through the functions that take pushes."""
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import timedelta
@@ -8,32 +8,26 @@ from uuid import UUID
 
 import pytest
 
-from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.dead_letters import DROPPED_AT_ONCE
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterChoice, Redrivable
 from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Unstored
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.published import LETTER_ID, Published
-from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, NotFound, Unavailable
 from mnemosyne.http.push import give_up, store
 from mnemosyne.http.push_message import Push
 from mnemosyne.ports import MemoryStore
 from mnemosyne.service import dead_letters
 from mnemosyne.service.dead_letters import Redriven
-from mnemosyne_cli.local import postgres
-from tests.fakes import NOW, FakeQueue, FakeServices, FakeStore, request
+from tests.fakes import NOW, FakeQueue, FakeServices, request
+from tests.shared_database import SharedDatabase
 
 DUE = DeadLetterChoice(redrivable=Redrivable.DUE)
 
 
 class System(FakeServices):
     """The functions around one store, with a queue that a test delivers by hand."""
-
-    def __init__(self, memories: MemoryStore) -> None:
-        super().__init__()
-        self.memories = memories  # type: ignore[assignment]
 
     def publish(self, *requests: IngestRequest, namespace: str = "ns", message_id: str = "1") -> Push:
         data, attributes = encode(namespace, requests, "")
@@ -81,16 +75,9 @@ class System(FakeServices):
         return self.memories.statuses(namespace, [one.request_id])[one.request_id].state
 
 
-@pytest.fixture(params=["fake", "postgres"])
-def system(request: pytest.FixtureRequest) -> System:
-    return System(FakeStore() if request.param == "fake" else request.getfixturevalue("store"))
-
-
 @pytest.fixture
-def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    connection = connection_factory(cluster.url(postgres.OWNER, database))()
-    yield connection
-    connection.close()
+def system(memories: MemoryStore) -> System:
+    return System(memories)
 
 
 @pytest.fixture
@@ -332,19 +319,15 @@ def test_a_message_that_fails_after_a_crash_leaves_one_letter(
 
 
 @pytest.fixture
-def a_day_later(system: System, request: pytest.FixtureRequest) -> Callable[[], None]:
+def a_day_later(shared_database: SharedDatabase) -> Callable[[], None]:
     """Return what makes a day pass, for marks and back-off."""
 
     def pass_() -> None:
-        if isinstance(system.memories, FakeStore):
-            system.memories.time = NOW + timedelta(days=1)
-        else:
-            owner = request.getfixturevalue("owner")
-            owner.run("UPDATE dead_letters SET redriven_at = redriven_at - interval '24 hours'")
-            owner.run(
-                "UPDATE ingest_requests SET updated_at = updated_at - interval '24 hours',"
-                " redriven_at = redriven_at - interval '24 hours'"
-            )
+        shared_database.owner.run("UPDATE dead_letters SET redriven_at = redriven_at - interval '24 hours'")
+        shared_database.owner.run(
+            "UPDATE ingest_requests SET updated_at = updated_at - interval '24 hours',"
+            " redriven_at = redriven_at - interval '24 hours'"
+        )
 
     return pass_
 
@@ -419,16 +402,14 @@ def test_a_letter_over_quota_that_fails_again_is_kept_beyond_the_limit_of_letter
 
 
 @pytest.fixture
-def owner_quota(system: System, request: pytest.FixtureRequest) -> Callable[[int | None], None]:
+def owner_quota(shared_database: SharedDatabase) -> Callable[[int | None], None]:
     """Return what limits the memories of the namespace."""
 
     def limit(memories: int | None) -> None:
-        if isinstance(system.memories, FakeStore):
-            system.memories.limits = Quota(memories_limit=memories)
-        else:
-            owner = request.getfixturevalue("owner")
-            owner.run("DELETE FROM quotas WHERE namespace = 'ns'")
-            owner.run("INSERT INTO quotas (namespace, memories) VALUES ('ns', :memories)", memories=memories)
+        shared_database.owner.run("DELETE FROM quotas WHERE namespace = 'ns'")
+        shared_database.owner.run(
+            "INSERT INTO quotas (namespace, memories) VALUES ('ns', :memories)", memories=memories
+        )
 
     return limit
 

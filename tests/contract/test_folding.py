@@ -9,25 +9,25 @@ import pytest
 from mnemosyne.domain.memory import MemoryChange
 from mnemosyne.domain.search import Filters, Hit, SearchMode
 from mnemosyne.ports import MemoryStore
-from tests.contract.test_memory_store import _search, _stored, memories  # noqa: F401
+from tests.memories import search, store_content
 from tests.unit.domain.test_wording import FACTS, SAME
 
 
 def _hits(store: MemoryStore, query: str, **fields: Any) -> Sequence[Hit]:
-    return _search(store, query, mode=SearchMode.HYBRID, **fields)
+    return search(store, query, mode=SearchMode.HYBRID, **fields)
 
 
 @pytest.mark.parametrize("mode", [SearchMode.HYBRID, SearchMode.SEMANTIC])
-def test_memories_that_state_different_facts_are_all_found(memories: MemoryStore, mode: SearchMode) -> None:  # noqa: F811
+def test_memories_that_state_different_facts_are_all_found(memories: MemoryStore, mode: SearchMode) -> None:
     for one, other in FACTS:
-        stored = {_stored(memories, one), _stored(memories, other)}
+        stored = {store_content(memories, one), store_content(memories, other)}
         assert len(stored) == 2, "no content is a duplicate of another one"
-        assert stored <= {hit.id for hit in _search(memories, one, mode=mode, limit=100)}
+        assert stored <= {hit.id for hit in search(memories, one, mode=mode, limit=100)}
 
 
-def test_memories_that_say_the_same_are_one_hit_that_names_the_others(memories: MemoryStore) -> None:  # noqa: F811
+def test_memories_that_say_the_same_are_one_hit_that_names_the_others(memories: MemoryStore) -> None:
     for one, other in SAME:
-        stored = {_stored(memories, one), _stored(memories, other)}
+        stored = {store_content(memories, one), store_content(memories, other)}
         assert any(stored <= {hit.id, *hit.near_duplicates} for hit in _hits(memories, one, limit=100))
 
 
@@ -35,35 +35,35 @@ def test_memories_that_say_the_same_are_one_hit_that_names_the_others(memories: 
     {"title": "Brewing"}, {"title": "green"}, {"tags": ("kitchen",)}, {"metadata": {"price": 5}},
     {"metadata": {"price": "5"}},
 ])  # fmt: skip
-def test_memories_of_one_wording_and_other_labels_are_all_found(memories: MemoryStore, fields: dict[str, Any]) -> None:  # noqa: F811
-    _stored(memories, "Ada likes the green tea")
-    _stored(memories, "Ada likes the green tea.", **fields)
+def test_memories_of_one_wording_and_other_labels_are_all_found(memories: MemoryStore, fields: dict[str, Any]) -> None:
+    store_content(memories, "Ada likes the green tea")
+    store_content(memories, "Ada likes the green tea.", **fields)
     assert len(_hits(memories, "green tea")) == 2
 
 
 @pytest.mark.parametrize(("copies", "limit"), [(7, 5), (150, 5), (130, 10)])
-def test_a_page_is_full_however_many_say_the_same(memories: MemoryStore, copies: int, limit: int) -> None:  # noqa: F811
+def test_a_page_is_full_however_many_say_the_same(memories: MemoryStore, copies: int, limit: int) -> None:
     for n in range(copies):
-        _stored(memories, f"Ada likes the{' ' * n} green tea")
+        store_content(memories, f"Ada likes the{' ' * n} green tea")
         if n % 2:
-            _stored(memories, f"Bob likes the{' ' * n} green tea")
-    others = {_stored(memories, f"Cup {n} of green tea, with milk") for n in range(limit)}
+            store_content(memories, f"Bob likes the{' ' * n} green tea")
+    others = {store_content(memories, f"Cup {n} of green tea, with milk") for n in range(limit)}
     for mode in (SearchMode.HYBRID, SearchMode.SEMANTIC):
-        found = _search(memories, "Ada likes the green tea", mode=mode, limit=limit)
+        found = search(memories, "Ada likes the green tea", mode=mode, limit=limit)
         assert len(found) == limit
         assert len({hit.content for hit in found}) == limit
         assert len(others & {hit.id for hit in found}) == limit - 2
 
 
-def test_a_literal_search_folds_nothing(memories: MemoryStore) -> None:  # noqa: F811
+def test_a_literal_search_folds_nothing(memories: MemoryStore) -> None:
     for content in ("Ada likes green tea.", "Ada likes green tea", "Ada likes  green tea"):
-        _stored(memories, content)
-    assert len(_search(memories, "Ada likes", mode=SearchMode.EXACT)) == 3
+        store_content(memories, content)
+    assert len(search(memories, "Ada likes", mode=SearchMode.EXACT)) == 3
 
 
-def test_a_memory_names_the_earlier_ones_that_it_has_superseded(memories: MemoryStore) -> None:  # noqa: F811
-    shelves = [_stored(memories, f"The oolong is on shelf {n}") for n in (7, 8, 9)]
-    other = _stored(memories, "The oolong was never on shelf 6")
+def test_a_memory_names_the_earlier_ones_that_it_has_superseded(memories: MemoryStore) -> None:
+    shelves = [store_content(memories, f"The oolong is on shelf {n}") for n in (7, 8, 9)]
+    other = store_content(memories, "The oolong was never on shelf 6")
     for old, new in itertools.pairwise(shelves):
         memories.update("ns", old, MemoryChange(superseded_by=new))
     found = {hit.id: hit.supersedes for hit in _hits(memories, "oolong shelf")}
@@ -74,16 +74,18 @@ def test_a_memory_names_the_earlier_ones_that_it_has_superseded(memories: Memory
     assert {hit.id: hit.superseded_by for hit in every if hit.superseded_by} == dict(itertools.pairwise(shelves))
 
 
-def test_of_many_that_a_memory_has_superseded_five_are_named(memories: MemoryStore) -> None:  # noqa: F811
-    newest = _stored(memories, "The oolong is on shelf 9")
+def test_of_many_that_a_memory_has_superseded_five_are_named(memories: MemoryStore) -> None:
+    newest = store_content(memories, "The oolong is on shelf 9")
     for n in range(8):
-        memories.update("ns", _stored(memories, f"The oolong is on shelf {n}"), MemoryChange(superseded_by=newest))
+        memories.update(
+            "ns", store_content(memories, f"The oolong is on shelf {n}"), MemoryChange(superseded_by=newest)
+        )
     (hit,) = _hits(memories, "oolong")
     assert len(hit.supersedes) == 5
 
 
-def test_every_kind_of_white_space_is_folded(memories: MemoryStore) -> None:  # noqa: F811
+def test_every_kind_of_white_space_is_folded(memories: MemoryStore) -> None:
     blanks = (" ", "  ", "\n", "\r\n", "\t", "\v", "\f", "\x85", "\u00a0", "\u2003", "\u2028", "\u3000")
-    stored = {_stored(memories, f"Ada{blank}likes the green tea") for blank in blanks}
+    stored = {store_content(memories, f"Ada{blank}likes the green tea") for blank in blanks}
     (hit,) = _hits(memories, "green tea")
     assert {hit.id, *hit.near_duplicates} == stored

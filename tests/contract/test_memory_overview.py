@@ -1,4 +1,4 @@
-"""What every MemoryStore shows to people: counts over time, tags, histories, requests and dead letters."""
+"""What the store shows to people: counts over time, tags, histories, requests and dead letters."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta
@@ -19,24 +19,15 @@ from mnemosyne.domain.overview import HISTORY_LIMIT, Per
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
 from mnemosyne.ports import MemoryStore
-from tests.contract.test_memory_store import EMBEDDER, _embedded
-from tests.fakes import NOW, FakeStore, request
+from tests.fakes import NOW, request
+from tests.memories import store
 
 ALL = Filters(include_superseded=True)
 
 
-@pytest.fixture(params=["fake", "postgres"])
-def memories(request: pytest.FixtureRequest) -> MemoryStore:
-    if request.param == "fake":
-        return FakeStore()
-    store: MemoryStore = request.getfixturevalue("store")
-    return store
-
-
 def _stored(memories: MemoryStore, *said: tuple[str, datetime, list[str]], namespace: str = "ns") -> list[UUID]:
     asked = [request(content, timestamp=at, tags=tags) for content, at, tags in said]
-    with memories.claim(namespace, asked) as claim:
-        outcomes = claim.store(claim.new, [_embedded(one.content) for one in claim.new], EMBEDDER.model)
+    outcomes = store(memories, *asked, namespace=namespace)
     return [id_ for one in asked if (id_ := outcomes[one.request_id].memory_id)]
 
 

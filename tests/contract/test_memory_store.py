@@ -1,4 +1,4 @@
-"""What every MemoryStore does: the fake that unit tests lean on, and PostgreSQL."""
+"""What the store does with memories, requests, searches and dead letters."""
 
 import random
 import threading
@@ -6,12 +6,10 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from typing import Any
 from uuid import UUID
 
 import pytest
 
-from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.memory import (
     Cursor,
     DeadLetter,
@@ -26,56 +24,12 @@ from mnemosyne.domain.memory import (
 from mnemosyne.domain.metadata_filter import Operator, condition
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
-from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery, TagMatch
+from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import new_id
-from mnemosyne.ports import MemoryStore, Vector
-from tests.fakes import NOW, FakeEmbedder, FakeStore, request
-
-EMBEDDER = FakeEmbedder()
-
-
-@pytest.fixture(params=["fake", "postgres"])
-def memories(request: pytest.FixtureRequest) -> MemoryStore:
-    if request.param == "fake":
-        return FakeStore()
-    store: MemoryStore = request.getfixturevalue("store")
-    return store
-
-
-def _store(memories: MemoryStore, *requests: IngestRequest, namespace: str = "ns") -> dict[UUID, IngestStatus]:
-    with memories.claim(namespace, requests) as claim:
-        outcomes = dict(claim.already_final)
-        if claim.new:
-            outcomes |= claim.store(claim.new, [_embedded(r.content) for r in claim.new], EMBEDDER.model)
-    return outcomes
-
-
-def _embedded(text: str) -> list[Vector]:
-    return embed_whole([text], EMBEDDER.chunk_limit, EMBEDDER.embed_documents)[0]
-
-
-def _unstored(one: IngestRequest, error: str) -> Unstored:
-    return Unstored(request_id=one.request_id, error=error, origin=one.origin)
-
-
-def _dead_letter(message_id: str) -> DeadLetter:
-    return DeadLetter(
-        message_id=message_id, data=b"\x00\xff{", attributes={"k": "é"}, cause="given up", dead_lettered_at=NOW
-    )
-
-
-def _search(memories: MemoryStore, query: str | None, namespace: str = "ns", **fields: Any) -> Sequence[Hit]:
-    asked = SearchQuery(query=query, **{"mode": SearchMode.SEMANTIC, **fields})
-    vector = EMBEDDER.embed_query(query) if query and asked.mode is not SearchMode.EXACT else None
-    return memories.search(namespace, asked, vector, model=EMBEDDER.model, lexical_weight=EMBEDDER.lexical_weight).hits
-
-
-def _stored(memories: MemoryStore, content: str, *, namespace: str = "ns", **fields: Any) -> UUID:
-    made = request(content, **fields)
-    memory_id = _store(memories, made, namespace=namespace)[made.request_id].memory_id
-    assert memory_id
-    return memory_id
+from mnemosyne.ports import MemoryStore
+from tests.fakes import NOW, request
+from tests.memories import EMBEDDER, embed, make_dead_letter, search, store, store_content, unstored
 
 
 def test_everything_stored_comes_back_exactly(memories: MemoryStore) -> None:
@@ -83,7 +37,7 @@ def test_everything_stored_comes_back_exactly(memories: MemoryStore) -> None:
     metadata = {"a": [1, 2.5, None, True, "é"], "b": {"c": {}}, "d": "\\u0000 literally"}
     when = datetime(2026, 5, 20, 14, 30, 15, 123456, tzinfo=UTC)
     made = request(content, tags=("a,b", " Ünï "), metadata=metadata, timestamp=when)
-    outcome = _store(memories, made)[made.request_id]
+    outcome = store(memories, made)[made.request_id]
     assert outcome.memory_id
     memory = memories.fetch("ns", outcome.memory_id)
     assert memory
@@ -95,28 +49,28 @@ def test_everything_stored_comes_back_exactly(memories: MemoryStore) -> None:
 
 def test_the_longest_content_comes_back_exactly(memories: MemoryStore) -> None:
     content = "é🜚" * 50_000
-    memory = memories.fetch("ns", _stored(memories, content))
+    memory = memories.fetch("ns", store_content(memories, content))
     assert memory and memory.content == content
 
 
 def test_a_content_of_more_words_than_a_sparse_vector_has_is_stored_and_found(memories: MemoryStore) -> None:
     """At most 16,000: https://github.com/pgvector/pgvector#sparsevec-type."""
     many = " ".join(f"{number:x}" for number in range(0x10000, 0x10000 + 16_500))
-    memory_id = _stored(memories, f"ledger {many} ledger")
+    memory_id = store_content(memories, f"ledger {many} ledger")
     found = memories.search("ns", SearchQuery(query="ledger"), None, model=EMBEDDER.model, lexical_weight=0.5).hits
     assert [hit.id for hit in found] == [memory_id]
 
 
 def test_a_duplicate_names_the_memory_it_duplicates(memories: MemoryStore) -> None:
-    first = _stored(memories, "a")
+    first = store_content(memories, "a")
     again = request("a")
-    outcome = _store(memories, again)[again.request_id]
+    outcome = store(memories, again)[again.request_id]
     assert (outcome.state, outcome.memory_id, outcome.attempts) == (IngestState.DUPLICATE, first, 1)
 
 
 def test_the_same_content_in_another_namespace_is_another_memory(memories: MemoryStore) -> None:
-    mine = _stored(memories, "a")
-    theirs = _stored(memories, "a", namespace="other")
+    mine = store_content(memories, "a")
+    theirs = store_content(memories, "a", namespace="other")
     assert mine != theirs
     assert memories.fetch("ns", theirs) is None
 
@@ -124,7 +78,7 @@ def test_the_same_content_in_another_namespace_is_another_memory(memories: Memor
 def test_the_same_words_said_in_another_session_are_another_memory(memories: MemoryStore) -> None:
     first, again = request("Yes, please.", session="one"), request("Yes, please.", session="one")
     other, alone = request("Yes, please.", session="two"), request("Yes, please.")
-    outcomes = _store(memories, first, again, other, alone)
+    outcomes = store(memories, first, again, other, alone)
     states = [outcomes[one.request_id].state for one in (first, again, other, alone)]
     assert states == [IngestState.STORED, IngestState.DUPLICATE, IngestState.STORED, IngestState.STORED]
     listed = memories.list("ns", Filters(session="two"), 10)
@@ -135,9 +89,9 @@ def test_the_same_words_said_in_another_session_are_another_memory(memories: Mem
 
 def test_a_settled_request_keeps_its_outcome_after_a_delete(memories: MemoryStore) -> None:
     made = request("a")
-    outcome = _store(memories, made)[made.request_id]
+    outcome = store(memories, made)[made.request_id]
     assert outcome.memory_id and memories.delete("ns", outcome.memory_id) == DeletedMemory(title="a")
-    assert _store(memories, made)[made.request_id] == outcome
+    assert store(memories, made)[made.request_id] == outcome
     assert memories.fetch("ns", outcome.memory_id) is None
 
 
@@ -146,15 +100,15 @@ def test_a_claim_that_ends_in_an_error_is_free_afterwards(memories: MemoryStore)
     with pytest.raises(RuntimeError, match="crash"), memories.claim("ns", [made]):
         raise RuntimeError("crash")
     assert memories.statuses("ns", [made.request_id]) == {}
-    assert _store(memories, made)[made.request_id].state is IngestState.STORED
+    assert store(memories, made)[made.request_id].state is IngestState.STORED
 
 
 def test_what_a_claim_has_stored_stays_if_it_ends_in_an_error(memories: MemoryStore) -> None:
     made = request("a")
     with pytest.raises(RuntimeError, match="crash"), memories.claim("ns", [made]) as claim:
-        outcomes = claim.store(claim.new, [_embedded("a")], "fake")
+        outcomes = claim.store(claim.new, [embed("a")], "fake")
         raise RuntimeError("crash")
-    assert _store(memories, made) == outcomes
+    assert store(memories, made) == outcomes
 
 
 def test_content_under_claim_is_busy_for_others_and_free_afterwards(memories: MemoryStore) -> None:
@@ -162,37 +116,37 @@ def test_content_under_claim_is_busy_for_others_and_free_afterwards(memories: Me
     with memories.claim("ns", [first]) as claim, memories.claim("ns", [second, request("b")]) as other:
         assert [r.request_id for r in other.busy] == [second.request_id]
         assert [r.content for r in other.new] == ["b"]
-        claim.store(claim.new, [_embedded("a")], "fake")
-    assert _store(memories, second)[second.request_id].state is IngestState.DUPLICATE
+        claim.store(claim.new, [embed("a")], "fake")
+    assert store(memories, second)[second.request_id].state is IngestState.DUPLICATE
 
 
 def test_attempts_are_counted_until_the_outcome(memories: MemoryStore) -> None:
     made = request("a")
-    memories.record_attempt("ns", [_unstored(made, "first")])
-    memories.record_attempt("ns", [_unstored(made, "second")])
+    memories.record_attempt("ns", [unstored(made, "first")])
+    memories.record_attempt("ns", [unstored(made, "second")])
     waiting = memories.statuses("ns", [made.request_id])[made.request_id]
     assert (waiting.state, waiting.attempts, waiting.error) == (IngestState.QUEUED, 2, "second")
-    stored = _store(memories, made)[made.request_id]
+    stored = store(memories, made)[made.request_id]
     assert (stored.state, stored.attempts, stored.error) == (IngestState.STORED, 3, None)
 
 
 def test_a_final_state_is_never_overwritten(memories: MemoryStore) -> None:
     made = request("a")
-    _store(memories, made)
-    memories.record_failures("ns", [_unstored(made, "late")])
+    store(memories, made)
+    memories.record_failures("ns", [unstored(made, "late")])
     assert memories.statuses("ns", [made.request_id])[made.request_id].state is IngestState.STORED
 
 
 def test_statuses_of_another_namespace_are_unknown(memories: MemoryStore) -> None:
     made = request("a")
-    _store(memories, made)
+    store(memories, made)
     assert memories.statuses("other", [made.request_id, new_id()]) == {}
 
 
 def test_the_nearest_come_first(memories: MemoryStore) -> None:
     for content in ("green tea", "black tea leaves", "fast cars"):
-        _stored(memories, content)
-    hits = _search(memories, "green tea", limit=2)
+        store_content(memories, content)
+    hits = search(memories, "green tea", limit=2)
     assert [hit.content for hit in hits] == ["green tea", "black tea leaves"]
     assert hits[0].relevance == pytest.approx(1.0, abs=1e-3)
     assert hits[0].score == hits[0].relevance
@@ -201,26 +155,26 @@ def test_the_nearest_come_first(memories: MemoryStore) -> None:
 
 
 def test_a_search_stays_in_its_namespace(memories: MemoryStore) -> None:
-    _stored(memories, "tea", namespace="other")
+    store_content(memories, "tea", namespace="other")
     for mode in SearchMode:
-        assert _search(memories, "tea", mode=mode) == []
-    assert _search(memories, None) == []
+        assert search(memories, "tea", mode=mode) == []
+    assert search(memories, None) == []
 
 
 def test_a_long_memory_is_found_by_its_best_chunk_and_only_once(memories: MemoryStore) -> None:
     long = "Filler about nothing much. " * 60 + " ".join(f"The vault number {n} opens with mango." for n in range(9))
-    _stored(memories, long)
-    _stored(memories, "a vault of filler")
-    hits = _search(memories, "vault number opens with mango")
+    store_content(memories, long)
+    store_content(memories, "a vault of filler")
+    hits = search(memories, "vault number opens with mango")
     assert [hit.content for hit in hits] == [long, "a vault of filler"]
 
 
 def test_exact_takes_every_character_literally_and_ignores_case(memories: MemoryStore) -> None:
     for content in ("100% sure_thing", "1000 surething", "back\\slash", "Zürich ÉTÉ"):
-        _stored(memories, content)
+        store_content(memories, content)
     found = {}
     for query in ("100%", "E_T", "k\\s", "%", "_", "été", "SURE"):
-        found[query] = [hit.content for hit in _search(memories, query, mode=SearchMode.EXACT)]
+        found[query] = [hit.content for hit in search(memories, query, mode=SearchMode.EXACT)]
     assert found["100%"] == ["100% sure_thing"]
     assert found["E_T"] == ["100% sure_thing"]
     assert found["k\\s"] == ["back\\slash"]
@@ -231,33 +185,33 @@ def test_exact_takes_every_character_literally_and_ignores_case(memories: Memory
 
 def test_exact_is_newest_first_at_full_relevance(memories: MemoryStore) -> None:
     for day in (2, 3, 1):
-        _stored(memories, f"day {day}", timestamp=NOW + timedelta(days=day))
-    hits = _search(memories, "day", mode=SearchMode.EXACT, limit=2)
+        store_content(memories, f"day {day}", timestamp=NOW + timedelta(days=day))
+    hits = search(memories, "day", mode=SearchMode.EXACT, limit=2)
     assert [(hit.content, hit.relevance) for hit in hits] == [("day 3", 1.0), ("day 2", 1.0)]
 
 
 def test_without_a_query_the_newest_in_the_filter_come_first(memories: MemoryStore) -> None:
     for day in (2, 3, 1):
-        _stored(memories, f"day {day}", timestamp=NOW + timedelta(days=day), tags=("x",))
+        store_content(memories, f"day {day}", timestamp=NOW + timedelta(days=day), tags=("x",))
     for mode in SearchMode:
-        hits = _search(memories, None, mode=mode, filters=Filters(tags=("x",)), limit=2)
+        hits = search(memories, None, mode=mode, filters=Filters(tags=("x",)), limit=2)
         assert [(hit.content, hit.relevance) for hit in hits] == [("day 3", None), ("day 2", None)]
 
 
 def test_rating_reorders_a_boosted_search_and_no_other(memories: MemoryStore) -> None:
-    near, far = _stored(memories, "green tea"), _stored(memories, "green tea leaves in a box")
+    near, far = store_content(memories, "green tea"), store_content(memories, "green tea leaves in a box")
     for _ in range(5):
         memories.rate("ns", far, 1, "helped")
         memories.rate("ns", near, -1, None)
-    assert [hit.id for hit in _search(memories, "green tea")] == [near, far]
-    assert [hit.id for hit in _search(memories, "green tea", quality_weight=0.7)] == [far, near]
-    alone = _search(memories, "green tea", quality_weight=1.0)
+    assert [hit.id for hit in search(memories, "green tea")] == [near, far]
+    assert [hit.id for hit in search(memories, "green tea", quality_weight=0.7)] == [far, near]
+    alone = search(memories, "green tea", quality_weight=1.0)
     assert [hit.id for hit in alone] == [far, near]
     assert [hit.score for hit in alone] == [hit.quality for hit in alone]
 
 
 def test_quality_begins_at_one_half_and_grows_with_ratings_alone(memories: MemoryStore) -> None:
-    memory_id = _stored(memories, "a")
+    memory_id = store_content(memories, "a")
     rated = memories.rate("ns", memory_id, 1, "good")
     assert rated
     assert rated.before == 0.5
@@ -271,36 +225,36 @@ def test_quality_begins_at_one_half_and_grows_with_ratings_alone(memories: Memor
 
 
 def test_rating_or_changing_what_is_not_there_is_told(memories: MemoryStore) -> None:
-    theirs = _stored(memories, "a", namespace="other")
+    theirs = store_content(memories, "a", namespace="other")
     assert memories.rate("ns", theirs, 1, None) is None
     assert memories.update("ns", theirs, MemoryChange(title="x")) is None
 
 
 def test_a_change_touches_only_what_it_names(memories: MemoryStore) -> None:
-    memory_id = _stored(memories, "a", tags=("old",), metadata={"k": 1})
+    memory_id = store_content(memories, "a", tags=("old",), metadata={"k": 1})
     changed = memories.update("ns", memory_id, MemoryChange(tags=("New",), title="T"))
     assert changed
     assert (changed.title, changed.tags, changed.metadata, changed.content) == ("T", ("New",), {"k": 1}, "a")
-    assert [hit.id for hit in _search(memories, None, filters=Filters(tags=("new",)))] == [memory_id]
-    assert _search(memories, None, filters=Filters(tags=("old",))) == []
+    assert [hit.id for hit in search(memories, None, filters=Filters(tags=("new",)))] == [memory_id]
+    assert search(memories, None, filters=Filters(tags=("old",))) == []
     emptied = memories.update("ns", memory_id, MemoryChange(tags=(), metadata={}))
     assert emptied
     assert (emptied.tags, emptied.metadata, emptied.title) == ((), {}, "T")
 
 
 def test_a_superseded_memory_is_left_out_unless_asked_for(memories: MemoryStore) -> None:
-    old, new = _stored(memories, "green tea old"), _stored(memories, "green tea new")
+    old, new = store_content(memories, "green tea old"), store_content(memories, "green tea new")
     memories.update("ns", old, MemoryChange(superseded_by=new))
     for mode in SearchMode:
-        assert {hit.id for hit in _search(memories, "green tea", mode=mode)} == {new}
-        with_old = _search(memories, "green tea", mode=mode, filters=Filters(include_superseded=True))
+        assert {hit.id for hit in search(memories, "green tea", mode=mode)} == {new}
+        with_old = search(memories, "green tea", mode=mode, filters=Filters(include_superseded=True))
         assert {hit.id: hit.superseded_by for hit in with_old} == {old: new, new: None}
     memories.update("ns", old, MemoryChange(not_superseded=True))
-    assert len(_search(memories, "green tea")) == 2
+    assert len(search(memories, "green tea")) == 2
 
 
 def test_supersession_never_goes_round_in_a_circle(memories: MemoryStore) -> None:
-    one, two, three = (_stored(memories, content) for content in ("1", "2", "3"))
+    one, two, three = (store_content(memories, content) for content in ("1", "2", "3"))
     memories.update("ns", one, MemoryChange(superseded_by=two))
     memories.update("ns", two, MemoryChange(superseded_by=three))
     with pytest.raises(Conflict, match="circle"):
@@ -308,14 +262,14 @@ def test_supersession_never_goes_round_in_a_circle(memories: MemoryStore) -> Non
 
 
 def test_a_memory_of_another_namespace_cannot_supersede(memories: MemoryStore) -> None:
-    mine, theirs = _stored(memories, "a"), _stored(memories, "b", namespace="other")
+    mine, theirs = store_content(memories, "a"), store_content(memories, "b", namespace="other")
     with pytest.raises(NotFound, match="superseded_by must be the id of a memory"):
         memories.update("ns", mine, MemoryChange(superseded_by=theirs))
 
 
 def test_a_listing_goes_on_beyond_a_position_without_gap_or_repeat(memories: MemoryStore) -> None:
     for number in range(7):
-        _stored(memories, f"{number}", timestamp=NOW + timedelta(days=number // 2))
+        store_content(memories, f"{number}", timestamp=NOW + timedelta(days=number // 2))
     seen: list[str] = []
     beyond = None
     while page := memories.list("ns", Filters(), 3, after=beyond):
@@ -326,12 +280,12 @@ def test_a_listing_goes_on_beyond_a_position_without_gap_or_repeat(memories: Mem
 
 
 def test_stats_count_one_namespace(memories: MemoryStore) -> None:
-    _stored(memories, "a", tags=("X", "y"), timestamp=NOW)
-    _stored(memories, "b", tags=("x",), timestamp=NOW + timedelta(days=1))
-    _stored(memories, "c", namespace="other")
-    memories.record_attempt("ns", [_unstored(request("w"), "waiting")])
-    memories.give_up("ns", _dead_letter("1"), [_unstored(request("g"), "given up")], contents={})
-    memories.store_dead_letter("ns", _dead_letter("2"))
+    store_content(memories, "a", tags=("X", "y"), timestamp=NOW)
+    store_content(memories, "b", tags=("x",), timestamp=NOW + timedelta(days=1))
+    store_content(memories, "c", namespace="other")
+    memories.record_attempt("ns", [unstored(request("w"), "waiting")])
+    memories.give_up("ns", make_dead_letter("1"), [unstored(request("g"), "given up")], contents={})
+    memories.store_dead_letter("ns", make_dead_letter("2"))
     stats = memories.stats("ns")
     assert (stats.memories, stats.pending, stats.dead_lettered, stats.dead_letters) == (2, 1, 1, 2)
     assert {tag.lower(): count for tag, count in stats.tags.items()} == {"x": 2, "y": 1}
@@ -357,9 +311,9 @@ def test_stats_count_one_namespace(memories: MemoryStore) -> None:
 def test_filters_narrow_search_and_list_alike(memories: MemoryStore, filters: Filters, found: set[str]) -> None:
     for number, tags in (("1", ("red",)), ("2", ("Blue",)), ("3", ("Red", "BLUE"))):
         when = NOW + timedelta(days=int(number))
-        _stored(memories, number, tags=tags, timestamp=when, session="odd" if int(number) % 2 else None)
+        store_content(memories, number, tags=tags, timestamp=when, session="odd" if int(number) % 2 else None)
     for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID):
-        assert {hit.content for hit in _search(memories, "1", mode=mode, filters=filters)} == found
+        assert {hit.content for hit in search(memories, "1", mode=mode, filters=filters)} == found
     assert {head.title for head in memories.list("ns", filters, 10)} == found
 
 
@@ -413,16 +367,16 @@ def test_conditions_on_metadata_narrow_search_and_list_alike(
         "e": {"a.b": "'\"%", "project": {"apollo": 1}, "done": "no"},
     }
     for content, metadata in stored.items():
-        _stored(memories, content, metadata=metadata)
-    _stored(memories, "of another", metadata={"project": "apollo"}, namespace="other")
+        store_content(memories, content, metadata=metadata)
+    store_content(memories, "of another", metadata={"project": "apollo"}, namespace="other")
     filters = Filters(metadata=tuple(condition(*one) for one in conditions))
-    assert {hit.content for hit in _search(memories, "a", mode=SearchMode.HYBRID, filters=filters)} == found
+    assert {hit.content for hit in search(memories, "a", mode=SearchMode.HYBRID, filters=filters)} == found
     assert {head.title for head in memories.list("ns", filters, 10)} == found
 
 
 def test_metadata_that_change_are_found_as_they_are_and_so_are_many(memories: MemoryStore) -> None:
-    changed = _stored(memories, "changed", metadata={"state": "open"})
-    _stored(memories, "large", metadata={"state": "done", "many": {f"name {n}": n for n in range(1_000)}})
+    changed = store_content(memories, "changed", metadata={"state": "open"})
+    store_content(memories, "large", metadata={"state": "done", "many": {f"name {n}": n for n in range(1_000)}})
     memories.update("ns", changed, MemoryChange(metadata={"state": "done"}))
 
     def found(path: str, value: str) -> set[str]:
@@ -438,25 +392,25 @@ def test_metadata_that_change_are_found_as_they_are_and_so_are_many(memories: Me
 
 def test_a_list_is_newest_first_and_no_longer_than_asked(memories: MemoryStore) -> None:
     for day in (2, 3, 1):
-        _stored(memories, f"day {day}", timestamp=NOW + timedelta(days=day))
+        store_content(memories, f"day {day}", timestamp=NOW + timedelta(days=day))
     assert [head.title for head in memories.list("ns", Filters(), 2)] == ["day 3", "day 2"]
 
 
 def test_deleting_what_is_not_there_is_told(memories: MemoryStore) -> None:
-    mine = _stored(memories, "a")
+    mine = store_content(memories, "a")
     assert memories.delete("other", mine) is None
     assert memories.delete("ns", mine) == DeletedMemory(title="a")
     assert memories.delete("ns", mine) is None
 
 
-def test_twenty_deliveries_at_once_store_one_memory(store: MemoryStore) -> None:
+def test_twenty_deliveries_at_once_store_one_memory(memories: MemoryStore) -> None:
     made = request("a")
     start = threading.Barrier(20)
     stored: list[IngestState] = []
 
     def deliver() -> None:
         start.wait()
-        outcome = _store(store, made).get(made.request_id)
+        outcome = store(memories, made).get(made.request_id)
         if outcome is not None:
             stored.append(outcome.state)
 
@@ -466,7 +420,7 @@ def test_twenty_deliveries_at_once_store_one_memory(store: MemoryStore) -> None:
     for thread in threads:
         thread.join()
     assert set(stored) == {IngestState.STORED}
-    assert len(store.list("ns", Filters(), 10)) == 1
+    assert len(memories.list("ns", Filters(), 10)) == 1
 
 
 def _lost(memories: MemoryStore) -> Sequence[DeadLetter]:
@@ -475,29 +429,28 @@ def _lost(memories: MemoryStore) -> Sequence[DeadLetter]:
 
 def test_a_dead_letter_is_stored_whole_and_once(memories: MemoryStore) -> None:
     waiting = request("a")
-    memories.record_attempt("ns", [_unstored(waiting, "why")])
-    dead_letter = _dead_letter("1")
-    assert memories.give_up("ns", dead_letter, [_unstored(waiting, "given up")], contents={})
-    assert memories.give_up("ns", dead_letter, [_unstored(waiting, "given up")], contents={}) is None
+    memories.record_attempt("ns", [unstored(waiting, "why")])
+    dead_letter = make_dead_letter("1")
+    assert memories.give_up("ns", dead_letter, [unstored(waiting, "given up")], contents={})
+    assert memories.give_up("ns", dead_letter, [unstored(waiting, "given up")], contents={}) is None
     (kept,) = memories.dead_letters("ns", 100)
     assert (kept.data, kept.attributes, kept.cause) == (b"\x00\xff{", {"k": "é"}, "why")
     assert memories.dead_letters("other", 100) == []
     assert memories.statuses("ns", [waiting.request_id])[waiting.request_id].state is IngestState.DEAD_LETTERED
-    assert _store(memories, waiting)[waiting.request_id].state is IngestState.STORED
+    assert store(memories, waiting)[waiting.request_id].state is IngestState.STORED
 
 
 def test_a_message_is_kept_once_whatever_its_requests(memories: MemoryStore) -> None:
-    assert [memories.store_dead_letter("", _dead_letter("7")) for _ in range(2)] == [True, False]
+    assert [memories.store_dead_letter("", make_dead_letter("7")) for _ in range(2)] == [True, False]
     assert [dead_letter.message_id for dead_letter in memories.dead_letters("", 100)] == ["7"]
     assert memories.dead_letters("ns", 100) == []
 
 
 def test_another_message_under_the_same_id_is_kept_beside_it(memories: MemoryStore) -> None:
     for data in (b"one", b"two", b"two"):
-        memories.store_dead_letter("ns", replace(_dead_letter("7"), data=data))
-    memories.give_up(
-        "ns", replace(_dead_letter("7"), data=b"three"), [_unstored(request("a"), "given up")], contents={}
-    )
+        memories.store_dead_letter("ns", replace(make_dead_letter("7"), data=data))
+    third = replace(make_dead_letter("7"), data=b"three")
+    memories.give_up("ns", third, [unstored(request("a"), "given up")], contents={})
     letters = memories.dead_letters("ns", 100)
     assert sorted(dead_letter.data for dead_letter in letters) == [b"one", b"three", b"two"]
     assert len({dead_letter.message_id for dead_letter in letters}) == 3
@@ -505,13 +458,13 @@ def test_another_message_under_the_same_id_is_kept_beside_it(memories: MemorySto
 
 def test_a_message_is_kept_unless_each_request_is_stored_with_the_content_it_has_there(memories: MemoryStore) -> None:
     stored, failed = request("a"), request("b")
-    _store(memories, stored)
-    memories.record_failures("ns", [_unstored(failed, "no good")])
+    store(memories, stored)
+    memories.record_failures("ns", [unstored(failed, "no good")])
 
     def given_up(number: int, one: IngestRequest) -> DeadLetter | None:
-        dead_letter = replace(_dead_letter(str(number)), data=str(number).encode())
+        dead_letter = replace(make_dead_letter(str(number)), data=str(number).encode())
         contents = {one.request_id: one.content_hash}
-        return memories.give_up("ns", dead_letter, [_unstored(one, "given up")], contents=contents)
+        return memories.give_up("ns", dead_letter, [unstored(one, "given up")], contents=contents)
 
     assert given_up(1, stored) is None
     other = given_up(2, replace(stored, content="another"))
@@ -526,24 +479,24 @@ def test_a_message_is_kept_unless_each_request_is_stored_with_the_content_it_has
 
 def test_the_same_words_published_at_another_time_are_another_message_to_be_kept(memories: MemoryStore) -> None:
     for number, when in enumerate(("10:00", "10:00", "11:00")):  # the first was given up twice
-        dead_letter = replace(_dead_letter(str(number)), attributes={"first_published": when})
-        memories.give_up("ns", dead_letter, [_unstored(request(f"{number}"), "given up")], contents={})
+        dead_letter = replace(make_dead_letter(str(number)), attributes={"first_published": when})
+        memories.give_up("ns", dead_letter, [unstored(request(f"{number}"), "given up")], contents={})
     assert [one.attributes["first_published"] for one in memories.dead_letters("ns", 100)] == ["10:00", "11:00"]
 
 
 def test_a_message_given_up_of_which_something_is_lost_beside_says_so(memories: MemoryStore) -> None:
-    memories.give_up("ns", _dead_letter("1"), [_unstored(request("a"), "given up")], contents={})
+    memories.give_up("ns", make_dead_letter("1"), [unstored(request("a"), "given up")], contents={})
     assert _lost(memories) == []
-    assert [memories.store_dead_letter("ns", _dead_letter("1")) for _ in range(2)] == [True, False]
+    assert [memories.store_dead_letter("ns", make_dead_letter("1")) for _ in range(2)] == [True, False]
     assert [one.message_id for one in _lost(memories)] == ["1"]
     assert len(memories.dead_letters("ns", 100)) == 1
 
 
 def test_an_attempt_that_is_postponed_changes_neither_failed_nor_dead_lettered(memories: MemoryStore) -> None:
     failed, given_up = request("a"), request("b")
-    memories.record_failures("ns", [_unstored(failed, "no good")])
-    memories.give_up("ns", _dead_letter("1"), [_unstored(given_up, "given up")], contents={})
-    memories.record_attempt("ns", [_unstored(one, "away") for one in (failed, given_up)])
+    memories.record_failures("ns", [unstored(failed, "no good")])
+    memories.give_up("ns", make_dead_letter("1"), [unstored(given_up, "given up")], contents={})
+    memories.record_attempt("ns", [unstored(one, "away") for one in (failed, given_up)])
     states = {key: one.state for key, one in memories.statuses("ns", [failed.request_id, given_up.request_id]).items()}
     assert states == {failed.request_id: IngestState.FAILED, given_up.request_id: IngestState.DEAD_LETTERED}
 
@@ -552,7 +505,7 @@ def test_a_request_that_fails_again_has_a_new_time_and_one_more_attempt(memories
     failed = request("a")
     seen = []
     for _ in range(3):
-        memories.record_failures("ns", [_unstored(failed, "no good")])
+        memories.record_failures("ns", [unstored(failed, "no good")])
         (status,) = memories.statuses("ns", [failed.request_id]).values()
         seen.append((status.attempts, status.updated_at))
     assert [attempts for attempts, _ in seen] == [1, 2, 3]
@@ -561,7 +514,7 @@ def test_a_request_that_fails_again_has_a_new_time_and_one_more_attempt(memories
 
 def test_another_content_is_told_from_a_redelivery_after_the_memory_is_deleted(memories: MemoryStore) -> None:
     first = request("a")
-    memory_id = _store(memories, first)[first.request_id].memory_id
+    memory_id = store(memories, first)[first.request_id].memory_id
     assert memory_id
     memories.delete("ns", memory_id)
     with memories.claim("ns", [replace(first, content="b")]) as claim:
@@ -572,9 +525,9 @@ def test_another_content_is_told_from_a_redelivery_after_the_memory_is_deleted(m
 
 def test_a_state_that_was_told_is_not_taken_for_the_one_after_it(memories: MemoryStore) -> None:
     mended = request("a")
-    memories.record_failures("ns", [_unstored(mended, "no good")])
+    memories.record_failures("ns", [unstored(mended, "no good")])
     told = memories.unannounced("ns", [mended.request_id])
-    _store(memories, mended)
+    store(memories, mended)
     memories.mark_announced("ns", told)
     assert [one.state for one in memories.unannounced("ns", [mended.request_id])] == [IngestState.STORED]
 
@@ -583,21 +536,21 @@ def test_names_as_long_as_they_may_be_are_kept(memories: MemoryStore) -> None:
     pick = random.Random(1)
     source, key = ("".join(chr(pick.randrange(0x4E00, 0x9FFF)) for _ in range(n)) for n in (SOURCE_LIMIT, KEY_LIMIT))
     named = replace(request("a"), origin=Origin(source, key))
-    status = _store(memories, named, namespace="".join(chr(pick.randrange(0x4E00, 0x9FFF)) for _ in range(300)))
+    status = store(memories, named, namespace="".join(chr(pick.randrange(0x4E00, 0x9FFF)) for _ in range(300)))
     assert status[named.request_id].state is IngestState.STORED
 
 
 def test_what_was_given_up_or_failed_is_stored_when_it_comes_again(memories: MemoryStore) -> None:
     failed, given_up = request("a"), request("b")
-    memories.record_failures("ns", [_unstored(failed, "no good")])
-    memories.give_up("ns", _dead_letter("1"), [_unstored(given_up, "given up")], contents={})
-    states = {one.request_id: one.state for one in _store(memories, failed, given_up).values()}
+    memories.record_failures("ns", [unstored(failed, "no good")])
+    memories.give_up("ns", make_dead_letter("1"), [unstored(given_up, "given up")], contents={})
+    states = {one.request_id: one.state for one in store(memories, failed, given_up).values()}
     assert states == {failed.request_id: IngestState.STORED, given_up.request_id: IngestState.STORED}
 
 
 def test_another_content_under_an_id_that_has_stored_one_is_told(memories: MemoryStore) -> None:
     first = request("a")
-    _store(memories, first)
+    store(memories, first)
     with memories.claim("ns", [replace(first, content="b")]) as claim:
         assert (list(claim.new), list(claim.conflicting)) == ([], [first.request_id])
     with memories.claim("ns", [first]) as claim:
@@ -609,16 +562,16 @@ def test_every_outcome_keeps_what_its_publisher_calls_it(memories: MemoryStore, 
     named = replace(request("a"), origin=Origin("crm/tickets", "4711"))
     match state:
         case "duplicate":
-            _stored(memories, "a")
-            _store(memories, named)
+            store_content(memories, "a")
+            store(memories, named)
         case "stored":
-            _store(memories, named)
+            store(memories, named)
         case "failed":
-            memories.record_failures("ns", [_unstored(named, "no good")])
+            memories.record_failures("ns", [unstored(named, "no good")])
         case "queued":
-            memories.record_attempt("ns", [_unstored(named, "away")])
+            memories.record_attempt("ns", [unstored(named, "away")])
         case "dead_lettered":
-            memories.give_up("ns", _dead_letter("1"), [_unstored(named, "given up")], contents={})
+            memories.give_up("ns", make_dead_letter("1"), [unstored(named, "given up")], contents={})
     status = memories.statuses("ns", [named.request_id])[named.request_id]
     assert (status.state, status.origin) == (state, Origin("crm/tickets", "4711"))
 
@@ -626,8 +579,8 @@ def test_every_outcome_keeps_what_its_publisher_calls_it(memories: MemoryStore, 
 def test_outcomes_come_page_by_page_each_once(memories: MemoryStore) -> None:
     named = [replace(request(f"{n}"), origin=Origin("crm" if n % 2 else "wiki", f"{n}")) for n in range(7)]
     for one in named:
-        _store(memories, one)
-    memories.record_attempt("ns", [_unstored(request("w"), "waiting")])
+        store(memories, one)
+    memories.record_attempt("ns", [unstored(request("w"), "waiting")])
     seen: list[UUID] = []
     page = memories.outcomes("ns", 3, after=OutcomeCursor())
     while not page.is_last:
@@ -643,9 +596,9 @@ def test_outcomes_come_page_by_page_each_once(memories: MemoryStore) -> None:
 
 def test_an_outcome_that_changes_after_a_pass_is_in_the_next_one(memories: MemoryStore) -> None:
     changing, unchanged = request("a"), request("b")
-    memories.record_failures("ns", [_unstored(one, "no good") for one in (changing, unchanged)])
+    memories.record_failures("ns", [unstored(one, "no good") for one in (changing, unchanged)])
     first = memories.outcomes("ns", 100, after=OutcomeCursor())
-    _store(memories, changing)
+    store(memories, changing)
     second = memories.outcomes("ns", 100, after=first.after)
     assert {one.request_id for one in first.outcomes} == {changing.request_id, unchanged.request_id}
     assert [(one.request_id, one.state) for one in second.outcomes] == [(changing.request_id, IngestState.STORED)]
@@ -654,8 +607,8 @@ def test_an_outcome_that_changes_after_a_pass_is_in_the_next_one(memories: Memor
 def test_every_list_of_outcomes_shows_a_deleted_memory_as_deleted(memories: MemoryStore) -> None:
     origin = Origin("crm", "4711")
     stored, other = replace(request("a"), origin=origin), request("b")
-    _store(memories, stored)
-    _store(memories, other)
+    store(memories, stored)
+    store(memories, other)
     memory_id = memories.statuses("ns", [stored.request_id])[stored.request_id].memory_id
     assert memory_id
     memories.delete("ns", memory_id)
@@ -675,7 +628,7 @@ def test_every_list_of_outcomes_shows_a_deleted_memory_as_deleted(memories: Memo
 
 def test_to_announce_an_outcome_does_not_repeat_it(memories: MemoryStore) -> None:
     stored = request("a")
-    _store(memories, stored)
+    store(memories, stored)
     first = memories.outcomes("ns", 100, after=OutcomeCursor())
     memories.mark_announced("ns", memories.unannounced("ns", [stored.request_id]))
     assert not memories.outcomes("ns", 100, after=first.after).outcomes
@@ -684,7 +637,7 @@ def test_to_announce_an_outcome_does_not_repeat_it(memories: MemoryStore) -> Non
 def test_the_outcome_of_a_key_is_that_of_its_request_that_changed_last(memories: MemoryStore) -> None:
     origin = Origin("crm", "4711")
     for content in ("a", "b"):
-        _store(memories, replace(request(content), origin=origin))
+        store(memories, replace(request(content), origin=origin))
     last = replace(request("c"), origin=origin)
     memories.record_failures("ns", [Unstored(request_id=last.request_id, error="no good", origin=origin)])
     known = memories.outcomes_of_keys("ns", "crm", ["4711", "4712"])
@@ -696,96 +649,96 @@ def test_the_outcome_of_a_key_is_that_of_its_request_that_changed_last(memories:
 
 def test_an_outcome_is_unannounced_until_it_is_noted_and_anew_when_it_changes(memories: MemoryStore) -> None:
     mended, waiting = request("a"), request("b")
-    memories.record_failures("ns", [_unstored(mended, "no good")])
-    memories.record_attempt("ns", [_unstored(waiting, "away")])
+    memories.record_failures("ns", [unstored(mended, "no good")])
+    memories.record_attempt("ns", [unstored(waiting, "away")])
     both = [mended.request_id, waiting.request_id]
     assert [one.state for one in memories.unannounced("ns", both)] == [IngestState.FAILED]
     memories.mark_announced("ns", memories.unannounced("ns", both))
     assert memories.unannounced("ns", both) == []
-    _store(memories, mended, waiting)
+    store(memories, mended, waiting)
     assert {one.state for one in memories.unannounced("ns", both)} == {IngestState.STORED}
     assert len(memories.unannounced("ns", both)) == 2
 
 
 def test_a_tag_that_spells_null_is_a_tag(memories: MemoryStore) -> None:
-    memory_id = _stored(memories, "a", tags=("NULL", 'q"x', "back\\s", "{}", "a,b"))
+    memory_id = store_content(memories, "a", tags=("NULL", 'q"x', "back\\s", "{}", "a,b"))
     for tag in ("null", 'Q"X', "back\\s", "{}", "a,b"):
-        assert [hit.id for hit in _search(memories, None, filters=Filters(tags=(tag,)))] == [memory_id], tag
+        assert [hit.id for hit in search(memories, None, filters=Filters(tags=(tag,)))] == [memory_id], tag
     changed = memories.update("ns", memory_id, MemoryChange(tags=("null", "NULL2")))
     assert changed and changed.tags == ("null", "NULL2")
     assert [head.tags for head in memories.list("ns", Filters(tags=("Null",)), 10)] == [("null", "NULL2")]
 
 
 def test_a_memory_s_id_is_not_mistaken_for_a_request_s(memories: MemoryStore) -> None:
-    memory_id = _stored(memories, "a")
+    memory_id = store_content(memories, "a")
     status = memories.statuses("ns", [memory_id])[memory_id]
     assert status.state is IngestState.UNKNOWN
     assert status.error and "get_memory" in status.error
 
 
 def test_a_duplicate_of_a_superseded_memory_says_so(memories: MemoryStore) -> None:
-    old, new = _stored(memories, "old"), _stored(memories, "new")
+    old, new = store_content(memories, "old"), store_content(memories, "new")
     memories.update("ns", old, MemoryChange(superseded_by=new))
     again = request("old")
-    outcome = _store(memories, again)[again.request_id]
+    outcome = store(memories, again)[again.request_id]
     assert (outcome.state, outcome.memory_id) == (IngestState.DUPLICATE, old)
     assert outcome.note and f"superseded by {new}" in outcome.note
 
 
 def test_deleting_the_middle_of_a_chain_does_not_revive_its_beginning(memories: MemoryStore) -> None:
-    one, two, three = (_stored(memories, content) for content in ("tea 1", "tea 2", "tea 3"))
+    one, two, three = (store_content(memories, content) for content in ("tea 1", "tea 2", "tea 3"))
     memories.update("ns", one, MemoryChange(superseded_by=two))
     memories.update("ns", two, MemoryChange(superseded_by=three))
     memories.delete("ns", two)
-    assert [hit.id for hit in _search(memories, "tea")] == [three]
+    assert [hit.id for hit in search(memories, "tea")] == [three]
 
 
-def test_two_changes_at_once_do_not_close_a_circle(store: MemoryStore) -> None:
+def test_two_changes_at_once_do_not_close_a_circle(memories: MemoryStore) -> None:
     for attempt in range(10):
-        one, two = _stored(store, f"one {attempt}"), _stored(store, f"two {attempt}")
+        one, two = store_content(memories, f"one {attempt}"), store_content(memories, f"two {attempt}")
         start = threading.Barrier(2)
 
         def supersede(memory_id: UUID, successor: UUID, start: threading.Barrier = start) -> None:
             start.wait()
             with suppress(Conflict):
-                store.update("ns", memory_id, MemoryChange(superseded_by=successor))
+                memories.update("ns", memory_id, MemoryChange(superseded_by=successor))
 
         threads = [threading.Thread(target=supersede, args=pair) for pair in ((one, two), (two, one))]
         for thread in threads:
             thread.start()
         for thread in threads:
             thread.join()
-        found = _search(store, None, filters=Filters(after=NOW), limit=100)
+        found = search(memories, None, filters=Filters(after=NOW), limit=100)
         assert len({hit.id for hit in found} & {one, two}) == 1
 
 
 def test_a_content_that_is_cut_shows_where_the_words_of_the_query_stand(memories: MemoryStore) -> None:
-    _stored(memories, f"{'nothing of it ' * 300}In the end the zeppelins landed.{' and more' * 300}")
-    _stored(memories, f"zeppelins stand here{' and more' * 600}")
-    late, early = sorted(_search(memories, "zeppelins landed", characters=2_000), key=lambda hit: hit.snippet is None)
+    store_content(memories, f"{'nothing of it ' * 300}In the end the zeppelins landed.{' and more' * 300}")
+    store_content(memories, f"zeppelins stand here{' and more' * 600}")
+    late, early = sorted(search(memories, "zeppelins landed", characters=2_000), key=lambda hit: hit.snippet is None)
     assert late.snippet and "the zeppelins landed." in late.snippet
     assert late.truncated and len(late.content) + len(late.snippet) + len("{}") <= 1_000
     assert early.truncated and early.snippet is None, "what is shown already"
 
 
 def test_no_snippet_is_shown_of_what_is_whole_or_of_too_little_room(memories: MemoryStore) -> None:
-    _stored(memories, f"{'nothing of it ' * 40}zeppelins")
-    (whole,) = _search(memories, "zeppelins")
-    (short,) = _search(memories, "zeppelins", characters=400)
+    store_content(memories, f"{'nothing of it ' * 40}zeppelins")
+    (whole,) = search(memories, "zeppelins")
+    (short,) = search(memories, "zeppelins", characters=400)
     assert not whole.truncated and whole.snippet is None
     assert short.truncated and short.snippet is None
 
 
 def test_a_hit_says_why_it_was_found_where_that_is_asked(memories: MemoryStore) -> None:
-    _stored(memories, "Ada drinks green tea.")
-    (explained,) = _search(memories, "green tea tomorrow", mode=SearchMode.HYBRID, explain=True)
-    (plain,) = _search(memories, "green tea tomorrow", mode=SearchMode.HYBRID)
+    store_content(memories, "Ada drinks green tea.")
+    (explained,) = search(memories, "green tea tomorrow", mode=SearchMode.HYBRID, explain=True)
+    (plain,) = search(memories, "green tea tomorrow", mode=SearchMode.HYBRID)
     assert explained.why and explained.why.matched_words == ("green", "tea")
     assert plain.why is None
 
 
 def test_what_was_found_is_ranked_anew_by_the_relevances_given(memories: MemoryStore) -> None:
-    statuses = _store(memories, *(request(f"tea number {n} {'x' * 200}") for n in range(4))).values()
+    statuses = store(memories, *(request(f"tea number {n} {'x' * 200}") for n in range(4))).values()
     ids = [one.memory_id for one in statuses if one.memory_id]
     relevances = dict(zip(ids, (0.2, 0.9, 0.5, 0.5), strict=True))
     ranking = memories.rerank("ns", SearchQuery(query="tea", limit=3, characters=300), relevances)
@@ -796,8 +749,8 @@ def test_what_was_found_is_ranked_anew_by_the_relevances_given(memories: MemoryS
 
 
 def test_nothing_deleted_or_of_another_namespace_is_ranked_anew(memories: MemoryStore) -> None:
-    (mine,) = _store(memories, request("tea")).values()
-    (other,) = _store(memories, request("tea"), namespace="other").values()
+    (mine,) = store(memories, request("tea")).values()
+    (other,) = store(memories, request("tea"), namespace="other").values()
     assert mine.memory_id and other.memory_id
     memories.delete("ns", mine.memory_id)
     ranking = memories.rerank("ns", SearchQuery(query="tea"), {mine.memory_id: 1.0, other.memory_id: 1.0})
@@ -807,7 +760,7 @@ def test_nothing_deleted_or_of_another_namespace_is_ranked_anew(memories: Memory
 def test_the_words_of_titles_and_tags_are_found(memories: MemoryStore) -> None:
     titled = request("it was on the desk", title="spectacles")
     tagged = request("she sneezes in spring", tags=("hay fever",))
-    _store(memories, titled, tagged, request("nothing of the kind"))
+    store(memories, titled, tagged, request("nothing of the kind"))
 
     def found(query: str) -> list[str]:
         asked = SearchQuery(query=query, mode=SearchMode.HYBRID)
@@ -818,7 +771,7 @@ def test_the_words_of_titles_and_tags_are_found(memories: MemoryStore) -> None:
 
 
 def test_words_of_tags_that_were_changed_are_found_at_once(memories: MemoryStore) -> None:
-    outcomes = _store(memories, request("she sneezes in spring", tags=("hay fever",)), request("nothing of the kind"))
+    outcomes = store(memories, request("she sneezes in spring", tags=("hay fever",)), request("nothing of the kind"))
     memory_id = next(iter(outcomes.values())).memory_id
     assert memory_id
     memories.update("ns", memory_id, MemoryChange(tags=("allergy",)))

@@ -63,9 +63,7 @@ FAULTS = {
 
 @pytest.fixture
 def services(store: PostgresMemories) -> FakeServices:
-    made = FakeServices()
-    made.memories = store  # type: ignore[assignment]
-    return made
+    return FakeServices(store)
 
 
 @pytest.fixture

@@ -35,8 +35,7 @@ class Two:
     """Ada has a memory in chunks, rated, a request and a dead letter; Bob has one memory of his own."""
 
     def __init__(self, store: PostgresMemories) -> None:
-        self.services = FakeServices()
-        self.services.memories = store  # type: ignore[assignment]
+        self.services = FakeServices(store)
         asked = request(SECRET + " " + "and so on. " * 60, title="Lakehurst", tags=["airship"])
         (self.ada,) = self._store("ada", asked)
         self.request_id = asked.request_id

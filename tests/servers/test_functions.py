@@ -44,8 +44,7 @@ class Functions:
         self._server = server
         self._database = database
         self._pools: dict[str, Pool] = {}
-        self._services = FakeServices()
-        self._services.memories = self.memories("mcp")  # type: ignore[assignment]
+        self._services = FakeServices(self.memories("mcp"))
 
     def pool(self, function: str) -> Pool:
         """Connections under that function's user."""

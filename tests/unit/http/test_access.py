@@ -55,16 +55,6 @@ class ByName:
 
 
 @pytest.fixture
-def _no_network() -> None:
-    """The test client needs a socket pair for its event loop; the server itself opens nothing."""
-
-
-@pytest.fixture
-def services() -> FakeServices:
-    return FakeServices()
-
-
-@pytest.fixture
 def opened(services: FakeServices) -> Any:
     """Makes a client of an app with that door."""
     clients: list[TestClient] = []

@@ -18,11 +18,6 @@ INGEST = tool_call("ingest_memory", {"content": "tea", "timestamp": "2026-05-20T
 
 
 @pytest.fixture
-def _no_network() -> None:
-    """The test client needs a socket pair for its event loop; the server itself opens nothing."""
-
-
-@pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Any:
     """An app whose database would be waited for."""
 

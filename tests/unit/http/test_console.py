@@ -19,11 +19,6 @@ FIRST_PAGE_BYTES = 60_000
 
 
 @pytest.fixture
-def _no_network() -> None:
-    """The test client needs a socket pair for its event loop; the app itself opens nothing."""
-
-
-@pytest.fixture
 def opened() -> Iterator[Callable[..., TestClient]]:
     """Makes a client of the app."""
     with ExitStack() as clients:

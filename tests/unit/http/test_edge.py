@@ -34,9 +34,9 @@ class Reader:
         return self.authenticate(authorization)
 
 
-def _app(authenticator: Authenticator) -> Any:
+def _app(services: FakeServices, authenticator: Authenticator) -> Any:
     return build_app(
-        FakeServices(),
+        services,
         threads=2,
         allowed_origins=("https://good.example",),
         warm=lambda: None,
@@ -46,14 +46,9 @@ def _app(authenticator: Authenticator) -> Any:
 
 
 @pytest.fixture
-def client() -> Any:
-    with TestClient(_app(NoAuthenticator())) as opened:
+def client(services: FakeServices) -> Any:
+    with TestClient(_app(services, NoAuthenticator())) as opened:
         yield opened
-
-
-@pytest.fixture
-def _no_network() -> None:
-    """The test client needs a socket pair for its event loop; the server itself opens nothing."""
 
 
 def _post(client: TestClient, body: Any, **headers: str) -> Any:
@@ -276,7 +271,7 @@ def test_deep_health_tells_what_is_wrong(
 
 def test_deep_health_tells_its_findings_to_operators_only(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(__name__ + ".CHECKS", [Check("embedder", "seen", "set another model")])
-    with TestClient(_app(Reader())) as client:
+    with TestClient(_app(FakeServices(), Reader())) as client:
         checks = client.get("/health?deep=1").json()["checks"]
     assert checks == [{"name": "embedder", "ok": False}]
 

@@ -16,9 +16,9 @@ LIST = {"jsonrpc": "2.0", "id": "list-1", "method": "tools/list"}
 JSON = "application/json"
 
 
-def _app(*hosts: str) -> Any:
+def _app(services: FakeServices, *hosts: str) -> Any:
     return build_app(
-        FakeServices(),
+        services,
         threads=2,
         allowed_origins=("https://good.example",),
         warm=lambda: None,
@@ -28,14 +28,9 @@ def _app(*hosts: str) -> Any:
 
 
 @pytest.fixture
-def client() -> Any:
-    with TestClient(_app("testserver")) as opened:
+def client(services: FakeServices) -> Any:
+    with TestClient(_app(services, "testserver")) as opened:
         yield opened
-
-
-@pytest.fixture
-def _no_network() -> None:
-    """The test client needs a socket pair for its event loop; the server itself opens nothing."""
 
 
 def _post(client: TestClient, body: Any, path: str = "/mcp", **headers: str) -> Any:
@@ -123,5 +118,5 @@ def test_an_unknown_revision_is_answered_with_those_that_are_supported(client: T
 
 @pytest.mark.parametrize("host", ["nas.local:8080", "192.168.1.7", "[fe80::1]:8080", "anything"])
 def test_a_star_among_the_allowed_hosts_serves_every_name(host: str) -> None:
-    with TestClient(_app("*")) as client:
+    with TestClient(_app(FakeServices(), "*")) as client:
         assert _post(client, LIST, Host=host).status_code == 200

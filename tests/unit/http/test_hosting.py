@@ -16,11 +16,6 @@ from mnemosyne.errors import Misconfigured
 from mnemosyne.http.hosting import Hosted
 
 
-@pytest.fixture
-def _no_network() -> None:
-    """An event loop needs a socket pair."""
-
-
 @pytest.fixture(autouse=True)
 def _sigterm() -> Iterator[None]:
     before = signal.getsignal(signal.SIGTERM)

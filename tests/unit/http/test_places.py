@@ -1,14 +1,8 @@
 """Requests of one principal that are served at a time, and those that wait."""
 
 import anyio
-import pytest
 
 from mnemosyne.http.places import Places
-
-
-@pytest.fixture
-def _no_network() -> None:
-    """The event loop needs a socket pair; nothing else is opened."""
 
 
 def test_a_burst_of_forty_is_served_though_twenty_have_a_place() -> None:

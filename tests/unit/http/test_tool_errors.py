@@ -62,16 +62,6 @@ BY_CLASS = pytest.mark.parametrize(
 
 
 @pytest.fixture
-def _no_network() -> None:
-    """The test client needs a socket pair for its event loop; the server itself opens nothing."""
-
-
-@pytest.fixture
-def services() -> FakeServices:
-    return FakeServices()
-
-
-@pytest.fixture
 def client(services: FakeServices) -> Iterator[TestClient]:
     access = Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("testserver",))
     app = build_app(services, threads=2, allowed_origins=(), warm=lambda: None, examine=list, access=access)

@@ -15,17 +15,15 @@ from mnemosyne.mcp.tools import TOOLS, by_name
 from mnemosyne.service import ingest
 from mnemosyne_cli.destinations import OverMcp
 from mnemosyne_cli.import_source import Record, Source
-from tests.fakes import FakeServices, request
+from tests.fakes import FakeServices
+from tests.memories import list_memories, store_content
 
 
 @pytest.mark.parametrize("tags", [(), ("gamma",)])
 def test_a_memory_has_the_tags_it_had_elsewhere_even_where_it_had_none(
-    monkeypatch: pytest.MonkeyPatch, tags: tuple[str, ...]
+    services: FakeServices, monkeypatch: pytest.MonkeyPatch, tags: tuple[str, ...]
 ) -> None:
-    services = FakeServices()
-    with services.memories.claim(LOCAL.namespace, [request("a", tags=("alpha",))]) as claim:
-        claim.store(claim.new, [services.embedder.embed_documents(["a"])], "fake")
-    (memory_id,) = services.memories.memories
+    memory_id = store_content(services.memories, "a", namespace=LOCAL.namespace, tags=("alpha",))
 
     def answer(self: OverMcp, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         (named,) = (one for one in TOOLS if one.name == tool)
@@ -39,16 +37,14 @@ def test_a_memory_has_the_tags_it_had_elsewhere_even_where_it_had_none(
 
 
 @pytest.fixture
-def over_mcp(monkeypatch: pytest.MonkeyPatch) -> tuple[OverMcp, FakeServices]:
-    services = FakeServices()
-
+def over_mcp(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> OverMcp:
     def answer(self: OverMcp, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
         result = call(by_name()[tool], arguments, LOCAL, services)
         assert not result.is_error, result.content
         return result.structured_content or {}
 
     monkeypatch.setattr(OverMcp, "call", answer)
-    return OverMcp("http://localhost:8000/mcp"), services
+    return OverMcp("http://localhost:8000/mcp")
 
 
 def _deliver(services: FakeServices) -> None:
@@ -65,20 +61,19 @@ ROWS: list[dict[str, Any]] = [
 ]
 
 
-def test_what_is_sent_over_mcp_has_the_ids_that_were_recorded_for_it(over_mcp: tuple[OverMcp, FakeServices]) -> None:
-    destination, services = over_mcp
+def test_what_is_sent_over_mcp_has_the_ids_that_were_recorded_for_it(over_mcp: OverMcp, services: FakeServices) -> None:
     source, ids = Source("rows.csv"), []
     records = []
     for line, row in enumerate(ROWS, 1):
         item = Item(f"rows.csv:{line}", row, line=line)
-        defaults = Defaults(new_id=destination.new_id, place=source.origin(item))
+        defaults = Defaults(new_id=over_mcp.new_id, place=source.origin(item))
         records.append(Record(item, read_item(item, defaults)))
         ids.append(records[-1].reading.request_id)
-    assert destination.outcomes(ids) == {}
-    destination.send(records, source)
-    destination.send(records, source)
+    assert over_mcp.outcomes(ids) == {}
+    over_mcp.send(records, source)
+    over_mcp.send(records, source)
     _deliver(services)
-    states = [destination.outcomes(ids)[one][0] for one in ids]
+    states = [over_mcp.outcomes(ids)[one][0] for one in ids]
     assert states == [IngestState.STORED, IngestState.STORED, IngestState.FAILED, IngestState.FAILED]
-    assert destination.outcomes(ids)[ids[3]][2] == 'namespace must be "default", got "another"'
-    assert len(services.memories.memories) == 2
+    assert over_mcp.outcomes(ids)[ids[3]][2] == 'namespace must be "default", got "another"'
+    assert len(list_memories(services.memories, LOCAL.namespace)) == 2

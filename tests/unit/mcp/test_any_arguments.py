@@ -4,7 +4,7 @@ from typing import Any
 
 import mcp_types
 import pytest
-from hypothesis import given, settings
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemosyne.domain.principal import LOCAL
@@ -41,9 +41,12 @@ def _arguments(tool: Tool[Any]) -> st.SearchStrategy[dict[str, Any]]:
 
 @pytest.mark.parametrize("tool", [*TOOLS, *DEPRECATED_TOOLS], ids=lambda tool: tool.name)
 @given(data=st.data())
-@settings(max_examples=min(60, settings.default.max_examples if settings.default else 60))
-def test_a_tool_answers_or_says_what_is_wrong(tool: Tool[Any], data: st.DataObject) -> None:
-    result = call(tool, data.draw(_arguments(tool)), LOCAL, FakeServices())
+@settings(
+    max_examples=min(60, settings.default.max_examples if settings.default else 60),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+def test_a_tool_answers_or_says_what_is_wrong(services: FakeServices, tool: Tool[Any], data: st.DataObject) -> None:
+    result = call(tool, data.draw(_arguments(tool)), LOCAL, services)
     content = result.content[0]
     assert isinstance(content, mcp_types.TextContent)
     assert not content.text.startswith("internal error"), content.text

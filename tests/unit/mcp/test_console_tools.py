@@ -7,41 +7,20 @@ import pytest
 
 from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Origin
 from mnemosyne.domain.message import IngestMessage, decode, encode
-from mnemosyne.domain.principal import LOCAL, Principal, Scope
+from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.published import Published
-from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools import CONSOLE_NAMES, TOOLS, by_name, console_tools, required_scope
 from mnemosyne.mcp.tools.operate import REDRIVEN_AT_ONCE
 from mnemosyne.service import dead_letters, ingest
 from tests.fakes import NOW, FakeServices, request
-
-
-@pytest.fixture
-def services() -> FakeServices:
-    return FakeServices()
-
-
-def _call(services: FakeServices, tool: str, caller: Principal = LOCAL, **arguments: Any) -> Any:
-    result = call(by_name()[tool], arguments, caller, services)
-    assert not result.is_error, result.content
-    return result.structured_content
-
-
-def _refused(services: FakeServices, tool: str, **arguments: Any) -> str:
-    result = call(by_name()[tool], arguments, LOCAL, services)
-    assert result.is_error
-    return str(result.content[0].text)  # type: ignore[union-attr]
-
-
-def _store(services: FakeServices, *requests: IngestRequest) -> None:
-    message = IngestMessage(LOCAL.namespace, requests)
-    ingest.store(message, memories=services.memories, embedder=services.embedder)
+from tests.memories import status_of, store, store_contents
+from tests.tools import answer_of, error_of
 
 
 def _given_up(services: FakeServices, one: IngestRequest) -> None:
-    data, attributes = encode(LOCAL.namespace, [one], "")
+    data, attributes = encode("ns", [one], "")
     letter = DeadLetter(message_id="7", data=data, attributes=attributes, cause="away", dead_lettered_at=NOW)
-    dead_letters.give_up(LOCAL.namespace, letter, IngestMessage(LOCAL.namespace, (one,)), memories=services.memories)
+    dead_letters.give_up("ns", letter, IngestMessage("ns", (one,)), memories=services.memories)
 
 
 def test_agents_are_shown_none_of_them() -> None:
@@ -63,16 +42,16 @@ def test_only_operators_redrive_and_drop_dead_letters() -> None:
 def test_a_dead_letter_that_is_put_back_is_published_as_it_was(services: FakeServices) -> None:
     one = request("tea")
     _given_up(services, one)
-    (shown,) = _call(services, "list_dead_letters")["dead_letters"]
+    (shown,) = answer_of(services, "list_dead_letters")["dead_letters"]
     assert (shown["message_id"], shown["cause"]) == ("7", "away")
-    assert _call(services, "redrive", message_id="7")["request_ids"] == [str(one.request_id)]
+    assert answer_of(services, "redrive", message_id="7")["request_ids"] == [str(one.request_id)]
     assert services.queue.published[0][1][0].content == "tea"
-    assert "redriven_at" in _call(services, "list_dead_letters")["dead_letters"][0]
-    assert services.memories.requests[LOCAL.namespace, one.request_id].state is IngestState.QUEUED
+    assert "redriven_at" in answer_of(services, "list_dead_letters")["dead_letters"][0]
+    assert status_of(services.memories, one.request_id).state is IngestState.QUEUED
 
 
 def test_what_is_no_dead_letter_any_more_cannot_be_put_back_again(services: FakeServices) -> None:
-    assert "no dead letter has the message id '7'" in _refused(services, "redrive", message_id="7")
+    assert "no dead letter has the message id '7'" in error_of(services, "redrive", message_id="7")
 
 
 def test_who_puts_back_what_stands_in_the_audit_log(
@@ -80,7 +59,7 @@ def test_who_puts_back_what_stands_in_the_audit_log(
 ) -> None:
     _given_up(services, request("tea"))
     with caplog.at_level("INFO"):
-        _call(services, "redrive", message_id="7")
+        answer_of(services, "redrive", message_id="7")
     audited = [vars(one) for one in caplog.records if one.getMessage() == "audit"]
     assert "redrive" in str(audited) and "7" in str(audited)
 
@@ -90,30 +69,30 @@ def _keep(services: FakeServices, *letters: tuple[str, str]) -> None:
         letter = DeadLetter(
             message_id=message_id, data=message_id.encode(), attributes={}, cause=cause, dead_lettered_at=NOW
         )
-        services.memories.store_dead_letter(LOCAL.namespace, letter)
+        services.memories.store_dead_letter("ns", letter)
 
 
 def test_the_first_page_of_dead_letters_counts_their_causes(services: FakeServices) -> None:
     _keep(services, ("1", "given up after 5 deliveries"), ("2", "given up after 20 deliveries"), ("3", "other"))
-    first = _call(services, "list_dead_letters", limit=2)
+    first = answer_of(services, "list_dead_letters", limit=2)
     assert [(one["cause"], one["letters"]) for one in first["causes"]] == [
         ("given up after # deliveries", 2), ("other", 1),
     ]  # fmt: skip
-    assert "causes" not in _call(services, "list_dead_letters", cursor=first["next_cursor"])
+    assert "causes" not in answer_of(services, "list_dead_letters", cursor=first["next_cursor"])
 
 
 def test_the_letters_of_a_cause_are_redriven_as_many_as_one_call_takes(services: FakeServices) -> None:
     _keep(services, ("a", "other"), *((f"{n}", f"quota of {n}") for n in range(REDRIVEN_AT_ONCE + 5)))
-    first = _call(services, "redrive", cause="quota of #")
+    first = answer_of(services, "redrive", cause="quota of #")
     assert (first["letters"], first["problems"], first["remaining"]) == (REDRIVEN_AT_ONCE, [], 5)
-    second = _call(services, "redrive", cause="quota of #")
+    second = answer_of(services, "redrive", cause="quota of #")
     assert (second["letters"], second["remaining"]) == (5, 0)
     assert len(services.queue.messages) == REDRIVEN_AT_ONCE + 5
 
 
 @pytest.mark.parametrize("arguments", [{}, {"message_id": "7", "cause": "other"}])
 def test_a_redrive_names_one_letter_or_one_cause(services: FakeServices, arguments: dict[str, str]) -> None:
-    assert "give message_id or cause, and not both" in _refused(services, "redrive", **arguments)
+    assert "give message_id or cause, and not both" in error_of(services, "redrive", **arguments)
 
 
 @pytest.mark.parametrize(
@@ -130,25 +109,25 @@ def test_letters_are_dropped_by_cause_id_and_age_as_a_dry_run_counts(
     services: FakeServices, arguments: dict[str, Any], left: list[str]
 ) -> None:
     _keep(services, ("1", "quota of 1"), ("2", "quota of 2"), ("3", "other"))
-    dry = _call(services, "drop_dead_letters", **arguments, dry_run=True)
-    assert (dry["dropped"], len(services.memories.stored_dead_letters)) == (0, 3)
-    assert _call(services, "drop_dead_letters", **arguments)["dropped"] == dry["would_drop"] == 3 - len(left)
-    assert sorted(message_id for _, message_id in services.memories.stored_dead_letters) == left
+    dry = answer_of(services, "drop_dead_letters", **arguments, dry_run=True)
+    assert (dry["dropped"], len(services.memories.dead_letters("ns", 10))) == (0, 3)
+    assert answer_of(services, "drop_dead_letters", **arguments)["dropped"] == dry["would_drop"] == 3 - len(left)
+    assert sorted(one.message_id for one in services.memories.dead_letters("ns", 10)) == left
 
 
 @pytest.mark.parametrize("arguments", [{}, {"dry_run": True}, {"all": True, "cause": "quota"}])
 def test_letters_are_not_dropped_without_saying_which(services: FakeServices, arguments: dict[str, Any]) -> None:
     _keep(services, ("1", "quota"))
-    assert "give message_ids, cause or older_than_days" in _refused(services, "drop_dead_letters", **arguments)
-    assert len(services.memories.stored_dead_letters) == 1
+    assert "give message_ids, cause or older_than_days" in error_of(services, "drop_dead_letters", **arguments)
+    assert len(services.memories.dead_letters("ns", 10)) == 1
 
 
 def test_requests_are_listed_page_by_page(services: FakeServices) -> None:
     for n in range(3):
-        _store(services, request(f"memory {n}"))
+        store(services.memories, request(f"memory {n}"))
     seen, cursor = [], None
     for _ in range(3):
-        page = _call(services, "list_requests", limit=1, cursor=cursor)
+        page = answer_of(services, "list_requests", limit=1, cursor=cursor)
         seen += [one["request_id"] for one in page["requests"]]
         cursor = page["next_cursor"]
     assert len(set(seen)) == 3 and cursor is None
@@ -157,14 +136,14 @@ def test_requests_are_listed_page_by_page(services: FakeServices) -> None:
 @pytest.mark.parametrize("tool", ["list_requests", "list_dead_letters", "export_memories"])
 @pytest.mark.parametrize("cursor", ["x", "AAAA", "!", "é", "f" * 32])
 def test_a_cursor_that_was_never_given_out_is_refused(services: FakeServices, tool: str, cursor: str) -> None:
-    assert "cursor must be the next_cursor of an earlier page" in _refused(services, tool, cursor=cursor)
+    assert "cursor must be the next_cursor of an earlier page" in error_of(services, tool, cursor=cursor)
 
 
 def test_an_export_s_pages_are_its_lines_one_after_another(services: FakeServices) -> None:
-    _store(services, *(request(f"memory {n} 😀") for n in range(450)))
+    store(services.memories, *(request(f"memory {n} 😀") for n in range(450)))
     lines, cursor, pages = "", None, 0
     while pages == 0 or cursor:
-        page = _call(services, "export_memories", cursor=cursor)
+        page = answer_of(services, "export_memories", cursor=cursor)
         lines, cursor, pages = lines + page["lines"], page["next_cursor"], pages + 1
     assert pages == 3
     assert {json.loads(line)["content"] for line in lines.splitlines()} == {f"memory {n} 😀" for n in range(450)}
@@ -173,7 +152,7 @@ def test_an_export_s_pages_are_its_lines_one_after_another(services: FakeService
 def test_a_part_of_a_file_says_what_became_of_each_line(services: FakeServices) -> None:
     good = {"content": "Ada prefers tea.", "timestamp": "2026-05-01T00:00:00Z", "colour": "red"}
     text = f"{json.dumps(good)}\nnot json\n{json.dumps(good | {'timestamp': 'never'})}\n"
-    answer = _call(services, "import_memories", name="a.jsonl", text=text, first_line=101)
+    answer = answer_of(services, "import_memories", name="a.jsonl", text=text, first_line=101)
     first, second, third = answer["items"]
     assert (first["line"], first["left_out"]) == (101, ["colour"])
     assert answer["request_ids"] == [first["request_id"]]
@@ -185,11 +164,11 @@ def test_a_part_of_a_file_says_what_became_of_each_line(services: FakeServices) 
 def test_what_fails_in_a_file_is_among_the_outcomes_under_its_line(services: FakeServices) -> None:
     text = "not json\n" + json.dumps({"content": "x" * 100_001, "timestamp": "2026-05-01", "source": "s", "key": "k"})
     unread = [{"source": "a.jsonl", "key": "9", "error": "it is not UTF-8"}]
-    answer = _call(services, "import_memories", name="a.jsonl", text=text, first_line=7, refused=unread)
+    answer = answer_of(services, "import_memories", name="a.jsonl", text=text, first_line=7, refused=unread)
     ((data, attributes),) = services.queue.messages
     message = decode(Published(message_id="", data=data, attributes=attributes))
     ingest.store(message, memories=services.memories, embedder=services.embedder)
-    outcomes = {one.origin: (one.state, one.error) for one in services.memories.requests.values()}
+    outcomes = {one.origin: (one.state, one.error) for one in services.memories.ingest_requests("ns", None, 10)}
     assert outcomes == {
         Origin("a.jsonl", "7"): (IngestState.FAILED, answer["items"][0]["error"]),
         Origin("s", "k"): (IngestState.FAILED, "content must have at most 100,000 characters, got 100,001"),
@@ -205,18 +184,18 @@ def test_what_fails_in_a_file_is_among_the_outcomes_under_its_line(services: Fak
     ],
 )
 def test_chronicles_and_notes_are_taken_too(services: FakeServices, name: str, text: str) -> None:
-    assert len(_call(services, "import_memories", name=name, text=text)["request_ids"]) == 1
+    assert len(answer_of(services, "import_memories", name=name, text=text)["request_ids"]) == 1
 
 
 @pytest.mark.parametrize("name", ["a.pdf", "a", "a.jsonl.gz", ".."])
 def test_a_file_whose_name_says_no_format_is_refused(services: FakeServices, name: str) -> None:
-    assert "name must end in .jsonl" in _refused(services, "import_memories", name=name, text="{}")
+    assert "name must end in .jsonl" in error_of(services, "import_memories", name=name, text="{}")
     assert services.queue.messages == []
 
 
 def test_more_than_a_hundred_memories_in_one_part_are_refused(services: FakeServices) -> None:
     line = json.dumps({"content": "tea", "timestamp": "2026-05-01T00:00:00Z"})
-    assert "at most 100" in _refused(services, "import_memories", name="a.jsonl", text=f"{line}\n" * 101)
+    assert "at most 100" in error_of(services, "import_memories", name="a.jsonl", text=f"{line}\n" * 101)
     assert services.queue.messages == []
 
 
@@ -236,18 +215,15 @@ def test_a_part_that_holds_more_values_than_a_request_may_is_refused(
     services: FakeServices, name: str, text: str
 ) -> None:
     """Within the string of `text` they are not counted with the request's."""
-    assert "at most 20,000 values" in _refused(services, "import_memories", name=name, text=text)
+    assert "at most 20,000 values" in error_of(services, "import_memories", name=name, text=text)
     assert services.queue.messages == []
 
 
 def test_a_part_of_long_prose_is_taken(services: FakeServices) -> None:
     prose = "one, two [three] {four}, " * 3_000
     line = json.dumps({"content": prose, "timestamp": "2026-05-01T00:00:00Z"})
-    assert len(_call(services, "import_memories", name="a.jsonl", text=line)["request_ids"]) == 1
-    assert (
-        len(_call(services, "import_memories", name="a.md", text=f"---\ndate: 2026-05-01\n---\n{prose}")["request_ids"])
-        == 1
-    )
+    for name, text in (("a.jsonl", line), ("a.md", f"---\ndate: 2026-05-01\n---\n{prose}")):
+        assert len(answer_of(services, "import_memories", name=name, text=text)["request_ids"]) == 1
 
 
 def test_an_imported_export_says_what_is_to_be_said_once_all_is_stored(services: FakeServices) -> None:
@@ -255,23 +231,22 @@ def test_an_imported_export_says_what_is_to_be_said_once_all_is_stored(services:
         "content": "TAGS: seen\nTea.", "timestamp": "2026-05-01T00:00:00Z", "tags": ["tea"], "content_hash": "0" * 64,
         "superseded_by_hash": "1" * 64,
     }  # fmt: skip
-    (item,) = _call(services, "import_memories", name="a.jsonl", text=json.dumps(told))["items"]
+    (item,) = answer_of(services, "import_memories", name="a.jsonl", text=json.dumps(told))["items"]
     assert (item["superseded_by_hash"], item["tags"]) == ("1" * 64, ["tea"])
 
 
 def test_a_timeline_answers_the_window_that_it_counted(services: FakeServices) -> None:
-    _store(services, request("tea", timestamp=NOW))
-    answer = _call(services, "memory_timeline", time_expr="May 2026", per="day")
+    store(services.memories, request("tea", timestamp=NOW))
+    answer = answer_of(services, "memory_timeline", time_expr="May 2026", per="day")
     assert answer["buckets"] == [{"start": "2026-05-20", "memories": 1}]
     assert answer["window"]["after"].startswith("2026-05-01")
 
 
 def test_a_history_names_what_nearly_says_the_same(services: FakeServices) -> None:
-    _store(services, request("Ada likes tea"), request("tea likes Ada"))
-    first, second = services.memories.memories
-    answer = _call(services, "memory_history", id=str(first))
+    first, second = store_contents(services.memories, "Ada likes tea", "tea likes Ada")
+    answer = answer_of(services, "memory_history", id=str(first))
     assert [one["id"] for one in answer["similar"]] == [str(second)]
-    assert _refused(services, "memory_history", id="019a2b3c-0000-7000-8000-000000000000").startswith("no memory has")
+    assert error_of(services, "memory_history", id="019a2b3c-0000-7000-8000-000000000000").startswith("no memory has")
 
 
 def test_front_matter_costs_what_reading_it_takes() -> None:

@@ -7,14 +7,14 @@ import pytest
 from mcp_types import CallToolResult
 
 from mnemosyne.domain.memory import Origin, Unstored, content_hash
-from mnemosyne.domain.message import IngestMessage, decode
-from mnemosyne.domain.principal import LOCAL
+from mnemosyne.domain.message import decode
 from mnemosyne.domain.published import Published
 from mnemosyne.ids import deletion_id, version_id
 from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY
-from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeServices
+from tests.memories import store
+from tests.tools import CALLER, error_of
 
 KEYED = {
     "content": "Ada: tea, please.",
@@ -24,15 +24,9 @@ KEYED = {
 }
 
 
-def _said(tool: Any, services: FakeServices, **arguments: Any) -> str:
-    result = call(tool, arguments, LOCAL, services)
-    assert result.is_error
-    return result.content[0].text  # type: ignore[union-attr]
-
-
 def test_the_request_has_the_id_of_its_version() -> None:
     services = FakeServices()
-    ids = [call(INGEST_MEMORY, KEYED, LOCAL, services).structured_content["request_id"] for _ in range(2)]
+    ids = [call(INGEST_MEMORY, KEYED, CALLER, services).structured_content["request_id"] for _ in range(2)]
     version = version_id("adk://app/ada", "event-1", content_hash("Ada: tea, please."), NOW)
     assert ids == [str(version)] * 2
     ((_, (published,)), _) = services.queue.published
@@ -42,39 +36,35 @@ def test_the_request_has_the_id_of_its_version() -> None:
 def _looked_up(services: FakeServices, queued: CallToolResult) -> dict[str, Any] | None:
     """What a call that waits is told now."""
     assert INGEST_MEMORY.outcome and queued.structured_content
-    reply = INGEST_MEMORY.outcome(queued.structured_content, LOCAL, services)
+    reply = INGEST_MEMORY.outcome(queued.structured_content, CALLER, services)
     return reply.result.model_dump(mode="json") if reply else None
 
 
 def _fail(services: FakeServices) -> UUID:
     failed = version_id("adk://app/ada", "event-1", content_hash("Ada: tea, please."), NOW)
-    services.memories.record_failures(LOCAL.namespace, [Unstored(request_id=failed, error="no room")])
+    services.memories.record_failures(CALLER.namespace, [Unstored(request_id=failed, error="no room")])
     return failed
 
 
-def test_a_call_that_waits_is_not_told_of_an_earlier_failure_of_the_same_version() -> None:
-    services = FakeServices()
+def test_a_call_that_waits_is_not_told_of_an_earlier_failure_of_the_same_version(services: FakeServices) -> None:
     failed = _fail(services)
-    queued = call(INGEST_MEMORY, KEYED | {"wait": 5}, LOCAL, services)
+    queued = call(INGEST_MEMORY, KEYED | {"wait": 5}, CALLER, services)
     assert _looked_up(services, queued) is None
     _fail(services)
     told = _looked_up(services, queued)
     assert told == {"status": "failed", "request_id": str(failed), "error": "no room"}
 
 
-def test_a_call_that_waits_is_told_at_once_that_the_same_version_is_stored() -> None:
-    services = FakeServices()
-    call(INGEST_MEMORY, KEYED, LOCAL, services)
+def test_a_call_that_waits_is_told_at_once_that_the_same_version_is_stored(services: FakeServices) -> None:
+    call(INGEST_MEMORY, KEYED, CALLER, services)
     ((_, (sent,)),) = services.queue.published
-    message = IngestMessage(LOCAL.namespace, (sent,))
-    ingest.store(message, memories=services.memories, embedder=services.embedder)
-    told = _looked_up(services, call(INGEST_MEMORY, KEYED | {"wait": 5}, LOCAL, services))
+    store(services.memories, sent)
+    told = _looked_up(services, call(INGEST_MEMORY, KEYED | {"wait": 5}, CALLER, services))
     assert told and told["status"] == "stored"
 
 
-def test_a_first_call_that_waits_is_told_of_any_outcome() -> None:
-    services = FakeServices()
-    queued = call(INGEST_MEMORY, KEYED | {"wait": 5}, LOCAL, services)
+def test_a_first_call_that_waits_is_told_of_any_outcome(services: FakeServices) -> None:
+    queued = call(INGEST_MEMORY, KEYED | {"wait": 5}, CALLER, services)
     assert queued.structured_content and set(queued.structured_content) == {"status", "request_id"}
     _fail(services)
     told = _looked_up(services, queued)
@@ -84,20 +74,20 @@ def test_a_first_call_that_waits_is_told_of_any_outcome() -> None:
 def test_a_key_without_a_source_is_refused() -> None:
     services = FakeServices()
     given = {name: value for name, value in KEYED.items() if name != "source"}
-    assert _said(INGEST_MEMORY, services, **given) == "key needs a source: what it is unique in"
+    assert error_of(services, "ingest_memory", **given) == "key needs a source: what it is unique in"
     assert services.queue.published == []
 
 
 @pytest.mark.parametrize("field", [{"namespace": "theirs"}, {"schema_version": 2}, {"op": "insert"}])
 def test_a_record_that_asks_for_what_cannot_be_done_is_refused_by_name(field: dict[str, Any]) -> None:
-    assert _said(INGEST_MEMORY, FakeServices(), **KEYED, **field).startswith(next(iter(field)))
-    assert _said(INGEST_MEMORIES, FakeServices(), memories=[KEYED, KEYED | field]).startswith("memories[1].")
+    assert error_of(FakeServices(), "ingest_memory", **KEYED, **field).startswith(next(iter(field)))
+    assert error_of(FakeServices(), "ingest_memories", memories=[KEYED, KEYED | field]).startswith("memories[1].")
 
 
 def test_a_record_is_deleted_by_its_key() -> None:
     services = FakeServices()
     deleted = {"op": "DELETE", "source": "adk://app/ada", "key": "event-1", "timestamp": "2026-05-20T12:00:00Z"}
-    answer = call(INGEST_MEMORIES, {"memories": [deleted]}, LOCAL, services).structured_content
+    answer = call(INGEST_MEMORIES, {"memories": [deleted]}, CALLER, services).structured_content
     assert answer["request_ids"] == [str(deletion_id("adk://app/ada", "event-1", NOW))]
     ((data, attributes),) = services.queue.messages
     (deletion,) = decode(Published(message_id="", data=data, attributes=attributes)).deletions
@@ -107,12 +97,12 @@ def test_a_record_is_deleted_by_its_key() -> None:
 def test_a_batch_may_have_two_versions_of_a_record() -> None:
     services = FakeServices()
     memories = [KEYED, KEYED | {"content": "other"}, KEYED | {"timestamp": "2026-05-20T12:00:01Z"}]
-    queued = call(INGEST_MEMORIES, {"memories": memories}, LOCAL, services).structured_content
+    queued = call(INGEST_MEMORIES, {"memories": memories}, CALLER, services).structured_content
     assert len(set(queued["request_ids"])) == 3
 
 
 def test_a_version_that_a_batch_has_twice_is_one_request() -> None:
-    first, second = call(INGEST_MEMORIES, {"memories": [KEYED, KEYED]}, LOCAL, FakeServices()).structured_content[
+    first, second = call(INGEST_MEMORIES, {"memories": [KEYED, KEYED]}, CALLER, FakeServices()).structured_content[
         "request_ids"
     ]
     assert first == second
@@ -121,6 +111,6 @@ def test_a_version_that_a_batch_has_twice_is_one_request() -> None:
 def test_two_contents_under_one_request_id_are_refused() -> None:
     named = {"content": "tea", "request_id": "0192f3a4-0000-7000-8000-000000000000"}
     services = FakeServices()
-    said = _said(INGEST_MEMORIES, services, memories=[named, named | {"content": "coffee"}])
+    said = error_of(services, "ingest_memories", memories=[named, named | {"content": "coffee"}])
     assert said.startswith("memories[1].request_id must be another one: an earlier memory has it; none of the")
     assert services.queue.published == []

@@ -4,26 +4,20 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.domain.principal import LOCAL
-from mnemosyne.mcp.calls import call
-from mnemosyne.mcp.tools import TOOLS
 from tests.fakes import NOW, FakeServices
-
-BY_NAME = {tool.name: tool for tool in TOOLS}
+from tests.tools import answer_of, error_of
 
 
 def _accepted(services: FakeServices, tool: str, **arguments: Any) -> list[str]:
-    result = call(BY_NAME[tool], arguments, LOCAL, services)
-    assert not result.is_error, result.content
+    answer_of(services, tool, **arguments)
     return [one.timestamp.isoformat() for _, requests in services.queue.published for one in requests]
 
 
 def _refused(tool: str, **arguments: Any) -> str:
     services = FakeServices()
-    result = call(BY_NAME[tool], arguments, LOCAL, services)
-    assert result.is_error
+    said = error_of(services, tool, **arguments)
     assert services.queue.published == []
-    return result.content[0].text  # type: ignore[union-attr]
+    return said
 
 
 @pytest.mark.parametrize(

@@ -4,16 +4,15 @@ from collections.abc import Iterator
 from typing import Any
 
 import jsonschema
-import mcp_types
 import pytest
 from google.genai._mcp_utils import mcp_to_gemini_tool
 
-from mnemosyne.domain.principal import LOCAL
-from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.lenient import plain
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS, units_of
-from tests.fakes import FakeServices, request
+from tests.fakes import FakeServices
+from tests.memories import store_content
+from tests.tools import answer_of, error_of
 
 BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
 WORDS = {
@@ -34,10 +33,6 @@ def _schemas(node: Any) -> Iterator[dict[str, Any]]:
 
 def _read(tool: str, **arguments: Any) -> dict[str, Any]:
     return plain(arguments, BY_NAME[tool].schema)
-
-
-def _call(services: FakeServices, tool: str, **arguments: Any) -> mcp_types.CallToolResult:
-    return call(BY_NAME[tool], arguments, LOCAL, services)
 
 
 @pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
@@ -74,9 +69,8 @@ def test_what_is_empty_is_absent(empty: object) -> None:
 
 
 def test_what_is_required_is_never_absent_by_being_empty() -> None:
-    said = _call(FakeServices(), "ingest_memory", content="", timestamp=MEMORY["timestamp"])
-    assert said.is_error
-    assert said.content[0].text == "content must have at least 1 character, got 0"  # type: ignore[union-attr]
+    said = error_of(FakeServices(), "ingest_memory", content="", timestamp=MEMORY["timestamp"])
+    assert said == "content must have at least 1 character, got 0"
 
 
 @pytest.mark.parametrize(
@@ -109,28 +103,21 @@ def test_what_can_mean_one_thing_only_is_taken_for_it(
 )
 def test_what_remains_unclear_is_left_as_it_came_and_refused_by_name(written: dict[str, Any]) -> None:
     (name,) = written
-    result = _call(FakeServices(), "memory_search", query="tea", **written)
-    assert result.is_error
-    assert result.content[0].text.startswith(name)  # type: ignore[union-attr]
+    assert error_of(FakeServices(), "memory_search", query="tea", **written).startswith(name)
 
 
 def test_an_argument_that_nobody_knows_is_refused_empty_or_not() -> None:
     values: list[object] = ["", [], "x"]
     for value in values:
-        result = _call(FakeServices(), "memory_search", query="tea", flavour=value)
-        assert "flavour is not an argument of memory_search" in result.content[0].text  # type: ignore[union-attr]
+        said = error_of(FakeServices(), "memory_search", query="tea", flavour=value)
+        assert "flavour is not an argument of memory_search" in said
 
 
-def test_labels_change_only_where_something_is_said_of_them() -> None:
-    services = FakeServices()
-    one = request("Ada drinks tea", tags=("ada",), metadata={"a": 1})
-    with services.memories.claim("default", [one]) as claim:
-        claim.store(claim.new, [[services.embedder.embed_documents(["x"])[0]]], "fake")
-    (memory_id,) = services.memories.memories
+def test_labels_change_only_where_something_is_said_of_them(services: FakeServices) -> None:
+    memory_id = store_content(services.memories, "Ada drinks tea", tags=("ada",), metadata={"a": 1})
     strict: dict[str, Any] = {"id": str(memory_id), "title": "Tea", "tags": [], "metadata": None, "superseded_by": ""}
-    assert _call(services, "update_memory", **strict).structured_content["tags"] == ["ada"]
-    without = _call(services, "update_memory", id=str(memory_id), tags="none").structured_content
-    assert without
+    assert answer_of(services, "update_memory", **strict)["tags"] == ["ada"]
+    without = answer_of(services, "update_memory", id=str(memory_id), tags="none")
     assert (without["tags"], without["metadata"]) == ([], {"a": 1})
 
 

@@ -8,46 +8,21 @@ from typing import Any
 import mcp_types
 import pytest
 
-from mnemosyne.domain.message import IngestMessage
-from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.mcp.calls import DEPRECATED_META, call
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.mcp.calls import DEPRECATED_META
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
-from mnemosyne.mcp.tools.hook import RECALL_FOR_HOOK
-from mnemosyne.service import ingest
 from tests.fakes import NOW, FakeServices, request
-
-CALLER = Principal(id="test", namespace="ns", scopes=frozenset({Scope.READ, Scope.WRITE}))
-BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS, RECALL_FOR_HOOK)}
+from tests.memories import list_memories, store, store_contents
+from tests.tools import answer_of, call_tool, error_of
 
 
 @pytest.fixture
-def services() -> FakeServices:
+def services(memories: PostgresMemories) -> FakeServices:
     """Memories of 1 to 5 days ago about tea, and one of a year ago."""
-    made = FakeServices()
     requests = [request(f"tea day {n}", timestamp=NOW - timedelta(days=n), tags=(f"t{n}", "tea")) for n in range(1, 6)]
     requests.append(request("tea long ago", timestamp=NOW - timedelta(days=365)))
-    ingest.store(IngestMessage("ns", tuple(requests)), memories=made.memories, embedder=made.embedder)
-    return made
-
-
-def _raw(services: FakeServices, name: str, **arguments: Any) -> mcp_types.CallToolResult:
-    return call(BY_NAME[name], arguments, CALLER, services)
-
-
-def _call(services: FakeServices, name: str, **arguments: Any) -> dict[str, Any]:
-    result = _raw(services, name, **arguments)
-    assert not result.is_error, result
-    structured: dict[str, Any] | None = result.structured_content
-    assert structured is not None
-    return structured
-
-
-def _error(services: FakeServices, name: str, **arguments: Any) -> str:
-    result = _raw(services, name, **arguments)
-    assert result.is_error
-    (content,) = result.content
-    assert isinstance(content, mcp_types.TextContent)
-    return content.text
+    store(memories, *requests)
+    return FakeServices(memories)
 
 
 def _contents(found: dict[str, Any]) -> list[str]:
@@ -56,8 +31,8 @@ def _contents(found: dict[str, Any]) -> list[str]:
 
 def test_a_session_is_told_where_there_is_one_and_narrows_every_searching_tool(services: FakeServices) -> None:
     parts = tuple(request(f"tea talk {n}", session="talk") for n in range(2))
-    ingest.store(IngestMessage("ns", parts), memories=services.memories, embedder=services.embedder)
-    found = _call(services, "memory_search", query="tea talk", mode="hybrid", limit=100)
+    store(services.memories, *parts)
+    found = answer_of(services, "memory_search", query="tea talk", mode="hybrid", limit=100)
     assert {memory.get("session") for memory in found["memories"]} == {"talk", None}
     assert all("session" not in memory for memory in found["memories"] if memory["content"].startswith("tea day"))
     for name, arguments in (
@@ -65,10 +40,10 @@ def test_a_session_is_told_where_there_is_one_and_narrows_every_searching_tool(s
         ("memory_search", {}),
         ("retrieve_memories", {"query": "tea"}),
     ):
-        assert {*_contents(_call(services, name, session="talk", **arguments))} == {"tea talk 0", "tea talk 1"}
-    listed = _call(services, "list_memories", session="talk")
+        assert {*_contents(answer_of(services, name, session="talk", **arguments))} == {"tea talk 0", "tea talk 1"}
+    listed = answer_of(services, "list_memories", session="talk")
     assert {memory["title"] for memory in listed["memories"]} == {"tea talk 0", "tea talk 1"}
-    assert _call(services, "get_memory", id=found["memories"][0]["id"])["session"] == "talk"
+    assert answer_of(services, "get_memory", id=found["memories"][0]["id"])["session"] == "talk"
 
 
 @pytest.mark.parametrize(
@@ -82,7 +57,9 @@ def test_a_session_is_told_where_there_is_one_and_narrows_every_searching_tool(s
 def test_a_time_that_the_question_names_is_preferred_unless_time_is_filtered(
     services: FakeServices, arguments: dict[str, Any], preferred: int
 ) -> None:
-    found = _call(services, "memory_search", query="which tea 3 days ago?", include_debug=True, limit=100, **arguments)
+    found = answer_of(
+        services, "memory_search", query="which tea 3 days ago?", include_debug=True, limit=100, **arguments
+    )
     assert len(found["debug"]["preferred"]) == preferred
     assert len(found["memories"]) == 6  # nothing is left out
     if preferred:
@@ -91,14 +68,14 @@ def test_a_time_that_the_question_names_is_preferred_unless_time_is_filtered(
 
 def test_metadata_narrow_every_searching_tool_and_are_echoed(services: FakeServices) -> None:
     made = (request("tea A", metadata={"project": {"size": 3}}), request("tea B", metadata={"project": {"size": 9}}))
-    ingest.store(IngestMessage("ns", made), memories=services.memories, embedder=services.embedder)
+    store(services.memories, *made)
     asked = [{"path": "project.size", "op": "<", "values": [5]}, {"path": "project.size", "values": "3"}]
-    found = _call(services, "memory_search", query="tea", metadata=asked)
+    found = answer_of(services, "memory_search", query="tea", metadata=asked)
     assert (_contents(found), found["metadata"]) == (["tea A"], ["project.size < 5", "project.size = 3"])
-    assert _contents(_call(services, "memory_search", metadata=asked)) == ["tea A"]
-    assert _contents(_call(services, "retrieve_memories", query="tea", metadata=asked)) == ["tea A"]
-    assert [one["title"] for one in _call(services, "list_memories", metadata=asked)["memories"]] == ["tea A"]
-    assert "metadata" not in _call(services, "memory_search", query="tea")
+    assert _contents(answer_of(services, "memory_search", metadata=asked)) == ["tea A"]
+    assert _contents(answer_of(services, "retrieve_memories", query="tea", metadata=asked)) == ["tea A"]
+    assert [one["title"] for one in answer_of(services, "list_memories", metadata=asked)["memories"]] == ["tea A"]
+    assert "metadata" not in answer_of(services, "memory_search", query="tea")
 
 
 @pytest.mark.parametrize(
@@ -115,11 +92,11 @@ def test_metadata_narrow_every_searching_tool_and_are_echoed(services: FakeServi
     ],
 )
 def test_a_condition_that_cannot_be_meant_is_refused(services: FakeServices, condition: Any, said: str) -> None:
-    assert said in _error(services, "memory_search", query="tea", metadata=[condition])
+    assert said in error_of(services, "memory_search", query="tea", metadata=[condition])
 
 
 def test_the_window_that_was_searched_is_told_in_utc(services: FakeServices) -> None:
-    found = _call(services, "memory_search", query="tea", time_expr="the last 2 days", timezone="America/New_York")
+    found = answer_of(services, "memory_search", query="tea", time_expr="the last 2 days", timezone="America/New_York")
     assert found["window"] == {
         "after": "2026-05-18T12:00:00Z",
         "before": "2026-05-20T11:59:59.999999Z",
@@ -130,50 +107,50 @@ def test_the_window_that_was_searched_is_told_in_utc(services: FakeServices) -> 
 
 def test_before_a_date_includes_its_last_minute_in_the_time_zone(services: FakeServices) -> None:
     late = request("late tea", timestamp=NOW.replace(month=1, day=2, hour=4, minute=59))  # 23:59 in New York
-    ingest.store(IngestMessage("ns", (late,)), memories=services.memories, embedder=services.embedder)
+    store(services.memories, late)
     there = {"query": "tea", "after": "2026-01-01", "before": "2026-01-01", "timezone": "America/New_York"}
-    assert _contents(_call(services, "memory_search", **there)) == ["late tea"]
-    assert _contents(_call(services, "memory_search", **(there | {"timezone": "UTC"}))) == []
+    assert _contents(answer_of(services, "memory_search", **there)) == ["late tea"]
+    assert _contents(answer_of(services, "memory_search", **(there | {"timezone": "UTC"}))) == []
 
 
 def test_no_window_is_told_where_none_was_asked(services: FakeServices) -> None:
-    assert "window" not in _call(services, "memory_search", query="tea")
+    assert "window" not in answer_of(services, "memory_search", query="tea")
 
 
 def test_an_expression_that_is_not_understood_is_an_error_never_dropped(services: FakeServices) -> None:
-    message = _error(services, "memory_search", query="tea", time_expr="banana o'clock")
+    message = error_of(services, "memory_search", query="tea", time_expr="banana o'clock")
     assert message.startswith('time_expr "banana o\'clock" is not understood; try: yesterday')
 
 
 def test_windows_without_common_time_are_an_error_that_shows_both(services: FakeServices) -> None:
-    message = _error(services, "memory_search", query="tea", time_expr="2024", after="2025-01-01")
+    message = error_of(services, "memory_search", query="tea", time_expr="2024", after="2025-01-01")
     assert "2024-01-01" in message
     assert "2025-01-01" in message
 
 
 def test_neither_query_nor_filter_is_an_error_that_says_so(services: FakeServices) -> None:
     for arguments in ({}, {"query": "  "}, {"mode": "exact"}):
-        message = _error(services, "memory_search", **arguments)
+        message = error_of(services, "memory_search", **arguments)
         assert message == "give a query, or a filter instead: tags, session, metadata, after, before or time_expr"
 
 
 def test_a_filter_alone_lists_newest_first_without_relevance(services: FakeServices) -> None:
-    found = _call(services, "memory_search", tags=["TEA"], limit=2)
+    found = answer_of(services, "memory_search", tags=["TEA"], limit=2)
     assert _contents(found) == ["tea day 1", "tea day 2"]
     assert [memory["relevance"] for memory in found["memories"]] == [None, None]
 
 
 def test_all_tags_must_match_where_asked(services: FakeServices) -> None:
-    assert _contents(_call(services, "memory_search", query="tea", tags=["t1", "tea"], tag_match="all")) == [
+    assert _contents(answer_of(services, "memory_search", query="tea", tags=["t1", "tea"], tag_match="all")) == [
         "tea day 1"
     ]
-    assert len(_contents(_call(services, "memory_search", query="tea", tags=["t1", "tea"]))) == 5
+    assert len(_contents(answer_of(services, "memory_search", query="tea", tags=["t1", "tea"]))) == 5
 
 
 def test_contents_are_cut_to_the_budget_and_none_is_left_out(services: FakeServices) -> None:
     long = request("tea " * 1000)
-    ingest.store(IngestMessage("ns", (long,)), memories=services.memories, embedder=services.embedder)
-    found = _call(services, "memory_search", query="tea", max_response_chars=200, limit=100)
+    store(services.memories, long)
+    found = answer_of(services, "memory_search", query="tea", max_response_chars=200, limit=100)
     assert found["total"] == 7
     assert sum(len(content) for content in _contents(found)) <= 200
     cut = [memory for memory in found["memories"] if memory.get("truncated")]
@@ -184,14 +161,14 @@ def test_contents_are_cut_to_the_budget_and_none_is_left_out(services: FakeServi
 
 
 def test_debug_tells_how_it_was_done(services: FakeServices) -> None:
-    found = _call(services, "memory_search", query="tea", tags=["tea"], include_debug=True, mode="hybrid")
+    found = answer_of(services, "memory_search", query="tea", tags=["tea"], include_debug=True, mode="hybrid")
     debug = found["debug"]
     assert debug["quality_weight"] == 0.3
     assert debug["tags"] == ["tea"]
     assert debug["returned"] == 5
     assert (debug["embedding_model"], debug["embedding_dimension"]) == ("fake", 64)
     assert debug["total_ms"] >= debug["database_ms"] >= 0
-    assert "debug" not in _call(services, "memory_search", query="tea")
+    assert "debug" not in answer_of(services, "memory_search", query="tea")
 
 
 @pytest.mark.parametrize(
@@ -210,13 +187,13 @@ def test_a_wrong_argument_is_named_with_its_allowed_values(
     services: FakeServices, arguments: dict[str, Any], message: str
 ) -> None:
     arguments = {"after": "2020-01-01", **arguments}
-    assert _error(services, "memory_search", query="tea", **arguments) == message
+    assert error_of(services, "memory_search", query="tea", **arguments) == message
 
 
 def test_retrieve_narrows_by_days_back_and_words(services: FakeServices) -> None:
-    assert len(_contents(_call(services, "retrieve_memories", query="tea", days_back=3, limit=50))) == 3
-    assert len(_contents(_call(services, "retrieve_memories", query="tea", time_expr="last year", limit=50))) == 1
-    assert _error(services, "retrieve_memories", query="tea", days_back=0) == (
+    assert len(_contents(answer_of(services, "retrieve_memories", query="tea", days_back=3, limit=50))) == 3
+    assert len(_contents(answer_of(services, "retrieve_memories", query="tea", time_expr="last year", limit=50))) == 1
+    assert error_of(services, "retrieve_memories", query="tea", days_back=0) == (
         "days_back must be between 1 and 36500, got 0"
     )
 
@@ -225,7 +202,7 @@ def test_a_listing_is_paged_by_its_cursor(services: FakeServices) -> None:
     seen: list[str] = []
     arguments: dict[str, Any] = {"limit": 4}
     while True:
-        page = _call(services, "list_memories", **arguments)
+        page = answer_of(services, "list_memories", **arguments)
         seen += [memory["title"] for memory in page["memories"]]
         if page["next_cursor"] is None:
             break
@@ -236,53 +213,53 @@ def test_a_listing_is_paged_by_its_cursor(services: FakeServices) -> None:
 
 @pytest.mark.parametrize("cursor", ["nonsense", "AAAA", "é", "A" * 31])
 def test_a_cursor_of_ones_own_making_is_refused(services: FakeServices, cursor: str) -> None:
-    assert "cursor must be the next_cursor of an earlier page" in _error(services, "list_memories", cursor=cursor)
+    assert "cursor must be the next_cursor of an earlier page" in error_of(services, "list_memories", cursor=cursor)
 
 
 def test_a_cursor_of_the_right_length_is_a_place_like_any_other(services: FakeServices) -> None:
     """32 letters A are the instant 1970 and the least id: nothing is older."""
-    assert _call(services, "list_memories", cursor="A" * 32)["memories"] == []
+    assert answer_of(services, "list_memories", cursor="A" * 32)["memories"] == []
 
 
 def test_a_cursor_that_has_grown_is_read_as_far_as_it_is_known(services: FakeServices) -> None:
-    page = _call(services, "list_memories", limit=2)
+    page = answer_of(services, "list_memories", limit=2)
     grown = base64.urlsafe_b64encode(base64.urlsafe_b64decode(page["next_cursor"]) + b"more").decode()
-    assert _call(services, "list_memories", cursor=grown) == _call(
+    assert answer_of(services, "list_memories", cursor=grown) == answer_of(
         services, "list_memories", cursor=page["next_cursor"]
     )
 
 
 def test_update_wants_something_to_change(services: FakeServices) -> None:
-    memory_id = _call(services, "memory_search", query="tea")["memories"][0]["id"]
-    assert _error(services, "update_memory", id=memory_id) == (
+    memory_id = answer_of(services, "memory_search", query="tea")["memories"][0]["id"]
+    assert error_of(services, "update_memory", id=memory_id) == (
         "give at least one of title, tags, metadata and superseded_by"
     )
-    assert _error(services, "update_memory", id=memory_id, superseded_by=memory_id) == (
+    assert error_of(services, "update_memory", id=memory_id, superseded_by=memory_id) == (
         "superseded_by must be the id of another memory"
     )
-    assert "superseded_by must be" in _error(services, "update_memory", id=memory_id, superseded_by="x")
+    assert "superseded_by must be" in error_of(services, "update_memory", id=memory_id, superseded_by="x")
 
 
 def test_a_superseded_memory_disappears_from_searches_and_can_be_taken_back(services: FakeServices) -> None:
-    one, two = (memory["id"] for memory in _call(services, "memory_search", query="tea", limit=2)["memories"])
-    assert _call(services, "update_memory", id=one, superseded_by=two)["superseded_by"] == two
-    found = _call(services, "memory_search", query="tea", limit=50)["memories"]
+    one, two = (memory["id"] for memory in answer_of(services, "memory_search", query="tea", limit=2)["memories"])
+    assert answer_of(services, "update_memory", id=one, superseded_by=two)["superseded_by"] == two
+    found = answer_of(services, "memory_search", query="tea", limit=50)["memories"]
     assert one not in {memory["id"] for memory in found}
     assert [memory["supersedes"] for memory in found if memory["id"] == two] == [[one]]
-    shown = _call(services, "memory_search", query="tea", limit=50, include_superseded=True)
+    shown = answer_of(services, "memory_search", query="tea", limit=50, include_superseded=True)
     assert [memory.get("superseded_by") for memory in shown["memories"] if memory["id"] == one] == [two]
-    assert _call(services, "update_memory", id=one, superseded_by="none")["superseded_by"] is None
+    assert answer_of(services, "update_memory", id=one, superseded_by="none")["superseded_by"] is None
 
 
 def test_rating_answers_quality_before_and_after(services: FakeServices) -> None:
-    memory_id = _call(services, "memory_search", query="tea")["memories"][0]["id"]
-    rated = _call(services, "rate_memory", id=memory_id, rating=1, reason="helped")
+    memory_id = answer_of(services, "memory_search", query="tea")["memories"][0]["id"]
+    rated = answer_of(services, "rate_memory", id=memory_id, rating=1, reason="helped")
     assert (rated["quality_before"], rated["quality_after"]) == (0.5, 0.666667)
-    assert _error(services, "rate_memory", id=memory_id, rating=2) == "rating must be between -1 and 1, got 2"
+    assert error_of(services, "rate_memory", id=memory_id, rating=2) == "rating must be between -1 and 1, got 2"
 
 
 def test_stats_tell_the_model_and_the_figures(services: FakeServices) -> None:
-    stats = _call(services, "memory_stats")
+    stats = answer_of(services, "memory_stats")
     assert (stats["memories"], stats["tags"]["tea"], stats["embedding_model"]) == (6, 5, "fake")
 
 
@@ -328,7 +305,7 @@ OLD_AND_NEW: list[tuple[str, dict[str, Any], dict[str, Any]]] = [
 def test_an_old_name_returns_what_its_replacement_returns(
     services: FakeServices, name: str, old: dict[str, Any], new: dict[str, Any]
 ) -> None:
-    before, after = _call(services, name, **old), _call(services, "memory_search", **new)
+    before, after = answer_of(services, name, **old), answer_of(services, "memory_search", **new)
     for timed in (before, after):
         for field in ("embed_ms", "database_ms", "total_ms"):
             timed.get("debug", {}).pop(field, None)
@@ -339,7 +316,7 @@ def test_an_old_name_returns_what_its_replacement_returns(
 @pytest.mark.parametrize("tool", DEPRECATED_TOOLS, ids=lambda tool: tool.name)
 def test_an_old_name_says_what_to_call_instead_and_is_not_listed(services: FakeServices, tool: Any) -> None:
     old = next(arguments for name, arguments, _ in OLD_AND_NEW if name == tool.name)
-    result = _raw(services, tool.name, **old)
+    result = call_tool(services, tool.name, **old)
     body, ours = result.content
     assert isinstance(body, mcp_types.TextContent) and isinstance(ours, mcp_types.TextContent)
     note = ours.text.splitlines()[-1]
@@ -352,17 +329,17 @@ def test_an_old_name_says_what_to_call_instead_and_is_not_listed(services: FakeS
 def test_what_is_not_listed_is_taken_all_the_same(services: FakeServices) -> None:
     (tool,) = (one for one in TOOLS if one.name == "memory_search")
     assert "include_debug" not in tool.listing.input_schema["properties"]
-    assert "strategy" in _call(services, "memory_search", query="tea", include_debug=True)["debug"]
+    assert "strategy" in answer_of(services, "memory_search", query="tea", include_debug=True)["debug"]
 
 
 @pytest.mark.parametrize("name", ["after", "before", "time_expr"])
 def test_a_blank_time_is_refused_and_never_dropped(services: FakeServices, name: str) -> None:
     for tool in ("memory_search", "retrieve_memories"):
-        assert name in _error(services, tool, query="tea", **{name: " "})
+        assert name in error_of(services, tool, query="tea", **{name: " "})
 
 
 def test_an_old_name_says_what_to_call_instead_where_it_fails_too(services: FakeServices) -> None:
-    result = _raw(services, "recall_by_timeframe", start_date="x")
+    result = call_tool(services, "recall_by_timeframe", start_date="x")
     assert result.is_error
     (said,) = result.content
     assert isinstance(said, mcp_types.TextContent)
@@ -372,15 +349,15 @@ def test_an_old_name_says_what_to_call_instead_where_it_fails_too(services: Fake
 
 
 def test_errors_name_the_argument_that_was_given(services: FakeServices) -> None:
-    assert _error(services, "exact_match_retrieve", content=" ").startswith("content must contain at least one")
-    assert _error(services, "memory_search", query="tea", timezone="Nowhere").startswith("timezone must be an IANA")
-    assert _error(services, "memory_stats", x=1) == "x is not an argument of memory_stats; it takes limit"
+    assert error_of(services, "exact_match_retrieve", content=" ").startswith("content must contain at least one")
+    assert error_of(services, "memory_search", query="tea", timezone="Nowhere").startswith("timezone must be an IANA")
+    assert error_of(services, "memory_stats", x=1) == "x is not an argument of memory_stats; it takes limit"
 
 
 def test_a_number_without_a_fraction_is_an_integer(services: FakeServices) -> None:
-    assert _call(services, "memory_search", query="tea", limit=2.0)["total"] == 2
+    assert answer_of(services, "memory_search", query="tea", limit=2.0)["total"] == 2
     assert (
-        _error(services, "memory_search", query="tea", limit=2.5)
+        error_of(services, "memory_search", query="tea", limit=2.5)
         == "limit must be an integer between 1 and 100, got 2.5"
     )
 
@@ -388,34 +365,27 @@ def test_a_number_without_a_fraction_is_an_integer(services: FakeServices) -> No
 SAME = ("Shelf 7 holds the oolong.", "Shelf 7 holds the oolong", "Shelf 7  holds the oolong")
 
 
-def _with_copies() -> FakeServices:
-    services = FakeServices()
-    made = tuple(request(content) for content in (*SAME, "Shelf 8 holds the oolong", "Shelf 7 holds the Oolong"))
-    ingest.store(IngestMessage("ns", made), memories=services.memories, embedder=services.embedder)
-    return services
-
-
 @pytest.mark.parametrize(("name", "arguments"), [
     ("memory_search", {"query": "oolong shelf"}),
-    ("memory_search", {"query": "oolong shelf", "mode": "semantic", "limit": 3}),
+    ("memory_search", {"query": "oolong shelf", "mode": "semantic", "limit": 5}),
     ("retrieve_memories", {"query": "oolong shelf"}),
     ("retrieve_memory", {"query": "oolong shelf"}),
     ("recall_memory", {"query": "oolong shelf"}),
     ("search", {"query": "oolong shelf"}),
     ("recall_for_hook", {"prompt": "which oolong shelf"}),
 ])  # fmt: skip
-def test_every_tool_names_in_its_text_the_memories_that_it_folds(name: str, arguments: dict[str, Any]) -> None:
-    services = _with_copies()
-    text = "\n".join(block.text for block in _raw(services, name, **arguments).content if hasattr(block, "text"))
-    ids = {str(one.id): one.content for _, one, _ in services.memories.memories.values()}
-    assert {content for name, content in ids.items() if name in text} == set(ids.values())
+def test_every_tool_names_in_its_text_the_memories_that_it_folds(
+    memories: PostgresMemories, name: str, arguments: dict[str, Any]
+) -> None:
+    store_contents(memories, *SAME, "Shelf 8 holds the oolong", "Shelf 7 holds the Oolong")
+    services = FakeServices(memories)
+    text = "\n".join(block.text for block in call_tool(services, name, **arguments).content if hasattr(block, "text"))
+    assert [one.title for one in list_memories(memories) if str(one.id) not in text] == []
 
 
-def test_a_search_counts_the_memories_that_it_folds_and_does_not_name() -> None:
-    services = FakeServices()
-    made = tuple(request(f"Shelf 7 holds{' ' * n} the oolong") for n in range(1, 10))
-    ingest.store(IngestMessage("ns", made), memories=services.memories, embedder=services.embedder)
-    found = _call(services, "memory_search", query="oolong")
+def test_a_search_counts_the_memories_that_it_folds_and_does_not_name(memories: PostgresMemories) -> None:
+    store_contents(memories, *(f"Shelf 7 holds{' ' * n} the oolong" for n in range(1, 10)))
+    found = answer_of(FakeServices(memories), "memory_search", query="oolong")
     assert len(found["memories"][0]["near_duplicates"]) == 5
     assert " and 3 more (the same as " in found["folded"]
     assert "mode exact" in found["folded"]
@@ -431,11 +401,11 @@ def test_a_search_counts_the_memories_that_it_folds_and_does_not_name() -> None:
 ])  # fmt: skip
 def test_looking_at_a_memory_changes_no_ranking(services: FakeServices, name: str, arguments: dict[str, Any]) -> None:
     asked = {"query": "tea", "quality_boost": 1.0, "limit": 100}
-    before = _call(services, "memory_search", **asked)
+    before = answer_of(services, "memory_search", **asked)
     looked = {one: before["memories"][-1]["id"] if value is None else value for one, value in arguments.items()}
     for _ in range(20):
-        _call(services, name, **looked)
-    assert _call(services, "memory_search", **asked) == before
+        answer_of(services, name, **looked)
+    assert answer_of(services, "memory_search", **asked) == before
 
 
 @pytest.mark.parametrize(("name", "arguments"), [
@@ -446,12 +416,12 @@ def test_looking_at_a_memory_changes_no_ranking(services: FakeServices, name: st
     ("fetch", {"id": "newest"}),
     ("recall_for_hook", {"prompt": "which shelf"}),
 ])  # fmt: skip
-def test_a_text_names_the_earlier_memories_that_one_replaces(name: str, arguments: dict[str, Any]) -> None:
-    services = FakeServices()
-    made = tuple(request(f"The oolong is on shelf {n}") for n in (7, 9))
-    stored = ingest.store(IngestMessage("ns", made), memories=services.memories, embedder=services.embedder).outcomes
-    old, new = (str(stored[one.request_id].memory_id) for one in made)
-    _call(services, "update_memory", id=old, superseded_by=new)
+def test_a_text_names_the_earlier_memories_that_one_replaces(
+    memories: PostgresMemories, name: str, arguments: dict[str, Any]
+) -> None:
+    services = FakeServices(memories)
+    old, new = map(str, store_contents(memories, *(f"The oolong is on shelf {n}" for n in (7, 9))))
+    answer_of(services, "update_memory", id=old, superseded_by=new)
     asked = {key: new if value == "newest" else value for key, value in arguments.items()}
-    text = "\n".join(block.text for block in _raw(services, name, **asked).content if hasattr(block, "text"))
+    text = "\n".join(block.text for block in call_tool(services, name, **asked).content if hasattr(block, "text"))
     assert old in text and new in text

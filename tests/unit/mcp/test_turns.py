@@ -13,11 +13,6 @@ from tests.clock import StoppedClock
 ADA, BOB = (Principal(id=name, namespace=name, scopes=frozenset({Scope.READ})) for name in ("ada", "bob"))
 
 
-@pytest.fixture
-def _no_network() -> None:
-    """An event loop needs a socket pair; nothing is opened."""
-
-
 async def _taken(turns: Turns, clock: StoppedClock, seconds: float) -> None:
     """One call that took so long."""
 

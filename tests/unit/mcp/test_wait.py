@@ -1,6 +1,5 @@
 """Who waits for an outcome is told it as soon as there is one, and nobody waits for ever."""
 
-from collections.abc import Iterator
 from typing import Any
 
 import anyio
@@ -14,12 +13,6 @@ from mnemosyne.mcp.tools.ingest import INGEST_MEMORY
 from mnemosyne.mcp.turns import Turns
 from mnemosyne.mcp.wait import outcome_within, wait_of
 from tests.fakes import FakeServices
-
-
-@pytest.fixture(autouse=True)
-def _no_network() -> Iterator[None]:
-    """An event loop has sockets of its own."""
-    yield
 
 
 def _waited(seconds: float, *looks: Reply | Exception | None) -> tuple[Reply | None, int]:

@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 
 from mnemosyne.domain.misnamed import misnamed
-from mnemosyne.domain.principal import LOCAL
-from mnemosyne.mcp.calls import call
 from mnemosyne.mcp.lenient import plain
 from mnemosyne.mcp.tools import TOOLS, by_name
 from tests.fakes import FakeServices
+from tests.memories import list_memories
+from tests.tools import error_of
 
 WRONG_CALLS = [json.loads(line) for line in (Path(__file__).parent / "wrong_calls.jsonl").read_text().splitlines()]
 NAMES = [tool.name for tool in TOOLS]
@@ -19,12 +19,10 @@ MEMORY_ID = "0192f3a4-0000-7000-8000-000000000001"
 
 
 @pytest.mark.parametrize("wrong", WRONG_CALLS, ids=lambda wrong: wrong["tool"])
-def test_a_wrong_call_gets_its_message_and_changes_nothing(wrong: dict[str, Any]) -> None:
-    services = FakeServices()
-    result = call(by_name()[wrong["tool"]], wrong["arguments"], LOCAL, services)
-    assert result.is_error
-    assert result.content[0].text.startswith(wrong["message"])  # type: ignore[union-attr]
-    assert not services.memories.memories
+def test_a_wrong_call_gets_its_message_and_changes_nothing(services: FakeServices, wrong: dict[str, Any]) -> None:
+    assert error_of(services, wrong["tool"], **wrong["arguments"]).startswith(wrong["message"])
+    assert not list_memories(services.memories)
+    assert not services.queue.messages
 
 
 def test_the_table_has_wrong_calls_of_every_listed_tool() -> None:

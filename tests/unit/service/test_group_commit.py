@@ -6,6 +6,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 
 import pytest
 
+from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import (
@@ -21,7 +22,8 @@ from mnemosyne.ports import Vector
 from mnemosyne.service import ingest
 from mnemosyne.service.group_commit import SMALL, GroupCommit
 from mnemosyne.service.slices import SLICE_CHUNKS, Slice
-from tests.fakes import FakeEmbedder, FakeServices, request
+from tests.fakes import FakeEmbedder, request
+from tests.memories import list_memories
 from tests.waiting import wait_until
 
 
@@ -159,8 +161,8 @@ def test_one_request_delivered_twice_is_not_in_one_group_twice(work: _Work) -> N
     assert work.calls == [["a"], ["b"], ["b"]]
 
 
-def test_each_message_is_told_of_its_own_requests_alone() -> None:
-    services, commit = FakeServices(), GroupCommit[ingest.Stored]()
+def test_each_message_is_told_of_its_own_requests_alone(memories: PostgresMemories) -> None:
+    commit = GroupCommit[ingest.Stored]()
 
     class _Slow(FakeEmbedder):
         def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
@@ -172,7 +174,7 @@ def test_each_message_is_told_of_its_own_requests_alone() -> None:
     messages = [IngestMessage("ns", (request(name),)) for name in ("first", *"bcdefgh")]
 
     def store(message: IngestMessage) -> ingest.Stored:
-        return ingest.store(message, memories=services.memories, embedder=embedder, group_commit=commit)
+        return ingest.store(message, memories=memories, embedder=embedder, group_commit=commit)
 
     with ThreadPoolExecutor(len(messages)) as threads:
         first = threads.submit(store, messages[0])
@@ -180,4 +182,4 @@ def test_each_message_is_told_of_its_own_requests_alone() -> None:
         stored = [*threads.map(store, messages[1:])]
         stored.insert(0, first.result(60))
     assert [set(one.outcomes) for one in stored] == [set(message.request_ids) for message in messages]
-    assert len(services.memories.memories) == len(messages)
+    assert len(list_memories(memories)) == len(messages)

@@ -17,12 +17,13 @@ from mnemosyne.ports import Vector
 from mnemosyne.service import dead_letters, ingest
 from mnemosyne.service.slices import slices
 from tests.fakes import NOW, FakeEmbedder, FakeServices, request
+from tests.memories import list_memories, status_of
 
 
-def _store(services: FakeServices, *requests: object) -> list[IngestState]:
-    message = IngestMessage("ns", requests)  # type: ignore[arg-type]
-    stored = ingest.store(message, memories=services.memories, embedder=services.embedder)
-    return [stored.outcomes[one.request_id].state for one in message.requests]
+def _store(services: FakeServices, *requests: IngestRequest) -> list[IngestState]:
+    message = IngestMessage("ns", requests)
+    outcome = ingest.store(message, memories=services.memories, embedder=services.embedder)
+    return [outcome.outcomes[one.request_id].state for one in message.requests]
 
 
 def _id_issued(age: timedelta, namespace: str = "ns") -> UUID:
@@ -30,72 +31,64 @@ def _id_issued(age: timedelta, namespace: str = "ns") -> UUID:
         return issue_request_id(namespace)
 
 
-def test_a_new_memory_is_stored() -> None:
-    assert _store(FakeServices(), request("a")) == [IngestState.STORED]
+def test_a_new_memory_is_stored(services: FakeServices) -> None:
+    assert _store(services, request("a")) == [IngestState.STORED]
 
 
-def test_the_same_content_is_a_duplicate_and_buys_no_embedding() -> None:
-    services = FakeServices()
+def test_the_same_content_is_a_duplicate_and_buys_no_embedding(services: FakeServices) -> None:
     _store(services, request("a"))
     assert _store(services, request("a")) == [IngestState.DUPLICATE]
     assert services.embedder.embedded == ["a"]
 
 
-def test_the_same_content_twice_in_one_message_is_one_memory() -> None:
-    services = FakeServices()
+def test_the_same_content_twice_in_one_message_is_one_memory(services: FakeServices) -> None:
     assert _store(services, request("a"), request("b"), request("a")) == [
         IngestState.STORED,
         IngestState.STORED,
         IngestState.DUPLICATE,
     ]
-    assert len(services.memories.memories) == 2
+    assert len(list_memories(services.memories)) == 2
     assert services.embedder.embedded == ["a", "b"]
 
 
-def test_a_redelivered_message_keeps_its_outcome() -> None:
-    services = FakeServices()
+def test_a_redelivered_message_keeps_its_outcome(services: FakeServices) -> None:
     again = request("a")
     _store(services, again)
     assert _store(services, again) == [IngestState.STORED]
-    assert services.memories.requests["ns", again.request_id].attempts == 1
+    assert status_of(services.memories, again.request_id).attempts == 1
 
 
-def test_redelivery_after_delete_does_not_resurrect_the_memory() -> None:
-    services = FakeServices()
+def test_redelivery_after_delete_does_not_resurrect_the_memory(services: FakeServices) -> None:
     first = request("a")
     _store(services, first)
-    (memory_id,) = services.memories.memories
-    services.memories.delete("ns", memory_id)
+    (memory,) = list_memories(services.memories)
+    services.memories.delete("ns", memory.id)
     _store(services, first)
-    assert services.memories.memories == {}
+    assert not list_memories(services.memories)
 
 
-def test_ingesting_anew_after_delete_stores_again() -> None:
-    services = FakeServices()
+def test_ingesting_anew_after_delete_stores_again(services: FakeServices) -> None:
     _store(services, request("a"))
-    (memory_id,) = services.memories.memories
-    services.memories.delete("ns", memory_id)
+    (memory,) = list_memories(services.memories)
+    services.memories.delete("ns", memory.id)
     assert _store(services, request("a")) == [IngestState.STORED]
 
 
-def test_a_fault_that_may_pass_stores_nothing_and_shows_in_the_status() -> None:
-    services = FakeServices()
+def test_a_fault_that_may_pass_stores_nothing_and_shows_in_the_status(services: FakeServices) -> None:
     services.embedder.away = True
     waiting = request("a")
     with pytest.raises(Unavailable):
         _store(services, waiting)
-    status = services.memories.requests["ns", waiting.request_id]
-    assert services.memories.memories == {}
+    status = status_of(services.memories, waiting.request_id)
+    assert not list_memories(services.memories)
     assert (status.state, status.attempts, status.error) == (IngestState.QUEUED, 1, "the embedder is away")
 
 
-def test_content_being_stored_by_another_delivery_is_redelivered() -> None:
-    services = FakeServices()
+def test_content_being_stored_by_another_delivery_is_redelivered(services: FakeServices) -> None:
     mine = request("a")
-    services.memories.locked.add(("ns", mine.content_hash))
-    with pytest.raises(Unavailable, match="another delivery"):
+    with services.memories.claim("ns", [mine]), pytest.raises(Unavailable, match="another delivery"):
         _store(services, mine)
-    assert services.memories.memories == {}
+    assert not list_memories(services.memories)
 
 
 def test_a_queue_that_is_away_accepts_nothing() -> None:
@@ -118,15 +111,13 @@ def test_a_queue_that_is_away_accepts_nothing() -> None:
     ],
 )
 def test_queued_is_said_of_an_unseen_request_only_if_it_was_issued_and_may_still_be_on_its_way(
-    request_id: UUID, state: IngestState
+    services: FakeServices, request_id: UUID, state: IngestState
 ) -> None:
-    services = FakeServices()
     (status,) = ingest.status("ns", [request_id], memories=services.memories, clock=services.clock)
     assert status.state is state
 
 
-def test_statuses_come_in_the_order_asked() -> None:
-    services = FakeServices()
+def test_statuses_come_in_the_order_asked(services: FakeServices) -> None:
     first, second = request("a"), request("b")
     _store(services, first)
     asked = [second.request_id, first.request_id]
@@ -134,11 +125,10 @@ def test_statuses_come_in_the_order_asked() -> None:
     assert [status.request_id for status in answered] == asked
 
 
-def test_a_rejected_request_is_failed_with_its_cause() -> None:
-    services = FakeServices()
+def test_a_rejected_request_is_failed_with_its_cause(services: FakeServices) -> None:
     bad = request("a")
     ingest.reject("ns", [Unstored(request_id=bad.request_id, error="no good")], memories=services.memories)
-    status = services.memories.requests["ns", bad.request_id]
+    status = status_of(services.memories, bad.request_id)
     assert (status.state, status.error) == (IngestState.FAILED, "no good")
 
 
@@ -151,22 +141,20 @@ class RefusingEmbedder(FakeEmbedder):
         return super().embed_documents(texts)
 
 
-def test_content_that_the_model_refuses_fails_alone() -> None:
-    services = FakeServices()
+def test_content_that_the_model_refuses_fails_alone(services: FakeServices) -> None:
     services.embedder = RefusingEmbedder()
     requests = [request("a"), request("poison"), request("b")]
     assert _store(services, *requests) == [IngestState.STORED, IngestState.FAILED, IngestState.STORED]
-    refused = services.memories.requests["ns", requests[1].request_id]
+    refused = status_of(services.memories, requests[1].request_id)
     assert refused.error == "the model refuses this content"
 
 
-def test_a_memory_that_could_not_be_read_fails_and_its_neighbours_are_stored() -> None:
-    services = FakeServices()
+def test_a_memory_that_could_not_be_read_fails_and_its_neighbours_are_stored(services: FakeServices) -> None:
     good, bad = request("a"), request("b")
     message = IngestMessage("ns", (good,), (Unstored(request_id=bad.request_id, error="unreadable"),))
     ingest.store(message, memories=services.memories, embedder=services.embedder)
-    assert services.memories.requests["ns", good.request_id].state is IngestState.STORED
-    assert services.memories.requests["ns", bad.request_id].error == "unreadable"
+    assert status_of(services.memories, good.request_id).state is IngestState.STORED
+    assert status_of(services.memories, bad.request_id).error == "unreadable"
 
 
 def _dead_letter(*requests: IngestRequest) -> DeadLetter:
@@ -178,56 +166,50 @@ def _bury(services: FakeServices, *requests: IngestRequest) -> None:
     dead_letters.give_up("ns", _dead_letter(*requests), IngestMessage("ns", requests), memories=services.memories)
 
 
-def test_what_was_given_up_is_recorded_with_its_last_error_and_kept() -> None:
-    services = FakeServices()
-    waiting, stored = request("a"), request("b")
-    _store(services, stored)
+def test_what_was_given_up_is_recorded_with_its_last_error_and_kept(services: FakeServices) -> None:
+    waiting, known = request("a"), request("b")
+    _store(services, known)
     services.memories.record_attempt("ns", [Unstored(request_id=waiting.request_id, error="the embedder is away")])
-    ids = [waiting.request_id, stored.request_id]
-    _bury(services, waiting, stored)
+    ids = [waiting.request_id, known.request_id]
+    _bury(services, waiting, known)
     statuses = services.memories.statuses("ns", ids)
     assert statuses[waiting.request_id].state is IngestState.DEAD_LETTERED
     assert statuses[waiting.request_id].error == "the embedder is away"
-    assert statuses[stored.request_id].state is IngestState.STORED
+    assert statuses[known.request_id].state is IngestState.STORED
     assert [dead_letter.cause for dead_letter in services.memories.dead_letters("ns", 100)] == ["the embedder is away"]
 
 
-def test_a_dead_letter_whose_requests_all_ended_otherwise_is_not_kept() -> None:
-    services = FakeServices()
-    stored = request("b")
-    _store(services, stored)
-    _bury(services, stored)
+def test_a_dead_letter_whose_requests_all_ended_otherwise_is_not_kept(services: FakeServices) -> None:
+    known = request("b")
+    _store(services, known)
+    _bury(services, known)
     assert services.memories.dead_letters("ns", 100) == []
 
 
-def test_what_was_given_up_is_stored_when_it_is_published_again() -> None:
-    services = FakeServices()
+def test_what_was_given_up_is_stored_when_it_is_published_again(services: FakeServices) -> None:
     waiting = request("a")
     _bury(services, waiting)
     assert _store(services, waiting) == [IngestState.STORED]
 
 
-def test_what_has_failed_is_stored_once_it_is_mended_under_the_same_id() -> None:
-    services = FakeServices()
+def test_what_has_failed_is_stored_once_it_is_mended_under_the_same_id(services: FakeServices) -> None:
     mended = request("a")
     ingest.reject("ns", [Unstored(request_id=mended.request_id, error="no good")], memories=services.memories)
     assert _store(services, mended) == [IngestState.STORED]
 
 
-def test_another_content_under_an_id_that_has_stored_one_is_told_and_not_passed_over() -> None:
-    services = FakeServices()
+def test_another_content_under_an_id_that_has_stored_one_is_told_and_not_passed_over(services: FakeServices) -> None:
     first = request("a")
     _store(services, first)
     other = replace(request("b"), request_id=first.request_id)
     message = IngestMessage("ns", (other,))
-    stored = ingest.store(message, memories=services.memories, embedder=services.embedder)
-    assert f"the request {first.request_id} has stored another content before" in stored.lost
+    outcome = ingest.store(message, memories=services.memories, embedder=services.embedder)
+    assert f"the request {first.request_id} has stored another content before" in outcome.lost
     assert services.embedder.embedded == ["a"]
 
 
 @pytest.mark.parametrize("texts", [[150] * 3, [1, 150, 1], [60] * 4, [1] * 250], ids=lambda texts: str(len(texts)))
-def test_each_delivery_goes_on_where_the_time_of_the_one_before_ended(texts: list[int]) -> None:
-    services = FakeServices()
+def test_each_delivery_goes_on_where_the_time_of_the_one_before_ended(services: FakeServices, texts: list[int]) -> None:
     requests = tuple(request(f"{n} {'word ' * 39 * count}") for n, count in enumerate(texts))
     message, embedded = IngestMessage("ns", requests), []
     for _ in slices(requests, services.embedder.chunk_limit):
@@ -237,12 +219,11 @@ def test_each_delivery_goes_on_where_the_time_of_the_one_before_ended(texts: lis
         embedded.append(len(services.embedder.embedded) - before)
     assert len(embedded) > 1
     assert all(embedded)
-    states = {services.memories.requests["ns", one].state for one in message.request_ids}
+    states = {status_of(services.memories, one).state for one in message.request_ids}
     assert states == {IngestState.STORED}
 
 
-def test_what_is_left_when_the_time_is_up_is_queued_with_that_reason() -> None:
-    services = FakeServices()
+def test_what_is_left_when_the_time_is_up_is_queued_with_that_reason(services: FakeServices) -> None:
     first, second = (request(f"{n} {'word ' * 39 * 150}") for n in range(2))
     with pytest.raises(Unavailable, match="1 of the message's 2 requests were stored in the time of one delivery"):
         ingest.store(
@@ -251,13 +232,12 @@ def test_what_is_left_when_the_time_is_up_is_queued_with_that_reason() -> None:
             embedder=services.embedder,
             deadline=0.0,
         )
-    status = services.memories.requests["ns", second.request_id]
+    status = status_of(services.memories, second.request_id)
     assert (status.state, "the next delivery stores the others" in (status.error or "")) == (IngestState.QUEUED, True)
 
 
 @pytest.mark.parametrize("poisoned", [{0}, {7}, {3, 4}, set(range(10)), {9, 0, 5}])
-def test_the_others_are_embedded_once_if_the_model_refuses_some(poisoned: set[int]) -> None:
-    services = FakeServices()
+def test_the_others_are_embedded_once_if_the_model_refuses_some(services: FakeServices, poisoned: set[int]) -> None:
     services.embedder = RefusingEmbedder()
     requests = [request(f"poison {n}" if n in poisoned else f"fine {n}") for n in range(10)]
     expected = [IngestState.FAILED if n in poisoned else IngestState.STORED for n in range(10)]

@@ -2,13 +2,13 @@
 
 import pytest
 
-from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery
 from mnemosyne.errors import Broken, InvalidRequest, Misconfigured, MnemosyneError, Unavailable
 from mnemosyne.ids import new_id
-from mnemosyne.service import ingest, search
+from mnemosyne.service import search
 from mnemosyne.service.search import SearchResult
-from tests.fakes import FakeReranker, FakeServices, request
+from tests.fakes import FakeReranker, FakeServices
+from tests.memories import store_contents
 
 
 def _search(services: FakeServices, query: SearchQuery) -> SearchResult:
@@ -21,15 +21,15 @@ def _found(services: FakeServices, query: SearchQuery) -> list[Hit]:
     return list(_search(services, query).ranking.hits)
 
 
-def _stored(*contents: str) -> FakeServices:
-    services = FakeServices()
-    message = IngestMessage("ns", tuple(request(content, tags=("t",)) for content in contents))
-    ingest.store(message, memories=services.memories, embedder=services.embedder)
-    return services
-
-
-def test_memories_of_the_same_wording_are_one_hit_that_names_the_others() -> None:
-    services = _stored("Ada likes green tea.", "Ada likes green tea", "Ada likes  green\ntea ", "Ada likes black tea.")
+def test_memories_of_the_same_wording_are_one_hit_that_names_the_others(services: FakeServices) -> None:
+    store_contents(
+        services.memories,
+        "Ada likes green tea.",
+        "Ada likes green tea",
+        "Ada likes  green\ntea ",
+        "Ada likes black tea.",
+        tags=("t",),
+    )
     hits = _found(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID))
     assert len(hits) == 2
     green, black = sorted(hits, key=lambda hit: len(hit.near_duplicates), reverse=True)
@@ -37,47 +37,48 @@ def test_memories_of_the_same_wording_are_one_hit_that_names_the_others() -> Non
     assert (black.content, black.near_duplicates) == ("Ada likes black tea.", ())
 
 
-def test_a_greeting_said_twice_is_two_memories() -> None:
-    assert len(_found(_stored("Ada: Good morning!", "Ada: Good morning."), SearchQuery(query="good morning"))) == 2
+def test_a_greeting_said_twice_is_two_memories(services: FakeServices) -> None:
+    store_contents(services.memories, "Ada: Good morning!", "Ada: Good morning.")
+    assert len(_found(services, SearchQuery(query="good morning"))) == 2
 
 
-def test_another_order_of_the_same_words_is_another_memory() -> None:
-    services = _stored("Ada called Bob on Monday.", "Bob called Ada on Monday.")
+def test_another_order_of_the_same_words_is_another_memory(services: FakeServices) -> None:
+    store_contents(services.memories, "Ada called Bob on Monday.", "Bob called Ada on Monday.", tags=("t",))
     assert len(_found(services, SearchQuery(query="who called Bob?"))) == 2
 
 
-def test_what_is_listed_or_searched_for_literally_is_whole() -> None:
-    services = _stored("Ada likes green tea.", "Ada likes green tea")
+def test_what_is_listed_or_searched_for_literally_is_whole(services: FakeServices) -> None:
+    store_contents(services.memories, "Ada likes green tea.", "Ada likes green tea", tags=("t",))
     assert len(_found(services, SearchQuery(query="green"))) == 1
     assert len(_found(services, SearchQuery(query="green", mode=SearchMode.EXACT))) == 2
     assert len(_found(services, SearchQuery(query=None, filters=Filters(tags=("t",))))) == 2
 
 
-def _with_reranker(preferred: str, *contents: str) -> tuple[FakeServices, FakeReranker]:
-    services = _stored(*contents)
+def _with_reranker(services: FakeServices, preferred: str, *contents: str) -> FakeReranker:
+    store_contents(services.memories, *contents, tags=("t",))
     services.reranker = FakeReranker(preferred)
-    return services, services.reranker
+    return services.reranker
 
 
 TEAS = tuple(f"green tea, cup {n} of many" for n in range(60))
 
 
-def test_what_the_reranker_puts_first_comes_first_from_wherever_it_stood() -> None:
-    services, _ = _with_reranker("cup 30 ", *TEAS[:40])
+def test_what_the_reranker_puts_first_comes_first_from_wherever_it_stood(services: FakeServices) -> None:
+    _with_reranker(services, "cup 30 ", *TEAS[:40])
     found = _search(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=3))
     assert (len(found.ranking.hits), found.degraded) == (3, None)
     assert found.ranking.strategy.endswith("+reranked")
     assert (found.ranking.hits[0].content, found.ranking.hits[0].relevance) == (TEAS[30], 1.0)
 
 
-def test_the_reranker_reads_fifty_of_what_is_found() -> None:
-    services, reranker = _with_reranker("cup 30 ", *TEAS)
+def test_the_reranker_reads_fifty_of_what_is_found(services: FakeServices) -> None:
+    reranker = _with_reranker(services, "cup 30 ", *TEAS)
     _search(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=3))
     assert len(reranker.read) == 50
 
 
-def test_without_its_reranker_a_search_answers_as_it_would_and_says_so() -> None:
-    services, reranker = _with_reranker("cup 30 ", *TEAS)
+def test_without_its_reranker_a_search_answers_as_it_would_and_says_so(services: FakeServices) -> None:
+    reranker = _with_reranker(services, "cup 30 ", *TEAS)
     query = SearchQuery(query="green tea cup 7", mode=SearchMode.HYBRID, limit=5, quality_weight=0.3)
     reranker.away = True
     degraded = _search(services, query)
@@ -88,39 +89,37 @@ def test_without_its_reranker_a_search_answers_as_it_would_and_says_so() -> None
     assert (plain.degraded, plain.rerank_ms) == (None, None)
 
 
-def test_what_a_reranker_finds_equal_stays_in_the_order_found() -> None:
-    services, _ = _with_reranker("nothing of it", *TEAS)
+def test_what_a_reranker_finds_equal_stays_in_the_order_found(services: FakeServices) -> None:
+    _with_reranker(services, "nothing of it", *TEAS)
     query = SearchQuery(query="green tea cup 7", mode=SearchMode.HYBRID, limit=5)
     reranked = [hit.id for hit in _found(services, query)]
     services.reranker = None
     assert reranked == [hit.id for hit in _found(services, query)]
 
 
-def test_the_reranker_reads_a_title_that_is_no_part_of_the_content() -> None:
-    services = FakeServices()
+def test_the_reranker_reads_a_title_that_is_no_part_of_the_content(services: FakeServices) -> None:
     services.reranker = FakeReranker("Brewing")
-    message = IngestMessage("ns", (request("green tea", title="Brewing"),))
-    ingest.store(message, memories=services.memories, embedder=services.embedder)
+    store_contents(services.memories, "green tea", title="Brewing")
     _found(services, SearchQuery(query="tea", explain=True))
     assert services.reranker.read == ["Brewing green tea"]
 
 
-def test_what_is_listed_or_searched_for_literally_is_read_by_no_reranker() -> None:
-    services, reranker = _with_reranker("cup 30 ", *TEAS)
+def test_what_is_listed_or_searched_for_literally_is_read_by_no_reranker(services: FakeServices) -> None:
+    reranker = _with_reranker(services, "cup 30 ", *TEAS)
     _found(services, SearchQuery(query="green", mode=SearchMode.EXACT))
     _found(services, SearchQuery(query=None, filters=Filters(tags=("t",))))
     _found(services, SearchQuery(query="tea", filters=Filters(session=str(new_id()))))
     assert reranker.read == []
 
 
-def test_a_reranked_hit_still_names_those_that_say_the_same() -> None:
-    services, _ = _with_reranker("cup", "green tea in a cup", "green tea in a cup.", "green tea in a  cup", "black tea")
+def test_a_reranked_hit_still_names_those_that_say_the_same(services: FakeServices) -> None:
+    _with_reranker(services, "cup", "green tea in a cup", "green tea in a cup.", "green tea in a  cup", "black tea")
     (hit, other) = _found(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=2))
     assert (len(hit.near_duplicates), other.content) == (2, "black tea")
 
 
-def test_a_reranked_hit_still_says_why_it_was_found() -> None:
-    services, _ = _with_reranker("cup 30 ", *TEAS)
+def test_a_reranked_hit_still_says_why_it_was_found(services: FakeServices) -> None:
+    _with_reranker(services, "cup 30 ", *TEAS)
     (hit, *_) = _found(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, explain=True))
     assert hit.why and hit.why.matched_words == ("green", "tea")
 
@@ -134,8 +133,8 @@ FAULTS = [
 
 
 @pytest.mark.parametrize("fault", FAULTS, ids=[type(one).__name__ for one in FAULTS])
-def test_a_search_uses_words_whatever_error_the_embedder_has(fault: MnemosyneError) -> None:
-    services = _stored("green tea", "black coffee")
+def test_a_search_uses_words_whatever_error_the_embedder_has(services: FakeServices, fault: MnemosyneError) -> None:
+    store_contents(services.memories, "green tea", "black coffee", tags=("t",))
     services.embedder.fault = fault
     result = _search(services, SearchQuery(query="tea", mode=SearchMode.HYBRID))
     assert result.ranking.hits[0].content == "green tea"

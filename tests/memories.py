@@ -1,0 +1,71 @@
+"""Store memories in a test, and look at what a store holds."""
+
+from collections.abc import Sequence
+from typing import Any
+from uuid import UUID
+
+from mnemosyne.domain.chunking import embed_whole
+from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestStatus, MemorySummary, Unstored
+from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery
+from mnemosyne.ports import MemoryStore, Vector
+from tests.fakes import NOW, FakeEmbedder, request
+
+EMBEDDER = FakeEmbedder()
+
+
+def embed(text: str) -> list[Vector]:
+    """The vectors of a text's chunks."""
+    return embed_whole([text], EMBEDDER.chunk_limit, EMBEDDER.embed_documents)[0]
+
+
+def store(memories: MemoryStore, *requests: IngestRequest, namespace: str = "ns") -> dict[UUID, IngestStatus]:
+    """Store the requests' memories, and return the outcomes."""
+    with memories.claim(namespace, requests) as claim:
+        outcomes = dict(claim.already_final)
+        if claim.new:
+            outcomes |= claim.store(claim.new, [embed(one.content) for one in claim.new], EMBEDDER.model)
+    return outcomes
+
+
+def store_content(memories: MemoryStore, content: str, *, namespace: str = "ns", **fields: Any) -> UUID:
+    """Store one memory, and return its id."""
+    made = request(content, **fields)
+    memory_id = store(memories, made, namespace=namespace)[made.request_id].memory_id
+    assert memory_id
+    return memory_id
+
+
+def store_contents(memories: MemoryStore, *contents: str, namespace: str = "ns", **fields: Any) -> list[UUID]:
+    """Store a memory of each content, in one message, and return their ids."""
+    made = [request(content, **fields) for content in contents]
+    outcomes = store(memories, *made, namespace=namespace)
+    return [memory_id for one in made if (memory_id := outcomes[one.request_id].memory_id)]
+
+
+def list_memories(memories: MemoryStore, namespace: str = "ns") -> Sequence[MemorySummary]:
+    """All memories of a namespace."""
+    return memories.list(namespace, Filters(include_superseded=True), 10_000)
+
+
+def status_of(memories: MemoryStore, request_id: UUID, namespace: str = "ns") -> IngestStatus:
+    """The status of a request that the store knows."""
+    return memories.statuses(namespace, [request_id])[request_id]
+
+
+def search(memories: MemoryStore, query: str | None, namespace: str = "ns", **fields: Any) -> Sequence[Hit]:
+    """Search, by meaning unless `mode` says otherwise."""
+    asked = SearchQuery(query=query, **{"mode": SearchMode.SEMANTIC, **fields})
+    vector = EMBEDDER.embed_query(query) if query and asked.mode is not SearchMode.EXACT else None
+    return memories.search(namespace, asked, vector, model=EMBEDDER.model, lexical_weight=EMBEDDER.lexical_weight).hits
+
+
+def unstored(one: IngestRequest, error: str) -> Unstored:
+    """The request as one that failed or waits."""
+    return Unstored(request_id=one.request_id, error=error, origin=one.origin)
+
+
+def make_dead_letter(message_id: str) -> DeadLetter:
+    """A message that was given up and is not UTF-8."""
+    return DeadLetter(
+        message_id=message_id, data=b"\x00\xff{", attributes={"k": "é"}, cause="given up", dead_lettered_at=NOW
+    )

@@ -1,0 +1,34 @@
+"""One database for many tests: each finds it empty."""
+
+from typing import Final
+
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne_cli.local import postgres
+
+_TABLES: Final = """
+    SELECT relname FROM pg_class
+    WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace
+      AND relname NOT IN ('embedding_space', 'quotas', 'schema_migrations', 'schema_repeatables')
+"""
+_QUOTAS: Final = "DELETE FROM quotas WHERE namespace <> ''"
+
+
+class SharedDatabase:
+    """A migrated database with two connections: as the functions' user, from a pool, and as the owner."""
+
+    def __init__(self, cluster: postgres.EmbeddedPostgres, name: str) -> None:
+        self.pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 8)
+        self.owner = connection_factory(cluster.url(postgres.OWNER, name), socket_timeout=None, statement_seconds=0)()
+        deletes = [f"DELETE FROM {row['relname']}" for row in self.owner.run(_TABLES)]
+        # Triggers would count what is deleted into namespace_usage.
+        self._empty = "; ".join(["BEGIN", "SET LOCAL session_replication_role = replica", *deletes, _QUOTAS, "COMMIT"])
+
+    def empty(self) -> None:
+        """Delete all rows that tests make."""
+        self.owner.run_file(self._empty)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self.owner.close()
+        self.pool.close()
