@@ -13,6 +13,7 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.ports import Vector
+from mnemosyne.service import search as search_service
 from mnemosyne_cli.local import postgres
 from mnemosyne_cli.local.data_dir import DataDir
 
@@ -57,7 +58,8 @@ def searches(store: PostgresMemories) -> dict[str, Callable[[], object]]:
         return np.asarray(made / np.linalg.norm(made), dtype=np.float32)
 
     def search(query: SearchQuery, given: Vector | None) -> object:
-        return store.search("large", query, given, model=SPACE.model, lexical_weight=0.5)
+        ranked, _ = search_service.rank("large", query, given, memories=store, model=SPACE.model, lexical_weight=0.5)
+        return store.read_hits("large", query, ranked[: query.limit])
 
     words = "what about c4ca4238a0b923820dcc509a6f75849b"
     return {

@@ -19,7 +19,7 @@ import os
 import sys
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
@@ -42,6 +42,7 @@ from mnemosyne.adapters.vertex_reranker import VertexReranker  # noqa: E402
 from mnemosyne.domain.embedding_space import EmbeddingSpace  # noqa: E402
 from mnemosyne.domain.memory import IngestRequest  # noqa: E402
 from mnemosyne.domain.message import IngestMessage  # noqa: E402
+from mnemosyne.domain.ranking import Candidates  # noqa: E402
 from mnemosyne.domain.search import SearchMode, SearchQuery  # noqa: E402
 from mnemosyne.domain.time.question import named_times  # noqa: E402
 from mnemosyne.ports import Embedder, Reranker  # noqa: E402
@@ -96,31 +97,46 @@ class Stored:
 
         def found(question: str) -> Sequence[str]:
             vector = None if words_only else embedder.embed_query(question)
-            preferred = named_times(question, now=self._now) if mode is SearchMode.HYBRID else ()
-            ranking = self._memories.search(
+            ranked, _ = search.rank(
                 self._namespace,
-                SearchQuery(query=question, mode=mode, limit=10, preferred=preferred),
+                self.query(question, mode),
                 vector,
+                memories=self._memories,
                 model=embedder.model,
                 lexical_weight=embedder.lexical_weight if weight is None else weight,
             )
-            return [self._names[str(hit.id)] for hit in ranking.hits]
+            return self.names(one.candidate.id for one in ranked[:10])
 
         return found
+
+    def query(self, question: str, mode: SearchMode) -> SearchQuery:
+        """The search for ten answers to the question."""
+        preferred = named_times(question, now=self._now) if mode is SearchMode.HYBRID else ()
+        return SearchQuery(query=question, mode=mode, limit=10, preferred=preferred)
+
+    def candidates(self, question: str) -> tuple[SearchQuery, Candidates, float]:
+        """The hybrid query for the question, its candidates, and the weight of the lexical score."""
+        embedder, query = self._embedder.for_namespace(self._namespace), self.query(question, SearchMode.HYBRID)
+        found = self._memories.find_candidates(
+            self._namespace, query, embedder.embed_query(question), model=embedder.model, count=100, excluded={}
+        )
+        return query, found, embedder.lexical_weight
+
+    def names(self, ids: Iterable[str]) -> list[str]:
+        """The documents' ids in the collection."""
+        return [self._names[one] for one in ids]
 
     def reranked(self, reranker: Reranker) -> Search:
         """Return the hybrid search whose best are ordered anew; says so where they were not, as a caller is told."""
 
         def found(question: str) -> Sequence[str]:
-            asked = SearchQuery(
-                query=question, mode=SearchMode.HYBRID, limit=10, preferred=named_times(question, now=self._now)
-            )
+            asked = self.query(question, SearchMode.HYBRID)
             result = search.search(
                 self._namespace, asked, memories=self._memories, embedder=self._embedder, reranker=reranker
             )
             if result.degraded:
                 print(f"  {question!r}: {result.degraded}")
-            return [self._names[str(hit.id)] for hit in result.ranking.hits]
+            return self.names(str(hit.id) for hit in result.hits)
 
         return found
 
@@ -149,7 +165,7 @@ def interval(before: Rows, after: Rows) -> str:
 
 
 @contextmanager
-def _store(space: EmbeddingSpace, scratch: str) -> Iterator[tuple[PostgresMemories, postgres.EmbeddedPostgres]]:
+def opened_store(space: EmbeddingSpace, scratch: str) -> Iterator[tuple[PostgresMemories, postgres.EmbeddedPostgres]]:
     server = postgres.start(DataDir.at(scratch))
     try:
         postgres.prepare(server, space)
@@ -182,7 +198,7 @@ def run(
     """Every mode on one collection, printed; the means by mode."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         embedder, space = embedder_of(embedder_, scratch)
-        with _store(space, scratch) as (memories, server):
+        with opened_store(space, scratch) as (memories, server):
             plain = Stored(collection, memories, embedder, sessions=False)
             whole = Stored(collection, memories, embedder)
             searches = {

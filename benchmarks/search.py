@@ -29,7 +29,7 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.ids import new_id
 from mnemosyne.ports import Vector
-from mnemosyne.service import ingest
+from mnemosyne.service import ingest, search
 from mnemosyne_cli.local import postgres
 from mnemosyne_cli.local.data_dir import DataDir
 
@@ -84,8 +84,10 @@ class Bench:
     def search(self, namespace: str, question: str, vector: Vector | None, **asked: object) -> list[str]:
         """The ids found."""
         query = SearchQuery(query=question, **asked)  # type: ignore[arg-type]
-        found = self.memories.search(namespace, query, vector, model=self.embedder.model, lexical_weight=0.5)
-        return [str(hit.id) for hit in found.hits]
+        ranked, _ = search.rank(
+            namespace, query, vector, memories=self.memories, model=self.embedder.model, lexical_weight=0.5
+        )
+        return [str(hit.id) for hit in self.memories.read_hits(namespace, query, ranked[: query.limit])]
 
 
 def fill(bench: Bench, sizes: Mapping[str, int], corpus: Sequence[str]) -> None:

@@ -33,7 +33,7 @@ from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
 from mnemosyne.adapters.queues.local import LocalQueue
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, SearchMode, SearchQuery
+from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.ids import new_id
 from mnemosyne.mcp.tools.search import RESPONSE_CHARACTERS
 from mnemosyne_cli.local import functions, postgres, stack
@@ -62,6 +62,19 @@ class Load:
         return cls(len(took) / seconds, statistics.median(took), p95, cpu / len(took))
 
 
+def search_raw(connection: Connection, asked: dict[str, Any]) -> None:
+    """Find the candidates of one search, and read ten hits, without ranking."""
+    found = rows.read_candidates(connection.one(memories_sql.FIND_CANDIDATES, **asked)["found"])
+    connection.one(
+        memories_sql.READ_HITS,
+        namespace=asked["namespace"],
+        ids=rows.uuid_array([row.id for row in found.rows[: asked["limit"]]]),
+        query=asked["query"],
+        characters=RESPONSE_CHARACTERS,
+        explain=False,
+    )
+
+
 def over_raw_connections(
     connections: Sequence[Connection], asked: Sequence[dict[str, Any]], searchers: int, seconds: float
 ) -> Load:
@@ -72,7 +85,7 @@ def over_raw_connections(
 
     def work(connection: Connection, number: int) -> None:
         while (since := waiting.get()) is not None:
-            connection.one(memories_sql.SEARCH, **asked[number % len(asked)])
+            search_raw(connection, asked[number % len(asked)])
             number += len(connections)
             now = time.perf_counter()
             if begin < now < begin + seconds:
@@ -158,11 +171,9 @@ def parameters(question: str, mode: SearchMode, embedder: OfflineEmbedder) -> di
         "query": question,
         "vector": rows.vector_text(embedder.for_namespace(LOCAL.namespace).embed_query(question)),
         "model": embedder.model,
-        "filters": rows.search_json(asked),
+        "filters": rows.filters_json(asked.filters),
         "limit": asked.limit,
-        "quality_weight": HYBRID_QUALITY_WEIGHT if mode is SearchMode.HYBRID else 0.0,
-        "lexical_weight": 0.5,
-        "characters": RESPONSE_CHARACTERS,
+        "candidates": 100,
     }
 
 

@@ -9,6 +9,7 @@ from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestStatus, Mem
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery
 from mnemosyne.ports import MemoryStore, Vector
 from tests.fakes import NOW, FakeEmbedder, request
+from tests.searching import find
 
 EMBEDDER = FakeEmbedder()
 
@@ -56,7 +57,7 @@ def search(memories: MemoryStore, query: str | None, namespace: str = "ns", **fi
     """Search, by meaning unless `mode` says otherwise."""
     asked = SearchQuery(query=query, **{"mode": SearchMode.SEMANTIC, **fields})
     vector = EMBEDDER.embed_query(query) if query and asked.mode is not SearchMode.EXACT else None
-    return memories.search(namespace, asked, vector, model=EMBEDDER.model, lexical_weight=EMBEDDER.lexical_weight).hits
+    return find(memories, namespace, asked, vector, lexical_weight=EMBEDDER.lexical_weight).hits
 
 
 def unstored(one: IngestRequest, error: str) -> Unstored:

@@ -1,6 +1,6 @@
 """What the services need from the outside, as Protocols; adapters satisfy them without importing this file."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
@@ -27,7 +27,8 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.outcome import Outcome, OutcomeCursor, OutcomePage
 from mnemosyne.domain.quota import Quota
-from mnemosyne.domain.search import Filters, Ranking, SearchQuery
+from mnemosyne.domain.ranking import Candidates, Ranked
+from mnemosyne.domain.search import Filters, Hit, SearchQuery
 from mnemosyne.overview_ports import MemoryOverview
 
 if TYPE_CHECKING:  # 60 ms of a cold start, and only the embedders compute
@@ -128,7 +129,30 @@ class Claim(Protocol):
         """
 
 
-class MemoryStore(MemoryOverview, DeadLetters, Protocol):
+class CandidateSource(Protocol):
+    """What the ranking of a search reads."""
+
+    def find_candidates(
+        self,
+        namespace: str,
+        query: SearchQuery,
+        vector: Vector | None,
+        *,
+        model: str,
+        count: int,
+        excluded: Mapping[str, Collection[str]],
+    ) -> Candidates:
+        """Find up to `count` memories by vector and as many by words; by words alone without a vector.
+
+        `excluded` has the keys of near-duplicates to leave out (`folded`), except for some ids (`shown`). Raises
+        EmbeddingModelChanged if the memories are no longer in the space of that model.
+        """
+
+    def pairwise_cosines(self, namespace: str, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
+        """Cosine of each pair of memories; None for a memory that was deleted."""
+
+
+class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
     """Memories and the state of ingest requests. Every method is confined to one namespace."""
 
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> AbstractContextManager[Claim]:
@@ -165,16 +189,8 @@ class MemoryStore(MemoryOverview, DeadLetters, Protocol):
     def embedding_space(self) -> EmbeddingSpace:
         """The space that the memories are in, as far as known: a claim or search that finds another one says so."""
 
-    def search(
-        self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float
-    ) -> Ranking:
-        """Return the best memories within the filters; by words alone where there is no vector, which is of that model.
-
-        Raises EmbeddingModelChanged where the memories have moved to another.
-        """
-
-    def rerank(self, namespace: str, query: SearchQuery, relevances: Mapping[UUID, float]) -> Ranking:
-        """Return memories that a search has found by these relevances and quality; equal ones as they are given."""
+    def read_hits(self, namespace: str, query: SearchQuery, ranked: Sequence[Ranked]) -> Sequence[Hit]:
+        """Read the memories in this order, cut to the characters that the query allows; deleted ones are left out."""
 
     def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
         """Return one memory, whole."""

@@ -321,20 +321,6 @@ CREATE TYPE memory_filters AS (
     folded uuid[], shown uuid[]
 );
 
--- A search by meaning and words: query vector, weighted terms, mean length of a memory in distinct words, weight of the
--- lexical score, the query's words as written, and the times that the query names.
-CREATE TYPE question AS (
-    vector halfvec, terms sparsevec, mean_length double precision, lexical_weight double precision, words text[],
-    preferred tstzmultirange
-);
-
--- A possible hit with its scores.
-CREATE TYPE candidate AS (
-    id uuid, "timestamp" timestamptz, session text, quality double precision, vector_score double precision,
-    lexical_score double precision, timely double precision, said double precision, neighbours double precision,
-    redundancy double precision, relevance double precision
-);
-
 -- Functions that indexes use. A change to one of them needs a migration that rebuilds the index.
 --
 -- An index holds the memories of all namespaces. 32 bits of the namespace's MD5 in every key make a search read only

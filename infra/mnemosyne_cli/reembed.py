@@ -20,6 +20,7 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace, provider_of
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.errors import ServiceError, Unavailable
 from mnemosyne.ports import Embedder
+from mnemosyne.service import search
 from mnemosyne.services import ConfiguredServices, connection_factory_for
 from mnemosyne_cli.open_services import owner_settings
 from mnemosyne_cli.target import target
@@ -164,10 +165,15 @@ def _recall(
     for probe in probes:
         query = SearchQuery(query=probe.query, mode=SearchMode.SEMANTIC, limit=10)
         vector = embedder.embed_query(probe.query)
-        ranking = store.search(
-            probe.namespace, query, vector, model=embedder.model, lexical_weight=embedder.lexical_weight
+        ranked, _ = search.rank(
+            probe.namespace,
+            query,
+            vector,
+            memories=store,
+            model=embedder.model,
+            lexical_weight=embedder.lexical_weight,
         )
-        found += probe.id in {hit.id for hit in ranking.hits}
+        found += str(probe.id) in {one.candidate.id for one in ranked[: query.limit]}
     pool.close()
     return found / len(probes)
 

@@ -28,6 +28,7 @@ from mnemosyne_cli.local import postgres
 from tests.abuse.conftest import CALLERS
 from tests.database_errors import permission_denied
 from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request
+from tests.searching import find
 
 WORDS = ["tea", "cup", "train", "Lisbon", "flat", "Ada", "dog", "walk", "violin", "garden", "paint", "letter", "winter"]
 RARE = [f"zyx{n}" for n in range(30)]
@@ -198,7 +199,7 @@ def test_how_long_a_search_takes_tells_nothing_of_what_others_store(pair: Pair) 
         query = SearchQuery(query=word, mode=SearchMode.HYBRID, characters=20_000)
         vector = embedder.embed_query(word)
         begun = time.perf_counter()
-        services.memories.search("ada", query, vector, model="fake", lexical_weight=0.5)
+        find(services.memories, "ada", query, vector, model="fake", lexical_weight=0.5)
         return time.perf_counter() - begun
 
     embedder, times = FakeEmbedder(), ([], [])  # type: ignore[var-annotated]
@@ -230,7 +231,9 @@ def session_of(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Ca
     "statement",
     [
         "SELECT * FROM list_memories('ada', '{}', NULL, NULL, 10)",
-        "SELECT search_memories('ada', 'exact', 'tea', NULL, NULL, '{}', 10, 0, 0, 99)",
+        "SELECT find_candidates('ada', 'exact', 'tea', NULL, NULL, '{}', 10, 100)",
+        "SELECT read_hits('ada', '{}', 'tea', 99, false)",
+        "SELECT pairwise_cosines('ada', '{}')",
     ],
 )
 def test_functions_that_see_every_row_work_for_the_session_s_namespace_alone(
@@ -290,7 +293,7 @@ def test_scores_do_not_tell_which_words_others_store(store: PostgresMemories) ->
     def scores() -> list[float]:
         query = SearchQuery(query="zeppelin plum", mode=SearchMode.HYBRID)
         vector = embedder.embed_query("zeppelin plum")
-        return [hit.score for hit in store.search("ada", query, vector, model="fake", lexical_weight=0.5).hits]
+        return [hit.score for hit in find(store, "ada", query, vector, model="fake", lexical_weight=0.5).hits]
 
     before = scores()
     _store(store, "bob", [f"zeppelin {n}" for n in range(300)])

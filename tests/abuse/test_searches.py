@@ -74,7 +74,7 @@ def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(s
 
     release, gate, running, most = threading.Event(), threading.Lock(), {"ada": 0, "bob": 0}, {"ada": 0, "bob": 0}
     four_of_hers, bob_runs = threading.Event(), threading.Event()
-    search = services.memories.search
+    find = services.memories.find_candidates
 
     def slow(namespace: str, *asked: Any, **more: Any) -> Any:
         with gate:
@@ -87,9 +87,9 @@ def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(s
         release.wait(20)
         with gate:
             running[namespace] -= 1
-        return search(namespace, *asked, **more)
+        return find(namespace, *asked, **more)
 
-    services.memories.search = slow  # type: ignore[method-assign]
+    services.memories.find_candidates = slow  # type: ignore[method-assign]
 
     async def crowd() -> None:
         server = build_server(services, database=Turns(8))

@@ -29,7 +29,8 @@ from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import new_id
 from mnemosyne.ports import MemoryStore
 from tests.fakes import NOW, request
-from tests.memories import EMBEDDER, embed, make_dead_letter, search, store, store_content, unstored
+from tests.memories import embed, make_dead_letter, search, store, store_content, unstored
+from tests.searching import find
 
 
 def test_everything_stored_comes_back_exactly(memories: MemoryStore) -> None:
@@ -57,7 +58,7 @@ def test_a_content_of_more_words_than_a_sparse_vector_has_is_stored_and_found(me
     """At most 16,000: https://github.com/pgvector/pgvector#sparsevec-type."""
     many = " ".join(f"{number:x}" for number in range(0x10000, 0x10000 + 16_500))
     memory_id = store_content(memories, f"ledger {many} ledger")
-    found = memories.search("ns", SearchQuery(query="ledger"), None, model=EMBEDDER.model, lexical_weight=0.5).hits
+    found = find(memories, "ns", SearchQuery(query="ledger"), None).hits
     assert [hit.id for hit in found] == [memory_id]
 
 
@@ -737,26 +738,6 @@ def test_a_hit_says_why_it_was_found_where_that_is_asked(memories: MemoryStore) 
     assert plain.why is None
 
 
-def test_what_was_found_is_ranked_anew_by_the_relevances_given(memories: MemoryStore) -> None:
-    statuses = store(memories, *(request(f"tea number {n} {'x' * 200}") for n in range(4))).values()
-    ids = [one.memory_id for one in statuses if one.memory_id]
-    relevances = dict(zip(ids, (0.2, 0.9, 0.5, 0.5), strict=True))
-    ranking = memories.rerank("ns", SearchQuery(query="tea", limit=3, characters=300), relevances)
-    assert [hit.id for hit in ranking.hits] == [ids[1], ids[2], ids[3]]
-    assert [hit.relevance for hit in ranking.hits] == [0.9, 0.5, 0.5]
-    assert sum(len(hit.content) for hit in ranking.hits) <= 300
-    assert all(hit.truncated for hit in ranking.hits)
-
-
-def test_nothing_deleted_or_of_another_namespace_is_ranked_anew(memories: MemoryStore) -> None:
-    (mine,) = store(memories, request("tea")).values()
-    (other,) = store(memories, request("tea"), namespace="other").values()
-    assert mine.memory_id and other.memory_id
-    memories.delete("ns", mine.memory_id)
-    ranking = memories.rerank("ns", SearchQuery(query="tea"), {mine.memory_id: 1.0, other.memory_id: 1.0})
-    assert list(ranking.hits) == []
-
-
 def test_the_words_of_titles_and_tags_are_found(memories: MemoryStore) -> None:
     titled = request("it was on the desk", title="spectacles")
     tagged = request("she sneezes in spring", tags=("hay fever",))
@@ -764,7 +745,7 @@ def test_the_words_of_titles_and_tags_are_found(memories: MemoryStore) -> None:
 
     def found(query: str) -> list[str]:
         asked = SearchQuery(query=query, mode=SearchMode.HYBRID)
-        return [hit.content for hit in memories.search("ns", asked, None, model="", lexical_weight=0.5).hits][:1]
+        return [hit.content for hit in find(memories, "ns", asked, None, model="", lexical_weight=0.5).hits][:1]
 
     assert found("whose spectacles?") == [titled.content]
     assert found("who has a fever?") == [tagged.content]
@@ -776,5 +757,5 @@ def test_words_of_tags_that_were_changed_are_found_at_once(memories: MemoryStore
     assert memory_id
     memories.update("ns", memory_id, MemoryChange(tags=("allergy",)))
     asked = SearchQuery(query="allergy", mode=SearchMode.HYBRID)
-    ranking = memories.search("ns", asked, None, model="", lexical_weight=0.5)
+    ranking = find(memories, "ns", asked, None, model="", lexical_weight=0.5)
     assert [hit.id for hit in ranking.hits if hit.relevance] == [memory_id]

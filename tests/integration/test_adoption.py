@@ -20,6 +20,7 @@ from mnemosyne.errors import Misconfigured
 from mnemosyne.service import ingest
 from mnemosyne_cli.local import postgres
 from tests.fakes import FakeEmbedder, request
+from tests.searching import find
 
 CHRONICLE = """[[[CHRONICLE_START]]]
 TS: 2026-05-20
@@ -115,7 +116,7 @@ def test_adopted_memories_are_found_by_meaning_words_and_tags(old: tuple[OldData
     vector = before.embedder.embed_query("zeppelin Lakehurst left for")
     for given, mode in ((vector, SearchMode.SEMANTIC), (None, SearchMode.HYBRID)):
         query = SearchQuery(query="zeppelin Lakehurst left for", mode=mode, limit=1)
-        (hit,) = store.search("default", query, given, model=before.space.model, lexical_weight=0.5).hits
+        (hit,) = find(store, "default", query, given, model=before.space.model, lexical_weight=0.5).hits
         assert hit.id == before.ids[0]
     tagged = store.list("default", Filters(tags=("TRAVEL",)), 10)
     assert [head.id for head in tagged] == [before.ids[0]]

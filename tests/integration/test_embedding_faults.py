@@ -230,7 +230,7 @@ def test_a_fault_of_every_text_is_reported_with_its_cure_and_loses_nothing(
         assert cause in (status.error or "")
         assert cure in (status.error or "")
     found = system.search("stored before the fault")
-    assert [hit.content for hit in found.ranking.hits] == ["stored before the fault"]
+    assert [hit.content for hit in found.hits] == ["stored before the fault"]
     assert found.degraded
     assert cause in found.degraded
     assert "answered" not in found.degraded

@@ -19,17 +19,15 @@ def _rows_read(owner: Connection) -> int:
     asked = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID)
     with owner.transaction():
         owner.run(
-            memories_sql.SEARCH,
+            memories_sql.FIND_CANDIDATES,
             namespace="ns",
             mode=asked.mode.value,
             query=asked.query,
             vector=rows.vector_text(FakeEmbedder().embed_query(QUESTION)),
             model=FAKE_SPACE.model,
-            filters=rows.search_json(asked),
+            filters=rows.filters_json(asked.filters),
             limit=asked.limit,
-            quality_weight=0.0,
-            lexical_weight=0.5,
-            characters=None,
+            candidates=100,
         )
         read: int = owner.one(ROWS_READ)["n"]
     return read

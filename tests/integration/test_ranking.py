@@ -1,5 +1,7 @@
-"""The database's arithmetic against the oracle's: quality, fusion and score, from the same raw scores."""
+"""Candidates from PostgreSQL: raw scores against their formulas, neighbours, and pairs."""
 
+import math
+from collections.abc import Collection, Mapping
 from datetime import timedelta
 from uuid import UUID
 
@@ -9,14 +11,17 @@ from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.ranking import Candidate, Candidates, Ranked
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.ids import new_id
 from mnemosyne.service import ingest
-from tests import oracle
 from tests.fakes import NOW, FakeEmbedder, request
+from tests.searching import find
 
 QUESTION = "green tea with lemon"
+ALL = Filters()
+VECTOR = FakeEmbedder().embed_query("tea")
 CONTENTS = [
     "green tea", "tea with lemon and honey", "lemon cake", "green cars drive fast", "nothing of the kind",
     "tea tea tea", "she drinks green tea with lemon on Sundays", "a very long story about a house and its garden",
@@ -31,6 +36,23 @@ FROM memories m CROSS JOIN unnest(words_of(searched_text(m.title, m.tags, m.cont
 ASKED = "SELECT unnest(tsvector_to_array(words_of(:query))) AS word"
 
 
+def bm25(texts: Mapping[str, Mapping[str, int]], asked: Collection[str]) -> dict[str, float]:
+    """BM25 of each text for some words, from the frequency of each word in each text; k1 = 1.2, b = .4.
+
+    The length is counted in distinct words, at most four times the mean. A word weighs the root of its inverse document
+    frequency; a word in no text counts as in half of one. Robertson, Zaragoza 2009, "The Probabilistic Relevance
+    Framework: BM25 and Beyond".
+    """
+    mean_length = max(1.0, sum(map(len, texts.values())) / len(texts))
+    counts = {word: sum(word in words for words in texts.values()) for word in asked}
+    weights = {word: math.sqrt(math.log(1 + len(texts) / (count or 0.5))) for word, count in counts.items()}
+    return {
+        text: sum(weights[word] * 2.2 * words[word] / (words[word] + 1.2) for word in asked if word in words)
+        * (2.2 / (1.72 + 0.48 * min(4.0, len(words) / mean_length)))
+        for text, words in texts.items()
+    }
+
+
 def _words_of_each(owner: Connection) -> dict[str, dict[str, int]]:
     texts: dict[str, dict[str, int]] = {}
     for row in owner.run(WORDS):
@@ -43,7 +65,7 @@ def stored(store: PostgresMemories) -> dict[str, UUID]:
     """The memories by their contents; some are rated and read."""
     message = IngestMessage("ns", tuple(request(content) for content in CONTENTS))
     ingest.store(message, memories=store, embedder=FakeEmbedder())
-    hits = store.search("ns", SearchQuery(query=None, limit=100, filters=Filters()), None, model="", lexical_weight=0)
+    hits = find(store, "ns", SearchQuery(query=None, limit=100), None)
     ids = {hit.content: hit.id for hit in hits.hits}
     for content, rating in (("lemon cake", 1), ("lemon cake", 1), ("green tea", -1), ("tea tea tea", 0)):
         store.rate("ns", ids[content], rating, None)
@@ -52,22 +74,31 @@ def stored(store: PostgresMemories) -> dict[str, UUID]:
     return ids
 
 
-@pytest.mark.parametrize("quality_weight", [0.0, 0.3, 1.0])
-@pytest.mark.parametrize("lexical_weight", [0.0, 0.3, 0.5, 1.0])
-def test_fusion_and_score_are_the_oracle_s(
-    store: PostgresMemories, owner: Connection, stored: dict[str, UUID], lexical_weight: float, quality_weight: float
+def test_candidates_have_the_cosine_and_the_bm25_score_of_the_formulas(
+    store: PostgresMemories, owner: Connection, stored: dict[str, UUID]
 ) -> None:
     embedder = FakeEmbedder()
     vector = embedder.embed_query(QUESTION)
-    near = {one: float(made @ vector) for one, made in zip(CONTENTS, embedder.embed_documents(CONTENTS), strict=True)}
-    words = oracle.lexical(_words_of_each(owner), [row["word"] for row in owner.run(ASKED, query=QUESTION)])
+    cosines = {
+        one: float(made @ vector) for one, made in zip(CONTENTS, embedder.embed_documents(CONTENTS), strict=True)
+    }
+    words = bm25(_words_of_each(owner), [row["word"] for row in owner.run(ASKED, query=QUESTION)])
+    query = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID, limit=100)
+    found = store.find_candidates("ns", query, vector, model=embedder.model, count=100, excluded={})
+    contents = {str(memory_id): content for content, memory_id in stored.items()}
+    assert {contents[row.id]: row.vector_score for row in found.rows} == pytest.approx(cosines, abs=HALF_PRECISION)
+    assert {contents[row.id]: row.lexical_score for row in found.rows} == pytest.approx(words, abs=HALF_PRECISION)
+
+
+@pytest.mark.parametrize("quality_weight", [0.0, 0.3, 1.0])
+def test_hits_are_sorted_by_relevance_and_quality_as_weighted(
+    store: PostgresMemories, stored: dict[str, UUID], quality_weight: float
+) -> None:
     query = SearchQuery(query=QUESTION, mode=SearchMode.HYBRID, limit=100, quality_weight=quality_weight)
-    found = store.search("ns", query, vector, model=embedder.model, lexical_weight=lexical_weight)
-    expected = oracle.fused(near, words, lexical_weight)
-    assert {hit.content: hit.relevance for hit in found.hits} == pytest.approx(expected, abs=HALF_PRECISION)
-    scores = {hit.content: oracle.score(expected[hit.content], hit.quality, quality_weight) for hit in found.hits}
-    assert {hit.content: hit.score for hit in found.hits} == pytest.approx(scores, abs=HALF_PRECISION)
-    assert [hit.score for hit in found.hits] == sorted((hit.score for hit in found.hits), reverse=True)
+    hits = find(store, "ns", query, FakeEmbedder().embed_query(QUESTION)).hits
+    expected = [(1 - quality_weight) * (hit.relevance or 0) + quality_weight * hit.quality for hit in hits]
+    assert [hit.score for hit in hits] == pytest.approx(expected)
+    assert [hit.score for hit in hits] == sorted((hit.score for hit in hits), reverse=True)
 
 
 CHAT = [
@@ -77,35 +108,58 @@ CHAT = [
 SESSIONS = {"morning": CHAT[:4], "evening": CHAT[4:6], "alone": CHAT[6:7]}
 
 
-def test_what_stands_around_a_memory_and_who_said_it_and_when_count_as_the_oracle_says(
-    store: PostgresMemories, owner: Connection
-) -> None:
-    question = "Which tea does Bo drink?"
-    embedder, session_of = FakeEmbedder(), {one: name for name, said in SESSIONS.items() for one in said}
+@pytest.fixture
+def chat(store: PostgresMemories) -> PostgresMemories:
+    """The store with three conversations, ingested last turn first."""
+    session_of = {turn: name for name, turns in SESSIONS.items() for turn in turns}
     requests = [
         request(content, timestamp=NOW + timedelta(minutes=n), session=session_of.get(content))
         for n, content in enumerate(CHAT)
     ]
-    ingest.store(IngestMessage("ns", tuple(reversed(requests))), memories=store, embedder=embedder)
-    vector = embedder.embed_query(question)
-    near = {one: float(made @ vector) for one, made in zip(CHAT, embedder.embed_documents(CHAT), strict=True)}
-    words = oracle.lexical(_words_of_each(owner), [row["word"] for row in owner.run(ASKED, query=question)])
-    preferred = (TimeWindow(after=NOW, before=NOW + timedelta(minutes=2)), TimeWindow(after=NOW + timedelta(minutes=7)))
-    query = SearchQuery(query=question, mode=SearchMode.HYBRID, limit=100, preferred=preferred)
-    found = store.search("ns", query, vector, model=embedder.model, lexical_weight=0.5)
-    related = oracle.relevance(
-        oracle.fused(near, words, 0.5),
-        question=question,
-        sessions=SESSIONS.values(),
-        preferred=[*CHAT[:2], CHAT[7]],
-    )
-    vectors = dict(zip(CHAT, embedder.embed_documents(CHAT), strict=True))
-    expected = oracle.diversified(related, vectors, SESSIONS.values())
-    assert {hit.content: hit.relevance for hit in found.hits} == pytest.approx(expected, abs=HALF_PRECISION)
-    assert max(hit.relevance or 0 for hit in found.hits) == 1.0
+    ingest.store(IngestMessage("ns", tuple(reversed(requests))), memories=store, embedder=FakeEmbedder())
+    return store
 
 
-def test_what_stands_beside_a_find_is_found_unless_the_filters_leave_it_out(store: PostgresMemories) -> None:
+def _candidates(store: PostgresMemories, question: str, filters: Filters = ALL) -> Candidates:
+    query = SearchQuery(query=question, mode=SearchMode.HYBRID, filters=filters)
+    vector = FakeEmbedder().embed_query(question)
+    return store.find_candidates("ns", query, vector, model="fake", count=100, excluded={})
+
+
+def test_candidates_come_with_their_neighbours_in_the_session(chat: PostgresMemories) -> None:
+    found = _candidates(chat, "Which tea does Bo drink?")
+    minute = {index: (row.timestamp - found.rows[0].timestamp) // 60_000_000 for index, row in enumerate(found.rows)}
+    assert {(minute[row] - minute[head], place) for head, place, row in found.neighbours} == {
+        (n, n) for n in (-2, -1, 1, 2)
+    }
+    heads = {head for head, _, _ in found.neighbours}
+    assert {found.rows[head].session for head in heads} == {row.session for row in found.rows if row.session} - {
+        row.session for row in found.rows if row.speaker == "Cy"
+    }
+
+
+def test_candidates_name_their_speakers(chat: PostgresMemories) -> None:
+    speakers = {row.speaker for row in _candidates(chat, "lemon").rows}
+    assert speakers == {"Ada", "Bo", "Cy", None}
+
+
+def test_a_neighbour_outside_the_filters_lends_its_score_and_is_no_candidate(chat: PostgresMemories) -> None:
+    found = _candidates(chat, "tea", Filters(after=NOW + timedelta(minutes=2)))
+    outside = [row for row in found.rows if not row.eligible]
+    assert outside and all(row.vector_score is not None and row.lexical_score is not None for row in outside)
+    ranked = find(chat, "ns", SearchQuery(query="tea", filters=Filters(after=NOW + timedelta(minutes=2))), VECTOR)
+    assert {hit.content for hit in ranked.hits} <= set(CHAT[2:])
+
+
+def test_cosines_of_pairs_are_those_of_the_vectors(store: PostgresMemories, stored: dict[str, UUID]) -> None:
+    vectors = FakeEmbedder().embed_documents(CONTENTS)
+    cosines = store.pairwise_cosines("ns", [str(stored[one]) for one in CONTENTS] + [str(new_id())])
+    expected = [[float(a @ b) for b in vectors] for a in vectors]
+    for row, known in zip(cosines[:-1], expected, strict=True):
+        assert row[:-1] == pytest.approx(known, abs=HALF_PRECISION) and row[-1] is None
+
+
+def test_the_neighbour_of_a_match_is_found_unless_the_filters_exclude_it(store: PostgresMemories) -> None:
     question, answer = "which tea do you drink in the garden", "none of those, rooibos"
     others = [f"tea {n}" for n in range(150)]  # which leave no room among the candidates
     stored = [
@@ -119,13 +173,13 @@ def test_what_stands_beside_a_find_is_found_unless_the_filters_leave_it_out(stor
     def found(filters: Filters) -> list[str]:
         query = SearchQuery(query=question, mode=SearchMode.HYBRID, filters=filters, limit=5)
         vector = FakeEmbedder().embed_query(question)
-        return [hit.content for hit in store.search("ns", query, vector, model="fake", lexical_weight=0.5).hits]
+        return [hit.content for hit in find(store, "ns", query, vector, model="fake", lexical_weight=0.5).hits]
 
     assert answer in found(Filters())
     assert answer not in found(Filters(before=NOW + timedelta(seconds=1)))
 
 
-def test_why_something_was_found_names_what_its_neighbours_its_time_and_its_speaker_added(
+def test_an_explained_hit_names_what_its_neighbours_its_time_and_its_speaker_added(
     store: PostgresMemories,
 ) -> None:
     question = "What did Ada say yesterday about tea?"
@@ -138,7 +192,7 @@ def test_why_something_was_found_names_what_its_neighbours_its_time_and_its_spea
     preferred = (TimeWindow(after=NOW, before=NOW + timedelta(hours=1)),)
     query = SearchQuery(query=question, mode=SearchMode.HYBRID, preferred=preferred, explain=True)
     vector = FakeEmbedder().embed_query(question)
-    hits = store.search("ns", query, vector, model="fake", lexical_weight=0.5).hits
+    hits = find(store, "ns", query, vector, model="fake", lexical_weight=0.5).hits
     why = {hit.content: hit.why for hit in hits}
     asked, said, rain = (why[one.content] for one in stored)
     assert asked and said and rain
@@ -148,7 +202,7 @@ def test_why_something_was_found_names_what_its_neighbours_its_time_and_its_spea
 
 
 @pytest.mark.parametrize("ratings", [(), (1,), (-1, -1), (1, 0, 1), (1,) * 30], ids=str)
-def test_quality_is_the_oracle_s(store: PostgresMemories, ratings: tuple[int, ...]) -> None:
+def test_quality_is_the_mean_rating_with_two_neutral_votes(store: PostgresMemories, ratings: tuple[int, ...]) -> None:
     one = request(f"rated {new_id()}")
     ingest.store(IngestMessage("ns", (one,)), memories=store, embedder=FakeEmbedder())
     memory_id = store.statuses("ns", [one.request_id])[one.request_id].memory_id
@@ -157,4 +211,21 @@ def test_quality_is_the_oracle_s(store: PostgresMemories, ratings: tuple[int, ..
         store.rate("ns", memory_id, rating, None)
     memory = store.fetch("ns", memory_id)
     assert isinstance(memory, Memory)
-    assert memory.quality == pytest.approx(oracle.quality(len(ratings), sum(ratings)))
+    assert memory.quality == pytest.approx((1 + sum((rating + 1) / 2 for rating in ratings)) / (2 + len(ratings)))
+
+
+def test_hits_keep_the_given_order_without_deleted_memories_and_those_of_others(
+    store: PostgresMemories, stored: dict[str, UUID]
+) -> None:
+    for namespace, content in (("ns", "deleted later"), ("other", "somebody else's")):
+        ingest.store(IngestMessage(namespace, (request(content),)), memories=store, embedder=FakeEmbedder())
+    query = SearchQuery(query=None, limit=100)
+    found = {one.content: one.id for name in ("ns", "other") for one in find(store, name, query, None).hits}
+    store.delete("ns", found["deleted later"])
+    wanted = ["tea tea tea", "somebody else's", "deleted later", "lemon cake", "green tea"]
+    ranked = [Ranked(_row(str(found[content])), 0.5) for content in wanted]
+    assert [hit.content for hit in store.read_hits("ns", query, ranked)] == ["tea tea tea", "lemon cake", "green tea"]
+
+
+def _row(memory_id: str) -> Candidate:
+    return Candidate(memory_id, 0, None, 0.5, None, None, None, None, eligible=True)

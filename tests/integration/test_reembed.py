@@ -86,7 +86,7 @@ class Moving:
             found = search.search("default", asked, memories=self.system.memories, embedder=self.system.embedder)
         except EmbeddingModelChanged:  # as a tool call does
             found = search.search("default", asked, memories=self.system.memories, embedder=self.system.embedder)
-        return found.ranking.hits[0].content, found.degraded
+        return found.hits[0].content, found.degraded
 
     def reembed(self, *arguments: str) -> Result:
         environment = {**self._environment, "MNEMOSYNE_DATABASE_URL": self._owner_url}

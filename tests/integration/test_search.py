@@ -12,9 +12,11 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condition
-from mnemosyne.domain.search import Filters, Ranking, SearchMode, SearchQuery, TagMatch
+from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
+from mnemosyne.service.search import SearchResult
 from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, FakeEmbedder
+from tests.searching import find
 from tests.waiting import wait_until
 
 ROWS = 20_000
@@ -93,9 +95,9 @@ class Haystack:
         )
         owner.script("ANALYZE memories")
 
-    def search(self, query: int, filters: Filters, limit: int = 10) -> Ranking:
+    def search(self, query: int, filters: Filters, limit: int = 10) -> SearchResult:
         asked = SearchQuery(query="x", mode=SearchMode.SEMANTIC, filters=filters, limit=limit)
-        return self.store.search("ns", asked, self.queries[query], model="fake", lexical_weight=0.5)
+        return find(self.store, "ns", asked, self.queries[query], model="fake", lexical_weight=0.5)
 
     def recall(self, filters: Filters, mask: Any, limit: int = 10) -> float:
         """The share of the true best that is found, over all queries, by brute force over the filtered set."""
@@ -182,9 +184,9 @@ def test_a_filter_that_nothing_passes_finds_nothing(haystack: Haystack) -> None:
     assert haystack.search(0, Filters(tags=("none",))).hits == []
 
 
-def _words(haystack: Haystack, query: str, **fields: Any) -> Ranking:
+def _words(haystack: Haystack, query: str, **fields: Any) -> SearchResult:
     asked = SearchQuery(query=query, mode=SearchMode.HYBRID, **fields)
-    return haystack.store.search("ns", asked, None, model="fake", lexical_weight=0.5)
+    return find(haystack.store, "ns", asked, None, model="fake", lexical_weight=0.5)
 
 
 def test_a_word_that_everything_has_only_adds_to_what_others_find(haystack: Haystack) -> None:

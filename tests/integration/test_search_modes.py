@@ -25,7 +25,7 @@ def _stored(store: PostgresMemories, *contents: str, **fields: Any) -> FakeEmbed
 def _found(store: PostgresMemories, embedder: FakeEmbedder, query: str, **fields: Any) -> list[str]:
     asked = SearchQuery(query=query, **{"mode": SearchMode.HYBRID, **fields})
     found = search.search("ns", asked, memories=store, embedder=embedder)
-    return [hit.content for hit in found.ranking.hits]
+    return [hit.content for hit in found.hits]
 
 
 def test_words_are_found_by_their_stem_and_need_not_all_be_there(store: PostgresMemories) -> None:
@@ -53,7 +53,7 @@ def test_the_planner_s_statistics_change_no_score(store: PostgresMemories, owner
 
     def scores() -> list[tuple[str, float]]:
         query = SearchQuery(query="Caroline left tea in a zeppelin", mode=SearchMode.HYBRID, limit=50)
-        hits = search.search("ns", query, memories=store, embedder=embedder).ranking.hits
+        hits = search.search("ns", query, memories=store, embedder=embedder).hits
         return [(hit.content, hit.score) for hit in hits]
 
     before = scores()
@@ -113,7 +113,7 @@ def test_names_and_numbers_are_found_within_what_they_are_joined_to(
 def test_hybrid_scores_lie_between_none_and_full(store: PostgresMemories) -> None:
     embedder = _stored(store, *(f"tea number {n} of many cups" for n in range(20)), "an exact zeppelin", "cars")
     asked = SearchQuery(query="zeppelin tea", mode=SearchMode.HYBRID, limit=22)
-    hits = search.search("ns", asked, memories=store, embedder=embedder).ranking.hits
+    hits = search.search("ns", asked, memories=store, embedder=embedder).hits
     relevances = [hit.relevance for hit in hits]
     assert relevances == sorted(relevances, key=lambda value: -(value or 0))
     assert all(value is not None and 0.0 <= value <= 1.0 for value in relevances)
@@ -123,7 +123,7 @@ def test_hybrid_scores_lie_between_none_and_full(store: PostgresMemories) -> Non
 def test_one_only_memory_is_fully_relevant_whatever_the_mode(store: PostgresMemories) -> None:
     embedder = _stored(store, "green tea")
     asked = SearchQuery(query="green tea", mode=SearchMode.HYBRID)
-    (hit,) = search.search("ns", asked, memories=store, embedder=embedder).ranking.hits
+    (hit,) = search.search("ns", asked, memories=store, embedder=embedder).hits
     assert hit.relevance == 1.0
 
 
@@ -151,9 +151,9 @@ def test_without_the_embedder_words_answer_and_the_answer_says_so(store: Postgre
     embedder = _stored(store, "green tea", "fast cars")
     embedder.away = True
     found = search.search("ns", SearchQuery(query="tea", mode=mode), memories=store, embedder=embedder)
-    assert [hit.content for hit in found.ranking.hits] == ["green tea"]
+    assert [hit.content for hit in found.hits] == ["green tea"]
     assert found.degraded == "searched by words only: the embedder is away"
-    assert found.ranking.strategy == "fulltext"
+    assert found.strategy == "fulltext"
 
 
 def test_a_given_title_can_be_searched_for(store: PostgresMemories) -> None:
@@ -163,9 +163,15 @@ def test_a_given_title_can_be_searched_for(store: PostgresMemories) -> None:
     assert _found(store, embedder, "wifi password") == ["hunter2"]
 
 
-def test_a_search_is_one_round_trip(pool: Pool, store: PostgresMemories, monkeypatch: pytest.MonkeyPatch) -> None:
-    embedder = _stored(store, "green tea")
-    _found(store, embedder, "tea")
+@pytest.mark.parametrize(
+    ("session", "mode", "trips"),
+    [(None, SearchMode.HYBRID, 2), ("chat", SearchMode.SEMANTIC, 2), ("chat", SearchMode.HYBRID, 3)],
+)
+def test_a_search_takes_two_round_trips_and_a_third_to_compare_turns_of_a_session(
+    store: PostgresMemories, monkeypatch: pytest.MonkeyPatch, session: str | None, mode: SearchMode, trips: int
+) -> None:
+    embedder = _stored(store, "green tea", "black tea", session=session)
+    _found(store, embedder, "tea", mode=mode)
     sent: list[str] = []
     run = Connection.run
 
@@ -175,8 +181,8 @@ def test_a_search_is_one_round_trip(pool: Pool, store: PostgresMemories, monkeyp
 
     monkeypatch.setattr(Connection, "run", counted)
     monkeypatch.setattr(Connection, "script", lambda self, sql: sent.append(sql))
-    _found(store, embedder, "tea")
-    assert len(sent) == 1
+    _found(store, embedder, "tea", mode=mode)
+    assert len(sent) == trips
 
 
 def test_the_runtime_role_cannot_reach_around_the_search_function(pool: Pool) -> None:

@@ -6,9 +6,11 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.domain.search import Filters, Ranking, SearchMode, SearchQuery, TagMatch
+from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
+from mnemosyne.service.search import SearchResult
 from mnemosyne_cli.local import postgres
 from tests.fakes import FakeEmbedder
+from tests.searching import find
 from tests.waiting import wait_until
 
 MANY, FEW = 3_000, 30
@@ -41,10 +43,10 @@ def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connect
     connection.close()
 
 
-def _search(store: PostgresMemories, filters: Filters) -> Ranking:
+def _search(store: PostgresMemories, filters: Filters) -> SearchResult:
     asked = SearchQuery(query="memory", mode=SearchMode.SEMANTIC, filters=filters, limit=10)
     vector = FakeEmbedder().embed_query("memory")
-    return store.search("bob", asked, vector, model="fake", lexical_weight=0.5)
+    return find(store, "bob", asked, vector, model="fake", lexical_weight=0.5)
 
 
 @pytest.mark.parametrize("match", TagMatch)

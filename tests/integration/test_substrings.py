@@ -12,6 +12,7 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.service import ingest
 from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
+from tests.searching import find
 
 NEWEST = 1000
 """How many are looked through without asking the index."""
@@ -44,7 +45,7 @@ def _fill(store: PostgresMemories, count: int) -> None:
 
 def _found(store: PostgresMemories, text: str, **asked: object) -> list[str]:
     query = SearchQuery(query=text, mode=SearchMode.EXACT, **asked)  # type: ignore[arg-type]
-    return [hit.content for hit in store.search("ns", query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits]
+    return [hit.content for hit in find(store, "ns", query, None, model=FAKE_SPACE.model, lexical_weight=0.5).hits]
 
 
 def test_what_contains_a_text_is_found_whatever_its_age_script_and_case(
@@ -76,18 +77,16 @@ def test_an_absent_text_reads_the_newest_thousand_and_no_more(
     _fill(store, 3 * NEWEST)
     asked = SearchQuery(query=text, mode=SearchMode.EXACT)
     with owner.transaction():
-        found = owner.run(
-            memories_sql.SEARCH,
+        found = owner.one(
+            memories_sql.FIND_CANDIDATES,
             namespace="ns",
             mode="exact",
             query=text,
             vector=None,
             model=None,
-            filters=rows.search_json(asked),
+            filters=rows.filters_json(asked.filters),
             limit=asked.limit,
-            quality_weight=0.0,
-            lexical_weight=0.5,
-            characters=None,
-        )
-        assert "'hits': []" in str(found)
+            candidates=asked.limit,
+        )["found"]
+        assert rows.read_candidates(found).rows == []
         assert owner.one(ROWS_READ)["n"] <= NEWEST

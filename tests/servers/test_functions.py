@@ -30,6 +30,7 @@ from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
 from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, FakeServices, request
+from tests.searching import find
 from tests.servers.server import Server
 from tests.words_found import FOUND, FOUND_LITERALLY
 
@@ -112,7 +113,7 @@ def test_words_are_found_in_every_script_normal_form_and_compound(functions: Fun
 
     def finds(query: str, content: str, mode: SearchMode) -> bool:
         asked = SearchQuery(query=query, mode=mode, limit=100)
-        found = functions.memories("mcp").search("ada", asked, None, model=FAKE_SPACE.model, lexical_weight=0.5)
+        found = find(functions.memories("mcp"), "ada", asked, None, model=FAKE_SPACE.model, lexical_weight=0.5)
         return content in {hit.content for hit in found.hits}
 
     assert [one for one in FOUND if not finds(*one, SearchMode.HYBRID)] == []
@@ -257,7 +258,7 @@ def test_the_owner_moves_what_the_functions_have_stored_to_another_embedding_spa
         assert move.switch()
     moved = PostgresMemories(functions.pool("mcp"), space)
     query = SearchQuery(query="violin", mode=SearchMode.SEMANTIC, limit=1)
-    (hit,) = moved.search("ada", query, embedder.embed_query("violin"), model="other", lexical_weight=0.5).hits
+    (hit,) = find(moved, "ada", query, embedder.embed_query("violin"), model="other", lexical_weight=0.5).hits
     assert str(hit.id) == violin
 
 

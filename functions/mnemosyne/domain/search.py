@@ -1,6 +1,5 @@
 """What is searched for and what is found. Pure."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from enum import StrEnum
@@ -106,12 +105,3 @@ class Hit(MemoryFields):
     why: Why | None = None
     near_duplicates: tuple[UUID, ...] = ()
     """Memories left out of the hits because they state the same, best first: see `wording`."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Ranking:
-    """What the store found: the hits, best first, and how it looked for them; `considered` is how many were ranked."""
-
-    hits: Sequence[Hit]
-    strategy: str
-    considered: int

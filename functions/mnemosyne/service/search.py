@@ -1,32 +1,42 @@
-"""Find memories, and say how they were found."""
+"""Search memories: candidates from the database, ranked in Python."""
 
 import time
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
+from mnemosyne.domain import ranking
 from mnemosyne.domain.memory import embedded_text
-from mnemosyne.domain.search import Ranking, SearchMode, SearchQuery
+from mnemosyne.domain.ranking import Candidates, Ranked, Weights
+from mnemosyne.domain.search import Hit, SearchMode, SearchQuery
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.observability import EventLog, milliseconds
-from mnemosyne.ports import Embedder, MemoryStore, Reranker, Vector
+from mnemosyne.ports import CandidateSource, Embedder, MemoryStore, Reranker, Vector
 
 log = EventLog(__name__)
 
+CANDIDATES = 100
+"""Memories found by vector, and as many by words, at least; three times the limit if that is more."""
 RERANKED = 50
-"""How many of what is found are read by the reranker, at least: what it pushes up may stand far behind."""
+"""Hits that the reranker reads, at least: it may move a late one to the top."""
 RERANKED_CHARACTERS = 2_000
 """Of each, on average: its models read 512 or 1,024 tokens and cut the rest."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchResult:
-    """What a search found; `degraded` says why it is not what was asked for, times are in milliseconds."""
+    """The hits, best first, and how they were found. Times are in milliseconds."""
 
-    ranking: Ranking
-    degraded: str | None
-    embed_ms: float
-    database_ms: float
-    rerank_ms: float | None
-    """None where nothing was to be reranked."""
+    hits: Sequence[Hit]
+    strategy: str
+    """`newest`, `substring`, or how vectors were compared (`exact`, `hnsw`), and `+fulltext`, `+reranked`."""
+    considered: int
+    """Number of candidates."""
+    degraded: str | None = None
+    """Why the search did less than the query asks for."""
+    embed_ms: float = 0.0
+    database_ms: float = 0.0
+    rerank_ms: float | None = None
+    """None if nothing was reranked."""
 
 
 def search(
@@ -37,50 +47,89 @@ def search(
     embedder: Embedder,
     reranker: Reranker | None = None,
 ) -> SearchResult:
-    """Return the best memories for the query. One of several that state the same names the others.
+    """Return the best memories for the query; each hit names the near-duplicates folded into it.
 
-    Raises a ServiceError if the database does not answer, EmbeddingModelChanged if the memories have moved to another
-    embedding space.
-
-    If the embedder or the reranker fails, for whatever reason, the search uses words only or keeps the order in which
-    the memories were found; `degraded` says so.
+    If the embedder fails, the search uses words only; if the reranker fails, the order of the ranking is kept. Either
+    is named in `degraded`. Raises ServiceError if the database does not answer, and EmbeddingModelChanged if the
+    memories have moved to another embedding space.
     """
     started = time.perf_counter()
     by_meaning = query.query is not None and query.mode is not SearchMode.EXACT
-    vector, away = _embedded(namespace, query.query, embedder) if query.query and by_meaning else (None, None)
+    vector, embedder_fault = _embedded(namespace, query.query, embedder) if query.query and by_meaning else (None, None)
     embed_ms, embedded = milliseconds(started), time.perf_counter()
-    ranking = memories.search(
-        namespace,
-        _widened(query) if reranker and by_meaning else query,
-        vector,
-        model=embedder.model,
-        lexical_weight=embedder.lexical_weight,
+    reads = replace(query, limit=max(query.limit, RERANKED)) if reranker and by_meaning else query
+    ranked, found = rank(
+        namespace, reads, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
     )
-    database_ms, ranked = milliseconds(embedded), time.perf_counter()
-    unread, rerank_ms = None, None
-    if reranker and by_meaning and ranking.hits:
-        ranking, unread = _reranked(namespace, query, ranking, memories, reranker)
-        rerank_ms = milliseconds(ranked)
-    degraded = "; ".join(said for said in (away, unread) if said) or None
-    if degraded:
-        log.warning("search_degraded", namespace=namespace, error=degraded)
-    log.info(
-        "searched",
-        namespace=namespace,
-        mode=query.mode,
-        hits=len(ranking.hits),
-        strategy=ranking.strategy,
+    strategy, reranker_fault, rerank_ms = found.strategy, None, None
+    if reranker and by_meaning and ranked:
+        reranking = time.perf_counter()
+        ranked, reranker_fault = _reranked(namespace, query, ranked, memories, reranker)
+        strategy += "" if reranker_fault else "+reranked"
+        rerank_ms = milliseconds(reranking)
+    hits = memories.read_hits(namespace, query, ranked[: query.limit]) if ranked else ()
+    result = SearchResult(
+        hits=hits,
+        strategy=strategy,
+        considered=found.listed,
+        degraded="; ".join(fault for fault in (embedder_fault, reranker_fault) if fault) or None,
         embed_ms=embed_ms,
-        database_ms=database_ms,
-        **({} if rerank_ms is None else {"rerank_ms": rerank_ms}),
+        database_ms=milliseconds(embedded) - (rerank_ms or 0.0),
+        rerank_ms=rerank_ms,
     )
-    return SearchResult(
-        ranking=ranking, degraded=degraded, embed_ms=embed_ms, database_ms=database_ms, rerank_ms=rerank_ms
+    _log(namespace, query, result)
+    return result
+
+
+def rank(
+    namespace: str,
+    query: SearchQuery,
+    vector: Vector | None,
+    *,
+    memories: CandidateSource,
+    model: str,
+    lexical_weight: float,
+    weights: Weights = ranking.DEFAULT_WEIGHTS,
+) -> tuple[list[Ranked], Candidates]:
+    """Rank the candidates of a query, best first, and return them with the last look-up's candidates.
+
+    One round trip, and a second one to compare candidates with each other if any belongs to a session. If folding
+    near-duplicates leaves fewer than `limit` hits although more candidates exist, it looks again without the folded
+    ones.
+    """
+    by_words = query.query is not None and (
+        query.mode is SearchMode.HYBRID or (query.mode is SearchMode.SEMANTIC and vector is None)
     )
+    folds = query.query is not None and query.mode is not SearchMode.EXACT
+    count = 3 * query.limit if folds else query.limit
+    if by_words or query.quality_weight > 0:
+        count = max(3 * query.limit, CANDIDATES)
+    statements: set[str] = set()
+    folded: dict[str, tuple[str, ...]] = {}
+    while True:
+        excluded = {"folded": sorted(statements), "shown": sorted(folded)} if folded else {}
+        found = memories.find_candidates(namespace, query, vector, model=model, count=count, excluded=excluded)
+        if by_words and vector is not None:
+            ranked = ranking.relevant(
+                found, query.query or "", lexical_weight=lexical_weight, preferred=query.preferred, weights=weights
+            )
+            if pool := ranking.pool(ranked):
+                ranking.diversify(ranked, memories.pairwise_cosines(namespace, pool), weights)
+        else:
+            ranked = ranking.plain(found)
+        ordered = ranking.order(ranked, query.quality_weight)
+        new = {one.candidate.statement for one in ordered if one.folded and one.candidate.statement} - statements
+        folded |= {one.candidate.id: folded.get(one.candidate.id, ()) + one.folded for one in ordered if one.folded}
+        if len(ordered) >= query.limit or not found.full or not new:
+            break
+        statements |= new
+    for one in ordered:
+        one.folded = folded.get(one.candidate.id, ())
+    return ordered, found
 
 
 def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
-    """Return the text's vector, or what to say if there is none."""
+    """Return the vector of the text, or None and the reason."""
     try:
         return embedder.for_namespace(namespace).embed_query(text), None
     except ServiceError as exc:
@@ -91,28 +140,33 @@ def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | N
         return None, "searched by words only: the embedding model refuses this query"
 
 
-def _widened(query: SearchQuery) -> SearchQuery:
-    """Return the search for what the reranker is to read."""
-    limit = max(query.limit, RERANKED)
-    return replace(query, limit=limit, characters=limit * RERANKED_CHARACTERS)
-
-
 def _reranked(
-    namespace: str, query: SearchQuery, found: Ranking, memories: MemoryStore, reranker: Reranker
-) -> tuple[Ranking, str | None]:
-    """Return what the query asks for of what was found, and what to say where it is in the order found."""
-    strategy, unread = f"{found.strategy}+reranked", None
+    namespace: str, query: SearchQuery, ranked: Sequence[Ranked], memories: MemoryStore, reranker: Reranker
+) -> tuple[list[Ranked], str | None]:
+    """Order the candidates by the reranker's relevance; on failure return them as they are, and the reason."""
+    read = ranked[: max(query.limit, RERANKED)]
+    whole = replace(query, characters=len(read) * RERANKED_CHARACTERS, explain=False)
+    hits = memories.read_hits(namespace, whole, read)
+    texts = [embedded_text(hit.title, hit.tags, hit.content) for hit in hits]
     try:
-        texts = [embedded_text(hit.title, hit.tags, hit.content) for hit in found.hits]
         relevances = reranker.score(query.query or "", texts)
     except ServiceError as exc:
         log.fault("reranker_failed", exc, namespace=namespace)
-        relevances = [hit.relevance or 0.0 for hit in found.hits]
-        strategy, unread = found.strategy, f"not reranked: {exc.cause}"
-    ids = [hit.id for hit in found.hits]
-    ranking = memories.rerank(namespace, query, dict(zip(ids, relevances, strict=True)))
-    before = {hit.id: hit for hit in found.hits}
-    hits = [
-        replace(hit, why=before[hit.id].why, near_duplicates=before[hit.id].near_duplicates) for hit in ranking.hits
-    ]
-    return Ranking(hits=hits, strategy=strategy, considered=found.considered), unread
+        return list(ranked), f"not reranked: {exc.cause}"
+    by_id = {str(hit.id): relevance for hit, relevance in zip(hits, relevances, strict=True)}
+    return ranking.reranked(read, by_id, query.quality_weight), None
+
+
+def _log(namespace: str, query: SearchQuery, result: SearchResult) -> None:
+    if result.degraded:
+        log.warning("search_degraded", namespace=namespace, error=result.degraded)
+    log.info(
+        "searched",
+        namespace=namespace,
+        mode=query.mode,
+        hits=len(result.hits),
+        strategy=result.strategy,
+        embed_ms=result.embed_ms,
+        database_ms=result.database_ms,
+        **({} if result.rerank_ms is None else {"rerank_ms": result.rerank_ms}),
+    )

@@ -18,7 +18,7 @@ def _search(services: FakeServices, query: SearchQuery) -> SearchResult:
 
 
 def _found(services: FakeServices, query: SearchQuery) -> list[Hit]:
-    return list(_search(services, query).ranking.hits)
+    return list(_search(services, query).hits)
 
 
 def test_memories_of_the_same_wording_are_one_hit_that_names_the_others(services: FakeServices) -> None:
@@ -66,9 +66,9 @@ TEAS = tuple(f"green tea, cup {n} of many" for n in range(60))
 def test_what_the_reranker_puts_first_comes_first_from_wherever_it_stood(services: FakeServices) -> None:
     _with_reranker(services, "cup 30 ", *TEAS[:40])
     found = _search(services, SearchQuery(query="green tea", mode=SearchMode.HYBRID, limit=3))
-    assert (len(found.ranking.hits), found.degraded) == (3, None)
-    assert found.ranking.strategy.endswith("+reranked")
-    assert (found.ranking.hits[0].content, found.ranking.hits[0].relevance) == (TEAS[30], 1.0)
+    assert (len(found.hits), found.degraded) == (3, None)
+    assert found.strategy.endswith("+reranked")
+    assert (found.hits[0].content, found.hits[0].relevance) == (TEAS[30], 1.0)
 
 
 def test_the_reranker_reads_fifty_of_what_is_found(services: FakeServices) -> None:
@@ -84,7 +84,7 @@ def test_without_its_reranker_a_search_answers_as_it_would_and_says_so(services:
     degraded = _search(services, query)
     services.reranker = None
     plain = _search(services, query)
-    assert [hit.id for hit in degraded.ranking.hits] == [hit.id for hit in plain.ranking.hits]
+    assert [hit.id for hit in degraded.hits] == [hit.id for hit in plain.hits]
     assert degraded.degraded == "not reranked: the reranker is away"
     assert (plain.degraded, plain.rerank_ms) == (None, None)
 
@@ -137,6 +137,6 @@ def test_a_search_uses_words_whatever_error_the_embedder_has(services: FakeServi
     store_contents(services.memories, "green tea", "black coffee", tags=("t",))
     services.embedder.fault = fault
     result = _search(services, SearchQuery(query="tea", mode=SearchMode.HYBRID))
-    assert result.ranking.hits[0].content == "green tea"
+    assert result.hits[0].content == "green tea"
     assert (result.degraded or "").startswith("searched by words only: ")
     assert "answered" not in (result.degraded or "")

@@ -31,7 +31,8 @@ from mnemosyne.domain.memory import (
     Stats,
 )
 from mnemosyne.domain.quota import Quota
-from mnemosyne.domain.search import Filters, Ranking, SearchQuery
+from mnemosyne.domain.ranking import Candidates, Ranked
+from mnemosyne.domain.search import Filters, Hit, SearchQuery
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound, OverQuota
 from mnemosyne.ports import Vector
@@ -102,43 +103,55 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresOverview):
         """Return what is known of it without waiting for the database."""
         return self._quotas.of(namespace)
 
-    def search(
-        self, namespace: str, query: SearchQuery, vector: Vector | None, *, model: str, lexical_weight: float
-    ) -> Ranking:
-        """Find the best memories within the filters, in one round trip; by words alone where there is no vector."""
+    def find_candidates(
+        self,
+        namespace: str,
+        query: SearchQuery,
+        vector: Vector | None,
+        *,
+        model: str,
+        count: int,
+        excluded: Mapping[str, Collection[str]],
+    ) -> Candidates:
+        """Find up to `count` memories by vector and as many by words, in one round trip."""
         with self._connection() as connection:
             found = connection.one(
-                memories_sql.SEARCH,
+                memories_sql.FIND_CANDIDATES,
                 namespace=namespace,
                 mode=query.mode.value,
                 query=query.query,
                 vector=None if vector is None else rows.vector_text(vector),
                 model=model,
-                filters=rows.search_json(query),
+                filters=rows.filters_json(query.filters, excluded),
                 limit=query.limit,
-                quality_weight=query.quality_weight,
-                lexical_weight=lexical_weight,
-                characters=query.characters,
+                candidates=count,
             )["found"]
         if found is None:
             self._space = None
-            raise EmbeddingModelChanged(f"the memories are no more in the space of {model}")
-        return rows.read_ranking(found)
+            raise EmbeddingModelChanged(f"the memories are no longer in the embedding space of {model}")
+        return rows.read_candidates(found)
 
-    def rerank(self, namespace: str, query: SearchQuery, relevances: Mapping[UUID, float]) -> Ranking:
-        """Return memories that a search has found by these relevances and quality; equal ones as they are given."""
+    def pairwise_cosines(self, namespace: str, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
+        """Cosine of each pair of memories; None for a memory that was deleted."""
         with self._connection() as connection:
-            found = connection.one(
-                memories_sql.RERANK,
+            cosines: Sequence[Sequence[float | None]] = connection.one(
+                memories_sql.PAIRWISE_COSINES, namespace=namespace, ids=rows.uuid_array(ids)
+            )["cosines"]
+        return cosines
+
+    def read_hits(self, namespace: str, query: SearchQuery, ranked: Sequence[Ranked]) -> Sequence[Hit]:
+        """Read the memories in this order, cut to the characters that the query allows; deleted ones are left out."""
+        with self._connection() as connection:
+            records = connection.one(
+                memories_sql.READ_HITS,
                 namespace=namespace,
-                ids=rows.uuid_array(list(relevances)),
-                relevances=rows.number_array(list(relevances.values())),
+                ids=rows.uuid_array([one.candidate.id for one in ranked]),
                 query=query.query,
-                limit=query.limit,
-                quality_weight=query.quality_weight,
                 characters=query.characters,
-            )["found"]
-        return rows.read_ranking(found)
+                explain=query.explain,
+            )["hits"]
+        by_id = {one.candidate.id: one for one in ranked}
+        return [rows.read_hit(record, by_id[record["id"]], query) for record in records]
 
     def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
         """Read one memory, whole."""

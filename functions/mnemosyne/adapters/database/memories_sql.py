@@ -16,26 +16,28 @@ FROM embedding_space s, pg_attribute a
 WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
 """
 
-# Enters the namespace on the way in, in the same round trip. See infra/sql for why it does not lean on row-level
-# security.
-SEARCH: Final = """
-SELECT search_memories(
+# Sets the namespace in the same round trip. The functions run with the owner's rights and check the namespace
+# themselves, because row-level security keeps full text and tag operators off their indexes: infra/sql/04_filters.sql.
+FIND_CANDIDATES: Final = """
+SELECT find_candidates(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:mode AS text), CAST(:query AS text),
     CAST(:vector AS text), CAST(:model AS text), CAST(:filters AS jsonb), CAST(:limit AS integer),
-    CAST(:quality_weight AS double precision), CAST(:lexical_weight AS double precision), CAST(:characters AS integer)
+    CAST(:candidates AS integer)
 ) AS found
 """
 
-# Enters the namespace on the way in, like a search.
-RERANK: Final = """
-SELECT rerank_memories(
-    set_config('mnemosyne.namespace', :namespace, true), CAST(:ids AS uuid[]), CAST(:relevances AS double precision[]),
-    CAST(:query AS text), CAST(:limit AS integer), CAST(:quality_weight AS double precision),
-    CAST(:characters AS integer)
-) AS found
+PAIRWISE_COSINES: Final = """
+SELECT pairwise_cosines(set_config('mnemosyne.namespace', :namespace, true), CAST(:ids AS uuid[])) AS cosines
 """
 
-# Enters the namespace on the way in, like a search.
+READ_HITS: Final = """
+SELECT read_hits(
+    set_config('mnemosyne.namespace', :namespace, true), CAST(:ids AS uuid[]), CAST(:query AS text),
+    CAST(:characters AS integer), CAST(:explain AS boolean)
+) AS hits
+"""
+
+# Sets the namespace in the same round trip.
 SIMILAR: Final = """
 SELECT * FROM similar_memories(set_config('mnemosyne.namespace', :namespace, true), CAST(:id AS uuid))
 """
@@ -45,7 +47,7 @@ SELECT memory_record(m) || jsonb_build_object('supersedes', superseded_memories(
 FROM memories m WHERE namespace = :namespace AND id = :id
 """
 
-# Enters the namespace on the way in, like a search.
+# Sets the namespace in the same round trip.
 LIST: Final = """
 SELECT id, "timestamp", title, tags, superseded_by
 FROM list_memories(

@@ -25,7 +25,8 @@ from mnemosyne.domain.memory import (
     Unstored,
 )
 from mnemosyne.domain.quota import Quota
-from mnemosyne.domain.search import Filters, Hit, Ranking, SearchQuery, TagMatch
+from mnemosyne.domain.ranking import Candidate, Candidates, Ranked
+from mnemosyne.domain.search import Filters, Hit, SearchQuery, TagMatch, Why
 from mnemosyne.domain.visible import one_line
 from mnemosyne.ids import derived_id
 from mnemosyne.ports import Vector
@@ -35,12 +36,8 @@ _EXPORTED: Final = TypeAdapter(ExportedMemory)
 _HIT: Final = TypeAdapter(Hit)
 
 
-def filters_json(filters: Filters) -> str:
+def filters_json(filters: Filters, excluded: Mapping[str, Collection[str]] | None = None) -> str:
     """Return the filters as the database's `memory_filters`, by name: tags as they are compared, any or all of them."""
-    return _filters_json(filters, {})
-
-
-def _filters_json(filters: Filters, beside: dict[str, object]) -> str:
     named = {one.name: getattr(filters, one.name) for one in fields(filters)}
     tags, match = named.pop("tags"), named.pop("tag_match")
     if conditions := named.pop("metadata"):
@@ -49,17 +46,7 @@ def _filters_json(filters: Filters, beside: dict[str, object]) -> str:
             "metadata_terms": metadata_filter.terms(conditions),
         }
     keys = [tag_key(tag) for tag in tags] or None
-    return json_text(named | {"all_tags" if match is TagMatch.ALL else "any_tags": keys} | beside)
-
-
-def search_json(query: SearchQuery) -> str:
-    """Return the filters of a search, the times that it prefers, as one range of parts, and whether to explain."""
-    spans = ",".join(
-        f"[{one.after.isoformat() if one.after else ''},{one.before.isoformat() if one.before else ''})"
-        for one in query.preferred
-    )
-    preferred: dict[str, object] = {"preferred": f"{{{spans}}}"} if spans else {}
-    return _filters_json(query.filters, preferred | ({"explain": True} if query.explain else {}))
+    return json_text(named | {"all_tags" if match is TagMatch.ALL else "any_tags": keys} | dict(excluded or {}))
 
 
 def json_text(value: object) -> str:
@@ -167,14 +154,9 @@ def text_array(texts: Sequence[str]) -> str:
     return "{" + ",".join('"' + text.replace("\\", "\\\\").replace('"', '\\"') + '"' for text in texts) + "}"
 
 
-def uuid_array(ids: Sequence[UUID]) -> str:
+def uuid_array(ids: Sequence[UUID | str]) -> str:
     """Return a uuid[] literal."""
     return "{" + ",".join(map(str, ids)) + "}"
-
-
-def number_array(numbers: Sequence[float]) -> str:
-    """Return a double precision[] literal."""
-    return "{" + ",".join(map(repr, numbers)) + "}"
 
 
 def read_dead_letter(row: Row) -> DeadLetter:
@@ -220,17 +202,39 @@ def read_exported(record: Mapping[str, Any], superseded_by_hash: str | None) -> 
     return _EXPORTED.validate_python({**record, "superseded_by_hash": superseded_by_hash})
 
 
-def read_hit(record: Mapping[str, Any]) -> Hit:
-    """Return a memory found: `memory_record`, with a content and metadata that are perhaps cut, and how it ranks."""
-    truncated = record["metadata"] is None or len(record["content"]) < record["length"]
-    return _HIT.validate_python({**_shown(record), "metadata": record["metadata"] or {}, "truncated": truncated})
-
-
-def read_ranking(found: Mapping[str, Any]) -> Ranking:
-    """Return what a search has found, as the database's `rank_candidates` answers it."""
-    return Ranking(
-        hits=[read_hit(hit) for hit in found["hits"]], strategy=found["strategy"], considered=found["considered"]
+def read_candidates(found: Mapping[str, Any]) -> Candidates:
+    """Candidates from the JSON of `find_candidates`."""
+    columns = found["candidates"]["columns"]
+    return Candidates(
+        rows=list(map(Candidate._make, zip(*(column or () for column in columns), strict=True))),
+        listed=found["candidates"]["listed"],
+        neighbours=list(zip(*(column or () for column in found["candidates"]["neighbours"]), strict=True)),
+        strategy=found["strategy"],
+        full=found["full"],
     )
+
+
+def read_hit(record: Mapping[str, Any], ranked: Ranked, query: SearchQuery) -> Hit:
+    """A hit from its `memory_record`, whose content and metadata may be cut, and its place in the ranking."""
+    truncated = record["metadata"] is None or len(record["content"]) < record["length"]
+    why = Why(
+        matched_words=tuple(record["matched_words"]),
+        vector_score=ranked.candidate.vector_score,
+        lexical_score=ranked.candidate.lexical_score,
+        neighbours=ranked.neighbours,
+        time=ranked.time,
+        speaker=ranked.speaker,
+        redundancy=ranked.redundancy,
+    ) if query.explain else None  # fmt: skip
+    return _HIT.validate_python({
+        **_shown(record),
+        "metadata": record["metadata"] or {},
+        "truncated": truncated,
+        "relevance": None if query.query is None else ranked.relevance,
+        "score": ranked.score,
+        "why": why,
+        "near_duplicates": ranked.folded,
+    })  # fmt: skip
 
 
 def read_summary(row: Row) -> MemorySummary:

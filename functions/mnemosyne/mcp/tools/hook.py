@@ -68,7 +68,7 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
         preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),
         characters=RESPONSE_CHARACTERS,
     )
-    found = searched(query, principal, services).ranking.hits
+    found = searched(query, principal, services).hits
     recalled = shown(found, RESPONSE_CHARACTERS)
     context = _context(recalled, text, said_of_folding(found), said_of_versions(recalled))
     return Reply(HookOutput(hookSpecificOutput=context))

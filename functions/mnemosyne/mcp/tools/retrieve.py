@@ -52,7 +52,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         characters=RESPONSE_CHARACTERS,
     )
     found = searched(query, principal, services)
-    memories = shown(found.ranking.hits, RESPONSE_CHARACTERS)
+    memories = shown(found.hits, RESPONSE_CHARACTERS)
     result = Found(
         memories=memories,
         total=len(memories),
@@ -60,7 +60,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         window=WindowShown.of(span, arguments.timezone) if span else None,
         degraded=found.degraded,
         truncated=said_of_cutting(memories, RESPONSE_CHARACTERS),
-        folded=said_of_folding(found.ranking.hits),
+        folded=said_of_folding(found.hits),
     )
     return Reply(result, text=hits.whole(memories), notes=said_of(result))
 

@@ -118,7 +118,7 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
     span = arguments.window(services.clock())
     query = _search_query(arguments, span, services.clock())
     found = searched(query, principal, services)
-    memories = shown(found.ranking.hits, query.characters or LONGEST_RESPONSE)
+    memories = shown(found.hits, query.characters or LONGEST_RESPONSE)
     shown_window = WindowShown.of(span, arguments.timezone) if span else None
     return SearchResponse(
         memories=memories,
@@ -129,7 +129,7 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
         metadata=[str(one) for one in query.filters.metadata] or None,
         degraded=found.degraded,
         truncated=said_of_cutting(memories, query.characters or 0),
-        folded=said_of_folding(found.ranking.hits),
+        folded=said_of_folding(found.hits),
         debug=_debug(query, found, shown_window, arguments.timezone, started, services)
         if arguments.include_debug
         else None,
@@ -231,10 +231,10 @@ def _debug(
         tags=list(query.filters.tags),
         tag_match=query.filters.tag_match,
         quality_weight=query.quality_weight,
-        strategy=found.ranking.strategy,
-        candidates_considered=found.ranking.considered,
-        returned=len(found.ranking.hits),
-        why={hit.id: hit.why for hit in found.ranking.hits if hit.why},
+        strategy=found.strategy,
+        candidates_considered=found.considered,
+        returned=len(found.hits),
+        why={hit.id: hit.why for hit in found.hits if hit.why},
         embedding_model=services.memories.embedding_space.model,
         embedding_dimension=services.memories.embedding_space.dimension,
     )

@@ -1,0 +1,324 @@
+"""Rank the candidates of a search. Pure: every weight of the ranking is in `Weights`, and nowhere else.
+
+The database returns candidates with their raw scores (`infra/sql/09_find_candidates.sql`). The steps are:
+
+1. `fuse`: a convex combination of both scores, each scaled to [0, 1], plus a bonus for a preferred time.
+2. `add_context`: scores of neighbours in the same session, and a bonus for a speaker named in the query.
+3. `diversify`: a penalty for similarity to a better candidate.
+4. `order`: relevance and quality combined, and near-duplicates folded into the best of them.
+"""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from operator import attrgetter
+from typing import NamedTuple
+
+from mnemosyne.domain.time.window import TimeWindow
+
+
+@dataclass(frozen=True, kw_only=True)
+class Weights:
+    """Weights of the ranking, tuned on our conversations and the Cranfield abstracts: docs/decisions/0016.
+
+    Scores before normalisation are in [0, 1], so a weight is also the largest number of points that its part adds.
+    """
+
+    second_previous: float = 0.25
+    """Part of the own score of the memory two places earlier in the session."""
+    previous: float = 0.45
+    """Of the memory before: it often holds the question that this one answers."""
+    following: float = 0.1
+    second_following: float = 0.05
+    session_best: float = 0.3
+    """Part of the best score in the session, because a session usually has one topic."""
+    preferred_time: float = 0.2
+    """Bonus for a memory from a time that the query names."""
+    speaker: float = 0.2
+    """Bonus for a memory that begins with a name from the query and a colon."""
+    redundancy: float = 1 / 9
+    """Penalty per cosine to the nearest better candidate: λ = .9 in maximal marginal relevance."""
+
+    @property
+    def by_offset(self) -> Mapping[int, float]:
+        """Weights of neighbours by their offset in the session."""
+        return {
+            -2: self.second_previous, -1: self.previous, 1: self.following, 2: self.second_following
+        }  # fmt: skip
+
+
+DEFAULT_WEIGHTS = Weights()
+POOL = 20
+"""Candidates among which `diversify` chooses."""
+CHOSEN = 10
+"""Candidates that it chooses one by one; the others keep the penalty they have by then."""
+JOINING = 10
+"""Best candidates whose direct neighbours become candidates too."""
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+# As `without_accents` of the database: marks of other scripts, such as vowel signs, are letters.
+_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0655\u0670]")
+_STROKES = str.maketrans("łøđðħŧı", "loddhti")
+_ASCII_WORD = re.compile(r"\w+", re.ASCII)
+
+
+class Candidate(NamedTuple):
+    """A memory with its raw scores. Scores that were not computed are None."""
+
+    id: str
+    timestamp: int
+    """Microseconds since 1970."""
+    session: int | None
+    """Digest of the session's name."""
+    quality: float
+    vector_score: float | None
+    """Cosine of the angle to the query's vector."""
+    lexical_score: float | None
+    """BM25."""
+    speaker: str | None
+    """Text before the first ": " near the start of the content."""
+    statement: str | None
+    """Equal for near-duplicates; None for a memory without any among the candidates."""
+    eligible: bool
+    """Whether it passes the filters. Others only lend their scores to neighbours."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    """The result of one look-up in the database.
+
+    `rows` starts with the `listed` memories; the rest are neighbours in their sessions. `neighbours` holds (head,
+    offset, row) with indexes of `rows`. `full` tells whether further candidates may exist.
+    """
+
+    rows: Sequence[Candidate]
+    listed: int
+    neighbours: Sequence[tuple[int, int, int]] = ()
+    strategy: str
+    full: bool
+
+
+@dataclass(slots=True)
+class Ranked:
+    """A candidate with its relevance in [0, 1], the parts of it (None if not computed), and its score.
+
+    The steps of the ranking fill it in turn.
+    """
+
+    candidate: Candidate
+    relevance: float
+    neighbours: float | None = None
+    time: float | None = None
+    speaker: float | None = None
+    redundancy: float | None = None
+    score: float = 0.0
+    folded: tuple[str, ...] = ()
+    """Ids of near-duplicates, best first."""
+
+
+def relevant(
+    found: Candidates,
+    query: str,
+    *,
+    lexical_weight: float,
+    preferred: Collection[TimeWindow] = (),
+    weights: Weights = DEFAULT_WEIGHTS,
+) -> list[Ranked]:
+    """Score candidates that have both a vector score and a lexical score; at most 1, the best first."""
+    rows = found.rows
+    windows = [(_microseconds(one.after), _microseconds(one.before)) for one in preferred]
+    times = [weights.preferred_time if _within(row.timestamp, windows) else 0.0 for row in rows]
+    own = [one + time for one, time in zip(fuse(rows, found.listed, lexical_weight), times, strict=True)]
+    around = _adjacency(found.neighbours)
+    context = add_context(rows, own, around, weights)
+    named = _named(query, {row.speaker for row in rows if row.speaker})
+    speakers = [weights.speaker if row.speaker in named else 0.0 for row in rows]
+    chosen = [*range(found.listed), *_joining(found, own, around)]
+    totals = {index: own[index] + context[index] + speakers[index] for index in chosen}
+    largest = max(1.0, *totals.values()) if totals else 1.0
+    ranked = [
+        Ranked(rows[index], total / largest, context[index], times[index], speakers[index], redundancy=0.0)
+        for index, total in totals.items()
+    ]
+    return sorted(ranked, key=lambda one: (one.relevance, one.candidate.id), reverse=True)
+
+
+def fuse(rows: Sequence[Candidate], listed: int, lexical_weight: float) -> list[float]:
+    """Combine both scores of each row, scaled by the least and the largest score of the listed rows.
+
+    Bruch, Gai, Ingber 2023, "An Analysis of Fusion Functions for Hybrid Retrieval", https://arxiv.org/abs/2210.11934.
+    """
+    vectors = [row.vector_score or 0.0 for row in rows]
+    words = [row.lexical_score or 0.0 for row in rows]
+    near, matching = _scaled(vectors, listed, flat=None), _scaled(words, listed, flat=0.0)
+    return [(1 - lexical_weight) * one + lexical_weight * other for one, other in zip(near, matching, strict=True)]
+
+
+def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
+    """Scale to [0, 1] by the listed scores. If those are equal: 1 for a score above `flat`, or not below the others."""
+    if not listed:
+        return [0.0] * len(scores)
+    least, largest = min(scores[:listed]), max(scores[:listed])
+    if largest > least:
+        return [max(0.0, (score - least) / (largest - least)) for score in scores]
+    if flat is None:
+        return [1.0 if score >= least else 0.0 for score in scores]
+    return [1.0 if score > flat else 0.0 for score in scores]
+
+
+def add_context(
+    rows: Sequence[Candidate], own: Sequence[float], around: Mapping[int, Mapping[int, int]], weights: Weights
+) -> list[float]:
+    """Return what the neighbours of each row and the best of its session add; 0 for a row without neighbours."""
+    best: dict[int, float] = {}
+    for row, score in zip(rows, own, strict=True):
+        if row.session is not None:
+            best[row.session] = max(score, best.get(row.session, score))
+    by_offset = weights.by_offset
+    added = [0.0] * len(rows)
+    for index, neighbours in around.items():
+        session = rows[index].session
+        added[index] = sum(by_offset[offset] * own[neighbour] for offset, neighbour in neighbours.items())
+        added[index] += weights.session_best * (best[session] if session is not None else 0.0)
+    return added
+
+
+def _named(query: str, speakers: Iterable[str]) -> Collection[str]:
+    """The speakers of whose names the query has a word."""
+    asked = name_words(query)
+    return {speaker for speaker in speakers if not asked.isdisjoint(name_words(speaker))}
+
+
+def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int, int]]:
+    """The rows at offsets -2 to 2 of each row, from the runs of memories around each head."""
+    runs: dict[int, dict[int, int]] = {}
+    for head, offset, row in neighbours:
+        runs.setdefault(head, {0: head})[offset] = row
+    around: dict[int, dict[int, int]] = {}
+    for run in runs.values():
+        for place, row in run.items():
+            known = around.setdefault(row, {})
+            for offset in (-2, -1, 1, 2):
+                if (neighbour := run.get(place + offset)) is not None:
+                    known[offset] = neighbour
+    return around
+
+
+def _joining(found: Candidates, own: Sequence[float], around: Mapping[int, Mapping[int, int]]) -> Iterable[int]:
+    """Eligible direct neighbours of the best listed rows, without the listed rows themselves."""
+    best = sorted(range(found.listed), key=lambda index: (-own[index], found.rows[index].id))[:JOINING]
+    beside = {
+        around[index][offset] for index in best if index in around for offset in (-1, 1) if offset in around[index]
+    }
+    return sorted(index for index in beside if index >= found.listed and found.rows[index].eligible)
+
+
+def plain(found: Candidates) -> list[Ranked]:
+    """Score the candidates of a search that is not hybrid.
+
+    The relevance is the cosine, or the share of the largest BM25 score; 1 for a substring, 0 for the newest memories.
+    """
+    rows = found.rows[: found.listed]
+    largest = max((row.lexical_score or 0.0 for row in rows), default=0.0) or 1.0
+
+    def relevance(row: Candidate) -> float:
+        if row.lexical_score is not None:
+            return row.lexical_score / largest
+        if row.vector_score is not None:
+            return min(1.0, max(0.0, row.vector_score))
+        return 1.0 if found.strategy == "substring" else 0.0
+
+    return [Ranked(candidate=row, relevance=relevance(row)) for row in rows]
+
+
+def pool(ranked: Sequence[Ranked]) -> list[str]:
+    """Ids of the candidates that `diversify` compares; none if there is no second one, or none belongs to a session."""
+    if len(ranked) < 2 or all(one.candidate.session is None for one in ranked):
+        return []
+    return [one.candidate.id for one in ranked[:POOL]]
+
+
+def diversify(
+    ranked: Sequence[Ranked], cosines: Sequence[Sequence[float | None]], weights: Weights = DEFAULT_WEIGHTS
+) -> None:
+    """Reduce the relevance of candidates that resemble better ones: maximal marginal relevance.
+
+    `cosines` are those of each pair of the pool, None for a memory deleted meanwhile. Candidates outside the pool get
+    the full penalty. A memory without a session gets none: similar abstracts are wanted, similar chat turns are not.
+
+    Carbonell, Goldstein 1998, https://doi.org/10.1145/290941.291025.
+    """
+    near = [0.0] * len(cosines)
+    left = list(range(len(cosines)))
+    for _ in range(min(CHOSEN, len(left)) if len(left) > 1 else 0):
+        best = max(left, key=lambda place: ranked[place].relevance - weights.redundancy * near[place])
+        left.remove(best)
+        for place in left:
+            if ranked[place].candidate.session is not None:
+                near[place] = max(near[place], cosines[best][place] or 0.0)
+    near += [0.0 if one.candidate.session is None else 1.0 for one in ranked[len(near) :]]
+    for one, redundancy in zip(ranked, near, strict=True):
+        one.redundancy = redundancy
+        one.relevance = max(0.0, one.relevance - weights.redundancy * redundancy)
+
+
+def order(ranked: Sequence[Ranked], quality_weight: float) -> list[Ranked]:
+    """Sort by score, best first, and fold near-duplicates into the best of them.
+
+    Candidates of equal score are ordered by cosine, then the newest first.
+    """
+    for one in ranked:
+        one.score = (1 - quality_weight) * one.relevance + quality_weight * one.candidate.quality
+    kept: list[Ranked] = []
+    best: dict[str, Ranked] = {}
+    for one in sorted(ranked, key=_sort_key, reverse=True):
+        statement = one.candidate.statement
+        if statement in best:
+            best[statement].folded += (one.candidate.id,)
+            continue
+        if statement is not None:
+            best[statement] = one
+        kept.append(one)
+    return kept
+
+
+def reranked(ranked: Iterable[Ranked], relevances: Mapping[str, float], quality_weight: float) -> list[Ranked]:
+    """Replace the relevances, by id, and sort by score; candidates without one are left out.
+
+    Candidates of equal score keep their order.
+    """
+    read = [one for one in ranked if one.candidate.id in relevances]
+    for one in read:
+        one.relevance = relevances[one.candidate.id]
+        one.score = (1 - quality_weight) * one.relevance + quality_weight * one.candidate.quality
+    return sorted(read, key=attrgetter("score"), reverse=True)
+
+
+def _sort_key(one: Ranked) -> tuple[float, float, int, str]:
+    candidate = one.candidate
+    cosine = candidate.vector_score if candidate.vector_score is not None else -2.0
+    return one.score, cosine, candidate.timestamp, candidate.id
+
+
+def name_words(text: str) -> frozenset[str]:
+    """The words of a text in lower case without accents, to compare names in any script."""
+    if text.isascii():
+        return frozenset(_ASCII_WORD.findall(text.lower()))
+    folded = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).casefold().translate(_STROKES)
+    return frozenset("".join(one if _is_of_word(one) else " " for one in unicodedata.normalize("NFC", folded)).split())
+
+
+def _is_of_word(character: str) -> bool:
+    return character.isalnum() or character == "_" or unicodedata.category(character).startswith("M")
+
+
+def _within(timestamp: int, windows: Iterable[tuple[int | None, int | None]]) -> bool:
+    for after, before in windows:
+        if (after is None or timestamp >= after) and (before is None or timestamp < before):
+            return True
+    return False
+
+
+def _microseconds(time: datetime | None) -> int | None:
+    return None if time is None else (time - _EPOCH) // timedelta(microseconds=1)

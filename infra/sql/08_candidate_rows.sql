@@ -1,0 +1,95 @@
+-- The rows of a search that Python ranks (functions/mnemosyne/domain/ranking.py): scores and the neighbours of candidates.
+
+-- Up to two memories before each head in its session, and two after it. A place before the head is negative.
+CREATE OR REPLACE FUNCTION neighbours_in_session(p_heads uuid[])
+RETURNS TABLE (head uuid, id uuid, place bigint)
+LANGUAGE plpgsql STABLE
+AS $$
+BEGIN
+    RETURN QUERY
+    SELECT m.id, n.id, n.place
+    FROM (SELECT DISTINCT unnest(p_heads)) AS h (id) JOIN memories m ON m.id = h.id CROSS JOIN LATERAL (
+        (SELECT b.id, - row_number() OVER (ORDER BY b."timestamp" DESC, b.id DESC) AS place FROM memories b
+        WHERE b.namespace = m.namespace AND b.session = m.session AND (b."timestamp", b.id) < (m."timestamp", m.id)
+        ORDER BY b."timestamp" DESC, b.id DESC LIMIT 2)
+        UNION ALL
+        (SELECT a.id, row_number() OVER (ORDER BY a."timestamp", a.id) FROM memories a
+        WHERE a.namespace = m.namespace AND a.session = m.session AND (a."timestamp", a.id) > (m."timestamp", m.id)
+        ORDER BY a."timestamp", a.id LIMIT 2)
+    ) AS n
+    WHERE m.session IS NOT NULL;
+END
+$$;
+
+-- Candidates as JSON: `columns` of equal length, listed memories first, and `neighbours` as [head, place, row] where head
+-- and row are indexes into the columns. The arrays p_ids, p_vector_scores and p_lexical_scores are parallel; an id may
+-- occur twice. Where p_vector is given, every row gets both scores, whichever list it came from, and the neighbours of
+-- p_heads are added. `eligible` is false for a neighbour that the filters exclude: it only lends its score to others.
+-- p_statements: whether near-duplicates get the key of their statement.
+CREATE OR REPLACE FUNCTION candidate_rows(
+    p_namespace text, filters memory_filters, p_ids uuid[], p_vector_scores double precision[],
+    p_lexical_scores double precision[], p_vector halfvec, p_terms sparsevec, p_mean_length double precision, p_heads uuid[],
+    p_statements boolean
+) RETURNS json
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    chunked boolean := EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace);
+BEGIN
+    RETURN (
+        WITH around AS MATERIALIZED (
+            SELECT n.* FROM neighbours_in_session(p_heads) AS n
+        ), listed AS MATERIALIZED (
+            SELECT u.id, max(u.vector_score) AS vector_score, max(u.lexical_score) AS lexical_score, min(u.place) AS place
+            FROM unnest(p_ids, p_vector_scores, p_lexical_scores) WITH ORDINALITY AS u (id, vector_score, lexical_score, place)
+            GROUP BY u.id
+        ), members AS (
+            SELECT l.id, l.vector_score, l.lexical_score, l.place, true AS listed, false AS direct FROM listed l
+            UNION ALL
+            SELECT a.id, NULL, NULL, NULL, false, min(abs(a.place)) = 1 FROM around a
+            WHERE a.id NOT IN (SELECT l.id FROM listed l) GROUP BY a.id
+        ), scored AS MATERIALIZED (
+            SELECT s.*, row_number() OVER () - 1 AS index FROM (
+                SELECT m.id, m."timestamp", m.session, m.wording,
+                    memory_quality(m.rating_count, m.rating_sum) AS quality,
+                    CASE WHEN (members.listed OR members.direct) AND position(': ' IN left(m.content, 42)) > 1
+                        THEN split_part(left(m.content, 42), ': ', 1) END AS speaker,
+                    -- `+ 0` keeps the planner from the index of all chunks.
+                    coalesce(members.vector_score, CASE WHEN chunked
+                        THEN greatest(1.0 - (m.embedding <=> p_vector), 1.0 - (
+                            SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
+                        ELSE 1.0 - (m.embedding <=> p_vector) END) AS vector_score,
+                    coalesce(members.lexical_score, CASE WHEN p_terms IS NOT NULL THEN coalesce((
+                        SELECT lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = m.id
+                    ), 0) END) AS lexical_score,
+                    members.listed OR (members.direct AND passes(m, filters)) AS eligible
+                FROM members CROSS JOIN LATERAL (SELECT * FROM memories m WHERE m.id = members.id OFFSET 0) AS m
+                ORDER BY members.place
+            ) AS s
+        ), shared AS (
+            SELECT s.wording FROM scored s WHERE p_statements AND s.eligible AND s.wording IS NOT NULL
+            GROUP BY s.wording HAVING count(*) > 1
+        ), columns AS (
+            SELECT json_build_array(
+                array_agg(k.id),
+                array_agg(CAST(extract(epoch FROM k."timestamp") * 1000000 AS bigint)),
+                array_agg(hashtextextended(k.session, 0)),
+                array_agg(k.quality),
+                array_agg(CAST(k.vector_score AS real)),
+                array_agg(CAST(k.lexical_score AS real)),
+                array_agg(k.speaker),
+                array_agg(CASE WHEN k.eligible AND k.wording IN (SELECT w.wording FROM shared w)
+                    THEN (SELECT statement_key(m) FROM memories m WHERE m.id = k.id) END),
+                array_agg(k.eligible)) AS columns
+            FROM (SELECT * FROM scored s ORDER BY s.index) AS k
+        )
+        SELECT json_build_object(
+            'columns', (SELECT c.columns FROM columns c),
+            'listed', (SELECT count(*) FROM listed),
+            'neighbours', (SELECT json_build_array(array_agg(h.index), array_agg(a.place), array_agg(s.index))
+                FROM around a JOIN scored h ON h.id = a.head JOIN scored s ON s.id = a.id))
+    );
+END
+$$;
+
+REVOKE ALL ON FUNCTION neighbours_in_session, candidate_rows FROM PUBLIC;

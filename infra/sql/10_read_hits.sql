@@ -1,0 +1,125 @@
+-- The words of a text as written, in lower case.
+CREATE OR REPLACE FUNCTION plain_words(p_text text) RETURNS text[]
+LANGUAGE sql IMMUTABLE
+RETURN array_remove(regexp_split_to_array(literal_form(p_text), '\W+'), '');
+
+-- 240 characters of a content around the first occurrence of the longest query word in it; null if that is among the
+-- first p_shown characters. A stem is a prefix of its word, except for a final i that replaced a y. Accents are ignored
+-- if removing them keeps the position of every character.
+CREATE OR REPLACE FUNCTION snippet(p_content text, p_query text, p_shown integer) RETURNS text
+LANGUAGE sql IMMUTABLE
+RETURN (
+    SELECT CASE WHEN f.place > p_shown THEN substr(p_content, f.place - 80, 240) END FROM (
+        SELECT w.lexeme, regexp_instr(
+            CASE WHEN char_length(c.plain) = char_length(p_content) THEN c.plain ELSE p_content END, '\m' || regexp_replace(regexp_replace(w.lexeme, '(\W)', '\\\1', 'g'), 'i$', '[iy]'), 1, 1, 0, 'i'
+        ) AS place
+        FROM (SELECT without_accents(p_content)) AS c (plain), unnest(tsvector_to_array(words_of(p_query))) AS w (lexeme)
+        ORDER BY length(w.lexeme) DESC, w.lexeme LIMIT 10
+    ) AS f
+    WHERE f.place > 0 ORDER BY length(f.lexeme) DESC, f.lexeme LIMIT 1
+);
+
+-- The query words that a memory contains, and the compounds of the query whose parts it contains.
+CREATE OR REPLACE FUNCTION matched_words(p_query text, p_words tsvector) RETURNS text[]
+LANGUAGE sql IMMUTABLE
+RETURN ARRAY(
+    SELECT DISTINCT w.word FROM unnest(plain_words(p_query) || compounds(literal_form(p_query))) AS w (word)
+    WHERE tsvector_to_array(words_of(w.word)) && tsvector_to_array(p_words) ORDER BY w.word LIMIT 100
+);
+
+-- The shortened fields of a memory that has more than p_share characters. Metadata longer than half of p_share is left
+-- out. The content is cut at the end; if 500 characters or more remain, a snippet around a query word takes 240 of them.
+CREATE OR REPLACE FUNCTION cut_record(m memories, p_query text, p_share integer) RETURNS jsonb
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    metadata_length integer := char_length(CAST(m.metadata AS text));
+    kept integer;
+    passage text;
+BEGIN
+    IF char_length(m.content) + metadata_length <= p_share THEN
+        RETURN '{}';
+    END IF;
+    IF metadata_length > p_share / 2 THEN
+        metadata_length := NULL;
+    END IF;
+    kept := greatest(0, p_share - coalesce(metadata_length, 0));
+    IF kept >= 500 THEN
+        passage := snippet(m.content, p_query, kept - 240);
+    END IF;
+    RETURN jsonb_build_object('content', left(m.content, kept - coalesce(char_length(passage), 0)), 'snippet', passage)
+        || CAST(CASE WHEN metadata_length IS NULL THEN '{"metadata": null}' ELSE '{}' END AS jsonb);
+END
+$$;
+
+-- The number of characters to which each memory is cut so that all together have at most p_characters: short memories
+-- stay whole, and the long ones share the rest equally. Null if all stay whole.
+CREATE OR REPLACE FUNCTION characters_each(p_namespace text, p_ids uuid[], p_characters integer) RETURNS integer
+LANGUAGE plpgsql STABLE
+AS $$
+DECLARE
+    lengths integer[] := ARRAY(
+        SELECT char_length(m.content) + char_length(CAST(m.metadata AS text)) AS length FROM memories m
+        WHERE m.id = ANY (p_ids) AND m.namespace = p_namespace ORDER BY length
+    );
+    rest integer := p_characters;
+BEGIN
+    FOR n IN 1 .. cardinality(lengths) LOOP
+        IF lengths[n] > rest / (cardinality(lengths) - n + 1) THEN
+            RETURN rest / (cardinality(lengths) - n + 1);
+        END IF;
+        rest := rest - lengths[n];
+    END LOOP;
+    RETURN NULL;
+END
+$$;
+
+-- Memories of the namespace as JSON, in the order of p_ids; ids of deleted memories are skipped. Contents and metadata are
+-- cut until they have p_characters together (null: no limit). `matched_words` is null unless p_explain.
+CREATE OR REPLACE FUNCTION read_hits(
+    p_namespace text, p_ids uuid[], p_query text, p_characters integer, p_explain boolean
+) RETURNS json
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    share integer;
+BEGIN
+    PERFORM require_own(p_namespace);
+    share := characters_each(p_namespace, p_ids, p_characters);
+    RETURN (
+        SELECT coalesce(json_agg(memory_record(m) || jsonb_build_object(
+            'length', char_length(m.content),
+            'snippet', NULL,
+            'supersedes', superseded_memories(m.namespace, m.id),
+            'matched_words', CASE WHEN p_explain
+                THEN matched_words(p_query, words_of(searched_text(m.title, m.tags, m.content))) END
+        ) || CASE WHEN share IS NULL THEN '{}' ELSE cut_record(m, p_query, share) END ORDER BY u.place), '[]')
+        FROM unnest(p_ids) WITH ORDINALITY AS u (id, place) JOIN memories m ON m.id = u.id AND m.namespace = p_namespace
+    );
+END
+$$;
+
+-- Cosine of each pair of memories, as one array per memory in the order of p_ids; null for a deleted memory.
+CREATE OR REPLACE FUNCTION pairwise_cosines(p_namespace text, p_ids uuid[]) RETURNS json
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
+AS $$
+BEGIN
+    PERFORM require_own(p_namespace);
+    RETURN (
+        WITH vectors AS MATERIALIZED (
+            SELECT u.place, (
+                SELECT l2_normalize(m.embedding) FROM memories m WHERE m.id = u.id AND m.namespace = p_namespace
+            ) AS vector
+            FROM unnest(p_ids) WITH ORDINALITY AS u (id, place)
+        )
+        SELECT coalesce(json_agg(pairs.cosines ORDER BY pairs.place), '[]') FROM (
+            SELECT a.place, json_agg(CAST(- (a.vector <#> b.vector) AS real) ORDER BY b.place) AS cosines
+            FROM vectors a CROSS JOIN vectors b GROUP BY a.place
+        ) AS pairs
+    );
+END
+$$;
+REVOKE ALL ON FUNCTION plain_words, snippet, matched_words, characters_each, cut_record, read_hits, pairwise_cosines FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION read_hits, pairwise_cosines TO mnemosyne_runtime, mnemosyne_mcp;

@@ -1,0 +1,21 @@
+"""A search of a store with a given vector, without an embedder."""
+
+from mnemosyne.domain.search import SearchQuery
+from mnemosyne.ports import MemoryStore, Vector
+from mnemosyne.service import search
+from mnemosyne.service.search import SearchResult
+
+
+def find(
+    store: MemoryStore,
+    namespace: str,
+    query: SearchQuery,
+    vector: Vector | None,
+    *,
+    model: str = "fake",
+    lexical_weight: float = 0.5,
+) -> SearchResult:
+    """Rank the query's candidates and read the hits."""
+    ranked, found = search.rank(namespace, query, vector, memories=store, model=model, lexical_weight=lexical_weight)
+    hits = store.read_hits(namespace, query, ranked[: query.limit])
+    return SearchResult(hits=hits, strategy=found.strategy, considered=found.listed)

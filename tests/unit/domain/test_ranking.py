@@ -1,0 +1,190 @@
+"""The ranking of a search's candidates, with figures worked out by hand."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+import pytest
+
+from mnemosyne.domain import ranking
+from mnemosyne.domain.ranking import DEFAULT_WEIGHTS, Candidate, Candidates, Ranked
+from mnemosyne.domain.time.window import TimeWindow
+
+
+def _candidate(name: str, vector: float | None = 0.0, words: float | None = 0.0, **fields: Any) -> Candidate:
+    blank = Candidate(name, 0, None, 0.5, vector, words, None, None, eligible=True)
+    return blank._replace(**fields)
+
+
+def _found(*rows: Candidate, neighbours: Sequence[tuple[int, int, int]] = (), listed: int | None = None) -> Candidates:
+    return Candidates(
+        rows=rows,
+        listed=len(rows) if listed is None else listed,
+        neighbours=neighbours,
+        strategy="exact+fulltext",
+        full=False,
+    )
+
+
+def _relevances(ranked: Sequence[Ranked]) -> dict[str, float]:
+    return {one.candidate.id: one.relevance for one in ranked}
+
+
+def test_fusion_scales_both_scores_over_all_candidates() -> None:
+    rows = [_candidate("a", 0.9, 0.0), _candidate("b", 0.5, 4.0), _candidate("c", 0.1, 1.0)]
+    assert ranking.fuse(rows, 3, 0.5) == pytest.approx([0.5, 0.75, 0.125])
+
+
+@pytest.mark.parametrize(("words", "expected"), [(0.0, 0.6), (2.0, 1.0)])
+def test_equal_scores_only_tell_whether_words_match(words: float, expected: float) -> None:
+    rows = [_candidate("a", 0.3, words), _candidate("b", 0.3, words)]
+    assert ranking.fuse(rows, 2, 0.4) == pytest.approx([expected, expected])
+
+
+def test_a_neighbour_worse_than_every_candidate_counts_nothing() -> None:
+    rows = [_candidate("a", 0.9, 2.0), _candidate("b", 0.5, 1.0), _candidate("neighbour", 0.1, 0.0)]
+    assert ranking.fuse(rows, 2, 0.5)[2] == 0.0
+
+
+def test_memories_before_count_more_than_memories_after_and_the_best_of_a_session_counts_for_all() -> None:
+    rows = [_candidate(name, session=1) for name in "abc"]
+    around = {0: {1: 1, 2: 2}, 1: {-1: 0, 1: 2}, 2: {-1: 1, -2: 0}}
+    added = ranking.add_context(rows, [1.0, 0.0, 0.5], around, DEFAULT_WEIGHTS)
+    assert added == pytest.approx([0.05 * 0.5 + 0.3, 0.45 * 1.0 + 0.1 * 0.5 + 0.3, 0.25 * 1.0 + 0.3])
+
+
+def test_a_memory_without_neighbours_gets_no_context() -> None:
+    rows = [_candidate("alone", session=1), _candidate("none")]
+    assert ranking.add_context(rows, [0.7, 0.2], {}, DEFAULT_WEIGHTS) == [0.0, 0.0]
+
+
+@pytest.mark.parametrize(
+    ("speaker", "query", "named"),
+    [
+        ("Ada Lovelace", "what does ada drink?", True),
+        ("Ada", "what does Bo have?", False),
+        ("José", "what did jose say", True),
+        ("Łukasz", "gdzie mieszka lukasz", True),
+        ("राम", "राम ने क्या कहा", True),
+        ("राम", "रमा ने क्या कहा", False),
+        ("Μαρία", "τι είπε η μαρια", True),
+        ("user_2", "what did user_2 say", True),
+        ("user", "what did user_2 say", False),
+    ],
+)
+def test_a_speaker_whose_name_is_in_the_query_gets_a_bonus(speaker: str, query: str, named: bool) -> None:
+    found = _found(_candidate("a", 0.5, speaker=speaker), _candidate("b", 0.4))
+    (first, _) = ranking.relevant(found, query, lexical_weight=0.0)
+    assert first.speaker == (DEFAULT_WEIGHTS.speaker if named else 0.0)
+
+
+@pytest.mark.parametrize(
+    ("after", "before", "preferred"),
+    [(10, 20, True), (11, 20, False), (5, 10, False), (None, 11, True), (10, None, True), (None, None, True)],
+)
+def test_a_preferred_time_starts_inclusive_and_ends_exclusive(
+    after: int | None, before: int | None, preferred: bool
+) -> None:
+    def at(second: int | None) -> datetime | None:
+        return None if second is None else datetime.fromtimestamp(second, UTC)
+
+    found = _found(_candidate("a", 0.5, timestamp=10_000_000), _candidate("b", 0.9))
+    window = TimeWindow(after=at(after), before=at(before))
+    ranked = ranking.relevant(found, "tea", lexical_weight=0.0, preferred=[window])
+    assert {one.candidate.id: one.time for one in ranked}["a"] == (DEFAULT_WEIGHTS.preferred_time if preferred else 0.0)
+
+
+def test_no_relevance_is_above_one() -> None:
+    found = _found(_candidate("a", 0.9, 3.0, speaker="Ada"), _candidate("b", 0.1))
+    assert _relevances(ranking.relevant(found, "Ada", lexical_weight=0.5))["a"] == 1.0
+
+
+def test_a_neighbour_of_a_good_match_joins_the_candidates_if_it_passes_the_filters() -> None:
+    rows = [
+        _candidate("question", 0.9, 2.0, session=1), _candidate("other", 0.1, session=1),
+        _candidate("answer", session=1), _candidate("hidden", session=1, eligible=False),
+    ]  # fmt: skip
+    found = _found(*rows, listed=2, neighbours=[(0, 1, 2), (0, -1, 3)])
+    assert _relevances(ranking.relevant(found, "tea", lexical_weight=0.5)).keys() == {"question", "other", "answer"}
+
+
+def test_a_joining_neighbour_has_the_head_and_its_other_neighbours_as_context() -> None:
+    rows = [_candidate("head", 0.9, session=1), _candidate("low", 0.0, session=1), _candidate("next", 0.0, session=1)]
+    rows += [_candidate("after", 0.9, session=1, eligible=False)]
+    found = _found(*rows, listed=2, neighbours=[(0, 1, 2), (0, 2, 3)])
+    joined = next(one for one in ranking.relevant(found, "", lexical_weight=0.0) if one.candidate.id == "next")
+    assert joined.neighbours == pytest.approx(0.45 * 1 + 0.1 * 1 + 0.3 * 1)
+
+
+def test_a_turn_that_repeats_a_better_one_moves_down() -> None:
+    ranked = [Ranked(_candidate(name, session=1), one) for name, one in (("a", 1.0), ("copy", 0.95), ("other", 0.9))]
+    ranking.diversify(ranked, [[1.0, 1.0, 0.0], [1.0, 1.0, 0.0], [0.0, 0.0, 1.0]])
+    assert _relevances(ranked) == pytest.approx({"a": 1.0, "copy": 0.95 - 1 / 9, "other": 0.9})
+
+
+def test_similar_memories_without_a_session_keep_their_relevance() -> None:
+    ranked = [Ranked(_candidate("a", session=1), 1.0), Ranked(_candidate("copy"), 0.9)]
+    ranking.diversify(ranked, [[1.0, 1.0], [1.0, 1.0]])
+    assert ranked[1].relevance == 0.9
+
+
+def test_a_candidate_that_was_not_compared_counts_as_a_copy() -> None:
+    ranked = [Ranked(_candidate("a", session=1), 1.0), Ranked(_candidate("late", session=1), 0.5)]
+    ranking.diversify(ranked, [[1.0]])
+    assert ranked[1].relevance == pytest.approx(0.5 - 1 / 9)
+
+
+def test_a_deleted_memory_of_the_pool_resembles_nothing() -> None:
+    ranked = [Ranked(_candidate("a", session=1), 1.0), Ranked(_candidate("gone", session=1), 0.9)]
+    ranking.diversify(ranked, [[1.0, None], [None, None]])
+    assert ranked[1].relevance == 0.9
+
+
+def test_only_memories_in_sessions_are_compared_with_each_other() -> None:
+    assert ranking.pool([Ranked(_candidate("a"), 1.0)]) == []
+    assert ranking.pool([Ranked(_candidate("a"), 1.0), Ranked(_candidate("b", session=1), 0.9)]) == ["a", "b"]
+
+
+@pytest.mark.parametrize(("weight", "first"), [(0.0, "relevant"), (1.0, "good")])
+def test_quality_counts_as_weighted(weight: float, first: str) -> None:
+    ranked = [Ranked(_candidate("relevant", quality=0.1), 0.9), Ranked(_candidate("good", quality=0.8), 0.2)]
+    assert ranking.order(ranked, weight)[0].candidate.id == first
+
+
+def test_equal_scores_are_ordered_by_cosine_then_the_newest() -> None:
+    rows = [_candidate("far", -0.9), _candidate("near", -0.1), _candidate("newer", -0.1, timestamp=9)]
+    ranked = ranking.order([Ranked(one, 0.0) for one in rows], 0.0)
+    assert [one.candidate.id for one in ranked] == ["newer", "near", "far"]
+
+
+def test_near_duplicates_fold_into_the_best_of_them() -> None:
+    rows = [_candidate("a", 0.2, statement="s"), _candidate("b", 0.9, statement="s"), _candidate("c", 0.5)]
+    ranked = ranking.order(ranking.plain(_found(*(row._replace(lexical_score=None) for row in rows))), 0.0)
+    assert [(one.candidate.id, one.folded) for one in ranked] == [("b", ("a",)), ("c", ())]
+
+
+@pytest.mark.parametrize(
+    ("strategy", "vector", "relevance"),
+    [("substring", None, 1.0), ("newest", None, 0.0), ("exact", -0.5, 0.0), ("exact", 0.7, 0.7)],
+)
+def test_the_relevance_of_a_search_that_is_not_hybrid(strategy: str, vector: float | None, relevance: float) -> None:
+    found = replace(_found(_candidate("a", vector, None)), strategy=strategy)
+    assert ranking.plain(found)[0].relevance == relevance
+
+
+def test_a_search_by_words_alone_scales_by_the_best_match() -> None:
+    found = _found(_candidate("a", None, 4.0), _candidate("b", None, 1.0))
+    assert _relevances(ranking.plain(found)) == {"a": 1.0, "b": 0.25}
+
+
+def test_a_reranker_s_relevance_replaces_the_ranking_s_and_equal_ones_keep_their_order() -> None:
+    ranked = [Ranked(_candidate(name), 1.0) for name in ("a", "b", "c", "unread")]
+    changed = ranking.reranked(ranked, {"a": 0.2, "b": 0.8, "c": 0.2}, 0.0)
+    assert [one.candidate.id for one in changed] == ["b", "a", "c"]
+
+
+def test_a_weight_changes_the_ranking() -> None:
+    found = _found(_candidate("a", 0.5, speaker="Ada"), _candidate("b", 0.4))
+    ranked = ranking.relevant(found, "Ada", lexical_weight=0.0, weights=replace(DEFAULT_WEIGHTS, speaker=0.05))
+    assert ranked[0].speaker == 0.05
