@@ -72,15 +72,15 @@ coverage:
 
 # Every client of docs/clients.md through the same steps; writes the document's table.
 clients: install
-	PYTHONPATH=functions:infra:. $(BIN)/python -m tests.conformance.clients.run
+	PYTHONPATH=functions:. $(BIN)/python -m tests.conformance.clients.run
 
 # Style, types, dependencies, constant SQL, Terraform and licences.
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
-	$(BIN)/mypy functions infra tests $(wildcard benchmarks)
+	$(BIN)/mypy functions infra tests
 	$(BIN)/deptry .
-	$(BIN)/python -m lint.sql_literals functions infra
+	$(BIN)/python -m infra.lint.sql_literals functions infra
 	@command -v terraform >/dev/null && terraform fmt -check -recursive terraform || echo "NOT LINTED: terraform is not installed, so its files' form is not checked"
 	$(MAKE) -s .venv-checkov/installed
 	.venv-checkov/bin/checkov --directory terraform --framework terraform --skip-download --compact --quiet
@@ -110,7 +110,7 @@ format: install
 
 # Measure: ratios, each within one run.
 bench: install
-	$(BIN)/python -m benchmarks $(BENCH_ARGS)
+	$(BIN)/python -m infra.benchmarks $(BENCH_ARGS)
 
 # Resolve anew: requirements.lock for development, functions/requirements.txt for the deployed archive.
 lock:
@@ -129,8 +129,8 @@ package: install
 
 # The pages that are made from the source: the deployment's variables, the settings, the schema of the message.
 docs: install
-	$(BIN)/python -m deploy.variables > docs/variables.md
-	$(BIN)/python -m deploy.settings > docs/settings.md
+	$(BIN)/python -m infra.deploy.variables > docs/variables.md
+	$(BIN)/python -m infra.deploy.settings > docs/settings.md
 	$(BIN)/python -m mnemosyne.domain.message_schema > docs/message.v1.schema.json
 
 # Remove the environments and caches.

@@ -1,1 +1,1 @@
-"""What surrounds the deployed code: the schema, the command line, and the whole system on one machine."""
+"""Development tools: deployment, checks, benchmarks, and what other programs install."""

@@ -18,5 +18,5 @@ class StoppedClock:
 def clock(monkeypatch: pytest.MonkeyPatch) -> StoppedClock:
     """The clock of the rate limits."""
     stopped = StoppedClock()
-    monkeypatch.setattr("mnemosyne.http.rate_limit.time", stopped)
+    monkeypatch.setattr("mnemosyne.http.common.rate_limit.time", stopped)
     return stopped

@@ -14,13 +14,13 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-import mnemosyne_cli  # noqa: F401  (before gRPC: it turns off what crashes forked children)
+import mnemosyne.cli  # noqa: F401  (before gRPC: it turns off what crashes forked children)
 from tests.clock import clock
 
 if TYPE_CHECKING:
     from mnemosyne.adapters.database.memories import PostgresMemories
     from mnemosyne.adapters.database.pool import Pool
-    from mnemosyne_cli.local.postgres import EmbeddedPostgres
+    from mnemosyne.cli.local.postgres import EmbeddedPostgres
     from tests.dev import DevServer
     from tests.fakes import FakeServices
     from tests.shared_database import SharedDatabase
@@ -42,8 +42,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def cluster() -> "Iterator[EmbeddedPostgres]":
     """A PostgreSQL server of this test session's own."""
-    from mnemosyne_cli.local import postgres
-    from mnemosyne_cli.local.data_dir import DataDir
+    from mnemosyne.cli.local import postgres
+    from mnemosyne.cli.local.data_dir import DataDir
     from tests.directories import server_directory
     from tests.fakes import FAKE_SPACE
 
@@ -66,7 +66,7 @@ def _names() -> Iterator[int]:
 @pytest.fixture
 def new_database(cluster: "EmbeddedPostgres", _names: Iterator[int]) -> Iterator[Callable[..., str]]:
     """Makes databases of one test's own, migrated or `empty`, and drops them; returns each one's name."""
-    from mnemosyne_cli.local import postgres
+    from mnemosyne.cli.local import postgres
 
     made: list[str] = []
 
@@ -92,7 +92,7 @@ def pool(cluster: "EmbeddedPostgres", database: str) -> "Iterator[Pool]":
     """Connections to this test's database, as the role the functions run as."""
     from mnemosyne.adapters.database.connections import connection_factory
     from mnemosyne.adapters.database.pool import Pool
-    from mnemosyne_cli.local import postgres
+    from mnemosyne.cli.local import postgres
 
     opened = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, database)), 8)
     yield opened
@@ -110,7 +110,7 @@ def store(pool: "Pool") -> "PostgresMemories":
 
 @pytest.fixture(scope="session")
 def _shared_database(cluster: "EmbeddedPostgres") -> "Iterator[SharedDatabase]":
-    from mnemosyne_cli.local import postgres
+    from mnemosyne.cli.local import postgres
     from tests.shared_database import SharedDatabase
 
     name = f"shared_{os.getpid()}"
@@ -149,7 +149,7 @@ def services(memories: "PostgresMemories") -> "FakeServices":
 
 def _as_owner(cluster: "EmbeddedPostgres", statement: str) -> None:
     from mnemosyne.adapters.database.connections import connection_factory
-    from mnemosyne_cli.local import postgres
+    from mnemosyne.cli.local import postgres
 
     connection = connection_factory(cluster.url(postgres.OWNER, postgres.OWNER))()
     try:
@@ -183,7 +183,7 @@ def own_dev(tmp_path_factory: pytest.TempPathFactory) -> "Iterator[DevServer]":
 @pytest.fixture(scope="session")
 def emulator() -> Iterator[str]:
     """The Pub/Sub emulator's host and port; skips loudly where the machine has none."""
-    from mnemosyne_cli.local import functions
+    from mnemosyne.cli.local import functions
     from tests.waiting import wait_until
 
     jar = next(iter(sorted(_sdk().glob("platform/pubsub-emulator/lib/cloud-pubsub-emulator-*-all.jar"))), None)

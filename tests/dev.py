@@ -12,8 +12,8 @@ from typing import Any
 
 import httpx
 
-from mnemosyne_cli.local.data_dir import DataDir
-from mnemosyne_cli.local.functions import free_port, keep_port
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.cli.local.functions import free_port, keep_port
 from tests.cloud_run.attached import FrontEnd
 from tests.cloud_run.identity import Google
 from tests.cloud_run.service import Deployment

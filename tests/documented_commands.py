@@ -45,7 +45,7 @@ NOT_RUN = {
     r"mnemosyne outcomes .*--follow": "has no end; tests/integration/test_outcomes.py follows outcomes",
     r"(git worktree add|cd) \.\./mnemosyne-before": "installs an earlier version from PyPI",
     r"\.\./mnemosyne-before/": "runs an earlier version",
-    r"(GEMINI_API_KEY|GOOGLE_CLOUD_PROJECT)=\S+ python -m benchmarks": "calls Gemini or Vertex AI",
+    r"(GEMINI_API_KEY|GOOGLE_CLOUD_PROJECT)=\S+ python -m infra.benchmarks": "calls Gemini or Vertex AI",
 }
 """Commands that no test runs, by how they begin, with the reason."""
 

@@ -12,12 +12,13 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestRequest, Reading
 from mnemosyne.domain.message import decode, encode
 from mnemosyne.domain.outcome import Outcome
-from mnemosyne.domain.published import Published
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import MnemosyneError, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.observability import current_trace
-from mnemosyne.ports import MemoryStore, Vector
+from mnemosyne.ports.embedder import Vector
+from mnemosyne.ports.memories import MemoryStore
 
 NOW = datetime(2026, 5, 20, 12, tzinfo=UTC)
 FAKE_SPACE = EmbeddingSpace("fake", "fake", 64)

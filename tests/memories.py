@@ -7,7 +7,8 @@ from uuid import UUID
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestStatus, MemorySummary, Unstored
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery
-from mnemosyne.ports import MemoryStore, Vector
+from mnemosyne.ports.embedder import Vector
+from mnemosyne.ports.memories import MemoryStore
 from tests.fakes import NOW, FakeEmbedder, request
 from tests.searching import find
 

@@ -19,6 +19,7 @@ from mnemosyne.adapters.database.oauth import PostgresOAuth
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity.log_in_code import LogInCode
 from mnemosyne.adapters.signing.key_files import KeyFiles
+from mnemosyne.cli.local.postgres import EmbeddedPostgres
 from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.http.auth.app import build_app
@@ -26,8 +27,7 @@ from mnemosyne.http.auth.call import Edge
 from mnemosyne.oauth.clients import Clients
 from mnemosyne.oauth.flow import Flow
 from mnemosyne.oauth.server import Issuer
-from mnemosyne.oauth_ports import LogIn
-from mnemosyne_cli.local.postgres import EmbeddedPostgres
+from mnemosyne.ports.identity import LogIn
 
 ISSUER = "https://auth.example"
 RESOURCE = "https://memory.example/mcp"

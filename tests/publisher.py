@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from google.cloud import pubsub_v1
 
-from mnemosyne_cli.local.emulator import TOPIC
+from mnemosyne.cli.local.emulator import TOPIC
 from tests.dev import COMMAND, DevServer
 
 

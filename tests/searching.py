@@ -1,7 +1,8 @@
 """A search of a store with a given vector, without an embedder."""
 
 from mnemosyne.domain.search import SearchQuery
-from mnemosyne.ports import MemoryStore, Vector
+from mnemosyne.ports.embedder import Vector
+from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.service import search
 from mnemosyne.service.search import SearchResult
 

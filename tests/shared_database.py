@@ -4,7 +4,7 @@ from typing import Final
 
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne_cli.local import postgres
+from mnemosyne.cli.local import postgres
 
 _TABLES: Final = """
     SELECT relname FROM pg_class

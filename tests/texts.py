@@ -169,7 +169,7 @@ TEXTS: Mapping[str, list[Shape]] = {
     ],
     "code": [
         _file("functions/mnemosyne/service/ingest.py"),
-        _file("infra/migrations/0001_baseline.sql"),
+        _file("functions/mnemosyne/db/migrations/0001_baseline.sql"),
         _lines(lambda random: f"const x{random.randint(0, 99)}=(a,b)=>{{return a[b]??{random.random():.3f}}};", ""),
     ],
     "white space": [

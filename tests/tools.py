@@ -5,7 +5,7 @@ from typing import Any
 import mcp_types
 
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from tests.fakes import FakeServices
 

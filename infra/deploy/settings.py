@@ -1,4 +1,4 @@
-"""Print the functions' settings as a table: `python -m deploy.settings > docs/settings.md`."""
+"""Print the functions' settings as a table: `python -m infra.deploy.settings > docs/settings.md`."""
 
 from typing import get_args
 

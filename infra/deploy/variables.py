@@ -1,4 +1,4 @@
-"""Print the deployment's variables as a table: `python -m deploy.variables > docs/variables.md`."""
+"""Print the deployment's variables as a table: `python -m infra.deploy.variables > docs/variables.md`."""
 
 import re
 from pathlib import Path

@@ -9,8 +9,8 @@ from starlette.applications import Starlette
 
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import Unauthorized
-from mnemosyne.http.access import Access
-from mnemosyne.http.app import build_app
+from mnemosyne.http.mcp.access import Access
+from mnemosyne.http.mcp.app import build_app
 from mnemosyne.service.authenticate import bearer
 
 BOTH = frozenset({Scope.READ, Scope.WRITE})

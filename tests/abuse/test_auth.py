@@ -20,8 +20,8 @@ import pytest
 from starlette.types import ASGIApp
 
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PeopleRule
-from mnemosyne_cli.local import postgres
 from tests.oauth_server import ISSUER, REDIRECT, AuthServer, Visit, asked, auth_pool
 
 REQUESTS = int(os.environ.get("ABUSE_REQUESTS", "3000"))

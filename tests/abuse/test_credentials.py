@@ -8,13 +8,16 @@ import pytest
 from starlette.datastructures import Headers
 from starlette.testclient import TestClient
 
+from mnemosyne.app.migrate import report
 from mnemosyne.domain.principal import ApiKey
 from mnemosyne.errors import Unauthorized, Unavailable
-from mnemosyne.http import migrate, push
-from mnemosyne.http.access import LOOKUPS_OF_ADDRESS, REFUSALS_A_MINUTE, client_address
-from mnemosyne.mcp.calls import call
+from mnemosyne.http import push
+from mnemosyne.http.admin import app as admin
+from mnemosyne.http.common.client_address import client_address
+from mnemosyne.http.mcp.access import LOOKUPS_OF_ADDRESS, REFUSALS_A_MINUTE
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
-from mnemosyne.migrate import report
+from mnemosyne.service import deliveries
 from mnemosyne.service.api_keys import new_key
 from mnemosyne.service.authenticate import (
     ApiKeyAuthenticator,
@@ -201,7 +204,7 @@ def test_migrations_keys_quotas_and_grants_are_for_our_own_workflow(path: str) -
     def migrated() -> Any:
         raise AssertionError("it was reached")
 
-    app = migrate.build_app(
+    app = admin.build_app(
         migrated, _NoStore(), _NoStore(), _NoStore(), _NoStore(), identify=SharedSecret("s3cret").check, report=report
     )
     for credential in ({}, {"Authorization": "Bearer other"}):
@@ -217,12 +220,14 @@ def test_migrations_keys_quotas_and_grants_are_for_our_own_workflow(path: str) -
     ],
 )
 def test_a_push_is_of_pub_sub_s_media_type_exactly(services: Any, sent: dict[str, str]) -> None:
-    app = push.build_app(push.store, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
+    app = push.build_app(deliveries.store, services, threads=2, warm=lambda: None, identify=lambda authorization: None)
     assert TestClient(app).post("/", content=b"{}", headers=sent).status_code == 403
 
 
 def test_a_push_without_the_secret_of_this_machine_is_refused_and_stores_nothing(services: Any) -> None:
-    app = push.build_app(push.store, services, threads=2, warm=lambda: None, identify=SharedSecret("s3cret").check)
+    app = push.build_app(
+        deliveries.store, services, threads=2, warm=lambda: None, identify=SharedSecret("s3cret").check
+    )
     for credential in ({}, {"Authorization": "Bearer guess"}):
         assert TestClient(app).post("/", json={"message": {}}, headers=credential).status_code == 401
     assert TestClient(app).post("/", json={}, headers={"Authorization": "Bearer s3cret"}).status_code == 400
@@ -241,8 +246,8 @@ def test_settings_shown_as_text_hold_no_secret() -> None:
 
 @pytest.mark.parametrize("proto", ["javascript", "https://evil.example/#", "ftp"])
 def test_where_tokens_are_given_is_told_under_no_scheme_of_the_caller_s(app_of: Any, services: Any, proto: str) -> None:
-    from mnemosyne.http.access import Access
-    from mnemosyne.http.app import build_app
+    from mnemosyne.http.mcp.access import Access
+    from mnemosyne.http.mcp.app import build_app
 
     access = Access(Credentials(), per_minute=0, issuer="https://issuer.example", allowed_hosts=("testserver",))
     app = build_app(

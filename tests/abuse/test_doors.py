@@ -21,16 +21,16 @@ from mnemosyne.adapters.client_documents import (
 )
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PENDING_OF_NETWORK, PeopleRule
 from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.errors import Unavailable
-from mnemosyne.http.access import METADATA_PATH, REFUSALS_A_MINUTE
-from mnemosyne.http.app import LOG_IN_PATHS, SCHEMA_PATH
-from mnemosyne.http.auth import doors
-from mnemosyne.http.auth.doors import Door
+from mnemosyne.http.auth import rate_limits
+from mnemosyne.http.auth.rate_limits import Door
+from mnemosyne.http.common.health import PATHS
 from mnemosyne.http.console import site
-from mnemosyne.http.health import PATHS
-from mnemosyne_cli.local import postgres
+from mnemosyne.http.mcp.access import METADATA_PATH, REFUSALS_A_MINUTE
+from mnemosyne.http.mcp.app import LOG_IN_PATHS, SCHEMA_PATH
 from tests.abuse.conftest import Credentials, headers
 from tests.clock import StoppedClock
 from tests.fakes import FakeServices
@@ -107,8 +107,8 @@ def test_every_endpoint_of_the_authorization_server_has_a_budget_of_its_own(serv
     doors_of = {route.path: getattr(route.endpoint, "door", None) for route in _routes(server.app)}
     assert {path for path, door in doors_of.items() if not isinstance(door, Door)} == FROM_MEMORY
     used = {getattr(route.endpoint, "door", None) for route in _routes(server.app)} - {None}
-    declared = {door for door in vars(doors).values() if isinstance(door, Door)}
-    assert used == declared - {doors.DOCUMENT}, "the fetch of a document is a step of /authorize"
+    declared = {door for door in vars(rate_limits).values() if isinstance(door, Door)}
+    assert used == declared - {rate_limits.DOCUMENT}, "the fetch of a document is a step of /authorize"
     assert len({door.name for door in declared}) == len(declared)
 
 
@@ -171,8 +171,8 @@ def test_a_flood_of_one_endpoint_leaves_the_others_open_to_its_network(server: A
 def test_a_large_network_has_the_budgets_of_four(server: AuthServer, clock: StoppedClock) -> None:
     networks: list[Callable[[int], str]] = [lambda n: f"198.51.100.{n % 250}", lambda n: f"2001:db8:7:{n:x}::1"]
     for network in networks:
-        for number in range(4 * doors.REGISTER.per_minute):
-            server.edge.spend(network(number), doors.REGISTER)
+        for number in range(4 * rate_limits.REGISTER.per_minute):
+            server.edge.spend(network(number), rate_limits.REGISTER)
         posted = {"redirect_uris": [REDIRECT]}
         assert server.browser(network(251)).post("/register", json=posted).status_code == 429
         assert server.browser("203.0.113.1").post("/register", json=posted).status_code == 201

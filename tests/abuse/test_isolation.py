@@ -18,13 +18,13 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import OfflineEmbedder
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
-from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
-from mnemosyne_cli.local import postgres
 from tests.abuse.conftest import CALLERS
 from tests.database_errors import permission_denied
 from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request

@@ -13,11 +13,11 @@ from typing import Any
 
 import pytest
 
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import DataDir, is_root
+from mnemosyne.cli.local.functions import FunctionProcess, free_port
+from mnemosyne.cli.local.traversal import let_pass
 from mnemosyne.errors import Misconfigured
-from mnemosyne_cli.local import postgres
-from mnemosyne_cli.local.data_dir import DataDir, is_root
-from mnemosyne_cli.local.functions import FunctionProcess, free_port
-from mnemosyne_cli.local.traversal import let_pass
 from tests.fakes import FAKE_SPACE
 from tests.fakes_wire.http import JsonServer
 
@@ -40,7 +40,7 @@ def test_as_root_no_directory_above_the_data_is_opened_to_others(tmp_path: Path)
 @pytest.mark.skipif(not is_root(), reason="only root makes users")
 def test_of_several_that_start_first_on_a_machine_each_finds_the_server_s_user() -> None:
     name = f"mnemosyne-{os.getpid()}"
-    make = f"from mnemosyne_cli.local import postgres; print(flush=True); input(); postgres.make_server_user({name!r})"
+    make = f"from mnemosyne.cli.local import postgres; print(flush=True); input(); postgres.make_server_user({name!r})"
     try:
         with ExitStack() as pipes:
             starting = [

@@ -10,17 +10,17 @@ from click.testing import CliRunner
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.quotas import PostgresQuotas
+from mnemosyne.app.migrate import report
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.main import cli
 from mnemosyne.domain.memory import IngestState, MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.quota import EVERYBODY, Quota, midnight
 from mnemosyne.errors import OverQuota
-from mnemosyne.http import migrate
-from mnemosyne.mcp.calls import call
+from mnemosyne.http.admin import app as admin
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
-from mnemosyne.migrate import report
 from mnemosyne.service import dead_letters, ingest
-from mnemosyne_cli.local import postgres
-from mnemosyne_cli.main import cli
 from tests.abuse.conftest import CALLERS
 from tests.fakes import FakeEmbedder, FakeServices, request
 from tests.waiting import wait_until
@@ -98,15 +98,15 @@ def test_a_message_of_which_something_had_no_room_is_kept_and_can_be_redriven(
     store: PostgresMemories, keeper: PostgresQuotas, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     from mnemosyne.domain.message import encode
-    from mnemosyne.domain.published import Published
-    from mnemosyne.http import push, push_message
+    from mnemosyne.domain.pubsub_message import Published
+    from mnemosyne.service import deliveries
 
     services = FakeServices(store)
 
     def deliver(message_id: str, content: str) -> None:
         data, attributes = encode("ada", [request(content)], "")
         message = Published(message_id=message_id, data=data, attributes=attributes, publish_time="")
-        push.store(push_message.Push(message, 1), services)
+        deliveries.store(deliveries.Push(message, 1), services)
 
     keeper.set("ada", {"memories": 1})
     for number, content in enumerate(("tea", "car")):
@@ -219,7 +219,7 @@ def test_quotas_of_a_deployment_are_set_through_the_migrate_function(keeper: Pos
         def __getattr__(self, name: str) -> Any:
             raise AssertionError(name)
 
-    app = migrate.build_app(
+    app = admin.build_app(
         list, NoKeys(), keeper, NoKeys(), NoKeys(), identify=lambda authorization: None, report=report
     )
     client = TestClient(app)

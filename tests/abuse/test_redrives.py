@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.cli import redrive as command
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import MnemosyneError
 from mnemosyne.service import dead_letters
-from mnemosyne_cli import redrive as command
 from tests.abuse.conftest import CALLERS, headers
 from tests.fakes import NOW, FakeServices, request
 

@@ -10,10 +10,10 @@ import anyio.lowlevel
 import pytest
 
 from mnemosyne.domain.message import IngestMessage
-from mnemosyne.http.batch import ANSWER_BYTES
-from mnemosyne.http.edge import McpEdge
-from mnemosyne.http.places import Places
-from mnemosyne.http.request_headers import HEADER_BYTES
+from mnemosyne.http.mcp.batch import ANSWER_BYTES
+from mnemosyne.http.mcp.concurrency import Places
+from mnemosyne.http.mcp.middleware import McpEdge
+from mnemosyne.http.mcp.request_headers import HEADER_BYTES
 from mnemosyne.mcp import jsonrpc
 from mnemosyne.service import ingest
 from tests.abuse.conftest import headers

@@ -8,19 +8,19 @@ from typing import Any
 import anyio
 import pytest
 
-from mnemosyne import bootstrap
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.app import entry_points
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
-from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.server import build_server
+from mnemosyne.mcp.thread_limiter import Turns
 from mnemosyne.mcp.tool import principal_context
 from mnemosyne.mcp.tools import by_name
-from mnemosyne.mcp.turns import Turns
 from mnemosyne.service import ingest
-from mnemosyne_cli.local import postgres
 from tests.abuse.conftest import CALLERS
 from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeServices, request
 
@@ -45,7 +45,7 @@ def test_what_is_searched_for_is_bounded_by_what_comparing_it_takes(
 
 
 def test_a_statement_of_an_agent_s_ends_after_five_seconds(cluster: postgres.EmbeddedPostgres, database: str) -> None:
-    assert bootstrap.SEARCH_SECONDS == 5
+    assert entry_points.SEARCH_SECONDS == 5
     connection = connection_factory(cluster.url("mcp", database), statement_seconds=1)()
     broken: Any = "SELECT pg_sleep(20)"
     with pytest.raises(Unavailable, match="narrow it by time or tags"):

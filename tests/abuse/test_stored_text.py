@@ -12,17 +12,17 @@ from click.testing import CliRunner
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.cli import formats
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.main import cli
+from mnemosyne.cli.terminal import plain
 from mnemosyne.domain.memory import DeadLetter, MemoryChange
 from mnemosyne.domain.message import IngestMessage
-from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.mcp.tools.connector import STORED
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
-from mnemosyne_cli import formats
-from mnemosyne_cli.local import postgres
-from mnemosyne_cli.main import cli
-from mnemosyne_cli.terminal import plain
 from tests.abuse.conftest import BOTH, CALLERS
 from tests.fakes import NOW, FakeEmbedder, FakeServices, request
 from tests.memories import store_contents
@@ -229,7 +229,7 @@ def test_exports_and_failures_are_for_their_owner_alone(
         yield services
 
     _stored(services, "tea")
-    monkeypatch.setattr("mnemosyne_cli.export.open_services", here)
+    monkeypatch.setattr("mnemosyne.cli.export.open_services", here)
     (tmp_path / "there.jsonl").write_text("x")
     (tmp_path / "there.jsonl").chmod(0o644)
     for name in ("new.jsonl", "there.jsonl"):

@@ -190,7 +190,7 @@ def test_a_wrong_call_is_exit_code_2() -> None:
 
 
 def _other_port() -> int:
-    from mnemosyne_cli.local.functions import free_port
+    from mnemosyne.cli.local.functions import free_port
 
     return free_port()
 

@@ -15,8 +15,8 @@ import pytest
 import sqlglot
 from sqlglot import expressions
 
+from mnemosyne.cli.local.emulator import PROJECT, TOPIC
 from mnemosyne.domain.memory_input import MemoryInput
-from mnemosyne_cli.local.emulator import PROJECT, TOPIC
 from tests.packages import environment
 from tests.publisher import Publisher, publishing
 from tests.waiting import wait_until

@@ -13,8 +13,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mnemosyne_cli.local.data_dir import is_root
-from mnemosyne_cli.local.functions import free_port
+from mnemosyne.cli.local.data_dir import is_root
+from mnemosyne.cli.local.functions import free_port
 from tests.dev import COMMAND, DevServer
 from tests.fakes_wire.gemini import GeminiServer
 from tests.mcp_client import tool_call
@@ -167,7 +167,7 @@ def test_an_ordinary_user_needs_no_privilege() -> None:
         output = Path(home) / "terminal.txt"
         with output.open("wb") as terminal:
             process = subprocess.Popen(
-                [python, "-c", "from mnemosyne_cli.main import main; main()", "dev", "--port", str(port)],
+                [python, "-c", "from mnemosyne.cli.main import main; main()", "dev", "--port", str(port)],
                 user=nobody.pw_uid,
                 group=nobody.pw_gid,
                 extra_groups=[],

@@ -5,7 +5,7 @@ import sys
 
 import pytest
 
-from smoke import SmokeError, smoke
+from infra.smoke import SmokeError, smoke
 from tests.dev import DevServer
 from tests.terraform.workspace import ROOT
 

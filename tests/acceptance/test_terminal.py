@@ -8,7 +8,7 @@ from zoneinfo import ZoneInfo
 
 import pytest
 
-from mnemosyne_cli.clients import how_to_connect
+from mnemosyne.cli.clients import how_to_connect
 from tests.dev import COMMAND, DevServer
 
 NOWHERE = "http://127.0.0.1:9/mcp"

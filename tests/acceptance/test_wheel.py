@@ -32,17 +32,15 @@ def server(installed: Installed, tmp_path: Path) -> Iterator[DevServer]:
         server.close()
 
 
-def test_the_wheel_carries_the_schema_and_no_package_named_infra(installed: Installed) -> None:
+def test_the_wheel_is_the_package_with_its_pages_and_its_schema(installed: Installed) -> None:
     names = set(zipfile.ZipFile(installed.wheel).namelist())
-    schema = {f"mnemosyne/sql/{file.relative_to(ROOT / 'infra')}" for file in (ROOT / "infra").glob("*/*.sql")}
-    assert schema <= names
     package = ROOT / "functions"
     files = {str(file.relative_to(package)) for file in (package / "mnemosyne").rglob("*.*") if file.suffix != ".pyc"}
-    assert files <= names, "the pages too"
+    assert {Path(file).suffix for file in files} >= {".py", ".sql", ".html", ".js"}
+    assert files <= names
     tops = {name.split("/")[0] for name in names}
     assert tops == {
         "mnemosyne",
-        "mnemosyne_cli",
         f"mnemosyne_serverless-{mnemosyne.__version__}.dist-info",
     }
 
@@ -80,7 +78,7 @@ def test_what_the_container_copies_is_there_and_starts_the_functions(tmp_path: P
     """Without a daemon that builds images: the copies by hand, and the framework that would run in it."""
     definition = (ROOT / "Containerfile").read_text()
     copies = re.findall(r"(?m)^COPY (\S+) (\S+)$", definition)
-    assert len(copies) == 5
+    assert len(copies) == 3
     for source, target in copies:
         at = tmp_path / target
         if (ROOT / source).is_dir():
@@ -95,5 +93,5 @@ def test_what_the_container_copies_is_there_and_starts_the_functions(tmp_path: P
     )
     environment = {"PATH": os.environ["PATH"], "PYTHONPATH": str(tmp_path)}
     done = subprocess.run([sys.executable, "-c", code], cwd=tmp_path, env=environment, capture_output=True, text=True)
-    count = len(list((ROOT / "infra").glob("*/*.sql")))
+    count = len(list((ROOT / "functions").rglob("*.sql")))
     assert done.stdout.split(maxsplit=2) == ["mcp", str(count), "0001 baseline\n"], done.stderr

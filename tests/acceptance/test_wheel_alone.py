@@ -9,8 +9,8 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mnemosyne_cli.local.functions import free_port
-from mnemosyne_cli.main import cli
+from mnemosyne.cli.local.functions import free_port
+from mnemosyne.cli.main import cli
 from tests.waiting import wait_until
 from tests.wheels import Installed
 

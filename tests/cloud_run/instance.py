@@ -9,8 +9,8 @@ from pathlib import Path
 
 import psutil
 
-from mnemosyne_cli.local.data_dir import DataDir
-from mnemosyne_cli.local.functions import FunctionProcess, free_port
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.cli.local.functions import FunctionProcess, free_port
 
 HOST = "127.0.0.1"
 START_SECONDS = 240.0

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import trustme
 
-from mnemosyne_cli.local.functions import free_port
+from mnemosyne.cli.local.functions import free_port
 from tests.cloud_run.identity import ALL_USERS
 from tests.cloud_run.production import Production
 from tests.cloud_run.service import Service

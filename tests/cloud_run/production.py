@@ -15,12 +15,12 @@ import pytest
 
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
 from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.cli.local import emulator as local_emulator
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.principal import Scope
 from mnemosyne.service import api_keys
-from mnemosyne_cli.local import emulator as local_emulator
-from mnemosyne_cli.local import postgres
-from mnemosyne_cli.local.data_dir import DataDir
 from tests.cloud_run.identity import ALL_USERS, Google
 from tests.cloud_run.pubsub import PUSH_ACCOUNT, Push
 from tests.cloud_run.service import Deployment, Service, deterministic_url

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from mnemosyne_cli.local.data_dir import DataDir
+from mnemosyne.cli.local.data_dir import DataDir
 from tests.cloud_run.headers import CLIENT_ADDRESS, HOP_BY_HOP, Headers, forwarded, proxied
 from tests.cloud_run.identity import ALL_USERS, Google, Refused, admit
 from tests.cloud_run.instance import HOST, Instance

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne_cli.dev import dev
+from mnemosyne.cli.dev import dev
 from tests.conformance.clients.run import HERE, ROOT
 from tests.dev import DevServer
 from tests.fakes_wire.messages_api import MessagesApi

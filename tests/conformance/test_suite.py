@@ -13,7 +13,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mnemosyne_cli.local.functions import free_port
+from mnemosyne.cli.local.functions import free_port
 from tests.dev import DevServer
 from tests.waiting import wait_until
 
@@ -47,7 +47,7 @@ def target() -> Iterator[str]:
     """The address of the target."""
     port = free_port()
     command = [sys.executable, "-m", "tests.conformance.target.server", str(port)]
-    path = os.pathsep.join(str(ROOT / one) for one in ("functions", "infra", "."))
+    path = os.pathsep.join(str(ROOT / one) for one in ("functions", "."))
     process = subprocess.Popen(command, cwd=ROOT, env={**os.environ, "PYTHONPATH": path}, stderr=subprocess.DEVNULL)
     url = f"http://127.0.0.1:{port}"
 

@@ -8,7 +8,7 @@ from pathlib import Path
 from mcp_types import TextContent
 
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.mcp.tools.search import MEMORY_SEARCH
 from tests.fakes import FakeServices

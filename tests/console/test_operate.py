@@ -13,9 +13,9 @@ from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
 from selenium.webdriver.support import expected_conditions
 
+from mnemosyne.cli.open_services import open_services
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import IngestMessage, encode
-from mnemosyne_cli.open_services import open_services
 from tests.chromium import Chromium, chromium
 from tests.console.person import drop, headings, press, shows, type_into
 from tests.dev import COMMAND, DevServer

@@ -13,13 +13,12 @@ from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterChoice, Red
 from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Unstored
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
-from mnemosyne.domain.published import LETTER_ID, Published
+from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, NotFound, Unavailable
-from mnemosyne.http.push import give_up, store
-from mnemosyne.http.push_message import Push
-from mnemosyne.ports import MemoryStore
+from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.service import dead_letters
 from mnemosyne.service.dead_letters import Redriven
+from mnemosyne.service.deliveries import Push, give_up, store
 from tests.fakes import NOW, FakeQueue, FakeServices, request
 from tests.shared_database import SharedDatabase
 

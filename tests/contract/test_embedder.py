@@ -9,7 +9,7 @@ import pytest
 from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
 from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
 from mnemosyne.adapters.embedders.offline import OfflineEmbedder
-from mnemosyne.ports import Embedder
+from mnemosyne.ports.embedder import Embedder
 from tests.fakes import FakeEmbedder
 from tests.fakes_wire.gemini import GeminiServer
 

@@ -8,7 +8,7 @@ import pytest
 
 from mnemosyne.domain.memory import MemoryChange
 from mnemosyne.domain.search import Filters, Hit, SearchMode
-from mnemosyne.ports import MemoryStore
+from mnemosyne.ports.memories import MemoryStore
 from tests.memories import search, store_content
 from tests.unit.domain.test_wording import FACTS, SAME
 

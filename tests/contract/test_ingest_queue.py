@@ -13,11 +13,11 @@ from mnemosyne.adapters.queues.pubsub import PubSubOutcomes, PubSubQueue
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.outcome import Outcome
-from mnemosyne.domain.published import Published
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import InvalidRequest, ServiceError, Unavailable
 from mnemosyne.ids import new_id
 from mnemosyne.observability import trace
-from mnemosyne.ports import IngestQueue
+from mnemosyne.ports.queue import IngestQueue
 from tests.fakes import FakeQueue, request
 
 TOPIC = "projects/test/topics/contract"

@@ -27,7 +27,7 @@ from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.errors import Conflict, NotFound
 from mnemosyne.ids import new_id
-from mnemosyne.ports import MemoryStore
+from mnemosyne.ports.memories import MemoryStore
 from tests.fakes import NOW, request
 from tests.memories import embed, make_dead_letter, search, store, store_content, unstored
 from tests.searching import find

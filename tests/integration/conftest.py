@@ -11,8 +11,8 @@ import pytest
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.oauth import PostgresGrants
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PeopleRule
-from mnemosyne_cli.local import postgres
 from tests.oauth_server import AuthServer, auth_pool
 
 

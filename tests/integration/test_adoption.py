@@ -11,6 +11,7 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.rows import vector_text
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.chronicle import tag_key, tags_of, title_of, unite_tags
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestState, content_hash
@@ -18,7 +19,6 @@ from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.errors import Misconfigured
 from mnemosyne.service import ingest
-from mnemosyne_cli.local import postgres
 from tests.fakes import FakeEmbedder, request
 from tests.searching import find
 

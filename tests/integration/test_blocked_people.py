@@ -15,10 +15,10 @@ from mnemosyne.adapters.database.blocked_people import PostgresBlockedPeople
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.oauth import PostgresGrants
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.oauth import PeopleRule, blocked_name
 from mnemosyne.errors import InvalidRequest, NotFound
-from mnemosyne.http.people import manage_people
-from mnemosyne_cli.local import postgres
+from mnemosyne.http.admin.people import manage_people
 from tests.oauth_server import AuthServer, Visit, asked, auth_pool, exchange, refresh, told
 
 EVE = {"sub": "1077", "email": "eve@example.com", "email_verified": True, "name": "Eve"}

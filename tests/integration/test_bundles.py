@@ -8,14 +8,14 @@ import pytest
 
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli import importer
+from mnemosyne.cli.destinations import OverPubSub
+from mnemosyne.cli.formats import read
+from mnemosyne.cli.import_source import Source
+from mnemosyne.cli.journal import Journal
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import ExportedMemory
 from mnemosyne.formats.writing import to_jsonl, to_markdown
-from mnemosyne_cli import importer
-from mnemosyne_cli.destinations import OverPubSub
-from mnemosyne_cli.formats import read
-from mnemosyne_cli.import_source import Source
-from mnemosyne_cli.journal import Journal
-from mnemosyne_cli.local import postgres
 from tests.integration.test_ways_in import NAMESPACE, System
 
 BUNDLE = {

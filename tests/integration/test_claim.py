@@ -11,9 +11,9 @@ from mnemosyne.adapters.database import ingest_sql, rows
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import DeletedMemory, IngestRequest, IngestState, IngestStatus
 from mnemosyne.errors import Unavailable
-from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 from tests.waiting import wait_until
 

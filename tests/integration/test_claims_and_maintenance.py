@@ -9,13 +9,13 @@ from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import STRAGGLERS, Reembedding
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.reembed import USELESS_ROUNDS, _move
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import EmbeddingModelChanged, Unavailable
 from mnemosyne.service import ingest
-from mnemosyne_cli.local import postgres
-from mnemosyne_cli.reembed import USELESS_ROUNDS, _move
 from tests.fakes import FAKE_SPACE, FakeEmbedder, request
 
 CLAIMED = """

@@ -19,9 +19,9 @@ from mnemosyne.adapters.database import cloud_sql
 from mnemosyne.adapters.database.cloud_sql import CloudSql
 from mnemosyne.adapters.database.connections import TRUSTED_SECONDS, connection_factory
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
 from mnemosyne.errors import Misconfigured, ServiceError, Unavailable
 from mnemosyne.observability import configure_logging
-from mnemosyne_cli.local import postgres
 from tests.fakes_wire.cloud_sql import INSTANCE, REGION, CloudSqlInstance
 from tests.fakes_wire.metadata import EMAIL, TOKEN, MetadataServer
 from tests.waiting import wait_until

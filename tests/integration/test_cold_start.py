@@ -12,7 +12,7 @@ PROGRAM = """
 import asyncio, json, sys
 import httpx
 import main
-from mnemosyne import bootstrap
+from mnemosyne.app import entry_points
 
 async def go():
     transport = httpx.ASGITransport(app={app})
@@ -50,7 +50,7 @@ def test_listing_and_accepting_import_neither_the_embedder_nor_the_database(body
         "PATH": "/usr/bin:/bin",
     }
     done = subprocess.run(
-        [sys.executable, "-c", PROGRAM.format(app="bootstrap.mcp_app()", body=body, heavy=heavy)],
+        [sys.executable, "-c", PROGRAM.format(app="entry_points.mcp_app()", body=body, heavy=heavy)],
         cwd=FUNCTIONS,
         env=environment,
         capture_output=True,
@@ -70,7 +70,7 @@ def test_letting_people_in_by_oauth_costs_mcp_nothing_of_the_authorization_serve
         "MNEMOSYNE_OAUTH_RESOURCES": "https://memory.example/mcp",
         "PATH": "/usr/bin:/bin",
     }
-    program = PROGRAM.format(app="bootstrap.mcp_app()", body=LIST, heavy=heavy)
+    program = PROGRAM.format(app="entry_points.mcp_app()", body=LIST, heavy=heavy)
     refused = program[: program.index("        assert")] + "        assert response.status_code == 401\n"
     done = subprocess.run(
         [sys.executable, "-c", refused + program[program.index("asyncio.run") :]],

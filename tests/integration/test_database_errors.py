@@ -14,9 +14,10 @@ from mnemosyne.domain.memory import IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.principal import LOCAL
 from mnemosyne.errors import Broken, InvalidRequest, Misconfigured, MnemosyneError, StatementTimeout, Unavailable
-from mnemosyne.http.push import build_app, give_up, store
-from mnemosyne.mcp.calls import call
+from mnemosyne.http.push import build_app
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
+from mnemosyne.service.deliveries import give_up, store
 from tests.fakes import FakeServices, request
 
 FAULTS = {

@@ -11,8 +11,8 @@ import fasteners
 import pytest
 
 from mnemosyne.adapters.queues.local import LocalQueue
-from mnemosyne_cli.local.delivery import CONCURRENCY, Delivery
-from mnemosyne_cli.local.functions import free_port
+from mnemosyne.cli.local.delivery import CONCURRENCY, Delivery
+from mnemosyne.cli.local.functions import free_port
 from tests.dev import COMMAND
 from tests.fakes import request
 from tests.fakes_wire.http import JsonServer

@@ -11,9 +11,9 @@ from click.testing import CliRunner
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.embedders.offline import SPACE
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.main import cli
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne_cli.local import postgres
-from mnemosyne_cli.main import cli
 
 
 @pytest.fixture

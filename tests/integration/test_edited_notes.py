@@ -11,13 +11,13 @@ import pytest
 
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import ExportedMemory
 from mnemosyne.domain.object_import import StoredObject
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service.object_import import import_object
-from mnemosyne_cli.local import postgres
 from tests.fakes_wire.cloud_storage import CloudStorage as Storage
 from tests.integration.test_ways_in import NAMESPACE, System
 

@@ -17,21 +17,22 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from mnemosyne import doctor
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
 from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
+from mnemosyne.app import doctor
+from mnemosyne.app.container import ConfiguredServices
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.health import Check
 from mnemosyne.domain.memory import IngestRequest, IngestState, IngestStatus
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.search import SearchQuery
-from mnemosyne.http.push import build_app, give_up, store
-from mnemosyne.ports import Embedder
+from mnemosyne.http.push import build_app
+from mnemosyne.ports.embedder import Embedder
 from mnemosyne.service import search
-from mnemosyne.services import ConfiguredServices
+from mnemosyne.service.deliveries import give_up, store
 from mnemosyne.settings import Settings
-from mnemosyne_cli.local import postgres
 from tests.fakes import request
 from tests.fakes_wire.gemini import GeminiServer, counted, error
 from tests.texts import SHAPES, Shape

@@ -10,9 +10,9 @@ import pytest
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.migrations import SchemaFile
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import MigrationFailed
-from mnemosyne_cli.local import postgres
 
 SPACE = EmbeddingSpace("gemini", "gemini-embedding-001", 768)
 FAILURES = [
@@ -83,7 +83,7 @@ def test_the_command_prints_the_sentence_without_a_traceback(
     owner = connection_factory(url)()
     owner.script("CREATE VIEW api_keys AS SELECT 1")
     owner.close()
-    command = [sys.executable, "-c", "from mnemosyne_cli.main import main; main()", "migrate"]
+    command = [sys.executable, "-c", "from mnemosyne.cli.main import main; main()", "migrate"]
     run = subprocess.run(
         command, env={**os.environ, "MNEMOSYNE_DATABASE_URL": url}, capture_output=True, text=True, check=False
     )

@@ -5,7 +5,7 @@ import sys
 
 FORKS = 200
 PROGRAM = f"""
-import mnemosyne_cli  # first, as in the command
+import mnemosyne.cli  # first, as in the command
 import os, subprocess, sys
 from concurrent import futures
 import grpc

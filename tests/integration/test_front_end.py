@@ -8,7 +8,7 @@ import httpx
 import psutil
 import pytest
 
-from mnemosyne_cli.local.data_dir import DataDir
+from mnemosyne.cli.local.data_dir import DataDir
 from tests.cloud_run.headers import Headers, forwarded, proxied
 from tests.cloud_run.identity import SIGNATURE_REMOVED, Google, Refused, admit, without_signature
 from tests.cloud_run.service import REQUEST_BYTES, Deployment, Limits, Service, deterministic_url, hashed_url

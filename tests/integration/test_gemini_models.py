@@ -13,7 +13,7 @@ from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
 from mnemosyne.adapters.embedders.gemini_errors import VertexAi
 from mnemosyne.domain.chunking import chunks, embed_whole
 from mnemosyne.errors import InvalidRequest, ServiceError, TextTooLong
-from mnemosyne.ports import Embedder
+from mnemosyne.ports.embedder import Embedder
 from tests.fakes_wire.gemini import INPUT_TOKENS, VERTEX_CALL_TOKENS, GeminiServer, counted, error, service_account
 from tests.texts import TEXTS
 

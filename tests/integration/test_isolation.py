@@ -10,15 +10,15 @@ from mnemosyne.adapters.database import api_keys
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import DeadLetter, Unstored
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.ids import new_id
-from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
-from mnemosyne_cli.local import postgres
 from tests.database_errors import permission_denied
 from tests.fakes import NOW, FakeServices, request
 

@@ -11,7 +11,7 @@ from starlette.requests import Request
 from starlette.responses import PlainTextResponse, Response
 from starlette.routing import Route
 
-from mnemosyne.http.hosting import Hosted
+from mnemosyne.http.common.lifespan import Hosted
 
 
 async def _hello(request: Request) -> Response:

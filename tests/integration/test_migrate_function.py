@@ -10,17 +10,17 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from mnemosyne import migrate
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
 from mnemosyne.adapters.database.blocked_people import PostgresBlockedPeople
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.grants import PostgresGrantStore
 from mnemosyne.adapters.database.quotas import PostgresQuotas
-from mnemosyne.http.migrate import build_app
+from mnemosyne.app import migrate
+from mnemosyne.cli.local import postgres
+from mnemosyne.http.admin.app import build_app
 from mnemosyne.observability import configure_logging
 from mnemosyne.settings import Settings
-from mnemosyne_cli.local import postgres
 
 USER = "mcp@test-project.iam"
 

@@ -10,14 +10,14 @@ from typing import Any
 
 import pytest
 
-from mnemosyne import migrate
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.app import migrate
+from mnemosyne.app.embedding_check import check_embedding
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.embedding_check import check_embedding
 from mnemosyne.errors import Misconfigured
 from mnemosyne.settings import Settings
-from mnemosyne_cli.local import postgres
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.fakes_wire.metadata import MetadataServer
 
@@ -219,7 +219,7 @@ def test_settings_of_another_model_than_the_memories_fail(gemini: GeminiServer, 
 def _run(environment: dict[str, str]) -> tuple[int, list[dict[str, Any]]]:
     """Run the job; its exit code and what it logged last."""
     run = subprocess.run(
-        [sys.executable, "-m", "mnemosyne.migrate"],
+        [sys.executable, "-m", "mnemosyne.app.migrate"],
         env={**os.environ, "PYTHONPATH": "functions", **environment},
         cwd=Path(__file__).parents[2],
         capture_output=True,

@@ -13,11 +13,11 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.main import cli
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import MigrationFailed, Misconfigured
-from mnemosyne_cli.local import postgres
-from mnemosyne_cli.main import cli
 from tests.fakes import FakeEmbedder, request
 from tests.waiting import wait_until
 

@@ -17,9 +17,9 @@ import uvicorn
 
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.functions import free_port
 from mnemosyne.domain.oauth import REPEAT_SECONDS, PeopleRule
-from mnemosyne_cli.local import postgres
-from mnemosyne_cli.local.functions import free_port
 from tests.oauth_server import AuthServer, Visit, auth_pool, exchange, refresh
 from tests.waiting import wait_until
 

@@ -14,6 +14,7 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.identity import tokens
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.adapters.signing.key_files import KeyFiles
+from mnemosyne.cli.local.postgres import EmbeddedPostgres
 from mnemosyne.domain.oauth import Grant, StandingGrant
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.errors import Unauthorized, Unavailable
@@ -22,7 +23,6 @@ from mnemosyne.service import oauth_tokens
 from mnemosyne.service.api_keys import new_key
 from mnemosyne.service.authenticate import ApiKeyAuthenticator
 from mnemosyne.service.oauth_tokens import OAuthAuthenticator
-from mnemosyne_cli.local.postgres import EmbeddedPostgres
 from tests.fakes import NOW
 from tests.fakes_wire.issuer import AUDIENCE, Issuer
 from tests.oauth_server import auth_pool

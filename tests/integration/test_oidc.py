@@ -17,8 +17,9 @@ from starlette.testclient import TestClient
 
 from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.errors import Unauthorized, Unavailable
-from mnemosyne.http.push import build_app, store
+from mnemosyne.http.push import build_app
 from mnemosyne.service.authenticate import PushIdentity
+from mnemosyne.service.deliveries import store
 from tests.cloud_run.identity import without_signature
 from tests.fakes import FakeServices
 from tests.fakes_wire.issuer import AUDIENCE, Issuer

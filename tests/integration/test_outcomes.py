@@ -12,11 +12,11 @@ import time_machine
 from mnemosyne.adapters.database import ingest_sql
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.outcomes import outcome_rows
 from mnemosyne.domain.memory import DeadLetter, Unstored
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.ids import new_id
-from mnemosyne_cli.local import postgres
-from mnemosyne_cli.outcomes import outcome_rows
 from tests.fakes import NOW
 
 FAIL = """

@@ -9,11 +9,11 @@ from mnemosyne.adapters.database import ingest_sql, rows
 from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import DeadLetter, IngestState, MemoryChange, Origin, Unstored
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
 from mnemosyne.service import ingest
-from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, request
 from tests.records import SOURCE, Records, deletion, records_in, version
 

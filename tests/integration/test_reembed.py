@@ -16,15 +16,15 @@ from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.reembedding import Reembedding
+from mnemosyne.app.container import ConfiguredServices
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.main import cli
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, Misconfigured, Unavailable
 from mnemosyne.service import ingest, search
-from mnemosyne.services import ConfiguredServices
 from mnemosyne.settings import Settings
-from mnemosyne_cli.local import postgres
-from mnemosyne_cli.main import cli
 from tests.fakes import FakeEmbedder, request
 from tests.fakes_wire.gemini import GeminiServer, error, service_account
 from tests.waiting import wait_until
@@ -204,7 +204,7 @@ def test_an_interrupted_move_goes_on_where_it_was(moving: Moving) -> None:
 
     moving.gemini.fault = fails_at_the_second_batch
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mnemosyne_cli.reembed.ATTEMPTS", 1)
+        patch.setattr("mnemosyne.cli.reembed.ATTEMPTS", 1)
         stopped = moving.reembed("--model", "gemini-embedding-2", "--dimension", "96", "--batch-size", "20")
     assert stopped.exit_code == 1
     assert isinstance(stopped.exception, Unavailable)

@@ -15,7 +15,7 @@ from google.cloud.discoveryengine_v1.services.rank_service.transports import Ran
 
 from mnemosyne.adapters import vertex_reranker
 from mnemosyne.adapters.vertex_reranker import DEADLINE_SECONDS, VertexReranker
-from mnemosyne.doctor import check_reranker
+from mnemosyne.app.doctor import check_reranker
 from mnemosyne.errors import ServiceError, Unavailable
 from tests.fakes_wire.metadata import TOKEN, MetadataServer
 from tests.fakes_wire.ranking import RankingServer, self_signed

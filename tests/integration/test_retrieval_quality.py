@@ -6,9 +6,9 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from benchmarks.collection import OURS, Collection
-from benchmarks.recorded import RecordedEmbedder, record
-from benchmarks.retrieval import run
+from infra.benchmarks.collection import OURS, Collection
+from infra.benchmarks.recorded import RecordedEmbedder, record
+from infra.benchmarks.retrieval import run
 from mnemosyne.errors import Misconfigured
 from tests.fakes import FakeEmbedder
 

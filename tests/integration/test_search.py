@@ -11,10 +11,10 @@ import pytest
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condition
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.service.search import SearchResult
-from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, FakeEmbedder
 from tests.searching import find
 from tests.waiting import wait_until

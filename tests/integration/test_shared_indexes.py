@@ -6,9 +6,9 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery, TagMatch
 from mnemosyne.service.search import SearchResult
-from mnemosyne_cli.local import postgres
 from tests.fakes import FakeEmbedder
 from tests.searching import find
 from tests.waiting import wait_until

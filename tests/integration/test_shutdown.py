@@ -10,8 +10,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mnemosyne_cli.local.data_dir import DataDir
-from mnemosyne_cli.local.functions import FunctionProcess, free_port
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.cli.local.functions import FunctionProcess, free_port
 from tests.mcp_client import request
 from tests.waiting import wait_until
 

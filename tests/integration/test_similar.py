@@ -12,10 +12,10 @@ from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import MemoryChange
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.service import ingest
-from mnemosyne_cli.local import postgres
 from tests.fakes import request
 
 DATA = Path(__file__).parents[1] / "data"

@@ -11,7 +11,7 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Broken, ItemUnavailable, Unavailable
-from mnemosyne.ports import Vector
+from mnemosyne.ports.embedder import Vector
 from mnemosyne.service import ingest
 from mnemosyne.service.slices import SLICE_CHUNKS
 from tests.fakes import FakeEmbedder, request

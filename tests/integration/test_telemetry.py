@@ -7,9 +7,9 @@ from typing import Any
 import httpx
 import pytest
 
-from mnemosyne_cli.local import functions
-from mnemosyne_cli.local.data_dir import DataDir
-from mnemosyne_cli.local.functions import FunctionProcess
+from mnemosyne.cli.local import functions
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.cli.local.functions import FunctionProcess
 from tests.fakes_wire.collector import Collector
 from tests.mcp_client import tool_call
 

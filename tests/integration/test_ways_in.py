@@ -26,20 +26,21 @@ from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.queues.local import LocalQueue
+from mnemosyne.cli import importer
+from mnemosyne.cli.destinations import OverPubSub
+from mnemosyne.cli.formats import read
+from mnemosyne.cli.import_source import Source
+from mnemosyne.cli.journal import Journal
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import BATCH_LIMIT, ExportedMemory, IngestStatus
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.object_import import StoredObject
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.http.push import build_app, store
-from mnemosyne.mcp.calls import call
+from mnemosyne.http.push import build_app
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
+from mnemosyne.service.deliveries import store
 from mnemosyne.service.object_import import import_object
-from mnemosyne_cli import importer
-from mnemosyne_cli.destinations import OverPubSub
-from mnemosyne_cli.formats import read
-from mnemosyne_cli.import_source import Source
-from mnemosyne_cli.journal import Journal
-from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, FakeEmbedder
 from tests.fakes_wire.cloud_storage import CloudStorage as Storage
 from tests.varied_records import Records, Sample

@@ -3,7 +3,7 @@ import { test } from "node:test";
 import { gzipSync } from "node:zlib";
 import { count, Import } from "../../functions/mnemosyne/http/console/static/import_file.js";
 import { Refused } from "../../functions/mnemosyne/http/console/static/mcp.js";
-import { emptyReason, plainName, splitFile } from "../../functions/mnemosyne/http/console/static/parts_of_file.js";
+import { emptyReason, plainName, splitFile } from "../../functions/mnemosyne/http/console/static/file_chunks.js";
 
 const START = "[[[CHRONICLE_START]]]";
 const END = "[[[CHRONICLE_END]]]";

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 import pytest
 
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne_cli.local import postgres
+from mnemosyne.cli.local import postgres
 from tests.model.machine import Machine
 from tests.model.world import Database
 

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from mnemosyne.domain.message import decode
-from mnemosyne.domain.published import LETTER_ID, Published
+from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from tests.model.delivery import FINAL
 from tests.model.messages import TROUBLESOME, messages, published
 from tests.model.process import Killed

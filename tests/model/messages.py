@@ -7,7 +7,7 @@ from uuid import UUID
 import orjson
 from hypothesis import strategies as st
 
-from mnemosyne.domain.published import FIRST_PUBLISHED, Published
+from mnemosyne.domain.pubsub_message import FIRST_PUBLISHED, Published
 from tests.fakes import NOW
 from tests.model.delivery import IMMUTABLE
 

@@ -11,7 +11,7 @@ from mnemosyne.service import ingest
 from tests.model.machine import Machine
 from tests.model.test_machine import SEQUENCES
 
-SQL = Path(__file__).parents[2] / "infra" / "sql"
+SQL = Path(__file__).parents[2] / "functions" / "mnemosyne" / "db" / "functions"
 MOST = 1_000
 """Sequences within which each fault must be found."""
 FAULTS = {

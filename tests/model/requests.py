@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from uuid import UUID
 
 from mnemosyne.domain.memory import Deletion, Unstored
-from mnemosyne.domain.published import Published
+from mnemosyne.domain.pubsub_message import Published
 from tests.model.memories import Memories, Request, key_of
 from tests.request_states import documented_states
 

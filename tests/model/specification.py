@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from mnemosyne.domain.message import IngestMessage, decode
-from mnemosyne.domain.published import LETTER_ID, Published
+from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from tests.model.delivery import FINAL, Delivery, Faults, Meanwhile, comparable
 from tests.model.memories import key_of
 from tests.model.requests import AgainError, Letter, Requests

@@ -12,13 +12,13 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import MemoryChange
-from mnemosyne.domain.published import Published
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import Conflict, InvalidRequest, ItemUnavailable, ServiceError, Unavailable
-from mnemosyne.http import push
-from mnemosyne.http.push_message import Push
 from mnemosyne.ids import derived_id
-from mnemosyne.ports import SubscriberServices, Vector
-from mnemosyne.service import dead_letters, slices
+from mnemosyne.ports.embedder import Vector
+from mnemosyne.ports.services import SubscriberServices
+from mnemosyne.service import dead_letters, deliveries, slices
+from mnemosyne.service.deliveries import Push
 from tests.fakes import FAKE_SPACE, FakeEmbedder, FakeQueue
 from tests.model.delivery import HINDERED, IMMUTABLE, REFUSED, SLICE, Faults, comparable
 from tests.model.process import KillableConnection, Killed, Process
@@ -189,7 +189,7 @@ class World:
         """Deliver a message to a function; whether it was acknowledged."""
         published = replace(message, publish_time=LONG_AGO) if late else message
         self.embedder.meanwhile = meanwhile
-        function = push.give_up if give_up else push.store
+        function = deliveries.give_up if give_up else deliveries.store
         try:
             with patch.object(slices, "SLICE_CHUNKS", SLICE):
                 function(Push(published, attempt=1), cast("SubscriberServices", self))

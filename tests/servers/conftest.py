@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from mnemosyne_cli.local import postgres
+from mnemosyne.cli.local import postgres
 from tests.directories import server_directory
 from tests.servers import programs
 from tests.servers.server import CloudServer, Server

@@ -13,10 +13,10 @@ from urllib.parse import quote
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import is_root
+from mnemosyne.cli.local.traversal import let_pass
 from mnemosyne.errors import MnemosyneError
-from mnemosyne_cli.local import postgres
-from mnemosyne_cli.local.data_dir import is_root
-from mnemosyne_cli.local.traversal import let_pass
 from tests.fakes import FAKE_SPACE
 from tests.servers.programs import embedded
 from tests.waiting import wait_until

@@ -16,6 +16,7 @@ from mnemosyne.adapters.database.oauth import PostgresGrants, PostgresOAuth
 from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import DeadLetter, IngestState, Unstored
 from mnemosyne.domain.message import IngestMessage, encode
@@ -24,11 +25,10 @@ from mnemosyne.domain.object_import import ObjectImport
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.search import SearchMode, SearchQuery
 from mnemosyne.ids import new_id
-from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import by_name
 from mnemosyne.service import ingest
 from mnemosyne.service.api_keys import new_key
-from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, FakeServices, request
 from tests.searching import find
 from tests.servers.server import Server

@@ -8,8 +8,8 @@ import pytest
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.cli.local import postgres
 from mnemosyne.errors import Unavailable
-from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE
 from tests.integration.test_adoption import OldDatabase
 from tests.servers import catalog

@@ -6,8 +6,8 @@ import pytest
 
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.cli.local import postgres
 from mnemosyne.errors import MigrationFailed, Misconfigured
-from mnemosyne_cli.local import postgres
 from tests.database_errors import permission_denied
 from tests.fakes import FAKE_SPACE
 from tests.integration.test_adoption import OldDatabase

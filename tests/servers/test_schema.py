@@ -7,8 +7,8 @@ import pytest
 from mnemosyne.adapters.database import migrations
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne_cli.local import postgres
 from tests.fakes import FAKE_SPACE
 from tests.servers import catalog
 from tests.servers.server import CloudServer, Server

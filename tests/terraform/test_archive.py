@@ -20,7 +20,7 @@ from pathlib import Path
 import httpx
 import pytest
 
-from mnemosyne_cli.local.functions import free_port
+from mnemosyne.cli.local.functions import free_port
 from tests.terraform.conftest import ROOT, Plan
 from tests.terraform.workspace import MODULE
 from tests.waiting import wait_until
@@ -152,16 +152,16 @@ def test_it_holds_what_runs_and_nothing_else(plan: Plan) -> None:
     assert {
         "main.py",
         "requirements.txt",
-        "mnemosyne/bootstrap.py",
-        "mnemosyne/sql/migrations/0001_baseline.sql",
+        "mnemosyne/app/entry_points.py",
+        "mnemosyne/db/migrations/0001_baseline.sql",
     } <= set(names)
     kinds = {Path(name).suffix for name in names}
     assert kinds == {".py", ".txt", ".sql", ".html", ".css", ".js"}
     pages = ROOT / "functions" / "mnemosyne" / "http" / "auth" / "templates"
     assert {f"mnemosyne/http/auth/templates/{page.name}" for page in pages.iterdir()} <= set(names)
     parts = {part for name in names for part in Path(name).parts}
-    assert not {"tests", "infra", "mnemosyne_cli", "local", "__pycache__"} & parts
-    schema = {f"mnemosyne/sql/{file.relative_to(ROOT / 'infra')}" for file in (ROOT / "infra").glob("*/*.sql")}
+    assert not {"tests", "infra", "cli", "local", "__pycache__"} & parts
+    schema = {str(file.relative_to(ROOT / "functions")) for file in (ROOT / "functions").rglob("*.sql")}
     assert {name for name in names if name.endswith(".sql")} == schema
 
 

@@ -52,7 +52,7 @@ def test_the_job_runs_the_migration_with_the_image_and_the_settings_of_the_funct
     assert container["image"] == "europe-west1-docker.pkg.dev/my-project/images/mnemosyne-migrate:version_1"
     assert container["command"] + container["args"] == [
         "/cnb/lifecycle/launcher",
-        *("--", "python3", "-m", "mnemosyne.migrate"),
+        *("--", "python3", "-m", "mnemosyne.app.migrate"),
     ]
     function = values["google_cloudfunctions2_function.migrate"]["service_config"][0]
     settings = {one["name"]: one["value"] for one in container["env"] if not one["value_source"]}

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from deploy import settings
-from deploy.variables import table
+from infra.deploy import settings
+from infra.deploy.variables import table
 from mnemosyne.service.ingest import RETENTION
 from mnemosyne.settings import Settings, variable
 from tests.cloud_run.service import DEPLOYED, Limits

@@ -7,9 +7,9 @@ from typing import get_args
 
 import pytest
 
+from mnemosyne.cli.main import cli
 from mnemosyne.domain.principal import Scope
 from mnemosyne.settings import Settings
-from mnemosyne_cli.main import cli
 
 ROOT = Path(__file__).parents[2]
 DOCUMENTS = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]

@@ -5,8 +5,8 @@ from typing import Any
 
 from pydantic import BaseModel
 
-from mnemosyne.domain.counted import counted
-from mnemosyne.domain.misnamed import model_at
+from mnemosyne.domain.plurals import counted
+from mnemosyne.domain.suggestions import model_at
 
 Location = tuple[int | str, ...]
 

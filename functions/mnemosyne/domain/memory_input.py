@@ -37,7 +37,7 @@ from mnemosyne.domain.parsing import (
     shown,
     uuid,
 )
-from mnemosyne.domain.published import foreign, storable_name
+from mnemosyne.domain.pubsub_message import foreign, storable_name
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import deletion_id, refused_id, version_id
 

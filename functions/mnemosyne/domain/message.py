@@ -14,7 +14,7 @@ import orjson
 from mnemosyne.domain.memory import BATCH_LIMIT, Deletion, IngestRequest, Reading, Request, Unstored
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, Defaults, MemoryInput, read, refused, schema_version
 from mnemosyne.domain.parsing import shown
-from mnemosyne.domain.published import Published, Unwrapped, unwrap
+from mnemosyne.domain.pubsub_message import Published, Unwrapped, unwrap
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import derived_id
 

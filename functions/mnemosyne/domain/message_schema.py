@@ -7,7 +7,7 @@ from mnemosyne.domain.event_time import BASIC_CLOCK, BASIC_NUMBERS, CLOCK, END_S
 from mnemosyne.domain.memory import BATCH_LIMIT
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, MemoryInput
 from mnemosyne.domain.parsing import METADATA_BYTES, METADATA_DEPTH
-from mnemosyne.domain.published import NAMESPACE_CHARACTERS
+from mnemosyne.domain.pubsub_message import NAMESPACE_CHARACTERS
 
 # What Python takes for white space: the classes of regular expressions differ between languages.
 _SPACE = "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"

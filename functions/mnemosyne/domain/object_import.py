@@ -7,7 +7,7 @@ from typing import BinaryIO, Self
 
 from mnemosyne.domain.memory import IngestStatus
 from mnemosyne.domain.parsing import SOURCE_LIMIT
-from mnemosyne.domain.published import storable_name
+from mnemosyne.domain.pubsub_message import storable_name
 from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
 

@@ -19,8 +19,8 @@ from pydantic_core import ErrorDetails
 from mnemosyne.domain.argument_rules import between, path, reason_of, size, wanted
 from mnemosyne.domain.chronicle import TAG_COUNT, TAG_LIMIT, TITLE_LIMIT
 from mnemosyne.domain.memory import CONTENT_LIMIT
-from mnemosyne.domain.misnamed import misnamed, model_at
 from mnemosyne.domain.rfc3339 import instant
+from mnemosyne.domain.suggestions import misnamed, model_at
 from mnemosyne.domain.visible import unseen
 from mnemosyne.errors import InvalidRequest
 

@@ -1,6 +1,6 @@
 """Rank the candidates of a search. Pure: every weight of the ranking is in `Weights`, and nowhere else.
 
-The database returns candidates with their raw scores (`infra/sql/09_find_candidates.sql`). The steps are:
+The database returns candidates with their raw scores (`db/functions/09_find_candidates.sql`). The steps are:
 
 1. `fuse`: a convex combination of both scores, each scaled to [0, 1], plus a bonus for a preferred time.
 2. `add_context`: scores of neighbours in the same session, and a bonus for a speaker named in the query.

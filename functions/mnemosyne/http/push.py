@@ -14,20 +14,13 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
-from mnemosyne.domain.memory import DeadLetter
-from mnemosyne.domain.message import IngestMessage
-from mnemosyne.domain.object_import import StoredObject
-from mnemosyne.errors import InvalidRequest, ItemUnavailable, ServiceError, Unauthorized, Unavailable
-from mnemosyne.http import body as bodies
-from mnemosyne.http.health import health_routes
-from mnemosyne.http.push_message import Push, read_push
-from mnemosyne.import_ports import ImportServices
+from mnemosyne.errors import InvalidRequest, ServiceError, Unauthorized, Unavailable
+from mnemosyne.http.common import body as bodies
+from mnemosyne.http.common.health import health_routes
+from mnemosyne.http.push_message import read_push
 from mnemosyne.observability import EventLog, milliseconds, trace
-from mnemosyne.ports import SubscriberServices
-from mnemosyne.service import dead_letters, ingest, object_import, outcomes
 from mnemosyne.service.authenticate import SERVERLESS_AUTHORIZATION
-from mnemosyne.service.group_commit import GroupCommit
-from mnemosyne.service.slices import DELIVERY_SECONDS
+from mnemosyne.service.deliveries import Push
 
 log = EventLog(__name__)
 
@@ -87,110 +80,6 @@ def build_app(
     app = Starlette(routes=[*health_routes(), Route("/{path:path}", push, methods=["POST"])])
     warm()
     return app
-
-
-def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit[ingest.Stored] | None = None) -> None:
-    """`ingest`: store what the message carries; what can never be stored fails, or is kept as a dead letter."""
-    message = push.decoded()
-    lost, is_over_quota = message.lost, False
-    if message.namespace:
-        stored = ingest.store(
-            message,
-            memories=services.memories,
-            embedder=services.embedder,
-            group_commit=group_commit,
-            deadline=time.monotonic() + DELIVERY_SECONDS,
-        )
-        lost, is_over_quota = "; ".join(filter(None, [lost, stored.lost])), bool(stored.over_quota)
-        if is_over_quota and not lost:
-            dead_letter = push.dead_letter(next(iter(stored.over_quota.values())))
-            dead_letters.store_over_quota(message.namespace, dead_letter, memories=services.memories)
-    _conclude(push, message, push.dead_letter(lost) if lost else None, services)
-    if not lost and not is_over_quota:
-        dead_letters.conclude(message, push.message.letter_id, memories=services.memories)
-
-
-def give_up(push: Push, services: SubscriberServices) -> None:
-    """`dead_letter`: store what `ingest` could not store, or keep it as a dead letter.
-
-    A message is kept only if it is itself the cause in two attempts in a row, or if Pub/Sub would delete it within
-    LAST_DAY. If a service fails, it is delivered again, so that a fault of any length makes no dead letters. No error
-    of ours loses a message: no other function comes after this one.
-    """
-    cause, earlier = "", set[str | None]()
-    if not push.expires_soon:
-        try:
-            message = push.decoded()
-            if message.namespace:
-                known = services.memories.statuses(message.namespace, message.request_ids)
-                earlier = {status.error for status in known.values()}
-            store(push, services)
-        except ItemUnavailable as exc:
-            cause = str(exc)
-            if cause not in earlier:
-                raise
-        except ServiceError:
-            raise
-        except Exception as exc:
-            log.exception("push_crashed", message_id=push.message.message_id)
-            cause = f"a fault of our own: {type(exc).__name__}"
-        else:
-            return
-    try:
-        _bury(push, services, cause)
-    except ServiceError:
-        raise
-    except Exception as exc:
-        log.exception("push_crashed", message_id=push.message.message_id)
-        dead_letter = push.dead_letter(f"a fault of our own while it was given up: {type(exc).__name__}")
-        dead_letters.store_dead_letter(push.only or "", dead_letter, memories=services.memories)
-
-
-def _bury(push: Push, services: SubscriberServices, cause: str) -> None:
-    count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
-    message = push.decoded()
-    dead_letter = push.dead_letter(message.postponed or message.lost or cause or f"given up after {count} deliveries")
-    kept = (
-        dead_letters.give_up(message.namespace, dead_letter, message, memories=services.memories)
-        if message.request_ids
-        else None
-    )
-    _conclude(push, message, dead_letter if message.lost or (kept and kept.lost) else None, services)
-    if not message.lost and not kept:
-        dead_letters.conclude(message, push.message.letter_id, memories=services.memories)
-
-
-def import_object(push: Push, services: ImportServices) -> None:
-    """`import_object`: read the object of a bucket that the notification tells of, on behalf of the bucket's namespace.
-
-    What is no notification, or comes by a subscription of no namespace, is kept as a dead letter.
-    """
-    try:
-        wanted = StoredObject.of(push.message.attributes)
-        if push.only is None or not push.of_bucket:
-            raise InvalidRequest("a bucket's subscription must push to /objects/NAMESPACE")
-        if push.expires_soon:
-            raise InvalidRequest("the object of this notification could not be imported for several days")
-    except InvalidRequest as exc:
-        dead_letters.store_dead_letter(push.only or "", push.dead_letter(str(exc)), memories=services.memories)
-        return
-    if wanted:
-        object_import.import_object(push.only, wanted, services, message_id=push.message.message_id)
-
-
-def _conclude(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:
-    """Keep the message where something in it is lost otherwise, and tell its publisher of every outcome."""
-    if dead_letter:
-        dead_letters.store_dead_letter(message.namespace, dead_letter, memories=services.memories)
-    if services.outcome_topic:
-        outcomes.announce(
-            message.namespace,
-            message.request_ids,
-            message_id=push.message.message_id,
-            dead_letter=dead_letter,
-            memories=services.memories,
-            topic=services.outcome_topic,
-        )
 
 
 def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: ServicesT) -> Response:

@@ -2,23 +2,16 @@
 
 import base64
 import re
-from dataclasses import dataclass
-from datetime import UTC, datetime, timedelta
 from typing import Any
 
 import orjson
 from pydantic import BaseModel, ConfigDict, Field
 
-from mnemosyne.domain.memory import DeadLetter
-from mnemosyne.domain.message import IngestMessage, decode
-from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.parsing import parse
-from mnemosyne.domain.published import Published
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import InvalidRequest
-from mnemosyne.service import ingest
+from mnemosyne.service.deliveries import Push
 
-LAST_DAY = timedelta(days=1)
-"""Of a message's retention. A message that was not stored before is kept as a dead letter, so that it is not lost."""
 _ENDPOINT = re.compile(r"/(namespaces|objects)/(.*)", re.DOTALL)
 
 
@@ -39,42 +32,6 @@ class _Envelope(BaseModel):
     message: _Message
     subscription: str = ""
     delivery_attempt: int = Field(1, alias="deliveryAttempt")
-
-
-@dataclass(frozen=True)
-class Push:
-    """One delivery of one message."""
-
-    message: Published
-    attempt: int
-    only: str | None = None
-    """The namespace that the subscription is for: its publisher may write to no other."""
-    of_bucket: bool = False
-    """Whether the subscription is a bucket's, so that the message tells of an object."""
-
-    @property
-    def expires_soon(self) -> bool:
-        """Whether Pub/Sub deletes the message within LAST_DAY."""
-        try:
-            age = datetime.now(UTC) - datetime.fromisoformat(self.message.publish_time)
-        except (ValueError, TypeError):  # no time, or one without its offset
-            return False
-        return age > ingest.RETENTION - LAST_DAY
-
-    def decoded(self) -> IngestMessage:
-        """Return what the message asks for."""
-        return decode(self.message, only=self.only)
-
-    def dead_letter(self, cause: str) -> DeadLetter:
-        """Return the message as a dead letter."""
-        return DeadLetter(
-            message_id=self.message.message_id,
-            data=self.message.data,
-            attributes=self.message.kept_attributes | ({OBJECT_NOTIFICATION: "true"} if self.of_bucket else {}),
-            cause=cause,
-            dead_lettered_at=datetime.now(UTC),
-            letter_id=self.message.letter_id,
-        )
 
 
 def read_push(body: bytes, path: str) -> Push:

@@ -9,7 +9,7 @@ from typing import Any
 import mcp_types
 from mcp.shared.exceptions import MCPError
 
-from mnemosyne.mcp.calls import REFUSED
+from mnemosyne.mcp.dispatch import REFUSED
 from mnemosyne.mcp.record import URI_SCHEME, uri_of
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES

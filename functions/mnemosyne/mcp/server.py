@@ -12,22 +12,22 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 
 import mnemosyne
-from mnemosyne.domain.misnamed import misnamed
 from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.domain.suggestions import misnamed
 from mnemosyne.mcp import app, prompts, resources
-from mnemosyne.mcp.calls import call, call_with_outcome, success
 from mnemosyne.mcp.confirmation import agreed, answer_of, can_answer, question
+from mnemosyne.mcp.dispatch import call, call_with_outcome, success
 from mnemosyne.mcp.icon import icons
 from mnemosyne.mcp.identity import IdentifiedServer
 from mnemosyne.mcp.record import uri_of
+from mnemosyne.mcp.thread_limiter import Turns
 from mnemosyne.mcp.tool import current_principal
 from mnemosyne.mcp.tool_errors import DECLINED, failure
 from mnemosyne.mcp.tools import AGENT_TOOLS, TOOLS, console_tools, find
 from mnemosyne.mcp.tools.read import LIST_MEMORIES
-from mnemosyne.mcp.turns import Turns
 from mnemosyne.mcp.wait import outcome_within, wait_of
 from mnemosyne.observability import TRACEPARENT, trace
-from mnemosyne.ports import Services
+from mnemosyne.ports.services import Services
 
 Context: TypeAlias = ServerRequestContext[Any]
 

@@ -13,7 +13,7 @@ from pydantic import BaseModel, ConfigDict, SerializerFunctionWrapHandler, model
 from mnemosyne.domain.parsing import Input
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.mcp.app import TOOL_META
-from mnemosyne.ports import Services
+from mnemosyne.ports.services import Services
 
 ArgumentsT = TypeVar("ArgumentsT", bound=Input)
 
@@ -143,7 +143,7 @@ def _shown(schema: Any, unlisted: Collection[str]) -> Any:
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") in ("object", ["object", "null"]) and "properties" not in schema:
-        # Any JSON object, which no vendor's strict mode can express: as text it can. `mcp.lenient` reads both.
+        # Any JSON object, which no vendor's strict mode can express: as text it can. `mcp.coerce` reads both.
         schema = schema | {"type": ["string", "null"]}
     told = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
     kept = {k: _shown(v, unlisted) for k, v in told.items()}
@@ -167,7 +167,7 @@ def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
 def _for_models(schema: Any) -> Any:
     """Return the schema of arguments as the vendors' converters want it.
 
-    What is optional may be null, for where all must be given: `mcp.lenient` takes it for absent. That nothing else is
+    What is optional may be null, for where all must be given: `mcp.coerce` takes it for absent. That nothing else is
     taken is not said, for google-genai's converter fails on a boolean `additionalProperties`; it is refused.
     """
     if not isinstance(schema, dict):

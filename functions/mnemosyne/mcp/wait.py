@@ -7,11 +7,11 @@ import anyio
 
 from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import MnemosyneError
-from mnemosyne.mcp.lenient import plain
+from mnemosyne.mcp.coerce import plain
+from mnemosyne.mcp.thread_limiter import Turns
 from mnemosyne.mcp.tool import Look, Reply, Tool
-from mnemosyne.mcp.turns import Turns
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import Services
+from mnemosyne.ports.services import Services
 
 log = EventLog(__name__)
 

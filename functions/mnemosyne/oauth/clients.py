@@ -22,8 +22,8 @@ from mnemosyne.domain.client_name import NAMELESS, client_name
 from mnemosyne.domain.oauth import CLIENT_ID_LENGTH, REDIRECT_URIS, Client, redirect_problem
 from mnemosyne.domain.parsing import parse_json
 from mnemosyne.errors import InvalidRequest, MnemosyneError, Unavailable
-from mnemosyne.oauth_ports import ClientDocuments, OAuthStore
 from mnemosyne.observability import EventLog
+from mnemosyne.ports.oauth import ClientDocuments, OAuthStore
 
 log = EventLog(__name__)
 

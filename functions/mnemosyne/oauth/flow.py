@@ -23,8 +23,9 @@ from mnemosyne.oauth.grants import OAuthClient, hashed
 from mnemosyne.oauth.people import person_of
 from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.oauth.server import Answer, Issuer, Server
-from mnemosyne.oauth_ports import LogIn, OAuthRows, OAuthStore
 from mnemosyne.observability import EventLog
+from mnemosyne.ports.identity import LogIn
+from mnemosyne.ports.oauth import OAuthRows, OAuthStore
 
 log = EventLog(__name__)
 

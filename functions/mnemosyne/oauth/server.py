@@ -40,8 +40,9 @@ from mnemosyne.oauth.grants import (
     hashed,
 )
 from mnemosyne.oauth.request import OAuthRequest
-from mnemosyne.oauth_ports import OAuthRows, Signer
 from mnemosyne.observability import EventLog
+from mnemosyne.ports.identity import Signer
+from mnemosyne.ports.oauth import OAuthRows
 
 log = EventLog(__name__)
 

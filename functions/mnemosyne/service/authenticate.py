@@ -12,7 +12,8 @@ from typing import Any, Protocol, TypeGuard
 from mnemosyne.domain.principal import LOCAL, ApiKey, Principal, Scope, scopes_of
 from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import Clock, TokenVerifier
+from mnemosyne.ports.identity import TokenVerifier
+from mnemosyne.ports.services import Clock
 from mnemosyne.service.api_keys import hash_secret, split_token
 
 log = EventLog(__name__)

@@ -17,11 +17,12 @@ from mnemosyne.domain.dead_letter import DeadLetterChoice, Redrivable
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
-from mnemosyne.domain.published import LETTER_ID, Published
+from mnemosyne.domain.pubsub_message import LETTER_ID, Published
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Conflict, InvalidRequest, MnemosyneError, NotFound, ServiceError, Unavailable
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import IngestQueue, MemoryStore
+from mnemosyne.ports.memories import MemoryStore
+from mnemosyne.ports.queue import IngestQueue
 from mnemosyne.service import ingest
 
 log = EventLog(__name__)

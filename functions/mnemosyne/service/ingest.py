@@ -21,7 +21,10 @@ from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, ServiceError, Unavailable
 from mnemosyne.ids import issued_at
 from mnemosyne.observability import EventLog, milliseconds
-from mnemosyne.ports import Clock, Embedder, IngestQueue, MemoryStore, Vector
+from mnemosyne.ports.embedder import Embedder, Vector
+from mnemosyne.ports.memories import MemoryStore
+from mnemosyne.ports.queue import IngestQueue
+from mnemosyne.ports.services import Clock
 from mnemosyne.service import quotas
 from mnemosyne.service.group_commit import GroupCommit
 from mnemosyne.service.slices import slices

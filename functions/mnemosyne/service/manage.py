@@ -19,7 +19,8 @@ from mnemosyne.domain.search import Filters
 from mnemosyne.errors import NotFound
 from mnemosyne.ids import deletion_id
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import Clock, MemoryStore
+from mnemosyne.ports.memories import MemoryStore
+from mnemosyne.ports.services import Clock
 
 log = EventLog(__name__)
 

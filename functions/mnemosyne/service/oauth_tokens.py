@@ -13,7 +13,7 @@ from mnemosyne.domain.oauth import StandingGrant
 from mnemosyne.domain.principal import Principal, scopes_of
 from mnemosyne.errors import ServiceError, Unauthorized, Unavailable
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import TokenVerifier
+from mnemosyne.ports.identity import TokenVerifier
 from mnemosyne.service.api_keys import PREFIX
 from mnemosyne.service.authenticate import OUTAGE_SECONDS, PAUSE_SECONDS, Authenticator, bearer
 

@@ -24,8 +24,8 @@ from mnemosyne.errors import InvalidRequest, NotFound, Unavailable
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.reading import format_of, read, unpacked_name
 from mnemosyne.ids import derived_id
-from mnemosyne.import_ports import ImportServices
 from mnemosyne.observability import EventLog
+from mnemosyne.ports.services import ImportServices
 from mnemosyne.service import ingest, outcomes
 
 log = EventLog(__name__)

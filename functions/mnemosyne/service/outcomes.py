@@ -6,7 +6,8 @@ from uuid import UUID
 from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.domain.outcome import Outcome
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import MemoryStore, OutcomeTopic
+from mnemosyne.ports.memories import MemoryStore
+from mnemosyne.ports.queue import OutcomeTopic
 
 log = EventLog(__name__)
 

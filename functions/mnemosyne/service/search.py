@@ -10,7 +10,8 @@ from mnemosyne.domain.ranking import Candidates, Ranked, Weights
 from mnemosyne.domain.search import Hit, SearchMode, SearchQuery
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.observability import EventLog, milliseconds
-from mnemosyne.ports import CandidateSource, Embedder, MemoryStore, Reranker, Vector
+from mnemosyne.ports.embedder import Embedder, Reranker, Vector
+from mnemosyne.ports.memories import CandidateSource, MemoryStore
 
 log = EventLog(__name__)
 

@@ -17,7 +17,8 @@ from mnemosyne.formats import front_matter, reading
 from mnemosyne.formats.item import Item, read_item
 from mnemosyne.formats.writing import to_jsonl
 from mnemosyne.ids import issue_request_id
-from mnemosyne.ports import MemoryStore, Services
+from mnemosyne.ports.memories import MemoryStore
+from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest
 
 VAULT = "import_memories"

@@ -2,12 +2,10 @@ locals {
   # The archive holds what the functions run: no tests, no command line, no development dependency.
   repository    = var.source_dir == null ? "${path.module}/../../.." : var.source_dir
   functions_dir = "${local.repository}/functions"
-  infra_dir     = "${local.repository}/infra"
   archive = merge(
     { for file in fileset(local.functions_dir, "main.py") : file => "${local.functions_dir}/${file}" },
     { for file in fileset(local.functions_dir, "requirements.txt") : file => "${local.functions_dir}/${file}" },
-    { for file in fileset(local.functions_dir, "mnemosyne/**/*.{py,html,css,js,txt}") : file => "${local.functions_dir}/${file}" },
-    { for file in fileset(local.infra_dir, "{migrations,sql}/*.sql") : "mnemosyne/sql/${file}" => "${local.infra_dir}/${file}" },
+    { for file in fileset(local.functions_dir, "mnemosyne/**/*.{py,html,css,js,txt,sql}") : file => "${local.functions_dir}/${file}" if !startswith(file, "mnemosyne/cli/") },
   )
 }
 

@@ -118,7 +118,7 @@ resource "google_cloud_run_v2_job" "migrate" {
         # The launcher of Cloud Native Buildpacks sets the environment and the directory, and runs what follows "--":
         # https://github.com/buildpacks/spec/blob/main/platform.md#launcher
         command = ["/cnb/lifecycle/launcher"]
-        args    = ["--", "python3", "-m", "mnemosyne.migrate"]
+        args    = ["--", "python3", "-m", "mnemosyne.app.migrate"]
 
         resources {
           limits = { cpu = "1", memory = "1Gi" }

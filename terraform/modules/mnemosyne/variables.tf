@@ -134,7 +134,7 @@ variable "python_runtime" {
 }
 
 variable "source_dir" {
-  description = "Directory that contains functions/ and infra/; null: the repository of this module."
+  description = "Directory that contains functions/; null: the repository of this module."
   type        = string
   default     = null
 }

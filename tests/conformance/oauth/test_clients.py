@@ -19,7 +19,7 @@ from mcp.client.stdio import stdio_client
 from mcp.client.streamable_http import streamable_http_client
 from mcp.shared.auth import AuthorizationCodeResult, OAuthClientInformationFull, OAuthClientMetadata, OAuthToken
 
-from mnemosyne_cli.local.functions import free_port
+from mnemosyne.cli.local.functions import free_port
 from tests.conformance.oauth.conftest import Place
 from tests.conformance.test_suite import SUITE
 from tests.oauth_person import Callback, callback

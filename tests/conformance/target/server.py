@@ -12,10 +12,10 @@ from mcp.server.lowlevel.server import Server
 from mcp.shared.exceptions import MCPError
 from starlette.applications import Starlette
 
-from mnemosyne.http.access import Access
-from mnemosyne.http.app import build_app
-from mnemosyne.http.hosting import Hosted
-from mnemosyne.http.streams import asked
+from mnemosyne.http.common.lifespan import Hosted
+from mnemosyne.http.mcp.access import Access
+from mnemosyne.http.mcp.app import build_app
+from mnemosyne.http.mcp.streams import asked
 from mnemosyne.service.authenticate import NoAuthenticator
 from tests.conformance.target import fixtures, rounds
 from tests.fakes import FakeServices

@@ -15,14 +15,14 @@ from google.api_core.exceptions import AlreadyExists, NotFound
 from google.cloud.pubsub_v1 import PublisherClient, SubscriberClient
 
 from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.app.container import ConfiguredServices
+from mnemosyne.cli.local import emulator as local_emulator
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import DataDir
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import IngestState, IngestStatus
 from mnemosyne.errors import Unavailable
-from mnemosyne.services import ConfiguredServices
 from mnemosyne.settings import Settings
-from mnemosyne_cli.local import emulator as local_emulator
-from mnemosyne_cli.local import postgres
-from mnemosyne_cli.local.data_dir import DataDir
 from tests.cloud_run.identity import Google
 from tests.cloud_run.pubsub import PUSH_ACCOUNT, Push
 from tests.cloud_run.service import Deployment, Service, deterministic_url

@@ -8,12 +8,12 @@ from typing import Any
 
 import pytest
 
+from mnemosyne.app.container import ConfiguredServices
+from mnemosyne.cli import importer
+from mnemosyne.cli.destinations import OverPubSub
+from mnemosyne.cli.import_source import Source
+from mnemosyne.cli.journal import Journal
 from mnemosyne.formats.item import Item
-from mnemosyne.services import ConfiguredServices
-from mnemosyne_cli import importer
-from mnemosyne_cli.destinations import OverPubSub
-from mnemosyne_cli.import_source import Source
-from mnemosyne_cli.journal import Journal
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.integration.faults.conftest import Cloud
 from tests.waiting import wait_until

@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 from google.cloud.pubsub_v1 import PublisherClient, SubscriberClient
 
-from mnemosyne_cli.local import emulator as local_emulator
+from mnemosyne.cli.local import emulator as local_emulator
 from tests.fakes_wire.http import JsonServer
 from tests.waiting import wait_until
 

@@ -9,11 +9,11 @@ import httpx
 import pytest
 
 from mnemosyne.adapters.queues.local import QueuedMessage
+from mnemosyne.cli.local.delivery import push_envelope
 from mnemosyne.domain.memory import IngestRequest, IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.search import Filters
 from mnemosyne.service import dead_letters
-from mnemosyne_cli.local.delivery import push_envelope
 from tests.fakes import request
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.integration.faults.conftest import USER, Cloud

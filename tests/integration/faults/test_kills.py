@@ -18,9 +18,9 @@ import pytest
 from google.cloud.pubsub_v1 import PublisherClient, SubscriberClient
 
 from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.cli.local import emulator as local_emulator
+from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import IngestState
-from mnemosyne_cli.local import emulator as local_emulator
-from mnemosyne_cli.local import postgres
 from tests.cloud_run.service import Service
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.integration.faults.conftest import OUTCOMES, Cloud

@@ -9,7 +9,7 @@ import numpy as np
 from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.errors import Broken, InvalidRequest, TextTooLong
-from mnemosyne.ports import Vector
+from mnemosyne.ports.embedder import Vector
 from tests.fakes import FakeEmbedder
 
 

@@ -13,7 +13,7 @@ from mnemosyne.domain.memory import Deletion, IngestRequest, Origin, Unstored, c
 from mnemosyne.domain.memory_input import Defaults, MemoryInput
 from mnemosyne.domain.message import IngestMessage, decode, encode
 from mnemosyne.domain.parsing import parse
-from mnemosyne.domain.published import Published
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import deletion_id, new_id, refused_id, version_id
 from tests.fakes import request

@@ -11,7 +11,7 @@ import pytest
 
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.message_schema import message_schema
-from mnemosyne.domain.published import Published
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.ids import new_id
 
 VALIDATOR = jsonschema.Draft202012Validator(message_schema())

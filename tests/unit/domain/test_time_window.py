@@ -6,17 +6,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mnemosyne.domain import time_window as contract
 from mnemosyne.domain.time.question import named_times, split_question
 from mnemosyne.domain.time.window import TimeWindow, bounds, intersection, resolve
 from mnemosyne.errors import InvalidRequest
 from tests.unit.domain.time_expressions import NOW, REFUSED, UNDERSTOOD, Case, utc
-
-
-def test_the_contract_s_name_for_it_is_there() -> None:
-    assert contract.resolve("2025", now=NOW) == TimeWindow(
-        after=utc("2025-01-01", "UTC"), before=utc("2026-01-01", "UTC")
-    )
 
 
 def test_a_date_means_the_whole_day_in_its_time_zone() -> None:

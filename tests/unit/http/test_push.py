@@ -13,10 +13,10 @@ from starlette.testclient import TestClient
 from mnemosyne.domain.memory import IngestState, Origin
 from mnemosyne.domain.message import encode
 from mnemosyne.errors import Broken, InvalidRequest, ItemUnavailable, Misconfigured, MnemosyneError, Unavailable
-from mnemosyne.http.push import build_app, give_up, import_object, store
-from mnemosyne.http.push_message import Push
+from mnemosyne.http.push import build_app
 from mnemosyne.ids import new_id
 from mnemosyne.service import dead_letters
+from mnemosyne.service.deliveries import Push, give_up, import_object, store
 from tests.fakes import FakeOutcomes, FakeServices, request
 from tests.memories import list_memories, status_of
 from tests.shared_database import SharedDatabase

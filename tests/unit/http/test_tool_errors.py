@@ -9,11 +9,11 @@ import pytest
 from starlette.testclient import TestClient
 
 from mnemosyne import errors
-from mnemosyne.http.access import Access
-from mnemosyne.http.app import build_app
+from mnemosyne.cli import tool_client
+from mnemosyne.http.mcp.access import Access
+from mnemosyne.http.mcp.app import build_app
 from mnemosyne.mcp.tool_errors import ERROR_META
 from mnemosyne.service.authenticate import NoAuthenticator
-from mnemosyne_cli import tool_client
 from tests.fakes import FakeServices
 from tests.mcp_client import tool_call
 

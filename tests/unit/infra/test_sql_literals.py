@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from lint.sql_literals import problems
+from infra.lint.sql_literals import problems
 
 IMPORTS = "from typing import Final\nfrom mnemosyne.adapters.database.connections import Connection\n"
 

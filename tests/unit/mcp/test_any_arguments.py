@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from mnemosyne.domain.principal import LOCAL
-from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from tests.fakes import FakeServices

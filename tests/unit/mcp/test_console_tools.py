@@ -8,7 +8,7 @@ import pytest
 from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Origin
 from mnemosyne.domain.message import IngestMessage, decode, encode
 from mnemosyne.domain.principal import Principal, Scope
-from mnemosyne.domain.published import Published
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.mcp.tools import CONSOLE_NAMES, TOOLS, by_name, console_tools, required_scope
 from mnemosyne.mcp.tools.operate import REDRIVEN_AT_ONCE
 from mnemosyne.service import dead_letters, ingest

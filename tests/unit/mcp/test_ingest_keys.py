@@ -8,9 +8,9 @@ from mcp_types import CallToolResult
 
 from mnemosyne.domain.memory import Origin, Unstored, content_hash
 from mnemosyne.domain.message import decode
-from mnemosyne.domain.published import Published
+from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.ids import deletion_id, version_id
-from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORIES, INGEST_MEMORY
 from tests.fakes import NOW, FakeServices
 from tests.memories import store

@@ -9,7 +9,7 @@ import mcp_types
 import pytest
 
 from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.mcp.calls import DEPRECATED_META
+from mnemosyne.mcp.dispatch import DEPRECATED_META
 from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS
 from tests.fakes import NOW, FakeServices, request
 from tests.memories import list_memories, store, store_contents

@@ -7,10 +7,10 @@ import pytest
 
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.errors import Unavailable
-from mnemosyne.mcp.calls import call
+from mnemosyne.mcp.dispatch import call
+from mnemosyne.mcp.thread_limiter import Turns
 from mnemosyne.mcp.tool import Reply, Result
 from mnemosyne.mcp.tools.ingest import INGEST_MEMORY
-from mnemosyne.mcp.turns import Turns
 from mnemosyne.mcp.wait import outcome_within, wait_of
 from tests.fakes import FakeServices
 

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.domain.misnamed import misnamed
-from mnemosyne.mcp.lenient import plain
+from mnemosyne.domain.suggestions import misnamed
+from mnemosyne.mcp.coerce import plain
 from mnemosyne.mcp.tools import TOOLS, by_name
 from tests.fakes import FakeServices
 from tests.memories import list_memories

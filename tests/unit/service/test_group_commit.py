@@ -18,7 +18,7 @@ from mnemosyne.errors import (
     Unavailable,
     Uncertain,
 )
-from mnemosyne.ports import Vector
+from mnemosyne.ports.embedder import Vector
 from mnemosyne.service import ingest
 from mnemosyne.service.group_commit import SMALL, GroupCommit
 from mnemosyne.service.slices import SLICE_CHUNKS, Slice

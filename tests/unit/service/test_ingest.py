@@ -13,7 +13,7 @@ from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Unst
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import issue_request_id
-from mnemosyne.ports import Vector
+from mnemosyne.ports.embedder import Vector
 from mnemosyne.service import dead_letters, ingest
 from mnemosyne.service.slices import slices
 from tests.fakes import NOW, FakeEmbedder, FakeServices, request

@@ -24,7 +24,7 @@ from mnemosyne.errors import (
     Unavailable,
 )
 from mnemosyne.ids import new_id
-from mnemosyne.ports import Vector
+from mnemosyne.ports.embedder import Vector
 
 INSERTED_CHUNKS = 50
 """Most chunks that one statement inserts, so that its duration does not grow with a memory."""

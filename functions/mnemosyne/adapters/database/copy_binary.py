@@ -14,7 +14,7 @@ from pgvector import HalfVector
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.memory import IngestRequest
 from mnemosyne.domain.wording import wording_id
-from mnemosyne.ports import Vector
+from mnemosyne.ports.embedder import Vector
 
 _HEADER = b"PGCOPY\n\xff\r\n\x00" + struct.pack(">ii", 0, 0)
 _TRAILER = struct.pack(">h", -1)

@@ -1,4 +1,4 @@
-"""SQL statements about dead letters, with bind parameters. The functions are in infra/sql/14_redrive.sql."""
+"""SQL statements about dead letters, with bind parameters. The functions are in db/functions/14_redrive.sql."""
 
 from typing import Final
 

@@ -8,13 +8,13 @@ from uuid import UUID
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.claim import PostgresClaim, claim_requests
 from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.console_queries import PostgresOverview
+from mnemosyne.adapters.database.content_cache import KnownContents
 from mnemosyne.adapters.database.dead_letters import PostgresDeadLetters
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.ingest_requests import PostgresRequests
-from mnemosyne.adapters.database.known_contents import KnownContents
-from mnemosyne.adapters.database.known_quotas import KnownQuotas
-from mnemosyne.adapters.database.overview import PostgresOverview
 from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.database.quota_cache import KnownQuotas
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
@@ -35,7 +35,7 @@ from mnemosyne.domain.ranking import Candidates, Ranked
 from mnemosyne.domain.search import Filters, Hit, SearchQuery
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound, OverQuota
-from mnemosyne.ports import Vector
+from mnemosyne.ports.embedder import Vector
 
 BYTES_OF_COORDINATE = 2
 """Of a halfvec: https://github.com/pgvector/pgvector#halfvec-type."""

@@ -17,7 +17,7 @@ WHERE a.attrelid = CAST('memories' AS regclass) AND a.attname = 'embedding'
 """
 
 # Sets the namespace in the same round trip. The functions run with the owner's rights and check the namespace
-# themselves, because row-level security keeps full text and tag operators off their indexes: infra/sql/04_filters.sql.
+# themselves, because row-level security keeps full text and tag operators off their indexes: see 04_filters.sql.
 FIND_CANDIDATES: Final = """
 SELECT find_candidates(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:mode AS text), CAST(:query AS text),

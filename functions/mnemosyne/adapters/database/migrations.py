@@ -1,6 +1,6 @@
 """Bring the schema up to date: numbered migrations once each, then the repeatable files.
 
-`infra/migrations` holds what can be done only once: tables, columns, indexes, roles. `infra/sql` holds what can be
+`db/migrations` holds what can be done only once: tables, columns, indexes, roles. `db/functions` holds what can be
 replaced: functions, triggers, rights. A repeatable file is applied again when its text has changed, in the order of the
 file names. All missing files are applied in one transaction, so a failed run changes nothing.
 """
@@ -9,12 +9,12 @@ import hashlib
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from datetime import datetime
-from pathlib import Path
+from importlib import resources
+from importlib.resources.abc import Traversable
 from typing import Final
 
 import pg8000.exceptions
 
-import mnemosyne
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.server_errors import migrating, server_error, server_message
 from mnemosyne.domain.embedding_space import EmbeddingSpace
@@ -84,22 +84,28 @@ class SchemaFile:
 
 
 def bundled() -> list[SchemaFile]:
-    """The schema files of this code: from the package where it is installed or deployed, else from `infra`."""
-    package = Path(mnemosyne.__file__).parent
-    return read(next(place for place in (package / "sql", package.parents[1] / "infra") if place.is_dir()))
+    """The schema files of this code, which are data of the package `mnemosyne.db`."""
+    return read(resources.files("mnemosyne.db"))
 
 
-def read(directory: Path) -> list[SchemaFile]:
-    """Read the files in `migrations`, then those in `sql`, in order.
+def read(directory: Traversable) -> list[SchemaFile]:
+    """Read the files in `migrations`, then those in `functions`, in order.
 
     Raises Misconfigured if a migration's number is missing or used twice.
     """
-    files = sorted(directory.glob("migrations/[0-9][0-9][0-9][0-9]_*.sql"))
-    migrations = [SchemaFile(version=int(file.name[:4]), name=file.stem[5:], sql=file.read_text()) for file in files]
+    numbered = _sql_files(directory / "migrations")
+    migrations = [
+        SchemaFile(version=int(name[:4]), name=name[5:], sql=sql) for name, sql in numbered if name[:4].isdigit()
+    ]
     if [file.version for file in migrations] != list(range(1, len(migrations) + 1)) or not migrations:
-        raise Misconfigured(f"migrations must be numbered from 0001 without gaps: {[f.name for f in files]}")
-    repeatables = sorted(directory.glob("sql/*.sql"))
-    return [*migrations, *(SchemaFile(name=file.stem, sql=file.read_text()) for file in repeatables)]
+        raise Misconfigured(f"migrations must be numbered from 0001 without gaps: {[name for name, _ in numbered]}")
+    return [*migrations, *(SchemaFile(name=name, sql=sql) for name, sql in _sql_files(directory / "functions"))]
+
+
+def _sql_files(directory: Traversable) -> list[tuple[str, str]]:
+    """The names, without their suffix, and texts of a directory's SQL files, in order."""
+    files = (file for file in directory.iterdir() if file.name.endswith(".sql"))
+    return sorted((file.name.removesuffix(".sql"), file.read_text(encoding="utf-8")) for file in files)
 
 
 def status(connection: Connection, files: Sequence[SchemaFile]) -> list[SchemaFile]:

@@ -18,7 +18,7 @@ from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import embedded_text
 from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import Embedder, Vector
+from mnemosyne.ports.embedder import Embedder, Vector
 
 log = EventLog(__name__)
 

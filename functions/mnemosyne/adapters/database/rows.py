@@ -29,7 +29,7 @@ from mnemosyne.domain.ranking import Candidate, Candidates, Ranked
 from mnemosyne.domain.search import Filters, Hit, SearchQuery, TagMatch, Why
 from mnemosyne.domain.visible import one_line
 from mnemosyne.ids import derived_id
-from mnemosyne.ports import Vector
+from mnemosyne.ports.embedder import Vector
 
 _MEMORY: Final = TypeAdapter(Memory)
 _EXPORTED: Final = TypeAdapter(ExportedMemory)

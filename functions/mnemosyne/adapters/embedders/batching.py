@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from mnemosyne.errors import ItemUnavailable, MnemosyneError, ServiceError
-from mnemosyne.ports import Embedder, Vector
+from mnemosyne.ports.embedder import Embedder, Vector
 
 WAIT_SECONDS = 0.025
 BATCH_TEXTS = 100

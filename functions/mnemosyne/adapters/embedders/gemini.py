@@ -12,7 +12,7 @@ import numpy as np
 from mnemosyne.adapters import service_errors
 from mnemosyne.adapters.embedders.gemini_calls import DOCUMENTS_SECONDS, calls, check_time
 from mnemosyne.adapters.embedders.gemini_errors import Explanations, Refused, VertexAi
-from mnemosyne.adapters.embedders.kept_vectors import KeptVectors
+from mnemosyne.adapters.embedders.vector_cache import KeptVectors
 from mnemosyne.domain.chunking import ChunkLimit, embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import (
@@ -23,7 +23,7 @@ from mnemosyne.errors import (
     TextTooLong,
 )
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import Vector
+from mnemosyne.ports.embedder import Vector
 
 if TYPE_CHECKING:
     from mnemosyne.settings import Settings

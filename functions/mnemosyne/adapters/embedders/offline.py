@@ -21,7 +21,7 @@ from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import EventLog
-from mnemosyne.ports import Vector
+from mnemosyne.ports.embedder import Vector
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -56,7 +56,7 @@ class OfflineEmbedder:
     model = SPACE.model
     dimension = SPACE.dimension
     chunk_limit = ChunkLimit(characters=1_200)
-    lexical_weight = 0.5  # recall@10 by weight: `benchmarks/retrieval.py --weights`
+    lexical_weight = 0.5  # recall@10 by weight: `infra/benchmarks/retrieval.py --weights`
 
     def __init__(self, statistics: Path | None = None) -> None:
         self._statistics = statistics

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
 from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.errors import Misconfigured
-from mnemosyne.ports import Embedder
+from mnemosyne.ports.embedder import Embedder
 
 if TYPE_CHECKING:
     from mnemosyne.settings import Settings

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import orjson
 
-from mnemosyne.domain.counted import counted
 from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.message import encode
+from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import Unavailable
 from mnemosyne.observability import current_trace
 

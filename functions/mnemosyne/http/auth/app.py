@@ -12,9 +12,9 @@ from starlette.routing import Route
 
 from mnemosyne.domain.oauth import UNASKED, Client
 from mnemosyne.errors import InvalidRequest, MnemosyneError, OverBudget, Unauthorized, Unavailable
-from mnemosyne.http.auth import doors, pages
+from mnemosyne.http.auth import pages, rate_limits
 from mnemosyne.http.auth.call import Call, Edge, new_secret, redirect
-from mnemosyne.http.health import health_routes
+from mnemosyne.http.common.health import health_routes
 from mnemosyne.oauth.clients import DOCUMENT_SECONDS, Clients
 from mnemosyne.oauth.flow import START_OVER, UNKNOWN_CLIENT, Flow
 from mnemosyne.oauth.request import OAuthRequest
@@ -89,7 +89,7 @@ class AuthEndpoints:
         request = OAuthRequest("GET", f"{self._issuer}/authorize", call.query)
         client, problem = None, None
         try:
-            before_fetch = partial(self.edge.spend, call.address, doors.DOCUMENT)
+            before_fetch = partial(self.edge.spend, call.address, rate_limits.DOCUMENT)
             client = await self._clients.read(request.payload.client_id or "", call.address, before_fetch)
         except (Unavailable, OverBudget) as exc:
             problem = exc
@@ -213,24 +213,24 @@ def build_app(flow: Flow, clients: Clients, edge: Edge) -> Starlette:
     async def style(request: Request) -> Response:
         return PlainTextResponse(pages.STYLE, media_type="text/css", headers={"Cache-Control": "public, max-age=3600"})
 
-    metadata = here.edge.published(here.metadata, doors.METADATA)
+    metadata = here.edge.published(here.metadata, rate_limits.METADATA)
     app = Starlette(
         routes=[
             *health_routes(),
             *(Route(path, metadata) for path in _metadata_paths(prefix)),
-            Route(f"{prefix}/jwks.json", made(here.keys, doors.KEYS, as_page=False)),
-            Route(f"{prefix}/token", made(here.token, doors.TOKEN, as_page=False), methods=["POST"]),
-            Route(f"{prefix}/revoke", made(here.revoke, doors.REVOKE, as_page=False), methods=["POST"]),
-            Route(f"{prefix}/register", made(here.register, doors.REGISTER, as_page=False), methods=["POST"]),
-            Route(f"{prefix}/authorize", made(here.authorize, doors.AUTHORIZE, as_page=True)),
-            Route(f"{prefix}/log-in", made(here.log_in_page, doors.LOG_IN_PAGE, as_page=True)),
-            Route(f"{prefix}/log-in", made(here.log_in, doors.LOG_IN, as_page=True), methods=["POST"]),
-            Route(f"{prefix}/callback", made(here.log_in, doors.CALLBACK, as_page=True)),
-            Route(f"{prefix}/consent", made(here.consent_page, doors.CONSENT, as_page=True)),
-            Route(f"{prefix}/consent", made(here.consent, doors.CONSENT, as_page=True), methods=["POST"]),
-            Route(f"{prefix}/account", made(here.account, doors.ACCOUNT, as_page=True)),
-            Route(f"{prefix}/account", made(here.change_account, doors.ACCOUNT, as_page=True), methods=["POST"]),
-            Route(f"{prefix}/style.css", here.edge.published(style, doors.STYLE)),
+            Route(f"{prefix}/jwks.json", made(here.keys, rate_limits.KEYS, as_page=False)),
+            Route(f"{prefix}/token", made(here.token, rate_limits.TOKEN, as_page=False), methods=["POST"]),
+            Route(f"{prefix}/revoke", made(here.revoke, rate_limits.REVOKE, as_page=False), methods=["POST"]),
+            Route(f"{prefix}/register", made(here.register, rate_limits.REGISTER, as_page=False), methods=["POST"]),
+            Route(f"{prefix}/authorize", made(here.authorize, rate_limits.AUTHORIZE, as_page=True)),
+            Route(f"{prefix}/log-in", made(here.log_in_page, rate_limits.LOG_IN_PAGE, as_page=True)),
+            Route(f"{prefix}/log-in", made(here.log_in, rate_limits.LOG_IN, as_page=True), methods=["POST"]),
+            Route(f"{prefix}/callback", made(here.log_in, rate_limits.CALLBACK, as_page=True)),
+            Route(f"{prefix}/consent", made(here.consent_page, rate_limits.CONSENT, as_page=True)),
+            Route(f"{prefix}/consent", made(here.consent, rate_limits.CONSENT, as_page=True), methods=["POST"]),
+            Route(f"{prefix}/account", made(here.account, rate_limits.ACCOUNT, as_page=True)),
+            Route(f"{prefix}/account", made(here.change_account, rate_limits.ACCOUNT, as_page=True), methods=["POST"]),
+            Route(f"{prefix}/style.css", here.edge.published(style, rate_limits.STYLE)),
         ]
     )
     # It would name whatever host the caller does.

@@ -25,11 +25,11 @@ from mnemosyne.errors import (
     Unauthorized,
     Unavailable,
 )
-from mnemosyne.http import body as bodies
-from mnemosyne.http.access import client_address
 from mnemosyne.http.auth import pages
-from mnemosyne.http.auth.doors import Door
-from mnemosyne.http.rate_limit import NetworkBudgets
+from mnemosyne.http.auth.rate_limits import Door
+from mnemosyne.http.common import body as bodies
+from mnemosyne.http.common.client_address import client_address
+from mnemosyne.http.common.rate_limit import NetworkBudgets
 from mnemosyne.observability import EventLog, trace
 
 log = EventLog(__name__)

@@ -45,7 +45,7 @@ def security_headers(*, secure: bool, redirect_uri: str = "") -> dict[str, str]:
 
 def told(base: str, heading: str, text: str, status: int = 400, *, back: str = "") -> Response:
     """Return a page that says what is the matter, with a link to where the client awaits the answer."""
-    return _page("told", base, status=status, heading=heading, text=text, back=back, host=redirect_host(back))
+    return _page("message", base, status=status, heading=heading, text=text, back=back, host=redirect_host(back))
 
 
 def log_in(base: str, request: str, redirect_uri: str, problem: str = "") -> Response:

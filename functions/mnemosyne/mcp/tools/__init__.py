@@ -5,7 +5,7 @@ from functools import cache
 from typing import Any
 
 from mnemosyne.domain.principal import Scope
-from mnemosyne.mcp.lenient import plain
+from mnemosyne.mcp.coerce import plain
 from mnemosyne.mcp.tool import Tool
 from mnemosyne.mcp.tools.connector import FETCH, SEARCH
 from mnemosyne.mcp.tools.deprecated import DEPRECATED_TOOLS

@@ -3,8 +3,8 @@
 from typing import Any
 
 from mnemosyne.mcp.tool import Tool
+from mnemosyne.mcp.tools.console_queries import MEMORY_FACETS, MEMORY_HISTORY, MEMORY_TIMELINE
 from mnemosyne.mcp.tools.operate import DROP_DEAD_LETTERS, LIST_DEAD_LETTERS, LIST_REQUESTS, REDRIVE
-from mnemosyne.mcp.tools.overview import MEMORY_FACETS, MEMORY_HISTORY, MEMORY_TIMELINE
 from mnemosyne.mcp.tools.transfer import EXPORT_MEMORIES, IMPORT_MEMORIES
 
 CONSOLE_TOOLS: tuple[Tool[Any], ...] = (

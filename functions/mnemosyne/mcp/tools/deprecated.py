@@ -13,7 +13,7 @@ from mnemosyne.domain.search import SearchMode
 from mnemosyne.domain.time.question import split_question
 from mnemosyne.mcp.tool import Reply, Tool
 from mnemosyne.mcp.tools.search import EXACT_LENGTH, QUERY_LENGTH, Query, SearchArguments, SearchResponse, memory_search
-from mnemosyne.ports import Services
+from mnemosyne.ports.services import Services
 
 Asked = Annotated[Filled, Field(max_length=QUERY_LENGTH)]
 Results = Annotated[int, Field(ge=1, le=100)]

@@ -25,7 +25,7 @@ from mnemosyne.mcp.tools.search import (
     searched,
     shown,
 )
-from mnemosyne.ports import Services
+from mnemosyne.ports.services import Services
 
 RECALLED = 5
 """Memories, with 2,200 characters of text: about a thousand tokens."""

@@ -18,7 +18,7 @@ from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.ids import issue_request_id
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.ingest_status import RequestStatus, SimilarMemory, statuses
-from mnemosyne.ports import Services
+from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest
 
 UNLISTED = ("source", "key", "request_id", "op", "namespace", "schema_version")

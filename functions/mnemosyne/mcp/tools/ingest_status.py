@@ -12,7 +12,7 @@ from mnemosyne.domain.memory import BATCH_LIMIT, IngestState
 from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.ports import Services
+from mnemosyne.ports.services import Services
 from mnemosyne.service import ingest
 
 

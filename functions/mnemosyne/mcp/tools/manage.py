@@ -16,7 +16,7 @@ from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.visible import one_line
 from mnemosyne.mcp.record import MemoryRecord, RecordOrIds
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.ports import Services
+from mnemosyne.ports.services import Services
 from mnemosyne.service import manage
 
 

@@ -14,8 +14,8 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import Limit
-from mnemosyne.ports import Services
-from mnemosyne.service import dead_letters, overview
+from mnemosyne.ports.services import Services
+from mnemosyne.service import console_queries, dead_letters
 
 REDRIVEN_AT_ONCE = 100
 """Letters that one call puts back: each waits for the queue."""
@@ -52,7 +52,7 @@ class RequestsShown(Result):
 
 
 def _list_requests(arguments: RequestsArguments, principal: Principal, services: Services) -> Reply:
-    found, after = overview.requests(
+    found, after = console_queries.requests(
         principal.namespace,
         arguments.state,
         arguments.limit,
@@ -125,7 +125,7 @@ class DeadLettersShown(Result):
 
 
 def _list_dead_letters(arguments: DeadLettersArguments, principal: Principal, services: Services) -> Reply:
-    page, after = overview.dead_letters(
+    page, after = console_queries.dead_letters(
         principal.namespace,
         arguments.limit,
         after=cursors.read_key(arguments.cursor),

@@ -14,7 +14,7 @@ from mnemosyne.mcp.record import MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
 from mnemosyne.mcp.tools.search import said_of_versions
-from mnemosyne.ports import Services
+from mnemosyne.ports.services import Services
 from mnemosyne.service import manage
 
 

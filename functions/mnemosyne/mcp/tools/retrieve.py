@@ -23,7 +23,7 @@ from mnemosyne.mcp.tools.search import (
     searched,
     shown,
 )
-from mnemosyne.ports import Services
+from mnemosyne.ports.services import Services
 
 
 class RetrieveArguments(FilterArguments):

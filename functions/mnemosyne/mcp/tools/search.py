@@ -20,7 +20,7 @@ from mnemosyne.mcp.record import MemoryRecord, SearchHit, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
 from mnemosyne.observability import milliseconds
-from mnemosyne.ports import Services
+from mnemosyne.ports.services import Services
 from mnemosyne.service import search
 from mnemosyne.service.search import SearchResult
 

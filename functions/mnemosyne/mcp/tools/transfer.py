@@ -7,14 +7,14 @@ from uuid import UUID
 from pydantic import ConfigDict, Field
 
 from mnemosyne.domain import rate_limit
-from mnemosyne.domain.counted import counted
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.memory import BATCH_LIMIT
 from mnemosyne.domain.parsing import Filled, Id, Input, Instant, Key, Source, Text
+from mnemosyne.domain.plurals import counted
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.ports import Services
+from mnemosyne.ports.services import Services
 from mnemosyne.service import transfer
 
 YAML_CHARACTERS = 1_000

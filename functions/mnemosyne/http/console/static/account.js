@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { authorizationServer, logIn, refresh, revoke } from "./log_in.js";
 import { client } from "./mcp.js";
-import { Button, Heading, Problem, useAction } from "./parts.js";
+import { Button, Heading, Problem, useAction } from "./components.js";
 
 const EARLY_SECONDS = 60;
 const RETRY_SECONDS = 10;

@@ -8,7 +8,7 @@ import { client, Refused } from "./mcp.js";
 import { Memory } from "./memory.js";
 import { Newest } from "./newest.js";
 import { Outcomes } from "./outcomes.js";
-import { Heading } from "./parts.js";
+import { Heading } from "./components.js";
 import { Search } from "./search.js";
 import { Store } from "./store.js";
 

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { call } from "./mcp.js";
-import { Button, Problem, useAction } from "./parts.js";
+import { Button, Problem, useAction } from "./components.js";
 
 const UNDO_SECONDS = 10; // the server has no undo, so the page waits before it deletes
 

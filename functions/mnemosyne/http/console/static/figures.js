@@ -1,7 +1,7 @@
 // Overview: counts, quotas and the most frequent tags.
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Heading, Loading, Problem, Time, useAction } from "./parts.js";
+import { Heading, Loading, Problem, Time, useAction } from "./components.js";
 import { tagAddress } from "./tags.js";
 
 const NUMBER = new Intl.NumberFormat();

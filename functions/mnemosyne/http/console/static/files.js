@@ -3,8 +3,8 @@ import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { count, Import } from "./import_file.js";
 import { client } from "./mcp.js";
-import { Button, Heading, Problem, save, useAction } from "./parts.js";
-import { emptyReason } from "./parts_of_file.js";
+import { Button, Heading, Problem, save, useAction } from "./components.js";
+import { emptyReason } from "./file_chunks.js";
 
 const MOST_LINES = 200; // shown on the page
 const REFRESH_MS = 250; // a line may end every millisecond

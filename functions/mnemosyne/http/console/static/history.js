@@ -1,7 +1,7 @@
 // Related memories and ratings of a memory.
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Problem, Time, useAction } from "./parts.js";
+import { Problem, Time, useAction } from "./components.js";
 
 const RATINGS = { 1: "Helpful", 0: "Neutral", "-1": "Misleading" };
 

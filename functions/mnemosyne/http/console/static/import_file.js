@@ -1,6 +1,6 @@
 // Import a file: its memories are sent in parts, and each is followed to its outcome.
 import { client, isRetryable } from "./mcp.js";
-import { plainName, splitFile } from "./parts_of_file.js";
+import { plainName, splitFile } from "./file_chunks.js";
 
 const MOST_PARTS = 4; // at the same time
 

@@ -4,7 +4,7 @@ import { forgetLists } from "./address.js";
 import { Delete } from "./delete.js";
 import { History } from "./history.js";
 import { call } from "./mcp.js";
-import { Button, Heading, Loading, Problem, Tags, Time, useAction } from "./parts.js";
+import { Button, Heading, Loading, Problem, Tags, Time, useAction } from "./components.js";
 import { formatTags, parseTags } from "./tags.js";
 
 const RATINGS = [[1, "Helpful"], [0, "Neutral"], [-1, "Misleading"]];

@@ -2,7 +2,7 @@
 import { html, useEffect } from "./vendor/htm-preact.js";
 import { go } from "./address.js";
 import { call } from "./mcp.js";
-import { Entry, Heading, More, Problem, useAction, usePages } from "./parts.js";
+import { Entry, Heading, More, Problem, useAction, usePages } from "./components.js";
 import { formatTags, parseTags } from "./tags.js";
 import { formatTime, ZONE } from "./time.js";
 import { Timeline } from "./timeline.js";

@@ -1,7 +1,7 @@
 // Activity: ingest requests with their outcomes, and dead letters, which operators redrive and delete.
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { call } from "./mcp.js";
-import { Button, Heading, More, Problem, Time, useAction, usePages } from "./parts.js";
+import { Button, Heading, More, Problem, Time, useAction, usePages } from "./components.js";
 
 const LIMIT = 50;
 const STATES = {

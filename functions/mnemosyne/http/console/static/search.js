@@ -2,7 +2,7 @@
 import { html, useEffect, useState } from "./vendor/htm-preact.js";
 import { go } from "./address.js";
 import { call } from "./mcp.js";
-import { Entry, Heading, Loading, Problem, useAction } from "./parts.js";
+import { Entry, Heading, Loading, Problem, useAction } from "./components.js";
 import { parseTags } from "./tags.js";
 import { formatTime, ZONE } from "./time.js";
 

@@ -2,7 +2,7 @@
 import { html, useEffect, useRef, useState } from "./vendor/htm-preact.js";
 import { forgetLists } from "./address.js";
 import { call, client } from "./mcp.js";
-import { Button, Heading, Problem, useAction } from "./parts.js";
+import { Button, Heading, Problem, useAction } from "./components.js";
 import { parseTags } from "./tags.js";
 
 const OUTCOMES = {

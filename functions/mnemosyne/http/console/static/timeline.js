@@ -3,7 +3,7 @@ import { html, useEffect } from "./vendor/htm-preact.js";
 import { bucketEnd, bucketName, midnight, timeFilters } from "./buckets.js";
 import { Chart } from "./chart.js";
 import { call } from "./mcp.js";
-import { Problem, useAction } from "./parts.js";
+import { Problem, useAction } from "./components.js";
 import { ZONE } from "./time.js";
 
 const NUMBER = new Intl.NumberFormat();

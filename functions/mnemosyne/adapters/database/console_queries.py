@@ -1,0 +1,77 @@
+"""What people look at beside memories themselves: counts over time, tags, histories, requests and dead letters."""
+
+from abc import abstractmethod
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from uuid import UUID
+
+from mnemosyne.adapters.database import console_queries_sql
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.rows import filters_json, read_statuses, read_summary
+from mnemosyne.domain.console_queries import HISTORY_LIMIT, Facets, GivenRating, History, Per, Timeline
+from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus
+from mnemosyne.domain.search import Filters
+from mnemosyne.domain.visible import one_line
+
+
+class PostgresOverview:
+    """The part of a MemoryStore on PostgreSQL that pages for people ask."""
+
+    @abstractmethod
+    def _connection(self) -> AbstractContextManager[Connection]:
+        """Return a connection."""
+
+    @abstractmethod
+    def _transaction(self, namespace: str) -> AbstractContextManager[Connection]:
+        """Return a transaction that has named its namespace."""
+
+    def timeline(self, namespace: str, filters: Filters, per: Per | None, timezone: str) -> Timeline:
+        """Count the memories within the filters by when they happened."""
+        with self._connection() as connection:
+            found = connection.run(
+                console_queries_sql.TIMELINE,
+                namespace=namespace,
+                filters=filters_json(filters),
+                per=per.value if per else None,
+                timezone=timezone,
+            )
+        chosen = Per(found[0]["per"]) if found else per or Per.DAY
+        return Timeline(per=chosen, buckets=[(row["start"], row["memories"]) for row in reversed(found)])
+
+    def facets(self, namespace: str, filters: Filters, limit: int) -> Facets:
+        """Count the tags of the newest 5,000 memories within the filters."""
+        with self._connection() as connection:
+            found = connection.run(
+                console_queries_sql.FACETS, namespace=namespace, filters=filters_json(filters), limit=limit
+            )
+        return [(one_line(row["tag"]), row["memories"]) for row in found]
+
+    def history(self, namespace: str, memory_id: UUID) -> History | None:
+        """Return what stands around one memory; None where there is none."""
+        with self._transaction(namespace) as connection:
+            around = connection.run(console_queries_sql.HISTORY, namespace=namespace, id=memory_id, limit=HISTORY_LIMIT)
+            ratings = connection.run(
+                console_queries_sql.RATINGS, namespace=namespace, id=memory_id, limit=HISTORY_LIMIT
+            )
+        if not around:
+            return None
+        return History(
+            supersedes=[read_summary(row) for row in around if row["step"] < 0],
+            superseded_by=[read_summary(row) for row in around if row["step"] > 0],
+            ratings=[GivenRating(**row.named) for row in ratings],
+        )
+
+    def ingest_requests(
+        self, namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None = None
+    ) -> Sequence[IngestStatus]:
+        """List requests in a state, or all, the latest first, from a cursor on."""
+        with self._transaction(namespace) as connection:
+            found = connection.run(
+                console_queries_sql.REQUESTS,
+                namespace=namespace,
+                state=state.value if state else None,
+                limit=limit,
+                cursor_time=after.timestamp if after else None,
+                cursor_id=after.id if after else None,
+            )
+        return list(read_statuses(found).values())

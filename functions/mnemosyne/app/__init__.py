@@ -1,0 +1,1 @@
+"""Entry points and wiring: builds the adapters that the settings name, and each function's app."""

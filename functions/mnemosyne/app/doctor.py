@@ -1,0 +1,190 @@
+"""The doctor: look whether every part that a function needs is there and fits the others; changes nothing."""
+
+from collections.abc import Iterator, Sequence
+from typing import Final
+
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.api_keys import PostgresApiKeys
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.migrations import SchemaFile, bundled
+from mnemosyne.adapters.identity.tokens import OidcVerifier
+from mnemosyne.app.container import ConfiguredServices, embedding_space
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.health import Check
+from mnemosyne.errors import InvalidRequest, Misconfigured, ServiceError, Unavailable
+from mnemosyne.observability import EventLog
+from mnemosyne.ports.embedder import Embedder, Reranker
+from mnemosyne.ports.queue import IngestQueue
+
+log = EventLog(__name__)
+
+OLDEST_POSTGRESQL = 15
+OLDEST_PGVECTOR = (0, 8)
+MIGRATE = "run `mnemosyne migrate` as the role that owns the schema"
+
+_SERVER: Final = """
+SELECT CAST(current_setting('server_version_num') AS integer) / 10000 AS version,
+    (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector
+"""
+_ROLE: Final = """
+SELECT current_user AS name, r.rolsuper OR r.rolbypassrls AS bypasses, EXISTS (
+        SELECT FROM pg_roles own WHERE pg_has_role(own.oid, 'MEMBER') AND own.rolname IN (
+            'mnemosyne_runtime', 'mnemosyne_mcp', 'mnemosyne_ingest', 'mnemosyne_dead_letter',
+            'mnemosyne_import_object'
+        )
+    ) AS is_member,
+    EXISTS (SELECT FROM pg_class c WHERE c.oid = to_regclass('memories') AND c.relowner = r.oid) AS is_owner
+FROM pg_roles r
+WHERE r.rolname = current_user
+"""
+
+
+def check_database(connection: Connection, files: Sequence[SchemaFile], expected: EmbeddingSpace) -> Iterator[Check]:
+    """Server, extension, schema and embedding space; raises Unavailable where the database goes away meanwhile."""
+    server = connection.one(_SERVER)
+    version, vector = server["version"], server["vector"]
+    old = version < OLDEST_POSTGRESQL
+    yield Check("postgresql", f"version {version}", f"use PostgreSQL {OLDEST_POSTGRESQL} or newer" if old else None)
+    yield _extension(vector)
+    try:
+        missing = [one for one in migrations.status(connection, files) if one.applied_at is None]
+    except Misconfigured as exc:
+        yield Check("schema", str(exc), "deploy the version whose migrations these are")
+        return
+    if missing:
+        yield Check("schema", f"{len(missing)} of {len(files)} files of the schema are not applied", MIGRATE)
+        return
+    yield Check("schema", f"at migration {[one.label for one in files if one.version is not None][-1]}")
+    try:
+        yield Check("embedding space", str(read_embedding_space(connection, expected)))
+    except Misconfigured as exc:
+        yield Check("embedding space", str(exc), "change the settings, or run `mnemosyne reembed`")
+
+
+def check_role(connection: Connection) -> Check:
+    """Whether row-level security binds the role that the functions log in as."""
+    role = connection.one(_ROLE)
+    user = role["name"]
+    if role["bypasses"] or role["is_owner"]:
+        return Check("role", f"{user} is not bound by row-level security", "let the functions log in as another role")
+    if not role["is_member"]:
+        return Check("role", f"{user} may use nothing", f'run: GRANT mnemosyne_runtime TO "{user}"')
+    return Check("role", f"{user}, bound by row-level security")
+
+
+def check_embedder(embedder: Embedder) -> Check:
+    """Whether a text becomes a vector."""
+    try:
+        vector = embedder.embed_query("Is anyone there?")
+    except InvalidRequest as exc:
+        return Check("embedder", str(exc), "run it again")
+    except ServiceError as exc:
+        return _wrong("embedder", exc, "wait for the service: nothing is lost, and searches use words only")
+    return Check("embedder", f"{embedder.model} answers vectors of dimension {len(vector)}")
+
+
+def check_reranker(reranker: Reranker) -> Check:
+    """Whether it can be asked at all; a search gives it less time."""
+    try:
+        return Check("reranker", reranker.check())
+    except ServiceError as exc:
+        return _wrong("reranker", exc, "wait for the service: searches are answered without it")
+
+
+def check_queue(queue: IngestQueue) -> Check:
+    """Whether accepted requests can be published; the queue says so itself."""
+    try:
+        return Check("topic", queue.check())
+    except ServiceError as exc:
+        return _wrong("topic", exc, "check the way to it")
+
+
+def _wrong(name: str, exc: ServiceError, otherwise: str) -> Check:
+    """Return the failed check of a service: what its error says, and the next step of the error or another one."""
+    seen = f"{exc.cause} ({exc.detail})" if exc.detail else exc.cause
+    return Check(name, seen, exc.next_step or otherwise)
+
+
+def check_issuer(verifier: OidcVerifier, issuer: str, mode: str = "oidc") -> Check:
+    """Whether the keys that tokens are signed with can be had."""
+    try:
+        return Check("authentication", f"{mode}: {issuer} signs with {verifier.check()} keys")
+    except Unavailable as exc:
+        remedy = f"check MNEMOSYNE_{mode.upper()}_ISSUER, and the way to it"
+        return Check("authentication", f"{mode}: {issuer}: {exc}", remedy)
+
+
+def check_api_keys(keys: PostgresApiKeys) -> Check:
+    """Whether an API key could be looked up."""
+    try:
+        keys.find("none")
+    except ServiceError as exc:
+        return Check("authentication", f"api_key: {exc}", "see the database's checks")
+    return Check("authentication", "api_key: keys can be looked up")
+
+
+def _extension(version: str | None) -> Check:
+    if version is None:
+        return Check("pgvector", "not there", MIGRATE)
+    if tuple(int(part) for part in version.split(".")[:2]) < OLDEST_PGVECTOR:
+        return Check("pgvector", f"version {version}", "run: ALTER EXTENSION vector UPDATE (0.8 or newer is needed)")
+    return Check("pgvector", f"version {version}")
+
+
+def examine_database(services: ConfiguredServices) -> Iterator[Check]:
+    """Whether the database is there and fits."""
+    try:
+        with services.pool.connection() as connection:
+            yield from check_database(connection, bundled(), embedding_space(services.settings))
+    except ServiceError as exc:
+        yield _wrong("database", exc, "check the database's address, that it runs, and who may reach it")
+    except Exception as exc:  # whatever it is: a check that cannot be made is not passed
+        log.exception("examination_crashed")
+        yield Check("database", f"{type(exc).__name__}: {exc}", "let this user do what the functions do: see role")
+
+
+def examine_dependencies(services: ConfiguredServices) -> Iterator[Check]:
+    """Whether the services that every search and every stored memory need are there; what `/health?deep=1` tells."""
+    database = list(examine_database(services))
+    yield from database
+    yield _examine_embedder(services, database_ok=all(check.ok for check in database))
+
+
+def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Check:
+    """Check the embedder of the memories, or that of the settings if the database cannot be asked."""
+    try:
+        embedder = services.embedder if database_ok else services.embedder_of(embedding_space(services.settings))
+    except ServiceError as exc:
+        return _wrong("embedder", exc, "see the database's checks")
+    return check_embedder(embedder)
+
+
+def examine(services: ConfiguredServices) -> Iterator[Check]:
+    """Whether every part is there and fits; what `mnemosyne doctor` tells."""
+    database = list(examine_database(services))
+    yield from database
+    if all(check.ok for check in database):
+        with services.pool.connection() as connection:
+            yield check_role(connection)
+    yield check_queue(services.queue)
+    yield _examine_embedder(services, database_ok=all(check.ok for check in database))
+    if services.reranker is not None:
+        yield check_reranker(services.reranker)
+    yield from _examine_authentication(services, database_ok=all(check.ok for check in database))
+
+
+def _examine_authentication(services: ConfiguredServices, *, database_ok: bool) -> Iterator[Check]:
+    settings = services.settings
+    match settings.auth_mode:
+        case "none":
+            yield Check("authentication", "none: whoever calls from this machine")
+        case "iam":
+            yield Check("authentication", "iam: Cloud Run checks who calls")
+        case "oidc":
+            yield check_issuer(OidcVerifier(settings.oidc_issuer, *settings.oidc_audience), settings.oidc_issuer)
+        case "oauth":
+            verifier = OidcVerifier(settings.oauth_issuer, *settings.oauth_resources)
+            yield check_issuer(verifier, settings.oauth_issuer, "oauth")
+        case "api_key" if database_ok:
+            yield check_api_keys(PostgresApiKeys(services.pool))

@@ -1,0 +1,244 @@
+"""Wire the functions: each entry point's app, from the settings, the adapters they choose and the edges in front."""
+
+from collections.abc import Callable
+from functools import lru_cache, partial
+from typing import TYPE_CHECKING, Any
+
+from mnemosyne.app.container import ConfiguredServices, connection_factory_for
+from mnemosyne.domain.timeouts import STATEMENT_SECONDS
+from mnemosyne.errors import Misconfigured
+from mnemosyne.observability import configure_logging
+from mnemosyne.ports.services import Services
+from mnemosyne.settings import Settings
+
+if TYPE_CHECKING:
+    from mnemosyne.domain.health import Check
+    from mnemosyne.domain.principal import ApiKey
+    from mnemosyne.http.common.lifespan import Hosted
+    from mnemosyne.http.mcp.access import Access
+    from mnemosyne.service.authenticate import Authenticator
+
+STDIO_THREADS = 8
+SEARCH_SECONDS = 5
+"""Timeout of an agent's statements. A longer one would delay the other agents."""
+IMPORT_THREADS = 2
+
+
+@lru_cache(maxsize=1)
+def configured_services(statement_seconds: int = STATEMENT_SECONDS) -> ConfiguredServices:
+    """Return the process's services, built from its environment. Raises Misconfigured."""
+    configure_logging("INFO")  # errors in the settings are logged too
+    settings = Settings.from_environment()
+    configure_logging(settings.log_level, project=settings.google_cloud_project)
+    if settings.otel_exporter_otlp_endpoint:
+        from mnemosyne.adapters.telemetry import export
+
+        export(settings.k_service or "mnemosyne")
+    return ConfiguredServices(settings, statement_seconds=statement_seconds)
+
+
+def _access(services: ConfiguredServices) -> "Access":
+    from mnemosyne.http.mcp.access import Access
+
+    settings = services.settings
+    return Access(
+        _authenticator(services),
+        per_minute=settings.rate_limit_per_minute,
+        issuer=settings.oauth_issuer or settings.oidc_issuer,
+        allowed_hosts=settings.allowed_hosts,
+        proxies=settings.trusted_proxies,
+    )
+
+
+def _authenticator(services: ConfiguredServices) -> "Authenticator":
+    from mnemosyne.service import authenticate
+
+    settings = services.settings
+    if settings.auth_mode == "none":
+        return authenticate.NoAuthenticator()
+    if settings.auth_mode == "api_key":
+        return _api_keys(services)
+    from mnemosyne.adapters.identity.tokens import OidcVerifier, decode_unverified
+
+    if settings.auth_mode == "oauth":
+        from mnemosyne.adapters.database.oauth import PostgresGrants
+        from mnemosyne.service.oauth_tokens import JWT_TYPE, OAuthAuthenticator
+
+        verifier = OidcVerifier(settings.oauth_issuer, *settings.oauth_resources, token_type=JWT_TYPE)
+        return OAuthAuthenticator(
+            _api_keys(services), verifier, lambda grant: PostgresGrants(services.pool).find(grant)
+        )
+    if settings.auth_mode == "iam":
+        return authenticate.CloudRunIamAuthenticator(decode_unverified)
+    return authenticate.OidcAuthenticator(
+        OidcVerifier(settings.oidc_issuer, *settings.oidc_audience), settings.oidc_namespace_claim
+    )
+
+
+def _api_keys(services: ConfiguredServices) -> "Authenticator":
+    from mnemosyne.service import authenticate
+
+    def find(key_id: str) -> "ApiKey | None":
+        from mnemosyne.adapters.database.api_keys import PostgresApiKeys
+
+        return PostgresApiKeys(services.pool).find(key_id)
+
+    return authenticate.ApiKeyAuthenticator(find, services.clock)
+
+
+def _push_identity(settings: Settings) -> "Callable[[str | None], None]":
+    """Return the check that a push comes from our subscription. Raises Misconfigured if its settings are missing."""
+    if settings.push_secret:
+        from mnemosyne.service.authenticate import SharedSecret
+
+        return SharedSecret(settings.push_secret.get_secret_value()).check
+    if not settings.push_audience:
+        if settings.k_service:
+            raise Misconfigured(
+                "MNEMOSYNE_PUSH_AUDIENCE and MNEMOSYNE_PUSH_SERVICE_ACCOUNT are not set: on Cloud Run each push must "
+                "be shown to come from our subscription"
+            )
+        return lambda authorization: None
+    from mnemosyne.adapters.identity.tokens import OidcVerifier
+    from mnemosyne.service.authenticate import PushIdentity
+
+    verifier = OidcVerifier(settings.push_issuer, settings.push_audience, service=settings.k_service)
+    return PushIdentity(verifier, settings.push_service_account).check
+
+
+@lru_cache(maxsize=1)
+def mcp_app() -> "Hosted":
+    """Return the `mcp` function."""
+    from mnemosyne.http.common.lifespan import Hosted
+
+    def build() -> Any:
+        from mnemosyne.http.mcp.app import build_app
+
+        services = configured_services(SEARCH_SECONDS)
+        return build_app(
+            services,
+            threads=services.settings.db_pool_size,
+            access=_access(services),
+            allowed_origins=services.settings.allowed_origins,
+            warm=services.warm,
+            examine=lambda: _examine(services),
+        )
+
+    return Hosted(build)
+
+
+def _examine(services: ConfiguredServices) -> "list[Check]":
+    from mnemosyne.app import doctor
+
+    return list(doctor.examine_dependencies(services))
+
+
+@lru_cache(maxsize=1)
+def ingest_app() -> "Hosted":
+    """Return the `ingest` function."""
+    from mnemosyne.http.common.lifespan import Hosted
+
+    def build() -> Any:
+        from mnemosyne.http.push import build_app
+        from mnemosyne.service.deliveries import store
+        from mnemosyne.service.group_commit import GroupCommit
+
+        services = configured_services()
+        return build_app(
+            partial(store, group_commit=GroupCommit()),
+            services,
+            threads=services.settings.db_pool_size,
+            warm=services.warm,
+            identify=_push_identity(services.settings),
+        )
+
+    return Hosted(build)
+
+
+@lru_cache(maxsize=1)
+def dead_letter_app() -> "Hosted":
+    """Return the `dead_letter` function. It seldom embeds anything, so it loads no embedder at start."""
+    from mnemosyne.http.common.lifespan import Hosted
+
+    def build() -> Any:
+        from mnemosyne.http.push import build_app
+        from mnemosyne.service.deliveries import give_up
+
+        services = configured_services()
+        identify = _push_identity(services.settings)
+        return build_app(
+            give_up, services, threads=services.settings.db_pool_size, warm=lambda: None, identify=identify
+        )
+
+    return Hosted(build)
+
+
+@lru_cache(maxsize=1)
+def import_object_app() -> "Hosted":
+    """Return the `import_object` function. It has few threads, because an object fills an instance's memory."""
+    from mnemosyne.http.common.lifespan import Hosted
+
+    def build() -> Any:
+        from mnemosyne.http.push import build_app
+        from mnemosyne.service.deliveries import import_object
+
+        services = configured_services()
+        identify = _push_identity(services.settings)
+        return build_app(import_object, services, threads=IMPORT_THREADS, warm=lambda: None, identify=identify)
+
+    return Hosted(build)
+
+
+@lru_cache(maxsize=1)
+def auth_app() -> "Hosted":
+    """Return the `auth` function: the authorization server."""
+    from mnemosyne.http.common.lifespan import Hosted
+
+    def build() -> Any:
+        from mnemosyne.app.authorization import flow_and_clients
+        from mnemosyne.http.auth.app import build_app
+        from mnemosyne.http.auth.call import Edge
+
+        services = configured_services(SEARCH_SECONDS)
+        flow, clients = flow_and_clients(services.settings, services.pool)
+        return build_app(flow, clients, Edge(flow.issuer.url, services.settings.trusted_proxies))
+
+    return Hosted(build)
+
+
+@lru_cache(maxsize=1)
+def migrate_app() -> "Hosted":
+    """Return the `migrate` function, which runs as the schema's owner."""
+    from mnemosyne.http.common.lifespan import Hosted
+
+    def build() -> Any:
+        from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
+        from mnemosyne.adapters.database.blocked_people import PostgresBlockedPeople
+        from mnemosyne.adapters.database.grants import PostgresGrantStore
+        from mnemosyne.adapters.database.quotas import PostgresQuotas
+        from mnemosyne.app.migrate import deploy, report
+        from mnemosyne.http.admin.app import build_app
+
+        settings = configured_services().settings
+        connection_factory = connection_factory_for(settings)
+        return build_app(
+            partial(deploy, settings),
+            PostgresApiKeyStore(connection_factory),
+            PostgresQuotas(connection_factory),
+            PostgresGrantStore(connection_factory),
+            PostgresBlockedPeople(connection_factory),
+            identify=_push_identity(settings),
+            report=report,
+        )
+
+    return Hosted(build, explains=True)
+
+
+async def serve_stdio(services: Services) -> None:
+    """Serve the tools over standard input and output until the input ends."""
+    from mnemosyne.domain.principal import LOCAL
+    from mnemosyne.mcp import stdio
+    from mnemosyne.mcp.server import build_server
+    from mnemosyne.mcp.thread_limiter import Turns
+
+    await stdio.serve(build_server(services, database=Turns(STDIO_THREADS), principal=LOCAL))

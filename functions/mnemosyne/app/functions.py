@@ -1,0 +1,49 @@
+"""The deployed entry points for functions-framework. Each returns the ASGI app that serves the request.
+
+The import opens no connection, because the framework imports this module before it forks its worker.
+"""
+
+import functions_framework.aio
+from starlette.requests import Request
+from starlette.responses import Response
+
+from mnemosyne.app import entry_points
+from mnemosyne.http.common.upgrades import ignore_offers_of_http2
+
+ignore_offers_of_http2()
+
+
+@functions_framework.aio.http
+async def mcp(request: Request) -> Response:
+    """MCP over Streamable HTTP, for agents."""
+    return entry_points.mcp_app()
+
+
+@functions_framework.aio.http
+async def ingest(request: Request) -> Response:
+    """Pub/Sub pushes, for the subscription."""
+    return entry_points.ingest_app()
+
+
+@functions_framework.aio.http
+async def dead_letter(request: Request) -> Response:
+    """Pub/Sub pushes of messages that could not be ingested, for the dead-letter subscription."""
+    return entry_points.dead_letter_app()
+
+
+@functions_framework.aio.http
+async def import_object(request: Request) -> Response:
+    """Pub/Sub pushes of Cloud Storage's notifications, for the buckets' subscriptions."""
+    return entry_points.import_object_app()
+
+
+@functions_framework.aio.http
+async def auth(request: Request) -> Response:
+    """The authorization server: people log in, and clients get tokens."""
+    return entry_points.auth_app()
+
+
+@functions_framework.aio.http
+async def migrate(request: Request) -> Response:
+    """Migrations, API keys, quotas and grants, for the deployment's workflows."""
+    return entry_points.migrate_app()

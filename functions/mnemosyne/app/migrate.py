@@ -1,0 +1,83 @@
+"""Bring a deployment's database up to date: the schema, the functions' roles, and one embedded word as a check.
+
+`python -m mnemosyne.app.migrate` does so as a Cloud Run job, with the settings of the `migrate` function. If it fails,
+it exits with 1 and writes one log line, `migration_failed`.
+"""
+
+import sys
+from contextlib import closing
+
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.adapters.database.server_errors import server_error, server_message
+from mnemosyne.app.container import connection_factory_for, embedding_space
+from mnemosyne.app.embedding_check import PATIENCE_SECONDS, check_embedding
+from mnemosyne.errors import MnemosyneError, Unavailable
+from mnemosyne.observability import EventLog, configure_logging
+from mnemosyne.settings import Settings
+
+log = EventLog("mnemosyne.app.migrate")  # as a job, __name__ is __main__, whose log level is not ours
+
+
+def migrate(settings: Settings) -> list[str]:
+    """Apply the missing files of the schema, grant the functions' users their roles, and return the files.
+
+    Raises MigrationFailed, or Misconfigured if a user does not exist.
+    """
+    with closing(connection_factory_for(settings, socket_timeout=None)()) as connection:
+        applied = migrations.migrate(connection, migrations.bundled(), space=embedding_space(settings))
+        migrations.grant_runtime_role(connection, settings.runtime_users)
+    return [file.label for file in applied]
+
+
+def deploy(settings: Settings, *, patience: float = PATIENCE_SECONDS) -> list[str]:
+    """Migrate, then embed one word with the model of the memories. A failed check leaves the schema migrated.
+
+    Raises Misconfigured also if the memories are in another embedding space than the settings say.
+    """
+    applied = migrate(settings)
+    with closing(connection_factory_for(settings)()) as connection:
+        space = read_embedding_space(connection, embedding_space(settings))
+    check_embedding(settings, space, patience=patience)
+    return applied
+
+
+def report(event: str, exc: Exception) -> str:
+    """Log a failed operation of the schema's owner as one line, and return its cause as one sentence."""
+    cause = _cause(exc)
+    # The traceback of PostgreSQL's error would quote rows and statements.
+    expected = isinstance(exc, MnemosyneError) or server_error(exc)
+    (log.error if expected else log.exception)(event, error=cause)
+    return cause
+
+
+def _cause(exc: Exception) -> str:
+    message = str(exc) if isinstance(exc, MnemosyneError) else ""
+    fields = server_error(exc)
+    if fields and message and fields.get("M", "") in message:
+        return message
+    if fields:
+        return f"{message or 'the database refused a statement'}: {fields.get('C', '')} {server_message(fields)}"
+    cause = exc.__cause__
+    # Only of Unavailable: the cause of Misconfigured may be a validation error, which quotes secrets.
+    if isinstance(exc, Unavailable) and cause is not None and str(cause) not in message:
+        return f"{message} ({type(cause).__name__}: {cause})"
+    return message or f"{type(exc).__name__}: {exc}"
+
+
+def main() -> int:
+    """Run the job and return its exit code."""
+    configure_logging("INFO")
+    try:
+        settings = Settings.from_environment()
+        configure_logging(settings.log_level, project=settings.google_cloud_project)
+        applied = deploy(settings)
+    except Exception as exc:  # noqa: BLE001 - the edge: the job must log why it failed
+        report("migration_failed", exc)
+        return 1
+    log.info("migrated", count=len(applied), files=applied)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,151 @@
+"""Where `mnemosyne import` sends memories: to the topic, or to a server's tools."""
+
+import hashlib
+import json
+import threading
+from collections.abc import Mapping, Sequence
+from typing import Any
+from uuid import UUID
+
+from mnemosyne.app.container import ConfiguredServices
+from mnemosyne.cli.import_source import Outcome, Record, Source
+from mnemosyne.cli.tool_client import ToolClient
+from mnemosyne.domain.memory import NO_TAGS, IngestRequest, IngestState, MemoryChange, Unstored
+from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.errors import Unavailable
+from mnemosyne.ids import issue_request_id, new_id
+
+PAUSE_SECONDS = 0.1
+NAME_CHARACTERS = ERROR_CHARACTERS = 1_000
+"""Of a file's name and an error, as `import_memories` takes them."""
+Outcomes = Mapping[UUID, Outcome]
+
+
+class _Pausing:
+    """Waits a moment between two questions."""
+
+    def __init__(self) -> None:
+        self._never = threading.Event()
+
+    def pause(self, seconds: float = PAUSE_SECONDS) -> None:
+        """Wait a moment before asking again."""
+        self._never.wait(seconds)
+
+
+class OverPubSub(_Pausing):
+    """Publish to the topic and read outcomes from the database."""
+
+    def __init__(self, services: ConfiguredServices, namespace: str) -> None:
+        super().__init__()
+        self._services = services
+        self._namespace = namespace
+        settings = services.settings
+        database = settings.database_url or f"{settings.instance_connection_name} {settings.db_name}"
+        self.name = f"{settings.topic} {database} {namespace}"
+
+    @property
+    def namespace(self) -> str:
+        """Where the records go."""
+        return self._namespace
+
+    def new_id(self) -> UUID:
+        """Return the id of a request without a name."""
+        return issue_request_id(self._namespace)
+
+    def send(self, records: Sequence[Record], source: Source) -> None:
+        """Publish the records as one message, refused ones with their reasons."""
+        self._services.queue.publish(self._namespace, [one.reading for one in records])
+
+    def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
+        """State, memory and error of each request that is known; while the database is away, none is."""
+        try:
+            known = self._services.memories.statuses(self._namespace, request_ids)
+        except Unavailable:
+            return {}
+        return {
+            one.request_id: Outcome(one.state, one.memory_id, one.error, rfc3339(one.updated_at), one.note)
+            for one in known.values()
+        }
+
+    def change(self, memory_id: UUID, change: MemoryChange) -> None:
+        """Change labels of a stored memory."""
+        self._services.memories.update(self._namespace, memory_id, change)
+
+
+class OverMcp(_Pausing):
+    """Call the server's tools, with a token that must be good for reading too."""
+
+    def __init__(self, url: str, place: str = "") -> None:
+        """Check that the server accepts the token. `place` identifies a system whose URL changes."""
+        super().__init__()
+        self._client = ToolClient(url)
+        self.name = (
+            f"{place or url} {hashlib.sha256(self._client.token.encode()).hexdigest()}"  # the token says whose memories
+        )
+        self.call("ingest_status", {"request_id": str(new_id())})  # refused now, and not once something is sent
+
+    namespace = None
+
+    def new_id(self) -> UUID:
+        """Return the id of a request without a name."""
+        return new_id()
+
+    def send(self, records: Sequence[Record], source: Source) -> None:
+        """Send the records in one call: good ones as JSON lines, refused ones with their reasons."""
+        lines = [_line(one) for one in records if not isinstance(one.reading, Unstored)]
+        refused = [_refusal(one.reading) for one in records if isinstance(one.reading, Unstored)]
+        arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl", "text": "".join(lines)}
+        if refused:
+            arguments["refused"] = refused
+        if source.timezone != "UTC":
+            arguments["timezone"] = source.timezone
+        if source.modified:
+            arguments["modified"] = rfc3339(source.modified)
+        self.call("import_memories", arguments)
+
+    def outcomes(self, request_ids: Sequence[UUID]) -> Outcomes:
+        """State, memory and error of each request that is known; while the server cannot tell, none is."""
+        try:
+            answer = self.call("ingest_status", {"request_ids": [str(one) for one in request_ids]})
+        except Unavailable:
+            return {}
+        return {
+            UUID(one["request_id"]): Outcome(
+                IngestState(one["state"]),
+                UUID(one["memory_id"]) if one["memory_id"] else None,
+                one["error"],
+                one["updated_at"],
+                one.get("note"),
+            )
+            for one in answer["requests"]
+            if one["state"] != IngestState.UNKNOWN  # the server has not seen it yet, or it was never sent
+        }
+
+    def change(self, memory_id: UUID, change: MemoryChange) -> None:
+        """Change labels of a stored memory."""
+        arguments: dict[str, Any] = {"id": str(memory_id)}
+        if change.superseded_by is not None:
+            arguments["superseded_by"] = str(change.superseded_by)
+        if change.tags is not None:
+            arguments["tags"] = list(change.tags) or [NO_TAGS]
+        self.call("update_memory", arguments)
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        """Return a tool's structured result; raises as `ToolClient.call` does."""
+        return self._client.call(tool, arguments)
+
+
+def _refusal(refused: Unstored) -> dict[str, str]:
+    """Return a refused record's name, and why it is refused."""
+    name = {"source": refused.origin.source, "key": refused.origin.key} if refused.origin else {}
+    return {"request_id": str(refused.request_id), "error": refused.error[:ERROR_CHARACTERS], **name}
+
+
+def _line(record: Record) -> str:
+    """Return the record as it was read, under the id of its request."""
+    fields = record.item.fields or {}
+    known = {name: fields[name] for name in MemoryInput.model_fields if fields.get(name) is not None}
+    if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.origin:
+        known |= {"source": record.reading.origin.source, "key": record.reading.origin.key}
+    return json.dumps(known | {"request_id": str(record.reading.request_id)}, ensure_ascii=False) + "\n"

@@ -1,0 +1,121 @@
+"""`mnemosyne dev`: the whole system on this machine."""
+
+import os
+import shlex
+import signal
+import threading
+import time
+from types import FrameType
+
+import click
+
+from mnemosyne.adapters.embedders.offline import SPACE as OFFLINE
+from mnemosyne.app.container import embedding_space
+from mnemosyne.cli.clients import command, how_to_connect
+from mnemosyne.cli.open_services import settings_of_a_system
+from mnemosyne.cli.terminal import say
+from mnemosyne.cli.termination import on_termination
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.errors import Misconfigured
+from mnemosyne.observability import configure_logging
+from mnemosyne.settings import Settings, variable
+
+LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
+
+
+@click.command()
+@click.option(
+    "--host",
+    default="127.0.0.1",
+    show_default=True,
+    help="Address to serve on; loopback only, unless keys are asked for.",
+)
+@click.option("--port", default=8080, show_default=True, type=click.IntRange(1, 65535), help="Port to serve on.")
+@click.option("--data-dir", metavar="DIR", help="Where memories are kept [default: the user's data directory].")
+@click.option(
+    "--auth-mode",
+    default="none",
+    show_default=True,
+    type=click.Choice(["none", "api_key", "oauth"]),
+    help="Who is let in.",
+)
+@click.option(
+    "--embedder",
+    type=click.Choice(["offline", "gemini"]),
+    help="What embeds memories in a new directory [default: offline; afterwards as the directory was made].",
+)
+def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: str | None) -> None:
+    """Serve a working memory on this machine until Ctrl-C; the data stays."""
+    if host not in LOOPBACK_HOSTS and auth_mode == "none":
+        raise Misconfigured(
+            f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: whoever can connect can read everything. "
+            "With --auth-mode api_key any host will do"
+        )
+    # What the extra `local` brings: `--help` works without.
+    from mnemosyne.cli.local import functions, stack
+    from mnemosyne.cli.local.data_dir import DataDir, is_root
+
+    if auth_mode == "oauth" and functions.stands_for_all(host):
+        raise Misconfigured(
+            f"--host must be a name or address that clients connect to, got {host}: with --auth-mode oauth it is in "
+            "every token"
+        )
+    wanted = _space(embedder)
+    serving, stopping = threading.Event(), threading.Event()
+    _stop_on_signals(serving, stopping)
+    started = time.monotonic()
+    directory = DataDir.at(data_dir)
+    configure_logging("INFO", directory.log("delivery").open("a"))
+    say(f"Mnemosyne is starting on {directory.path} …")
+    if is_root():
+        say("Running as root: PostgreSQL refuses to, so it runs as the system user pgserver.")
+    try:
+        with stack.full_stack(directory, host=host, port=port, auth_mode=auth_mode, wanted=wanted) as system:
+            say(f"Ready after {time.monotonic() - started:.1f} s.\n")
+            if auth_mode != "none":
+                make = f"{command()} keys create --name NAME --data-dir {shlex.quote(str(directory.path))}"
+                say(f"{_WHO_IS_LET_IN[auth_mode]}: {make}\n")
+            is_default = directory.is_default and not settings_of_a_system()
+            say(how_to_connect(system.url, str(directory.path), auth_mode=auth_mode, is_default=is_default))
+            if others := functions.other_urls(host, port):
+                say(f"Other machines reach it at {', '.join(f'{one}/mcp' for one in others)}\n")
+            serving.set()
+            system.watch(stopping, say)
+            say("\nStopping …")
+    except _Interrupted:
+        say("\nStopped.")
+        return
+    say("Stopped. The memories stay in " + str(directory.path))
+
+
+def _space(embedder: str | None) -> EmbeddingSpace | None:
+    if embedder is None:
+        return None
+    if embedder == "offline":
+        return OFFLINE
+    if not any(os.environ.get(name) for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")):
+        raise Misconfigured("--embedder gemini needs GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true and a project")
+    named = ("embedding_model", "embedding_dimension")
+    chosen = {name: value for name in map(variable, named) if (value := os.environ.get(name))}
+    anywhere = {variable("database_url"): "postgresql://nobody@/nowhere", variable("topic"): "file:///nowhere"}
+    return embedding_space(Settings.from_environment({**anywhere, **chosen, variable("embedder"): "gemini"}))
+
+
+_WHO_IS_LET_IN = {
+    "api_key": "Callers need a key, mnk_…",
+    "oauth": "Clients open a browser to log in, by a code that is shown here. Commands need a key, mnk_…",
+}
+
+
+class _Interrupted(BaseException):
+    """A second signal, or one while starting: leave at once, through every clean-up."""
+
+
+def _stop_on_signals(serving: threading.Event, stopping: threading.Event) -> None:
+    def stop(number: int, frame: FrameType | None) -> None:
+        if not serving.is_set() or stopping.is_set():
+            raise _Interrupted
+        stopping.set()
+
+    signal.signal(signal.SIGINT, stop)
+    on_termination(stop)

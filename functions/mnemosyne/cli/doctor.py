@@ -1,0 +1,45 @@
+"""`mnemosyne doctor`: look at every part, say what is wrong and what mends it."""
+
+import json
+import sys
+from collections.abc import Iterator
+
+import click
+
+from mnemosyne.app import doctor as checks_of_all
+from mnemosyne.cli.open_services import open_services
+from mnemosyne.cli.target import DATA_DIR, target
+from mnemosyne.cli.terminal import say
+from mnemosyne.domain.health import Check
+from mnemosyne.errors import Misconfigured
+
+
+@click.command()
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+@target(DATA_DIR)
+def doctor(as_json: bool, data_dir: str | None) -> None:
+    """Check settings, database, extension, schema, embedding space, role, topic, embedder and authentication."""
+    checks = []
+    for check in _checks(data_dir):
+        checks.append(check)
+        if not as_json:
+            say(f"{'ok   ' if check.ok else 'WRONG'}  {check.name:16}  {check.seen}")
+            if check.remedy:
+                say(f"{'':23}  → {check.remedy}")
+    if as_json:
+        shown = [{"name": c.name, "ok": c.ok, "seen": c.seen, "remedy": c.remedy} for c in checks]
+        say(json.dumps(shown))
+    wrong = sum(not check.ok for check in checks)
+    if wrong:
+        sys.exit(1)
+    if not as_json:
+        say("All is well.")
+
+
+def _checks(data_dir: str | None) -> Iterator[Check]:
+    try:
+        with open_services(data_dir) as services:
+            yield Check("settings", "complete and consistent")
+            yield from checks_of_all.examine(services)
+    except Misconfigured as exc:
+        yield Check("settings", str(exc), "do what it says; of variables docs/settings.md lists all")

@@ -1,0 +1,97 @@
+"""The files that `mnemosyne import` reads: any format, packed or not, and folders of them."""
+
+from collections.abc import Iterator
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from mnemosyne.cli.listing import JSON_LIST, Listing, list_files
+from mnemosyne.domain.memory_input import MemoryInput
+from mnemosyne.domain.parsing import shown
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats import reading
+from mnemosyne.formats.item import FAILURE, Item, left_out
+
+FORMATS = (*reading.FORMATS, JSON_LIST)
+_FOREIGN = {"memory_type", "created_at", "created_at_iso", "content_hash", "updated_at", "updated_at_iso", FAILURE}
+_TIMES = ("timestamp", "created_at_iso", "created_at")
+EMPTY = "empty notes"
+
+
+def read(path: Path, format_: str | None = None) -> Iterator[Item]:
+    """Yield every memory of a file, or of a folder's files."""
+    return read_files(list_files(path, format_))
+
+
+def read_files(listing: Listing) -> Iterator[Item]:
+    """Yield every memory of the files, in order. A file of a folder that cannot be read is one failure."""
+    for file, format_ in listing.files:
+        place = listing.place(file)
+        try:
+            yield from _read(listing, file, format_, place)
+        except (OSError, ValueError, InvalidRequest) as exc:
+            if not listing.is_folder:
+                raise
+            path = place if format_ == "markdown" else None
+            yield Item(str(file), None, f"it cannot be read: {exc}", path=path)
+
+
+def _read(listing: Listing, file: Path, format_: str, place: str) -> Iterator[Item]:
+    with file.open("rb") as stream:
+        if format_ == JSON_LIST:
+            yield from _mcp_memory_service(stream, str(file))
+            return
+        modified = datetime.fromtimestamp(file.stat().st_mtime, UTC)
+        found = False
+        for item in reading.read(stream, str(file), format_, modified=modified, path=place):
+            found = True
+            yield item
+        if not found and listing.is_folder:
+            listing.skip(file, EMPTY)
+
+
+def _mcp_memory_service(stream: BinaryIO, name: str) -> Iterator[Item]:
+    """Yield what mcp-memory-service exports: `{"memories": [{"content", "tags", "created_at", …}]}`, or the
+    array alone.
+    """
+    import ijson
+    from ijson.common import JSONError
+
+    beginning = stream.read(1000).lstrip(b"\xef\xbb\xbf \t\r\n")
+    stream.seek(0)
+    whole = "item" if beginning.startswith(b"[") else "memories.item"
+    found = False
+    try:
+        for number, one in enumerate(ijson.items(stream, whole, use_float=True)):
+            found = True
+            yield _memory(one, f"{name}:memories[{number}]", number + 1)
+    except (JSONError, RecursionError) as exc:
+        raise ValueError(f"it is no JSON from some place on: {exc}") from exc
+    if not found and not _has_memories(stream, whole):
+        yield Item(name, None, 'it must be a JSON array of memories, or an object with such an array as "memories"')
+
+
+def _has_memories(stream: BinaryIO, whole: str) -> bool:
+    import ijson
+
+    stream.seek(0)
+    prefix = whole.removesuffix("item").removesuffix(".")
+    return any(event == "start_array" and where == prefix for where, event, _ in ijson.parse(stream))
+
+
+def _memory(one: Any, source: str, line: int) -> Item:
+    if not isinstance(one, dict):
+        return Item(source, None, f"a memory must be a JSON object, got {shown(one)}", line=line)
+    given = one.get("metadata") or {}
+    if not isinstance(given, dict):
+        return Item(source, None, "metadata must be an object", line=line)
+    metadata = dict(given)
+    if one.get("memory_type"):
+        metadata["memory_type"] = one["memory_type"]
+    time_name = next((name for name in _TIMES if one.get(name)), "timestamp")
+    fields = {
+        **{name: one[name] for name in MemoryInput.model_fields if name in one},
+        "timestamp": one.get(time_name),
+        "metadata": metadata,
+    }
+    return Item(source, fields, line=line, left_out=left_out(one, *_FOREIGN), time_name=time_name)

@@ -1,0 +1,184 @@
+"""`mnemosyne import`: bulk ingest of files, with a progress bar that counts outcomes and not intentions."""
+
+import json
+import sys
+import time
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+
+import click
+
+from mnemosyne.cli import destinations, formats, importer
+from mnemosyne.cli.import_source import Source
+from mnemosyne.cli.journal import Journal
+from mnemosyne.cli.listing import Listing, list_files
+from mnemosyne.cli.open_services import DEFAULT_NAMESPACE, open_services, settings_of_a_system
+from mnemosyne.cli.private import FailuresFile
+from mnemosyne.cli.target import DATA_DIR, URL, target, tools_address
+from mnemosyne.cli.terminal import plain, say
+from mnemosyne.cli.times import timezone_option
+from mnemosyne.domain.plurals import counted
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats.item import FAILURE
+
+RATE_SECONDS = 5.0
+NOTICES = 20
+"""Lines about what was left out, at most."""
+
+
+@click.command(name="import")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, path_type=Path))
+@click.option("--format", "format_", type=click.Choice(formats.FORMATS), help="[default: by the file's name]")
+@target(URL, DATA_DIR)
+@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories, without --url.")
+@click.option("--via", type=click.Choice(["mcp", "pubsub"]), help="Way in.  [default: mcp with --url, else pubsub]")
+@click.option("--source", metavar="NAME", help="What the paths of notes are unique in.  [default: their folder]")
+@timezone_option("UTC", help="Of dates and times without an offset; an IANA name.")
+@click.option("--json", "as_json", is_flag=True, help="Print the counts as JSON.")
+def import_(
+    files: tuple[Path, ...],
+    format_: str | None,
+    url: str | None,
+    data_dir: str | None,
+    namespace: str,
+    via: str | None,
+    source: str | None,
+    timezone: str,
+    as_json: bool,
+) -> None:
+    """Ingest memories from FILES and follow each to its outcome. Interrupted, it goes on where it was."""
+    listings = {path: _listing(path, format_) for path in files}
+    counts = {path: _count(listing) for path, listing in listings.items()}  # all of them, before anything is sent
+    for path in files:
+        FailuresFile(path.parent / path.name).check()
+    totals: Counter[str] = Counter({"stored": 0, "duplicate": 0, "failed": 0})
+    has_failures = False
+    with _destination(via, url, namespace, data_dir) as destination:
+        journals = {path: Journal(path.parent / path.name, destination.name) for path in listings}
+        for path, listing in listings.items():
+            _import(listing, Source.at(path, timezone, source), counts[path], destination, journals[path])
+        importer.apply_post_import_updates(list(journals.values()), destination)
+        for path, journal in journals.items():
+            totals.update(journal.totals().states)
+            has_failures |= _report(path, journal, listings[path], source)
+            journal.finish()
+    if as_json:
+        say(json.dumps(totals))
+    else:
+        say(", ".join(f"{count} {state}" for state, count in totals.items()) + ".")
+    if has_failures:
+        sys.exit(1)
+
+
+def _import(listing: Listing, source: Source, total: int, destination: importer.Destination, journal: Journal) -> None:
+    if journal.resumed:
+        say(
+            f"Going on where a run before was interrupted, after {counted(journal.resumed, 'batch', 'batches')}. "
+            f"To import from the beginning, delete {plain(journal.path)}",
+            err=True,
+        )
+    with click.progressbar(
+        length=total,
+        label=plain(listing.root.name),
+        show_pos=True,
+        show_eta=True,
+        item_show_func=lambda rate: rate or "",
+        file=sys.stderr,
+        hidden=not sys.stderr.isatty(),
+    ) as bar:
+        last, since, rate = time.monotonic(), 0, ""
+
+        def progress(count: int) -> None:
+            nonlocal last, since, rate
+            since += count
+            now = time.monotonic()
+            if since and (now - last >= RATE_SECONDS or not rate):
+                rate, last, since = f"{since / max(now - last, 0.001):,.0f}/s", now, 0
+            bar.update(count, rate)
+
+        try:
+            importer.run(formats.read_files(listing), source, destination, journal, progress)
+        except BaseException:
+            journal.close()
+            raise
+
+
+def _report(path: Path, journal: Journal, listing: Listing, vault: str | None) -> bool:
+    """Write the failures to their file, or delete an earlier run's; return whether there are any."""
+    failures = FailuresFile(path.parent / path.name)
+    count = failures.write(
+        json.loads(record) | {FAILURE: {"place": place, "error": error}} for place, error, record in journal.failures()
+    )
+    if count:
+        say(f"{counted(count, 'failure')} with causes: {plain(failures.path)}", err=True)
+        source = Source.at(path, vault=vault).name
+        say(
+            f"Correct the records there or in {plain(path)}, and import again. They are listed by: mnemosyne outcomes "
+            f"--source {plain(source)}",
+            err=True,
+        )
+    _print_notices(path, journal.totals().left_out)
+    for sentence in listing.sentences():
+        say(f"{plain(path.name)}: {sentence}", err=True)
+    return count > 0
+
+
+def _print_notices(path: Path, left_out: Mapping[str, int]) -> None:
+    """Print what was left out: the names of unknown fields with their numbers, and each property of a note."""
+    names = {name: count for name, count in left_out.items() if ", " not in name and "(" not in name}
+    if names:
+        named = ", ".join(
+            f"{plain(name)} ({counted(count, 'memory', 'memories')})" for name, count in sorted(names.items())
+        )
+        say(f"{plain(path.name)}: left out, because memories have no such fields: {named}", err=True)
+    notices = sorted(set(left_out) - set(names))
+    for notice in notices[:NOTICES]:
+        say(f"{plain(path.name)}: {plain(notice)}", err=True)
+    if len(notices) > NOTICES:
+        say(f"{plain(path.name)}: and {len(notices) - NOTICES:,} more", err=True)
+
+
+def _listing(path: Path, format_: str | None) -> Listing:
+    if not path.is_file() and not path.is_dir():
+        raise InvalidRequest(
+            f"{path} is no file: import reads it twice and keeps a journal beside it, so write it to a file first"
+        )
+    try:
+        return list_files(path, format_)
+    except OSError as exc:
+        raise InvalidRequest(f"{path} cannot be read: {exc}") from exc
+
+
+def _count(listing: Listing) -> int:
+    """Return how many memories there are to import; raises InvalidRequest if they cannot be counted or are none."""
+    path = listing.root
+    try:
+        total = sum(1 for _ in formats.read_files(listing))
+    except (OSError, ValueError) as exc:
+        raise InvalidRequest(f"{path} cannot be read as {listing.files[0][1]}: {exc}") from exc
+    if total or not (listing.is_folder or path.stat().st_size):
+        return total
+    if not listing.is_folder:
+        format_ = listing.files[0][1]
+        raise InvalidRequest(f"{path} holds no memory, read as {format_}: is it another --format?")
+    reasons = "".join(f"\n  {sentence}" for sentence in listing.sentences())
+    raise InvalidRequest(f"{path} holds no file with a memory, such as .md, .txt, .jsonl or .json{reasons}")
+
+
+@contextmanager
+def _destination(
+    via: str | None, url: str | None, namespace: str, data_dir: str | None
+) -> Iterator[importer.Destination]:
+    """Yield the system to import into. One is made only in a directory that is named."""
+    if url and via == "pubsub":
+        raise click.UsageError("--url excludes --via pubsub: a server is written to by its tools")
+    if via == "mcp" and not (url or data_dir) and settings_of_a_system():
+        raise click.UsageError("--via mcp does not work with a deployment's settings in the environment: use --url URL")
+    if url or via == "mcp":
+        with tools_address(url, data_dir, make=True) as address:
+            yield destinations.OverMcp(address, url or f"tools of {data_dir and Path(data_dir).resolve()}")
+        return
+    with open_services(data_dir, make=True) as services:
+        yield destinations.OverPubSub(services, namespace)

@@ -1,0 +1,260 @@
+"""Bulk ingest: publish in batches, follow every request to its outcome, and resume after an interruption."""
+
+import hashlib
+import json
+from collections import Counter, deque
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, field, replace
+from typing import Protocol
+from uuid import UUID
+
+from mnemosyne.cli.import_source import Outcome, Record, Source
+from mnemosyne.cli.journal import BatchOutcome, Failure, Journal, PostImportUpdate
+from mnemosyne.domain.memory import (
+    BATCH_LIMIT,
+    IngestRequest,
+    IngestState,
+    MemoryChange,
+    Unstored,
+)
+from mnemosyne.domain.memory_input import Defaults
+from mnemosyne.domain.message import encode
+from mnemosyne.domain.outcome import NO_REQUEST
+from mnemosyne.errors import Conflict, InvalidRequest, NotFound
+from mnemosyne.formats.item import Item, read_item
+
+BATCH_BYTES = 1_000_000
+"""Of JSON: even if it is escaped once more it fits into a request (4 MiB)."""
+WINDOW = 40
+"""Batches under way at a time: enough to keep the subscriber busy, few enough that the bar does not run ahead."""
+_SUCCESSES = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
+
+
+class Destination(Protocol):
+    """Where records are sent."""
+
+    @property
+    def name(self) -> str:
+        """Identifies this destination and namespace among all others."""
+
+    @property
+    def namespace(self) -> str | None:
+        """Where the records go; None if only the server knows."""
+
+    def new_id(self) -> UUID:
+        """Return the id of a request without a name."""
+
+    def send(self, records: Sequence[Record], source: Source) -> None:
+        """Publish the records as one message, refused ones with their reasons."""
+
+    def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, Outcome]:
+        """Outcome of each request that is known."""
+
+    def change(self, memory_id: UUID, change: MemoryChange) -> None:
+        """Change labels of a stored memory."""
+
+    def pause(self) -> None:
+        """Wait a moment before asking again."""
+
+
+@dataclass
+class _Batch:
+    """The records of one message, until each has its outcome."""
+
+    number: int
+    records: list[Record] = field(default_factory=list)
+    size: int = 0
+    open: set[UUID] = field(default_factory=set)
+    states: Counter[str] = field(default_factory=Counter)
+    failures: list[Failure] = field(default_factory=list)
+    earlier: dict[UUID, Outcome] = field(default_factory=dict)
+    """Failures of its requests in an earlier import: the outcomes of this one are later."""
+    present: Set[UUID] = frozenset()
+    """Requests that an earlier import has stored."""
+    stored: list[tuple[str, UUID, bool]] = field(default_factory=list)
+
+    @property
+    def contents(self) -> str:
+        """Digest of everything but the ids, to detect that the source has changed."""
+        readings = [replace(one.reading, request_id=NO_REQUEST) for one in self.records]
+        return hashlib.sha256(repr(readings).encode(errors="replace")).hexdigest()
+
+    @property
+    def request_ids(self) -> list[UUID]:
+        """Each record's request, in order."""
+        return [one.reading.request_id for one in self.records]
+
+    @property
+    def later(self) -> list[PostImportUpdate]:
+        """Changes to make to its memories once all are stored."""
+        return [later for one in self.records if (later := _later(one))]
+
+    @property
+    def left_out(self) -> Counter[str]:
+        """Names of unknown fields, with the number of memories that had each."""
+        read = (one.item for one in self.records if not isinstance(one.reading, Unstored))
+        return Counter(name for item in read for name in item.left_out)
+
+
+def _later(record: Record) -> PostImportUpdate | None:
+    item, reading = record.item, record.reading
+    if not isinstance(reading, IngestRequest):
+        return None
+    tags = item.tags_to_set(reading.content)
+    if not item.superseded_by_hash and tags is None:
+        return None
+    return PostImportUpdate(reading.content_hash, item.source, item.superseded_by_hash, tags)
+
+
+def run(
+    items: Iterable[Item],
+    source: Source,
+    destination: Destination,
+    journal: Journal,
+    progress: Callable[[int], None],
+) -> None:
+    """Send every item and follow it to its outcome, in the journal. `progress` gets the number of new outcomes.
+
+    Batches that the journal knows as finished are skipped. Request ids are in the journal before anything is sent under
+    them: after a crash the same requests are sent, or are found to have their outcomes. Call
+    `apply_post_import_updates`, and finish the journals, once all files have been run.
+    """
+    under_way: deque[_Batch] = deque()
+
+    def wait_until_done(down_to: int) -> None:
+        while len(under_way) > down_to:
+            for batch in list(under_way):
+                count = _follow(batch, destination)
+                progress(count)
+                if not batch.open:
+                    journal.finish_batch(batch.number, BatchOutcome(batch.states, batch.failures, batch.stored))
+                    under_way.remove(batch)
+                if not count:  # batches end roughly in order: later ones are further from done
+                    break
+            if len(under_way) > down_to:
+                destination.pause()
+
+    for batch in _batches(items, source, destination):
+        known = journal.published(batch.number, batch.contents)
+        if known and known.is_finished:
+            progress(len(batch.records))
+            continue
+        if known:
+            pairs = zip(batch.records, known.request_ids, strict=True)
+            batch.records = [Record(one.item, replace(one.reading, request_id=id_)) for one, id_ in pairs]
+            batch.present = known.present
+            outcomes = destination.outcomes(batch.request_ids)
+            unsent = [one for one in batch.records if one.reading.request_id not in outcomes]
+        else:
+            _find_earlier(batch, destination)
+            journal.record(batch.number, batch.contents, batch.request_ids, batch.left_out, batch.later, batch.present)
+            unsent = [one for one in batch.records if one.reading.request_id not in batch.present]
+        if unsent:
+            destination.send(unsent, source)
+        batch.open = set(batch.request_ids)
+        under_way.append(batch)
+        wait_until_done(WINDOW)
+    wait_until_done(0)
+
+
+def _find_earlier(batch: _Batch, destination: Destination) -> None:
+    """Find the requests of the batch that an earlier import made: records with a name have the same ids again."""
+    named = [one.reading for one in batch.records if not isinstance(one.reading, Unstored) and one.reading.origin]
+    known = destination.outcomes([one.request_id for one in named]) if named else {}
+    batch.present = {request_id for request_id, outcome in known.items() if outcome.state in _SUCCESSES}
+    failed = (IngestState.FAILED, IngestState.DEAD_LETTERED)
+    batch.earlier = {request_id: outcome for request_id, outcome in known.items() if outcome.state in failed}
+
+
+def _follow(batch: _Batch, destination: Destination) -> int:
+    """Return how many of the batch's records have reached their outcomes since the last call."""
+    outcomes = destination.outcomes(sorted(batch.open)) if batch.open else {}
+    ended = {
+        one: found
+        for one, found in outcomes.items()
+        if found.state is not IngestState.QUEUED and (found.updated_at is None or found != batch.earlier.get(one))
+    }
+    count = 0
+    for record in batch.records:
+        reading = record.reading
+        if reading.request_id not in batch.open or reading.request_id not in ended:
+            continue
+        state, memory_id, error, _, note = ended[reading.request_id]
+        count += 1
+        if reading.request_id in batch.present and state is IngestState.STORED:
+            state = IngestState.DUPLICATE
+        if state not in _SUCCESSES:
+            batch.states["failed"] += 1
+            batch.failures.append(Failure(record.item.source, error or state, _record_of(record)))
+            continue
+        batch.states[state] += 1
+        if record.item.path is not None and note and f"memory {memory_id} is superseded by" in note:
+            problem = f"stored, but an earlier version of the note has a later time, so searches show that one: {note}"
+            advice = "delete the other memory"
+            batch.failures.append(Failure(record.item.source, f"{problem}; {advice}", _record_of(record)))
+        if isinstance(reading, IngestRequest) and memory_id is not None and state is not IngestState.DELETED:
+            batch.stored.append((reading.content_hash, memory_id, state is IngestState.STORED))
+    batch.open -= ended.keys()
+    return count
+
+
+def _record_of(record: Record) -> str:
+    """Return the record as a line to correct and import again: its fields, or its text where it has none."""
+    item, origin = record.item, getattr(record.reading, "origin", None)
+    fields = dict(item.fields or ({"text" if item.path is None else "content": item.raw} if item.raw else {}))
+    if item.path is not None and origin:
+        fields |= {"source": origin.source, "key": origin.key}
+    return json.dumps(fields, default=str)  # escaped: bytes that are no UTF-8 are lone surrogates
+
+
+def _batches(items: Iterable[Item], source: Source, destination: Destination) -> Iterator[_Batch]:
+    """Yield the items in batches that fit into one message."""
+    batch = _Batch(0)
+    for item in items:
+        defaults = Defaults(
+            new_id=destination.new_id,
+            namespace=destination.namespace,
+            place=source.origin(item),
+            deleted_at=source.modified,
+            timezone=source.timezone,
+        )
+        reading = read_item(item, defaults, vault=source.vault)
+        weight = len(encode("", [reading], "")[0])
+        if batch.records and batch.size + weight > BATCH_BYTES:
+            yield batch
+            batch = _Batch(batch.number + 1)
+        batch.records.append(Record(item, reading))
+        batch.size += weight
+        if len(batch.records) >= BATCH_LIMIT:
+            yield batch
+            batch = _Batch(batch.number + 1)
+    if batch.records:
+        yield batch
+
+
+def apply_post_import_updates(journals: Sequence[Journal], destination: Destination) -> None:
+    """Restore exact tags and supersession, which an ingest cannot express. A refused change becomes a failure."""
+
+    def stored(content: str) -> tuple[UUID, bool] | None:
+        return next((found for one in journals if (found := one.stored(content))), None)
+
+    for journal in journals:
+        journal.forget_update_failures()
+        for one in list(journal.later()):
+            found = stored(one.content)
+            if found is None:
+                continue
+            memory_id, is_new = found
+            changes = [MemoryChange(tags=one.tags)] if one.tags is not None and is_new else []
+            if one.successor:
+                if successor := stored(one.successor):
+                    changes.append(MemoryChange(superseded_by=successor[0]))
+                else:
+                    journal.fail(
+                        one.source, "stored, but what supersedes it is not in these files: update_memory says so"
+                    )
+            for change in changes:
+                try:
+                    destination.change(memory_id, change)
+                except (InvalidRequest, NotFound, Conflict) as exc:
+                    journal.fail(one.source, f"stored, but not all of it: {exc}")

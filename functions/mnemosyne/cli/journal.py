@@ -1,0 +1,218 @@
+"""Progress of an import, in a SQLite file next to its source, from which a later run resumes."""
+
+import hashlib
+import json
+import sqlite3
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+from uuid import UUID
+
+from mnemosyne.cli.private import create_own, own_place, require_own
+from mnemosyne.errors import InvalidRequest
+
+VERSION = 1
+"""Of the tables. Columns may be added within a version, with a default; a journal of a newer one is left alone."""
+_SCHEMA = """
+PRAGMA user_version = 1;
+PRAGMA journal_mode = WAL;
+PRAGMA synchronous = NORMAL;
+CREATE TABLE IF NOT EXISTS batches (
+    number INTEGER PRIMARY KEY,
+    contents TEXT NOT NULL,      -- tells this batch from another that a changed source has in its place
+    request_ids BLOB NOT NULL,
+    states TEXT,                 -- once each memory has its outcome: how many ended how
+    left_out TEXT NOT NULL,
+    present BLOB NOT NULL DEFAULT x''    -- requests that an earlier import has stored
+);
+CREATE TABLE IF NOT EXISTS failures (
+    batch INTEGER NOT NULL, source TEXT NOT NULL, error TEXT NOT NULL, record TEXT NOT NULL DEFAULT '{}'
+);
+CREATE TABLE IF NOT EXISTS stored (content TEXT PRIMARY KEY, memory_id BLOB NOT NULL, is_new INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS later (
+    batch INTEGER NOT NULL, content TEXT NOT NULL, source TEXT NOT NULL, successor TEXT, tags TEXT
+);
+"""
+
+
+@dataclass(frozen=True)
+class PostImportUpdate:
+    """A change to a memory once all are stored, because an ingest cannot express it."""
+
+    content: str
+    """Its content hash."""
+    source: str
+    successor: str | None = None
+    """The content hash of the memory that supersedes it."""
+    tags: tuple[str, ...] | None = None
+    """Its exact tags, if its text names others."""
+
+
+class Failure(NamedTuple):
+    """A memory that is not stored, or not completely."""
+
+    place: str
+    error: str
+    record: str = "{}"
+    """Its fields, as JSON."""
+
+
+@dataclass(frozen=True)
+class BatchOutcome:
+    """How a batch ended."""
+
+    states: Mapping[str, int]
+    failures: Sequence[Failure] = ()
+    stored: Sequence[tuple[str, UUID, bool]] = ()
+    """Content hash, memory, and whether it is new."""
+
+
+@dataclass(frozen=True)
+class Published:
+    """A batch that has been published before, or was about to be."""
+
+    request_ids: list[UUID]
+    is_finished: bool
+    present: frozenset[UUID] = frozenset()
+    """Those that an import before this one has stored."""
+
+
+def _ids(data: bytes) -> list[UUID]:
+    return [UUID(bytes=data[at : at + 16]) for at in range(0, len(data), 16)]
+
+
+@dataclass
+class Totals:
+    """Outcomes of everything that was read."""
+
+    states: Counter[str] = field(default_factory=Counter)
+    left_out: Counter[str] = field(default_factory=Counter)
+
+
+class Journal:
+    """One import of one source to one destination.
+
+    Its memory use does not grow with the import. Used by one thread at a time.
+    """
+
+    def __init__(self, source: Path, destination: str) -> None:
+        digest = hashlib.sha256(destination.encode()).hexdigest()[:8]
+        self.path = own_place(source, f".{digest}.import-journal")
+        for name in ("-wal", "-shm", "-journal"):
+            require_own(Path(f"{self.path}{name}"), "the journal")
+        create_own(self.path, "the journal")
+        try:
+            self._database = sqlite3.connect(self.path, timeout=10, check_same_thread=False)
+            (version,) = self._database.execute("PRAGMA user_version").fetchone()
+            if version > VERSION:
+                raise InvalidRequest(
+                    f"the journal {self.path} is of version {version}, this program knows {VERSION}: finish the import "
+                    "with the newer one, or delete the journal to begin anew"
+                )
+            self._database.executescript(_SCHEMA)
+        except sqlite3.Error as exc:
+            raise InvalidRequest(f"the journal {self.path} cannot be used ({exc}): delete it to begin anew") from exc
+        self.resumed = sum(1 for _ in self._database.execute("SELECT 1 FROM batches"))
+
+    def published(self, number: int, contents: str) -> Published | None:
+        """Return the batch's record; None if it was never published or its contents have changed."""
+        found = self._database.execute(
+            "SELECT request_ids, states IS NOT NULL, present FROM batches WHERE number = ? AND contents = ?",
+            (number, contents),
+        ).fetchone()
+        if found is None:
+            return None
+        ids, is_finished, present = found
+        return Published(_ids(ids), bool(is_finished), frozenset(_ids(present)))
+
+    def record(
+        self,
+        number: int,
+        contents: str,
+        request_ids: Sequence[UUID],
+        left_out: Mapping[str, int],
+        later: Sequence[PostImportUpdate],
+        present: Collection[UUID] = (),
+    ) -> None:
+        """Record that a batch will be published under these ids, except those present, and later changes."""
+        ids = b"".join(one.bytes for one in request_ids)
+        with self._database as database:
+            database.execute(
+                "INSERT OR REPLACE INTO batches (number, contents, request_ids, left_out, present)"
+                " VALUES (?, ?, ?, ?, ?)",
+                (number, contents, ids, json.dumps(dict(left_out)), b"".join(one.bytes for one in present)),
+            )
+            # From a run before, if the batch had other contents then.
+            database.execute("DELETE FROM failures WHERE batch = ?", (number,))
+            database.execute("DELETE FROM later WHERE batch = ?", (number,))
+            database.executemany(
+                "INSERT INTO later (batch, content, source, successor, tags) VALUES (?, ?, ?, ?, ?)",
+                [
+                    (number, one.content, one.source, one.successor, None if one.tags is None else json.dumps(one.tags))
+                    for one in later
+                ],
+            )
+
+    def finish_batch(self, number: int, outcome: BatchOutcome) -> None:
+        """Record the outcomes of a batch."""
+        with self._database as database:
+            database.execute(
+                "UPDATE batches SET states = ? WHERE number = ?", (json.dumps(dict(outcome.states)), number)
+            )
+            database.executemany(
+                "INSERT INTO failures (batch, source, error, record) VALUES (?, ?, ?, ?)",
+                [(number, *failure) for failure in outcome.failures],
+            )
+            database.executemany(
+                # Of equal contents any may be the one that was stored, for messages arrive in any order.
+                "INSERT INTO stored (content, memory_id, is_new) VALUES (?, ?, ?)"
+                " ON CONFLICT (content) DO UPDATE SET is_new = max(is_new, excluded.is_new)",
+                [(content, memory_id.bytes, is_new) for content, memory_id, is_new in outcome.stored],
+            )
+
+    def forget_update_failures(self) -> None:
+        """Delete the records of `fail`: a run that resumes after them makes them again."""
+        with self._database as database:
+            database.execute("DELETE FROM failures WHERE batch = -1")
+
+    def fail(self, source: str, error: str) -> None:
+        """Record a difference from the source."""
+        with self._database as database:
+            database.execute("INSERT INTO failures (batch, source, error) VALUES (-1, ?, ?)", (source, error))
+
+    def later(self) -> Iterator[PostImportUpdate]:
+        """Yield the changes to make now that all memories are stored."""
+        rows = self._database.execute("SELECT DISTINCT content, source, successor, tags FROM later")
+        for content, source, successor, tags in rows:
+            yield PostImportUpdate(content, source, successor, None if tags is None else tuple(json.loads(tags)))
+
+    def stored(self, content: str) -> tuple[UUID, bool] | None:
+        """Return the memory of that content hash, and whether this import has stored it."""
+        found = self._database.execute("SELECT memory_id, is_new FROM stored WHERE content = ?", (content,)).fetchone()
+        return (UUID(bytes=found[0]), bool(found[1])) if found else None
+
+    def totals(self) -> Totals:
+        """Return the outcomes so far."""
+        totals = Totals()
+        for states, left_out in self._database.execute("SELECT states, left_out FROM batches"):
+            totals.states.update(json.loads(states or "{}"))
+            totals.left_out.update(json.loads(left_out))
+        return totals
+
+    def failures(self) -> Iterator[Failure]:
+        """Yield each memory that is not stored, or not completely."""
+        yield from map(
+            Failure._make, self._database.execute("SELECT source, error, record FROM failures ORDER BY rowid")
+        )
+
+    def close(self) -> None:
+        """Close the file and keep it."""
+        self._database.close()
+
+    def finish(self) -> None:
+        """Delete the file: the next import of the same source starts from the beginning."""
+        self.close()
+        for name in (self.path.name, f"{self.path.name}-wal", f"{self.path.name}-shm"):
+            (self.path.parent / name).unlink(missing_ok=True)

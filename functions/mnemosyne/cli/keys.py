@@ -1,0 +1,156 @@
+"""`mnemosyne keys`: make, list and revoke API keys, here or in a deployment."""
+
+import json
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Any
+
+import click
+
+from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
+from mnemosyne.cli.command_group import WholeSentences
+from mnemosyne.cli.deployment import Deployment
+from mnemosyne.cli.open_services import DEFAULT_NAMESPACE, owner_connection_factory
+from mnemosyne.cli.target import DATA_DIR, PROJECT, target
+from mnemosyne.cli.terminal import plain, say
+from mnemosyne.domain.principal import ApiKey, Scope
+from mnemosyne.observability import EventLog, configure_logging
+from mnemosyne.service import api_keys
+
+log = EventLog(__name__)
+
+NAME_LIMIT = 200
+
+
+class _There:
+    """The keys of a deployment: of a new key only the hash leaves this machine."""
+
+    def __init__(self, deployment: Deployment) -> None:
+        self._run = partial(deployment.post, "keys")
+
+    def create(self, key: ApiKey) -> None:
+        """Keep a new key."""
+        self._run(
+            action="create",
+            id=key.id,
+            name=key.name,
+            namespace=key.namespace,
+            scopes=sorted(key.scopes),
+            secret_hash=key.secret_hash.hex(),
+            **({"expires_at": key.expires_at.isoformat()} if key.expires_at else {}),
+        )
+
+    def listed(self) -> list[dict[str, Any]]:
+        """All keys, oldest first."""
+        keys: list[dict[str, Any]] = self._run(action="list")["keys"]
+        return keys
+
+    def revoke(self, key_id: str) -> None:
+        """Let a key open nothing any more."""
+        self._run(action="revoke", id=key_id)
+
+
+class _Here:
+    """The keys of the database that the environment names, or of a local system."""
+
+    def __init__(self, keeper: PostgresApiKeyStore) -> None:
+        self.create = keeper.create
+        self._keeper = keeper
+
+    def revoke(self, key_id: str) -> None:
+        """Let a key open nothing any more."""
+        self._keeper.revoke(key_id)
+
+    def listed(self) -> list[dict[str, Any]]:
+        """All keys, oldest first."""
+        return [api_keys.shown(key) for key in self._keeper.every()]
+
+
+@contextmanager
+def _keys(
+    project: str | None, region: str, deployment: str, data_dir: str | None, *, make: bool = False
+) -> Iterator[_There | _Here]:
+    configure_logging("INFO", sys.stderr)
+    if project is not None:
+        yield _There(Deployment(project, region, deployment))
+        return
+    with owner_connection_factory(data_dir, make=make) as connection_factory:
+        yield _Here(PostgresApiKeyStore(connection_factory))
+
+
+@click.group(cls=WholeSentences)
+def keys() -> None:
+    """Make, list and revoke the API keys that agents call with."""
+
+
+def _named(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    if not value.strip() or len(value) > NAME_LIMIT or not value.isprintable():
+        raise click.BadParameter(f"must be 1 to {NAME_LIMIT} printable characters, got {value!r}")
+    return value
+
+
+@keys.command()
+@click.option("--name", required=True, callback=_named, help="What the key is for, for whoever lists them.")
+@click.option(
+    "--namespace", default=DEFAULT_NAMESPACE, show_default=True, callback=_named, help="Whose memories it opens."
+)
+@click.option(
+    "--scope", "scopes", multiple=True, type=click.Choice(list(map(str, Scope))), help="[default: read, write]"
+)
+@click.option("--expires-in", metavar="DAYS", type=click.IntRange(1), help="Days until it expires [default: never].")
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def create(
+    name: str, namespace: str, scopes: tuple[str, ...], expires_in: int | None, as_json: bool, **place: Any
+) -> None:
+    """Make a key and show its token, this once."""
+    now = datetime.now(UTC)
+    key, token = api_keys.new_key(
+        name=name,
+        namespace=namespace,
+        scopes=frozenset(Scope(scope) for scope in scopes or ("read", "write")),
+        created_at=now,
+        expires_at=now + timedelta(days=expires_in) if expires_in else None,
+    )
+    with _keys(**place, make=True) as known:
+        known.create(key)
+    log.info("audit", action="key_create", outcome="done", key=key.id, namespace=namespace, scopes=sorted(key.scopes))
+    if as_json:
+        say(json.dumps({"id": key.id, "token": token}))
+    else:
+        say(f"{token}\n\nThis is the only time it is shown. Send it as `Authorization: Bearer {token[:9]}…`.")
+
+
+@keys.command(name="list")
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def list_(as_json: bool, **place: Any) -> None:
+    """Show all keys; no secret is kept, so none is shown."""
+    with _keys(**place) as known:
+        listed = known.listed()
+    if as_json:
+        say(json.dumps(listed))
+        return
+    now = datetime.now(UTC).isoformat()
+    for key in listed:
+        expires = key["expires_at"]
+        state = "revoked" if key["revoked_at"] else "expired" if expires and expires < now else "valid"
+        until = f"until {expires[:10]}" if expires else "for ever"
+        namespace, name = plain(key["namespace"]), plain(key["name"])
+        say(f"{key['id']}  {state:8}{until:18}{','.join(key['scopes']):24} {namespace:20} {name}")
+
+
+@keys.command()
+@click.argument("key_id")
+@target(DATA_DIR, PROJECT)
+@click.option("--json", "as_json", is_flag=True, help="Print JSON.")
+def revoke(key_id: str, as_json: bool, **place: Any) -> None:
+    """Let a key open nothing any more, within half a minute (ten minutes while the database is away)."""
+    with _keys(**place) as known:
+        known.revoke(key_id)
+    log.info("audit", action="key_revoke", outcome="done", key=key_id)
+    said = json.dumps({"revoked": key_id}) if as_json else f"Revoked {key_id}: it opens nothing within half a minute."
+    say(said)

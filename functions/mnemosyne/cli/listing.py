@@ -1,0 +1,154 @@
+"""The files of an import: which are read and how, and which are passed over and why."""
+
+import os
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from itertools import islice
+from pathlib import Path
+
+from mnemosyne.cli import unsupported_files
+from mnemosyne.cli.terminal import plain
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats import reading
+from mnemosyne.formats.front_matter import split
+
+JSON_LIST = "mcp-memory-service"
+_OWN = (".import-journal", ".import-journal-wal", ".import-journal-shm", ".failures.jsonl")
+_RESERVED = ("index.md", "log.md")
+"""Of Open Knowledge Format: https://github.com/GoogleCloudPlatform/knowledge-catalog/blob/main/okf/SPEC.md, §3.1."""
+SAMPLE_NOTES = 50
+SHOWN = 5
+
+
+@dataclass
+class Listing:
+    """The files below a path."""
+
+    root: Path
+    files: list[tuple[Path, str]] = field(default_factory=list)
+    """Each with its format, in order."""
+    skipped: dict[str, list[str]] = field(default_factory=lambda: defaultdict(list))
+    """Reasons, each with the paths below the root."""
+
+    @property
+    def is_folder(self) -> bool:
+        """Whether the root is a folder, in which a note's path is its key."""
+        return self.root.is_dir()
+
+    def place(self, file: Path) -> str:
+        """Return the path of a file below the root, with slashes; of a single file its name."""
+        return file.relative_to(self.root).as_posix() if self.is_folder else file.name
+
+    def skip(self, file: Path, reason: str) -> None:
+        """Note that a file is not read."""
+        place = self.place(file)
+        if place not in self.skipped[reason]:
+            self.skipped[reason].append(place)
+
+    def sentences(self) -> Iterator[str]:
+        """Yield what is not read, a line for each reason."""
+        for reason, paths in self.skipped.items():
+            more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
+            yield f"not read, {reason}: {', '.join(map(plain, paths[:SHOWN]))}{more}"
+
+
+def list_files(path: Path, format_: str | None) -> Listing:
+    """Return the files to read.
+
+    Raises InvalidRequest, naming what the path is and what to do, if it is one file that is not read.
+    """
+    listing = Listing(path)
+    if not path.is_dir():
+        listing.files.append((path, format_ or _format(path)))
+        return listing
+    for file in _walk(listing):
+        _add(listing, file, format_)
+    _reserve(listing)
+    return listing
+
+
+def guess(path: Path) -> str | None:
+    """Return the format that a name's ending says; None if it says none."""
+    if reading.unpacked_name(path.name).lower().endswith(".json"):
+        return JSON_LIST
+    return reading.format_of(path.name)
+
+
+def _format(path: Path) -> str:
+    """Return the format of a single file; raises InvalidRequest if it is not read."""
+    found = guess(path)
+    if what := unsupported_files.what_is(path):
+        raise InvalidRequest(f"{path} looks like {what[0]}, which import does not read as it is: {what[1]}")
+    if found:
+        return found
+    if unsupported_files.is_chronicle(path):
+        return "chronicle"
+    kind, advice = unsupported_files.of_unknown_ending(path)
+    raise InvalidRequest(f"{path} is {kind}: {advice}")
+
+
+def _walk(listing: Listing) -> Iterator[Path]:
+    """Yield the files of a folder in order, without those that are hidden; linked folders are not followed."""
+
+    def fail(error: OSError) -> None:
+        listing.skip(Path(error.filename), f"because it cannot be opened ({(error.strerror or '').lower()})")
+
+    for folder, folders, names in os.walk(listing.root, onerror=fail):
+        here = Path(folder)
+        for name in sorted(folders):
+            if (here / name).is_symlink():
+                listing.skip(here / name, "linked folders: import the folder that the link leads to")
+            elif name.startswith(".") or (here.name == "logseq" and name in ("bak", "version-files")):
+                listing.skip(here / name, "hidden folders")
+            else:
+                continue
+            folders.remove(name)
+        folders.sort()
+        for name in sorted(names):
+            if name.startswith("."):
+                listing.skip(here / name, "hidden files")
+            elif name.endswith(_OWN):
+                listing.skip(here / name, "what an import wrote")
+            elif not (here / name).is_file():
+                listing.skip(here / name, "no files, or links to nothing")
+            else:
+                yield here / name
+
+
+def _add(listing: Listing, file: Path, format_: str | None) -> None:
+    found = guess(file)
+    try:
+        what = unsupported_files.what_is(file)
+        if what is None and found is None:
+            what = unsupported_files.of_unknown_ending(file)
+    except OSError:
+        what = None  # reading it fails too, and says why
+    if what is not None:
+        listing.skip(file, f"{what[0]}: {what[1]}")
+    elif format_ in (None, found):
+        listing.files.append((file, found or "markdown"))
+    else:
+        listing.skip(file, f"another format than {format_}")
+
+
+def _reserve(listing: Listing) -> None:
+    """Take the reserved files out of the listing, if the folder is a bundle of Open Knowledge Format."""
+    reserved = [file for file, _ in listing.files if file.name in _RESERVED]
+    notes = [file for file, format_ in listing.files if format_ == "markdown" and file not in reserved]
+    if not reserved or not notes:
+        return
+    typed = Counter(bool(_properties(file).get("type")) for file in islice(notes, SAMPLE_NOTES))
+    is_bundle = "okf_version" in _properties(listing.root / "index.md") or typed[True] > typed[False]
+    for file in reserved:
+        if is_bundle and not set(_properties(file)) - {"okf_version"}:
+            listing.skip(file, "reserved names of Open Knowledge Format")
+            listing.files = [one for one in listing.files if one[0] != file]
+
+
+def _properties(file: Path) -> dict[str, object]:
+    """Return the properties of a note; none if it cannot be read."""
+    try:
+        return split(file.read_bytes()[:200_000].decode("utf-8-sig", errors="replace"))[0].values
+    except (OSError, ValueError):
+        return {}

@@ -1,0 +1,227 @@
+"""Run the functions as the platform does: functions-framework itself, one process per entry point."""
+
+import ctypes
+import errno
+import ipaddress
+import json
+import os
+import secrets
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Mapping
+from contextlib import suppress
+from pathlib import Path
+
+import httpx
+import psutil
+
+import mnemosyne
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.errors import Misconfigured
+
+SOURCE = Path(mnemosyne.__file__).resolve().parent / "app" / "functions.py"
+"""The module that the functions framework serves, as `functions/main.py` does in the cloud."""
+START_SECONDS = 60.0
+STOP_SECONDS = 5.0
+# Found before any process is forked: in the child of a process with threads, importing may wait for a lock for ever.
+LIBC = ctypes.CDLL(None)
+
+
+def free_port(host: str = "127.0.0.1") -> int:
+    """Return a port that nobody listens on, below those given to outgoing connections, and kept for a minute."""
+    for _ in range(100):
+        port = 20_000 + secrets.randbelow(12_000)
+        with suppress(OSError):
+            keep_port(host, port)
+            return port
+    raise Misconfigured(f"no port between 20,000 and 32,000 is free on {host}")
+
+
+def keep_port(host: str, port: int) -> None:
+    """Let nobody listen on the port for a minute who does not, as servers do, say SO_REUSEADDR.
+
+    A connection that was closed on this side first is in TIME_WAIT: RFC 9293, section 3.6. Raises OSError where
+    somebody listens already, or the port is kept.
+    """
+    with socket.socket() as probe:
+        probe.bind((host, port))
+    with socket.socket() as listener, socket.socket() as client:
+        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((host, port))
+        listener.listen(1)
+        client.connect((host, port))
+        listener.accept()[0].close()
+
+
+def require_free(host: str, port: int, purpose: str) -> None:
+    """Raise Misconfigured if the port cannot be listened on, with what it is for."""
+    family = socket.AF_INET6 if ":" in host else socket.AF_INET
+    with socket.socket(family) as probe:
+        probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        try:
+            probe.bind((host, port))
+        except OSError as exc:
+            reason = "is taken by another program" if exc.errno == errno.EADDRINUSE else f"({exc.strerror})"
+            raise Misconfigured(f"port {port} on {host}, for {purpose}, {reason}: choose another with --port") from exc
+
+
+def url(host: str, port: int) -> str:
+    """Return a URL that this machine can open: the loopback address if the host stands for all addresses."""
+    if stands_for_all(host):
+        host = "::1" if ":" in host else "127.0.0.1"
+    return f"http://{f'[{host}]' if ':' in host else host}:{port}"
+
+
+def other_urls(host: str, port: int) -> list[str]:
+    """Return the URLs by which other machines reach a server on the host; none unless it stands for all addresses."""
+    if not stands_for_all(host):
+        return []
+    families = (socket.AF_INET, socket.AF_INET6) if ":" in host else (socket.AF_INET,)
+    cards = psutil.net_if_addrs().values()
+    addresses = [one.address for card in cards for one in card if one.family in families and "%" not in one.address]
+    return [url(address, port) for address in addresses if not ipaddress.ip_address(address).is_loopback]
+
+
+def stands_for_all(host: str) -> bool:
+    """Return whether a server on the host listens at every address of the machine."""
+    try:
+        return ipaddress.ip_address(host).is_unspecified
+    except ValueError:
+        return False
+
+
+class FunctionProcess:
+    """One entry point under functions-framework, its output in a log file."""
+
+    def __init__(
+        self,
+        target: str,
+        *,
+        host: str,
+        port: int,
+        environment: Mapping[str, str],
+        directory: DataDir,
+        source: Path = SOURCE,
+    ) -> None:
+        self.target = target
+        self._port = port
+        self.url = url(host, port)
+        self._log = directory.log(target)
+        self._logged_before = 0
+        self._command = [
+            sys.executable, "-m", "functions_framework", "--source", str(source), "--target", target,
+            "--host", host, "--port", str(port),
+        ]  # fmt: skip
+        # No module of the current directory's, whatever it is named, takes the place of one of ours.
+        self._environment = {**os.environ, **environment, "PYTHONUNBUFFERED": "1", "PYTHONSAFEPATH": "1"}
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def start(self) -> None:
+        """Start the process; in a session of its own, so that the terminal's Ctrl-C does not reach it."""
+        with self._log.open("ab") as log:
+            self._logged_before = log.tell()
+            self._process = subprocess.Popen(
+                self._command,
+                env=self._environment,
+                stdin=subprocess.DEVNULL,
+                stdout=log,
+                stderr=log,
+                start_new_session=True,
+                preexec_fn=_die_with_parent if sys.platform == "linux" else None,
+            )
+
+    def wait_ready(self) -> None:
+        """Return once it answers; raises Misconfigured where it ends or stays silent instead."""
+        deadline = time.monotonic() + START_SECONDS
+        while time.monotonic() < deadline:
+            if not self.running:
+                break
+            with suppress(httpx.HTTPError):
+                status = httpx.get(f"{self.url}/health", timeout=5, trust_env=False).status_code
+                if status == httpx.codes.OK and self._listens():
+                    return
+                if status == httpx.codes.INTERNAL_SERVER_ERROR and self._listens():
+                    break  # misconfigured: no waiting mends it
+            time.sleep(0.02)
+        raise Misconfigured(f"the function {self.target} did not start{self._reason()} (its log: {self._log})")
+
+    def _reason(self) -> str:
+        """Return the last line that this start has logged: of an event its error, of a traceback what was raised."""
+        with self._log.open("rb") as log:
+            log.seek(self._logged_before)
+            lines = log.read().decode(errors="replace").split("\n")
+        said = next((line.strip() for line in reversed(lines) if line.strip()), "")
+        with suppress(ValueError, AttributeError):
+            event = json.loads(said)
+            said = str(event.get("error") or event.get("message") or said)
+        return f": {said[:500]}" if said else ""
+
+    def _listens(self) -> bool:
+        """Whether it is this process, or one that it started, that listens on the port, as far as may be seen."""
+        try:
+            own = psutil.Process(self.pid)
+            return any(
+                listening.status == psutil.CONN_LISTEN and listening.laddr.port == self._port
+                for one in (own, *own.children(recursive=True))
+                for listening in one.net_connections()
+            )
+        except psutil.AccessDenied:
+            return True
+        except psutil.NoSuchProcess:
+            return False
+
+    @property
+    def running(self) -> bool:
+        """Whether the process lives."""
+        return self._process is not None and self._process.poll() is None
+
+    @property
+    def pid(self) -> int:
+        """The process's number; -1 where it was never started."""
+        return -1 if self._process is None else self._process.pid
+
+    def ask_to_stop(self) -> None:
+        """Tell the process to finish what it is doing and end."""
+        if self._process is not None and self.running:
+            self._process.send_signal(signal.SIGTERM)
+
+    def stop(self) -> None:
+        """End the process and all it started, at the latest after a few seconds."""
+        if self._process is None:
+            return
+        self.ask_to_stop()
+        if not self.wait(STOP_SECONDS):
+            self.kill()
+
+    def wait(self, seconds: float) -> bool:
+        """Whether the process has ended, at the latest after that long."""
+        with suppress(subprocess.TimeoutExpired):
+            if self._process is not None:
+                self._process.wait(seconds)
+        return not self.running
+
+    def signal(self, number: signal.Signals) -> None:
+        """Send a signal to the process and all it started."""
+        if self._process is not None:
+            with suppress(ProcessLookupError):
+                os.killpg(self._process.pid, number)
+
+    def kill(self) -> None:
+        """End the process and all it started at once, whatever they are doing; return once the port is free."""
+        if self._process is None:
+            return
+        workers = []
+        with suppress(psutil.Error):
+            workers = psutil.Process(self._process.pid).children(recursive=True)
+        self.signal(signal.SIGKILL)
+        self._process.wait()
+        psutil.wait_procs(workers, timeout=STOP_SECONDS)
+
+
+def _die_with_parent() -> None:
+    """Ask the kernel to end this process with the one that started it: with its thread, to be exact."""
+    pr_set_pdeathsig = 1
+    LIBC.prctl(pr_set_pdeathsig, signal.SIGTERM)

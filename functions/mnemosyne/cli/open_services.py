@@ -1,0 +1,78 @@
+"""Which system a command works on: the one the environment names, or the one in a data directory."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import closing, contextmanager
+from typing import TYPE_CHECKING
+
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.app.container import ConfiguredServices, connection_factory_for
+from mnemosyne.cli.terminal import say
+from mnemosyne.settings import PREFIX, Settings, variable
+
+if TYPE_CHECKING:  # what the extra `local` brings is imported where it is used
+    from mnemosyne.cli.local.data_dir import DataDir
+
+DEFAULT_NAMESPACE = "default"
+
+
+def owner_settings() -> Settings:
+    """Return the environment's settings, for commands of the schema's owner: those publish nothing, and need no
+    topic.
+    """
+    return Settings.from_environment({variable("topic"): "file:///nowhere", **os.environ})
+
+
+@contextmanager
+def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Iterator[Callable[[], Connection]]:
+    """Yield a function that opens connections as the role that owns the schema.
+
+    The role is that of the settings, or the local system's owner. See `data_directory` for `make`.
+    """
+    if settings_of_a_system() and data_dir is None:
+        yield connection_factory_for(owner_settings())
+        return
+    from mnemosyne.cli.local import postgres, stack
+
+    with stack.database(data_directory(data_dir, make)) as server:
+        yield connection_factory(server.url(postgres.OWNER))
+
+
+def settings_of_a_system() -> list[str]:
+    """Return the variables of the environment that are settings of a system: then it is meant, and needs them all."""
+    named = {variable(name) for name in Settings.model_fields} - {variable("log_level")}
+    return sorted(name for name in named if name.startswith(PREFIX) and name in os.environ)
+
+
+@contextmanager
+def open_services(data_dir: str | None, *, make: bool = False) -> Iterator[ConfiguredServices]:
+    """Yield the system that the settings name, or the local one, started if it is not running.
+
+    See `data_directory` for `make`.
+    """
+    if settings_of_a_system() and data_dir is None:
+        with closing(ConfiguredServices(Settings.from_environment())) as services:
+            yield services
+        return
+    from mnemosyne.cli.local import stack
+
+    with (
+        stack.ingest_stack(data_directory(data_dir, make)) as settings,
+        closing(ConfiguredServices(settings)) as services,
+    ):
+        yield services
+
+
+def data_directory(data_dir: str | None, make: bool) -> "DataDir":
+    """Return the directory of a local system: `data_dir`, else the user's own.
+
+    If it has none, one is made, with a note on standard error, if `make` is true and `data_dir` names the directory;
+    otherwise Misconfigured is raised.
+    """
+    from mnemosyne.cli.local.data_dir import DataDir
+
+    if data_dir is None or not make:
+        return DataDir.existing(data_dir)
+    if absence := DataDir.absence(data_dir):
+        say(f"Note: {absence}; one is made now.", err=True)
+    return DataDir.at(data_dir)

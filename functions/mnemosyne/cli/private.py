@@ -1,0 +1,139 @@
+"""Files of the user that nobody else can read, replace or have written elsewhere."""
+
+import errno
+import hashlib
+import json
+import os
+import secrets
+import stat
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from mnemosyne.cli.terminal import plain
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats.item import FAILURE
+
+
+def private(path: Path, *, follow: bool = True) -> TextIO:
+    """Return the file, emptied, for text to be written to as it is; nobody else may read it.
+
+    Raises OSError if it cannot be written, and without `follow` if it is a symbolic link.
+    """
+    flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | (0 if follow else os.O_NOFOLLOW)
+    descriptor = os.open(path, flags, 0o600)
+    if stat.S_ISREG(os.fstat(descriptor).st_mode):
+        os.fchmod(descriptor, 0o600)
+    return os.fdopen(descriptor, "w", encoding="utf-8", newline="")
+
+
+def own_place(path: Path, suffix: str) -> Path:
+    """Return where a file of the user's is kept that belongs to the file or folder at `path`: next to it.
+
+    If the user cannot write there, or others may make files there, as in /tmp, it is in the user's state directory,
+    under a name that tells paths apart. Raises InvalidRequest if neither can be written.
+    """
+    beside = Path(f"{path}{suffix}")
+    directory = path.parent.stat()
+    if directory.st_uid == os.getuid() and not directory.st_mode & stat.S_IWOTH and os.access(path.parent, os.W_OK):
+        return beside
+    import platformdirs  # of the extra `local`
+
+    kept = Path(platformdirs.user_state_dir("mnemosyne")) / "imports"
+    try:
+        kept.mkdir(mode=0o700, parents=True, exist_ok=True)
+    except OSError as exc:
+        raise InvalidRequest(
+            f"the journal and the list of failures cannot be written next to {plain(path)}, nor to {plain(kept)} "
+            f"({(exc.strerror or str(exc)).lower()}): set XDG_STATE_HOME to a directory of yours, or import a copy"
+        ) from exc
+    digest = hashlib.sha256(os.fsencode(path.absolute())).hexdigest()[:16]
+    return kept / f"{digest}-{path.name[:100]}{suffix}"
+
+
+def require_own(path: Path, what: str) -> None:
+    """Raise InvalidRequest if there is something at the path that is not a file of the user's own."""
+    try:
+        found = path.lstat()
+    except FileNotFoundError:
+        return
+    if not stat.S_ISREG(found.st_mode) or found.st_uid != os.getuid() or found.st_nlink != 1:
+        kind = "a symbolic link" if stat.S_ISLNK(found.st_mode) else "not a file of yours alone"
+        raise InvalidRequest(f"{what} would be {plain(path)}, which is {kind}: move it away, and run the command again")
+
+
+def create_own(path: Path, what: str) -> None:
+    """Make a file that nobody else may read, or restrict one of the user's; raises InvalidRequest if it is foreign."""
+    require_own(path, what)
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_NOFOLLOW, 0o600)
+    except OSError as exc:
+        if exc.errno == errno.ELOOP:
+            raise InvalidRequest(f"{what} would be {plain(path)}, which is a symbolic link: move it away") from exc
+        raise InvalidRequest(f"{what} {plain(path)} cannot be written: {exc.strerror}") from exc
+    with os.fdopen(descriptor, "rb"):
+        os.fchmod(descriptor, 0o600)
+
+
+class FailuresFile:
+    """The file of what an import could not store, one JSON object in each line."""
+
+    def __init__(self, source: Path) -> None:
+        self.path = own_place(source, ".failures.jsonl")
+
+    def check(self) -> None:
+        """Raise InvalidRequest if the path is taken by anything but the file of an earlier run."""
+        require_own(self.path, "the list of failures")
+        if self.path.exists() and not _is_list_of_failures(self.path):
+            raise InvalidRequest(
+                f"the list of failures would be {plain(self.path)}, which holds something else: move it away, and run "
+                "the command again"
+            )
+
+    def write(self, failures: Iterable[Mapping[str, Any]]) -> int:
+        """Replace the file by these failures, or delete it if there are none; return how many there are.
+
+        The new file is complete before it takes the name, so that nothing is written through a link under that name.
+        """
+        self.check()
+        new = self.path.with_name(f".{secrets.token_hex(8)}.failures")
+        count = 0
+        try:
+            descriptor = os.open(new, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_NOFOLLOW, 0o600)
+            with os.fdopen(descriptor, "w", encoding="utf-8", newline="") as file:
+                for failure in failures:
+                    file.write(_line(failure))
+                    count += 1
+            if count:
+                new.replace(self.path)
+            else:
+                self.path.unlink(missing_ok=True)
+        except OSError as exc:
+            raise InvalidRequest(f"the list of failures {plain(self.path)} cannot be written: {exc.strerror}") from exc
+        finally:
+            with suppress(FileNotFoundError):
+                new.unlink()
+        return count
+
+
+def _line(failure: Mapping[str, Any]) -> str:
+    """Return a line of JSON, readable; lone surrogates, which UTF-8 cannot write, are escaped."""
+    readable = json.dumps(failure, ensure_ascii=False)
+    try:
+        readable.encode()
+    except UnicodeEncodeError:
+        return json.dumps(failure) + "\n"
+    return readable + "\n"
+
+
+def _is_list_of_failures(path: Path) -> bool:
+    with path.open("rb") as file:
+        line = file.readline()
+    if not line:
+        return True
+    try:
+        first = json.loads(line)
+    except ValueError:
+        return False
+    return isinstance(first, dict) and FAILURE in first

@@ -1,0 +1,121 @@
+"""Which system a command works on: `--url`, `--data-dir`, `--project`, the environment's settings, or the user's own.
+
+Without an option, the settings in the environment name the system; without those it is the local system in the user's
+data directory. If there is none, the command says so, and makes none.
+"""
+
+import functools
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import click
+
+from mnemosyne.cli.open_services import data_directory, settings_of_a_system
+from mnemosyne.cli.tool_client import ToolClient
+from mnemosyne.errors import Misconfigured
+
+URL, DATA_DIR, PROJECT = "url", "data_dir", "project"
+_NAMES = {URL: "--url URL", DATA_DIR: "--data-dir DIR", PROJECT: "--project PROJECT"}
+SETTINGS = "a deployment's settings in the environment"
+_HELP = {
+    URL: "Work on the server at this address; its key is MNEMOSYNE_TOKEN.",
+    DATA_DIR: "Work on the local system in this directory.",
+    PROJECT: "Work on the deployment in this project; needs gcloud.",
+}
+Command = Callable[..., None]
+
+
+def target(*ways: str, by_settings: bool = True) -> Callable[[Command], Command]:
+    """Add the options that name a target, and pass on those that the command works with.
+
+    All commands know all three options. Those in `ways` are shown in `--help`; another one is a usage error that names
+    what works instead. So is more than one. `by_settings` says whether the settings in the environment can name the
+    target, too; if they cannot, settings without an option are a usage error. Raises Misconfigured if nothing names a
+    target and the user's data directory has no local system.
+    """
+
+    usable = [*(_NAMES[way] for way in ways), *([SETTINGS] if by_settings else [])]
+
+    def decorate(command: Command) -> Command:
+        @functools.wraps(command)
+        def checked(*, url: str | None, data_dir: str | None, project: str | None, **options: Any) -> None:
+            given = {URL: url, DATA_DIR: data_dir, PROJECT: project}
+            _check(click.get_current_context(), given, usable)
+            command(**options, **{way: given[way] for way in ways})
+
+        if PROJECT in ways:
+            checked = click.option(
+                "--deployment", default="mnemosyne", show_default=True, help="Its name, with --project."
+            )(checked)
+            checked = click.option(
+                "--region", default="europe-west1", show_default=True, help="Its region, with --project."
+            )(checked)
+        for way in reversed(_NAMES):
+            option, metavar = _NAMES[way].split()
+            checked = click.option(option, metavar=metavar, hidden=way not in ways, help=_HELP[way])(checked)
+        return checked
+
+    return decorate
+
+
+def _check(context: click.Context, values: dict[str, str | None], usable: list[str]) -> None:
+    """Raise UsageError or Misconfigured unless the options or the environment name one target that is usable."""
+    given = [way for way, value in values.items() if value is not None]
+    options = [_NAMES[way].split()[0] for way in given]
+    if len(given) > 1:
+        raise click.UsageError(f"give only one of --url, --data-dir and --project, got {' and '.join(options)}")
+    if given and _NAMES[given[0]] not in usable:
+        raise click.UsageError(f"`{context.command_path}` does not work with {options[0]}: use {' or '.join(usable)}")
+    if given and not values[given[0]]:
+        raise click.UsageError(f"{options[0]} must not be empty: give {_NAMES[given[0]]}")
+    if not given:
+        _check_without_option(context, usable)
+
+
+def _check_without_option(context: click.Context, usable: list[str]) -> None:
+    if settings := settings_of_a_system():
+        if SETTINGS not in usable:
+            raise click.UsageError(
+                f"`{context.command_path}` does not work with {SETTINGS}, and {', '.join(settings)} is set: "
+                f"use {' or '.join(usable)}"
+            )
+        return
+    if _NAMES[DATA_DIR] not in usable:
+        raise Misconfigured(
+            f"no target is named: `{context.command_path}` needs {SETTINGS}, MNEMOSYNE_DATABASE_URL or "
+            "MNEMOSYNE_INSTANCE_CONNECTION_NAME among them"
+        )
+    from mnemosyne.cli.local.data_dir import DataDir
+
+    if absence := DataDir.absence(None):
+        has_token = os.environ.get("MNEMOSYNE_TOKEN") and _NAMES[URL] in usable
+        hint = "; MNEMOSYNE_TOKEN is set, so --url may be missing" if has_token else ""
+        raise Misconfigured(
+            f"no target is named, and {absence}: start one with `mnemosyne dev`, or give {' or '.join(usable)}{hint}"
+        )
+
+
+@contextmanager
+def tools_address(url: str | None, data_dir: str | None, *, make: bool = False) -> Iterator[str]:
+    """Yield `url`, or the URL of the local system in the directory, started if it is not running.
+
+    Without either, of the local system in the user's data directory. Raises Misconfigured if there is none, unless
+    `make` is true and `data_dir` names the directory.
+    """
+    if url is not None:
+        yield url
+        return
+    directory = data_directory(data_dir, make)
+    from mnemosyne.cli.local.tools import tools_url
+
+    with tools_url(directory) as address:
+        yield address
+
+
+@contextmanager
+def tool_client(url: str | None, data_dir: str | None, *, make: bool = False) -> Iterator[ToolClient]:
+    """Yield a client of the server at `tools_address`."""
+    with tools_address(url, data_dir, make=make) as address:
+        yield ToolClient(address)

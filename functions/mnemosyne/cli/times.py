@@ -1,0 +1,86 @@
+"""Times as people write them on a command line, in the time zone of the machine."""
+
+import os
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+import click
+
+from mnemosyne.cli.durations import duration
+from mnemosyne.domain.event_time import zone
+from mnemosyne.domain.time.window import resolve
+from mnemosyne.errors import InvalidRequest
+
+F = TypeVar("F", bound=Callable[..., Any])
+LOCALTIME: Final = Path("/etc/localtime")
+"""A link into the time zone database, on Linux and macOS."""
+NAME: Final = Path("/etc/timezone")
+"""The name, on Debian, whose images have a copy instead of the link."""
+_DATABASE: Final = "zoneinfo/"
+
+
+def machine_zone(localtime: Path = LOCALTIME, name: Path = NAME) -> str:
+    """Return the IANA name of this machine's time zone: of TZ, else as the system is set, else UTC."""
+    candidates = [str(localtime.resolve()), *(name.read_text().split() if name.is_file() else [])]
+    if given := os.environ.get("TZ", "").removeprefix(":"):
+        candidates = [given]
+    for candidate in candidates:
+        found = candidate.partition(_DATABASE)[2] or candidate
+        if _is_zone(found):
+            return found
+    return "UTC"
+
+
+def _is_zone(name: str) -> bool:
+    try:
+        zone(name)
+    except InvalidRequest:
+        return False
+    return True
+
+
+def timezone_option(default: str | Callable[[], str], *, help: str) -> Callable[[F], F]:  # noqa: A002 - as click's own
+    """Return the option --timezone."""
+    shown = default if isinstance(default, str) else "this machine's"
+    return click.option("--timezone", metavar="ZONE", default=default, show_default=shown, callback=_zone, help=help)
+
+
+def _zone(context: click.Context, parameter: click.Parameter, value: str) -> str:
+    try:
+        zone(value)
+    except InvalidRequest as exc:
+        raise click.BadParameter(str(exc).removeprefix("timezone ")) from exc
+    return value
+
+
+def local_date(timestamp: str, timezone: str) -> str:
+    """Return the date that a time in RFC 3339 has in that zone."""
+    return datetime.fromisoformat(timestamp).astimezone(zone(timezone)).date().isoformat()
+
+
+def age(value: str, timezone: str) -> timedelta:
+    """Return how long ago a time began: an age (90m, 12h, 7d), or words (yesterday, last week, 2026-05-20).
+
+    Raises BadParameter for anything else.
+    """
+    context = click.get_current_context(silent=True)
+    try:
+        found = duration(context or click.Context(click.Command("")), click.Option(["--since"]), value)
+        if found is not None:
+            return found
+    except click.BadParameter:
+        pass
+    now = datetime.now(UTC)
+    try:
+        window = resolve(value, now=now, timezone=timezone)
+    except InvalidRequest as exc:
+        raise click.BadParameter(
+            f"must be an age such as 90m, 12h or 7d, or a time such as yesterday, 'last week' or 2026-05-20; "
+            f"got {value[:60]!r}",
+            param_hint="'--since'",
+        ) from exc
+    if window.after is None or window.after > now:
+        raise click.BadParameter(f"must have begun, got {value[:60]!r}", param_hint="'--since'")
+    return now - window.after

@@ -1,0 +1,1 @@
+"""HTTP side of the `migrate` function: migrations, API keys, quotas, grants and blocked people."""

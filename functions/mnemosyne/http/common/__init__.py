@@ -1,0 +1,1 @@
+"""HTTP code that several functions use: body limits, errors, health, lifespan."""

@@ -1,0 +1,222 @@
+"""What stands in front of the protocol's server: refuse what it should never see, smooth what clients get wrong."""
+
+import asyncio
+import json
+from collections.abc import Callable, Sequence
+from contextlib import AbstractAsyncContextManager, nullcontext
+from functools import partial
+from typing import Any
+
+import anyio
+import anyio.to_thread
+import mcp_types
+from mcp_types.version import SUPPORTED_PROTOCOL_VERSIONS
+from starlette.datastructures import Headers
+from starlette.responses import Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from mnemosyne.domain import rate_limit
+from mnemosyne.domain.principal import Principal
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.http.common import body as bodies
+from mnemosyne.http.common.body import BODY_BYTES, BODY_SECONDS
+from mnemosyne.http.common.errors import refusal
+from mnemosyne.http.mcp import request_headers
+from mnemosyne.http.mcp.access import Access, needs_database
+from mnemosyne.http.mcp.batch import Batches
+from mnemosyne.http.mcp.streams import STREAMS
+from mnemosyne.mcp import jsonrpc
+from mnemosyne.mcp.record import site_context
+from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.mcp.tool import principal_context
+from mnemosyne.observability import trace
+
+MCP_PATH = "/mcp"
+PARSERS = 2
+"""Threads that parse large bodies: it takes the interpreter, so more would not be faster."""
+LONGEST_WAIT_SECONDS = 2.0
+"""For the database, in sum with all who came before: who would wait longer is told so at once, with backpressure."""
+_DEFAULT_REVISION = "2025-03-26"  # what a request without MCP-Protocol-Version speaks, says the protocol
+
+
+class McpEdge:
+    """Middleware over the MCP app: authentication, method, media type, size and form are validated before the
+    protocol.
+    """
+
+    def __init__(
+        self,
+        app: ASGIApp,
+        access: Access,
+        database: Turns,
+        streams: Callable[[Any], bool],
+        origins: Sequence[str] = (),
+    ) -> None:
+        self._app = app
+        self._access = access
+        self._database = database
+        self._streams = streams
+        self._origins = request_headers.Origins(origins)
+        self._batches = Batches(app)
+        self._parsers = anyio.CapacityLimiter(PARSERS)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Answer the request, or hand it on within its trace."""
+        if scope["type"] != "http" or scope["path"].rstrip("/") != MCP_PATH:
+            await self._app(scope, receive, send)
+            return
+        headers = request_headers.cleaned(list(scope["headers"]))
+        served = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
+        with trace(headers):
+            response = request_headers.unreadable(headers) or self._origins.foreign(headers)
+            principal = None if response else await self._access.authenticate(served, headers)
+            if isinstance(principal, Principal):
+                response = request_headers.unserved(headers, self._access.serves)
+            if isinstance(principal, Principal) and response is None:
+                arrived = _Arrived(scope["headers"], receive)
+                await self._serve(principal, served, headers, arrived, _Counted(send))
+                return
+            await bodies.drain(receive)
+        await (response or principal)(served, receive, send)  # type: ignore[misc, operator]
+
+    async def _serve(
+        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
+    ) -> None:
+        """Answer one who was let in, and let him owe what the answer costs, whether or not he waits for it."""
+        try:
+            async with self._place(principal) as taken:
+                if taken:
+                    # Paid before anything is read: what is malformed costs as much.
+                    response = self._access.spend(principal, rate_limit.REQUEST)
+                    response = response or request_headers.refused(scope, headers)
+                else:
+                    response = self._access.crowded(principal)
+                if response is not None:
+                    await bodies.drain(arrived.receive)
+                else:
+                    response = await self._answer(principal, scope, headers, arrived, send)
+                if response is not None:
+                    await response(scope, arrived.receive, send)
+        finally:
+            if self._access.limits(principal):
+                self._access.budgets.owe(principal.id, send.bytes // rate_limit.BYTES_OUT)
+
+    def _place(self, principal: Principal) -> AbstractAsyncContextManager[bool]:
+        return self._access.places.held(principal.id) if self._access.limits(principal) else nullcontext(True)
+
+    async def _answer(
+        self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
+    ) -> Response | None:
+        """Return the response where one is made here; None once the protocol's server has sent its own."""
+        try:
+            async with asyncio.timeout(BODY_SECONDS):
+                body = await bodies.read(arrived.receive)
+        except TimeoutError:
+            return refusal(408, f"the body did not arrive within {BODY_SECONDS} s")
+        if body is None:
+            return refusal(413, f"a request must be at most {BODY_BYTES:,} bytes")
+        if arrived.with_trailers:
+            return refusal(400, "trailers are not taken: send every header before the body")
+        paid = rate_limit.REQUEST + len(body) // rate_limit.BYTES_IN
+        if (spent := self._access.spend(principal, paid - rate_limit.REQUEST, rate_limit.REQUEST)) is not None:
+            return spent
+        try:
+            posted, problem = await self._parsed(body)
+        except InvalidRequest as exc:
+            return refusal(400, str(exc), code=mcp_types.PARSE_ERROR)
+        if problem:
+            return refusal(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(posted))
+        if jsonrpc.drop_null_params(posted) | _completed(posted):
+            body = json.dumps(posted).encode()
+        if (unsupported := _unsupported(headers, posted)) is not None:
+            return unsupported
+        id_ = jsonrpc.id_of(posted)
+        wait = self._database.wait_seconds(principal)
+        if wait > LONGEST_WAIT_SECONDS and needs_database(posted):
+            return self._access.overloaded(principal, wait, id_)
+        if (restricted := self._access.restrict(scope, headers, principal, posted, paid, id_)) is not None:
+            return restricted
+        with principal_context(principal), site_context(self._access.origin(scope, headers)):
+            if isinstance(posted, list):
+                revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
+                return await self._batches.answer(scope, revision, posted, arrived.receive, send.add)
+            await self._hand_on(scope, headers, posted, bodies.replay(body, arrived.receive), send)
+            return None
+
+    async def _hand_on(self, scope: Scope, headers: Headers, posted: Any, receive: Receive, send: Send) -> None:
+        """Let the protocol's server answer, as a stream where the client wants one or takes nothing else."""
+        accept = headers.get("accept", "").lower()
+        only_stream = request_headers.takes_streams_only(accept)
+        if only_stream:
+            scope = {**scope, "headers": request_headers.with_json(headers)}
+        streamed = only_stream or ("text/event-stream" in accept and self._streams(posted))
+        await self._app({**scope, STREAMS: streamed}, receive, send)
+
+    async def _parsed(self, body: bytes) -> tuple[Any, str | None]:
+        """Return the JSON and what is wrong with it; large ones beside the event loop, which has others to serve."""
+        if len(body) <= bodies.INLINE_BYTES:
+            return _parse(body)
+        return await anyio.to_thread.run_sync(partial(_parse, body), limiter=self._parsers)
+
+
+class _Arrived:
+    """What the server has of the request: its list of headers, to which its parser adds trailers, and the body."""
+
+    def __init__(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> None:
+        self._headers = headers
+        self._before = len(headers)
+        self.receive = receive
+
+    @property
+    def with_trailers(self) -> bool:
+        """Whether headers came behind the body."""
+        return len(self._headers) != self._before
+
+
+class _Counted:
+    """An ASGI `send` that counts what is sent."""
+
+    def __init__(self, send: Send) -> None:
+        self._send = send
+        self.bytes = 0
+
+    def add(self, size: int) -> None:
+        """Count what was made for somebody who left."""
+        self.bytes += size
+
+    async def __call__(self, message: Message) -> None:
+        self.bytes += len(message.get("body", b""))
+        await self._send(message)
+
+
+def _parse(body: bytes) -> tuple[Any, str | None]:
+    posted = jsonrpc.read(body)
+    return posted, jsonrpc.problem(posted, escaped=b"\\u" in body)
+
+
+def _unsupported(headers: Headers, posted: Any) -> Response | None:
+    """Return the answer to a request under a revision that nobody knows.
+
+    Where it says more of itself, the SDK judges it.
+    """
+    revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
+    if revision in SUPPORTED_PROTOCOL_VERSIONS or not isinstance(posted, dict) or "_meta" in posted.get("params", {}):
+        return None
+    supported = ", ".join(SUPPORTED_PROTOCOL_VERSIONS)
+    message = f"Unsupported protocol version: MCP-Protocol-Version must be one of {supported}, got {revision[:40]!r}"
+    return refusal(
+        400,
+        message,
+        code=mcp_types.UNSUPPORTED_PROTOCOL_VERSION,
+        id_=jsonrpc.id_of(posted),
+        data={"supported": list(SUPPORTED_PROTOCOL_VERSIONS), "requested": revision[:40]},
+    )
+
+
+def _completed(posted: Any) -> bool:
+    """Add what scripts leave out of their handshake and nobody misses; whether anything was."""
+    if not isinstance(posted, dict) or posted.get("method") != "initialize":
+        return False
+    given = posted.get("params", {})
+    posted["params"] = {"capabilities": {}, "clientInfo": {"name": "unknown", "version": "0"}, **given}
+    return bool(posted["params"] != given)

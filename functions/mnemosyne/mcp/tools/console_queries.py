@@ -1,0 +1,167 @@
+"""What the console calls to show what is remembered: counts over time, tags, and what stands around a memory."""
+
+from datetime import date, datetime
+from typing import Annotated
+from uuid import UUID
+
+from pydantic import ConfigDict, Field
+
+from mnemosyne.domain import rate_limit
+from mnemosyne.domain.console_queries import Per
+from mnemosyne.domain.memory import MemorySummary
+from mnemosyne.domain.parsing import Id, Input
+from mnemosyne.domain.principal import Principal
+from mnemosyne.mcp.record import brief
+from mnemosyne.mcp.tool import Reply, Result, Tool
+from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
+from mnemosyne.ports.services import Services
+from mnemosyne.service import console_queries
+
+
+class TimelineArguments(FilterArguments):
+    """Which memories to count, and by what."""
+
+    per: Annotated[
+        Per | None, Field(strict=False, description="What to count by; else what suits the time from first to last.")
+    ] = None
+
+
+class Bucket(Result):
+    """One day, week, month or year that has memories, by its first day."""
+
+    start: date
+    memories: int
+
+
+class TimelineShown(Result):
+    """How many memories there are of each time, oldest first; of more than a thousand buckets the newest thousand."""
+
+    per: Per
+    buckets: list[Bucket]
+    window: WindowShown | None = None
+
+
+def _memory_timeline(arguments: TimelineArguments, principal: Principal, services: Services) -> Reply:
+    span = arguments.window(services.clock())
+    filters = arguments.filters(span, include_superseded=True)
+    found = services.memories.timeline(principal.namespace, filters, arguments.per, arguments.timezone)
+    buckets = [Bucket(start=start, memories=count) for start, count in found.buckets]
+    window = WindowShown.of(span, arguments.timezone) if span else None
+    return Reply(TimelineShown(per=found.per, buckets=buckets, window=window))
+
+
+MEMORY_TIMELINE = Tool(
+    name="memory_timeline",
+    title="Memories over time",
+    description="How many memories there are of each day, week, month or year, within the filters of memory_search.",
+    arguments=TimelineArguments,
+    result=TimelineShown,
+    units=lambda arguments: rate_limit.COUNTING,
+    run=_memory_timeline,
+    read_only=True,
+    idempotent=True,
+)
+
+
+class FacetArguments(FilterArguments):
+    """Which memories' tags to count."""
+
+    limit: Limit = 20
+
+
+class Facet(Result):
+    """A tag, and how many memories have it."""
+
+    tag: str
+    memories: int
+
+
+class FacetsShown(Result):
+    """The commonest tags among the newest 5,000 memories within the filters."""
+
+    tags: list[Facet]
+
+
+def _memory_facets(arguments: FacetArguments, principal: Principal, services: Services) -> Reply:
+    filters = arguments.filters(arguments.window(services.clock()), include_superseded=True)
+    found = services.memories.facets(principal.namespace, filters, arguments.limit)
+    return Reply(FacetsShown(tags=[Facet(tag=tag, memories=count) for tag, count in found]))
+
+
+MEMORY_FACETS = Tool(
+    name="memory_facets",
+    title="Tags within filters",
+    description="The commonest tags of the newest 5,000 memories within the filters of memory_search.",
+    arguments=FacetArguments,
+    result=FacetsShown,
+    gives_stored=True,
+    units=lambda arguments: rate_limit.COUNTING,
+    run=_memory_facets,
+    read_only=True,
+    idempotent=True,
+)
+
+
+class HistoryArguments(Input):
+    """Which memory."""
+
+    id: Annotated[Id, Field(description="Its id.")]
+
+
+class RelatedMemory(Result):
+    """One line about a memory."""
+
+    id: UUID
+    timestamp: datetime
+    title: str
+
+
+class RatingShown(Result):
+    """One rating, as it was given."""
+
+    model_config = ConfigDict(frozen=True, from_attributes=True)
+
+    rating: int
+    reason: str | None
+    rated_at: datetime
+
+
+class HistoryShown(Result):
+    """What a memory replaces and what replaces it, nearest first; what nearly says the same; ratings, latest first."""
+
+    id: UUID
+    supersedes: list[RelatedMemory]
+    superseded_by: list[RelatedMemory]
+    similar: list[RelatedMemory]
+    ratings: list[RatingShown]
+
+
+def _memory_history(arguments: HistoryArguments, principal: Principal, services: Services) -> Reply:
+    found, similar = console_queries.history(principal.namespace, arguments.id, memories=services.memories)
+    return Reply(
+        HistoryShown(
+            id=arguments.id,
+            supersedes=list(map(_related, found.supersedes)),
+            superseded_by=list(map(_related, found.superseded_by)),
+            similar=list(map(_related, similar)),
+            ratings=[RatingShown.model_validate(one) for one in found.ratings],
+        )
+    )
+
+
+def _related(one: MemorySummary) -> RelatedMemory:
+    return RelatedMemory(id=one.id, timestamp=one.timestamp, title=brief(one.title, ())[0])
+
+
+MEMORY_HISTORY = Tool(
+    name="memory_history",
+    title="What stands around a memory",
+    description="What a memory supersedes, what supersedes it, what nearly says the same, and how it was rated.",
+    arguments=HistoryArguments,
+    result=HistoryShown,
+    gives_stored=True,
+    units=lambda arguments: rate_limit.SEARCH["semantic"],
+    run=_memory_history,
+    read_only=True,
+    idempotent=True,
+)

@@ -1,0 +1,36 @@
+"""See what is remembered, and what became of what was published."""
+
+from collections.abc import Sequence
+from uuid import UUID
+
+from mnemosyne.domain.console_queries import History
+from mnemosyne.domain.dead_letter import DeadLetterSummary
+from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus, KeysetCursor, MemorySummary
+from mnemosyne.errors import NotFound
+from mnemosyne.ports.memories import MemoryStore
+
+
+def history(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> tuple[History, Sequence[MemorySummary]]:
+    """Return what stands around one memory, and those that nearly say the same; raises NotFound."""
+    found = memories.history(namespace, memory_id)
+    if found is None:
+        raise NotFound(f"no memory has the id {memory_id}")
+    return found, memories.similar(namespace, memory_id)
+
+
+def requests(
+    namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None, memories: MemoryStore
+) -> tuple[Sequence[IngestStatus], Cursor | None]:
+    """Return the requests that changed last, and where the list goes on, if it does."""
+    found = memories.ingest_requests(namespace, state, limit + 1, after=after)
+    last = found[limit - 1] if len(found) > limit else None
+    return found[:limit], Cursor(timestamp=last.updated_at, id=last.request_id) if last and last.updated_at else None
+
+
+def dead_letters(
+    namespace: str, limit: int, *, after: KeysetCursor | None, memories: MemoryStore
+) -> tuple[Sequence[DeadLetterSummary], KeysetCursor | None]:
+    """Return the latest dead letters, and where the list goes on, if it does."""
+    found = memories.dead_letter_summaries(namespace, limit + 1, after=after)
+    last = found[limit - 1] if len(found) > limit else None
+    return found[:limit], KeysetCursor(timestamp=last.dead_lettered_at, key=last.message_id) if last else None

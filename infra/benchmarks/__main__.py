@@ -1,0 +1,66 @@
+"""Measure everything in one run, each figure a ratio with its spread: `python -m infra.benchmarks [--full] [--keep]`.
+
+Fails where a ratio is 1.5 times worse than the kept one; `--keep` keeps these, and writes the documents' table.
+"""
+
+import argparse
+import dataclasses
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+
+from infra.benchmarks import bulk_import, calls, cold_start, console, ingest, isolation, retrieval, search, throughput  # noqa: E402
+from infra.benchmarks.figures import Figure, regressions, table  # noqa: E402
+
+KEPT = ROOT / "infra" / "benchmarks" / "baseline.json"
+DOCUMENT = ROOT / "docs" / "benchmarks.md"
+BEGIN, END = "<!-- make bench -->\n", "<!-- end -->\n"
+
+FULL_SIZES = (1_000, 10_000, 100_000, 1_000_000)
+PARTS: dict[str, Callable[[bool], list[Figure]]] = {
+    "calls": lambda full: calls.figures(200 if full else 40),
+    "search": lambda full: search.figures(FULL_SIZES if full else FULL_SIZES[:2], 100 if full else 40),
+    "isolation": lambda full: isolation.figures(100_000 if full else 10_000),
+    "ingest": lambda full: ingest.figures(4_000 if full else 800, 5 if full else 3),
+    "import": lambda full: bulk_import.figures(6_000 if full else 1_500, 5 if full else 3),
+    "throughput": lambda full: throughput.figures(100_000 if full else 10_000, 5 if full else 3, 8.0 if full else 4.0),
+    "console": lambda full: console.figures(100_000 if full else 10_000, 40, 5),
+    "cold start": lambda full: cold_start.figures(9 if full else 3),
+    "retrieval": lambda full: retrieval.figures(),
+}
+
+
+def main() -> int:
+    """Measure, print, compare with what was kept; 1 where something is worse."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--full", action="store_true", help="larger sizes and more rounds: takes an hour or two")
+    parser.add_argument("--keep", action="store_true", help="keep these figures, and write them into the documents")
+    parser.add_argument("--part", choices=PARTS, action="append", help="only this part")
+    arguments = parser.parse_args()
+    figures = [one for name in arguments.part or PARTS for one in PARTS[name](arguments.full)]
+    print(table(figures))
+    kept = json.loads(KEPT.read_text()) if KEPT.exists() else {}
+    if arguments.keep:
+        kept |= {one.name: dataclasses.asdict(one) for one in figures}
+        KEPT.write_text(json.dumps(kept, indent=2) + "\n")
+        write_document([Figure(**one) for one in kept.values()])
+        return 0
+    worse = regressions(figures, kept)
+    for sentence in worse:
+        print(f"WORSE than 1.5 times what was kept: {sentence}", file=sys.stderr)
+    return 1 if worse else 0
+
+
+def write_document(figures: list[Figure]) -> None:
+    """Put the table in its place in the documents."""
+    text = DOCUMENT.read_text()
+    before, rest = text.split(BEGIN)
+    DOCUMENT.write_text(f"{before}{BEGIN}{table(figures)}\n{END}{rest.split(END)[1]}")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

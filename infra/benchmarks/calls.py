@@ -1,0 +1,165 @@
+"""What a tool's call costs in CPU time beside the bare SDK and its high-level server, in both eras.
+
+The services are in memory, so that only the protocol, the edge, validation, the thread and the log are measured. The
+bare SDK's tool does nothing at all. Each round sends the same requests to each, one after the other.
+"""
+
+import asyncio
+import io
+import json
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import AsyncExitStack
+from typing import Any, cast
+from uuid import UUID
+
+import mcp_types
+from mcp.server.lowlevel.server import Server
+from mcp.server.mcpserver import MCPServer
+from mcp.server.transport_security import TransportSecuritySettings
+from starlette.applications import Starlette
+
+from infra.benchmarks.figures import Figure
+from mnemosyne.domain.memory import IngestStatus
+from mnemosyne.http.mcp.access import Access
+from mnemosyne.http.mcp.app import build_app
+from mnemosyne.observability import configure_logging
+from mnemosyne.ports.memories import MemoryStore
+from mnemosyne.service.authenticate import NoAuthenticator
+from tests.fakes import FakeServices
+
+HOSTS = ("localhost:*",)
+TOOL = "ingest_status"
+ARGUMENTS = {"request_id": "0192f3a4-0000-7000-8000-000000000000"}
+ANSWER: dict[str, Any] = {"requests": [{**ARGUMENTS, "state": "unknown", "attempts": 0}]}
+REQUESTS = 50
+ERAS = {
+    "2025-06-18": {},
+    "2026-07-28": {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": {"name": "bench", "version": "0"},
+        "io.modelcontextprotocol/clientCapabilities": {},
+    },
+}
+
+
+class _Empty:
+    """A store that has seen nothing, at no cost: the calls are measured without a database."""
+
+    def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
+        return {}
+
+    def known_quota(self, namespace: str) -> None:
+        return None
+
+
+def ours() -> Starlette:
+    """The `mcp` function's app."""
+    access = Access(NoAuthenticator(), per_minute=600, issuer="", allowed_hosts=HOSTS)
+    return build_app(
+        FakeServices(cast("MemoryStore", _Empty())),
+        threads=8,
+        access=access,
+        allowed_origins=(),
+        warm=lambda: None,
+        examine=list,
+    )
+
+
+def bare() -> Starlette:
+    """The SDK's low-level server with a tool that answers at once."""
+
+    async def call(context: Any, params: mcp_types.CallToolRequestParams) -> mcp_types.CallToolResult:
+        text = mcp_types.TextContent(type="text", text=json.dumps(ANSWER))
+        return mcp_types.CallToolResult(content=[text], structured_content=ANSWER)
+
+    return _app(Server("bare", on_call_tool=call, get_tool_input_schema=lambda name: None))
+
+
+def high_level() -> Starlette:
+    """The SDK's server made of a decorated function."""
+    server = MCPServer("high")
+
+    @server.tool(name=TOOL)
+    def answer(request_id: str) -> dict[str, Any]:
+        return ANSWER
+
+    return _app(server)
+
+
+def _app(server: Any) -> Starlette:
+    security = TransportSecuritySettings(allowed_hosts=list(HOSTS), allowed_origins=[])
+    app: Starlette = server.streamable_http_app(stateless_http=True, json_response=True, transport_security=security)
+    return app
+
+
+def figures(rounds: int) -> list[Figure]:
+    """Measure both eras."""
+    configure_logging("INFO", io.StringIO())
+    return asyncio.run(_measured(rounds))
+
+
+async def _measured(rounds: int) -> list[Figure]:
+    apps = {"ours": ours(), "bare": bare(), "high": high_level()}
+    made = []
+    async with AsyncExitStack() as stack:
+        for app in apps.values():
+            await stack.enter_async_context(app.router.lifespan_context(app))
+        for era in ERAS:
+            costs: dict[str, list[float]] = defaultdict(list)
+            for _ in range(rounds):
+                for name, app in apps.items():
+                    costs[name].append(await _cost(app, era))
+            for below, goal in (("bare", 1.25), ("high", 0.5)):
+                pairs = zip(costs["ours"][1:], costs[below][1:], strict=True)
+                beside = "the bare SDK" if below == "bare" else "its high-level server"
+                made.append(Figure.of(f"tools/call / {beside}, {era}", [a / b for a, b in pairs], goal))
+    return made
+
+
+async def _cost(app: Starlette, era: str) -> float:
+    """Seconds of CPU that so many requests take."""
+    headers, body = _request(era)
+    before = time.process_time()
+    for _ in range(REQUESTS):
+        await _post(app, headers, body)
+    return time.process_time() - before
+
+
+def _request(era: str) -> tuple[list[tuple[bytes, bytes]], bytes]:
+    params: dict[str, Any] = {"name": TOOL, "arguments": ARGUMENTS} | ({"_meta": ERAS[era]} if ERAS[era] else {})
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    headers = {
+        "host": "localhost:8000",
+        "content-type": "application/json",
+        "accept": "application/json, text/event-stream",
+        "content-length": str(len(body)),
+        "mcp-protocol-version": era,
+    }
+    if ERAS[era]:
+        headers |= {"mcp-method": "tools/call", "mcp-name": TOOL}
+    return [(name.encode(), value.encode()) for name, value in headers.items()], body
+
+
+async def _post(app: Starlette, headers: Sequence[tuple[bytes, bytes]], body: bytes) -> None:
+    arrived = [{"type": "http.request", "body": body, "more_body": False}]
+    gone, statuses = asyncio.Event(), []
+
+    async def receive() -> Any:
+        if arrived:
+            return arrived.pop()
+        await gone.wait()
+        return {"type": "http.disconnect"}
+
+    async def send(message: Any) -> None:
+        statuses.append(message.get("status"))
+
+    scope = {
+        "type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": "POST", "scheme": "http",
+        "path": "/mcp", "raw_path": b"/mcp", "query_string": b"", "headers": list(headers), "state": {},
+        "client": ("127.0.0.1", 1), "server": ("127.0.0.1", 8000),
+    }  # fmt: skip
+    await app(scope, receive, send)
+    if statuses[0] != 200:
+        raise RuntimeError(f"answered {statuses[0]}")

@@ -1,0 +1,132 @@
+"""What a page of the console waits for: its calls among many memories beside a call that reads none, and a first visit.
+
+A `mnemosyne dev` of each size. Each round makes every call of a page once, one after the other.
+"""
+
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from pathlib import Path
+from typing import Any
+
+from selenium.webdriver.common.by import By
+from selenium.webdriver.common.keys import Keys
+from selenium.webdriver.support.wait import WebDriverWait
+
+from infra.benchmarks.corpus import questions, texts
+from infra.benchmarks.figures import Figure
+from infra.benchmarks.search import Bench, fill
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import DataDir
+from tests.chromium import chromium
+from tests.dev import DevServer
+
+PAGE = 50
+NOTHING = "nothing"
+UNKNOWN = "0192f3a4-0000-7000-8000-000000000000"
+PAGES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
+    "newest": (("list_memories", {"limit": PAGE}), ("memory_timeline", {}), ("memory_facets", {})),
+    "search": (("memory_search", {"limit": 20, "include_debug": True}),),
+    "outcomes": (("list_requests", {"limit": PAGE}), ("list_dead_letters", {"limit": PAGE})),
+    "figures": (("memory_stats", {}),),
+    NOTHING: (("ingest_status", {"request_ids": [UNKNOWN, UNKNOWN]}),),
+}
+"""What each page calls before it is whole."""
+
+
+def figures(size: int, rounds: int, visits: int) -> list[Figure]:
+    """Measure a console of so many memories; every page but the last is among them all."""
+    corpus = texts(size + rounds)
+    asked = questions(corpus[size:], rounds)
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        _fill(Path(scratch) / "data", corpus[:size])
+        dev = DevServer(Path(scratch))
+        try:
+            dev.start()
+            costs = _pages(dev, asked)
+            depth = _paging(dev, min(size // PAGE, 200))
+            seen = [_visit(dev.port, question) for question in asked[:visits]]
+        finally:
+            dev.close()
+    _print(costs, depth, seen)
+    beside = costs.pop(NOTHING)
+    made = [
+        Figure.of(f"page {name} / a call, {size:,}", [a / b for a, b in zip(times, beside, strict=True)])
+        for name, times in costs.items()
+    ]
+    first = statistics.median(depth[:5])
+    return [*made, Figure.of(f"a page far back / the first, {size:,}", [one / first for one in depth[-20:]], 1.5)]
+
+
+def _fill(data: Path, contents: Sequence[str]) -> None:
+    data.mkdir(mode=0o700)
+    server = postgres.start(DataDir.at(str(data)))
+    try:
+        postgres.prepare(server, SPACE)
+        owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
+        embedder = OfflineEmbedder(data / "words.bin")
+        with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 2)) as pool:
+            fill(Bench(PostgresMemories(pool, SPACE), embedder, owner, (), 2), {"default": len(contents)}, contents)
+        owner.close()
+    finally:
+        server.stop()
+
+
+def _timed(dev: DevServer, tool: str, arguments: Mapping[str, Any]) -> tuple[float, Any]:
+    began = time.perf_counter()
+    answer = dev.call(tool, dict(arguments))
+    return (time.perf_counter() - began) * 1000, answer
+
+
+def _pages(dev: DevServer, asked: Sequence[str]) -> dict[str, list[float]]:
+    """Milliseconds that each page's calls take together, of every round but the first three."""
+    costs: dict[str, list[float]] = defaultdict(list)
+    for question in asked:
+        for name, calls in PAGES.items():
+            own = {"query": question} if name == "search" else {}
+            costs[name].append(sum(_timed(dev, tool, {**arguments, **own})[0] for tool, arguments in calls))
+    return {name: times[3:] for name, times in costs.items()}
+
+
+def _paging(dev: DevServer, pages: int) -> list[float]:
+    times, cursor = [], None
+    for _ in range(pages):
+        took, page = _timed(dev, "list_memories", {"limit": PAGE, "cursor": cursor})
+        times.append(took)
+        cursor = page["next_cursor"]
+    return times
+
+
+def _visit(port: int, question: str) -> float:
+    """Milliseconds from a browser's first request to the first hit on the page, in a browser that was never there."""
+    with chromium() as browser:
+        browser.open(f"http://127.0.0.1:{port}/")
+        field = WebDriverWait(browser.driver, 30).until(lambda driver: driver.find_element(By.ID, "query"))
+        ready = browser.driver.execute_script("return performance.now()")
+        browser.driver.execute_script(
+            "const look = () => { if (document.querySelector('.entry')) window.hit ??= performance.now(); };"
+            "new MutationObserver(look).observe(document.body, { childList: true, subtree: true });"
+            "window.asked = performance.now(); arguments[0].value = arguments[1];"
+            "arguments[0].dispatchEvent(new Event('input', { bubbles: true }));",
+            field, question,
+        )  # fmt: skip
+        field.send_keys(Keys.ENTER)
+        took = WebDriverWait(browser.driver, 30).until(
+            lambda driver: driver.execute_script("return window.hit && window.hit - window.asked")
+        )
+        return float(ready) + float(took)
+
+
+def _print(costs: Mapping[str, Sequence[float]], depth: Sequence[float], seen: Sequence[float]) -> None:
+    print("Milliseconds at the client, median and the slowest twentieth:")
+    for name, times in costs.items():
+        print(f"  {name:20}{statistics.median(times):10.1f}{statistics.quantiles(times, n=20)[-1]:10.1f}")
+    print(f"  {'each of many pages':20}{statistics.median(depth):10.1f}{max(depth):10.1f} at most")
+    print(f"  first visit to first hit, each: {', '.join(f'{one:.0f}' for one in seen)}")

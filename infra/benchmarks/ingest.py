@@ -1,0 +1,283 @@
+"""How fast memories are stored: the pipeline against bare upserts, and our upsert against the fastest driver's.
+
+Every figure is compared with another of the same round: absolute times say more about the machine than about the code.
+"""
+
+import asyncio
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Awaitable, Callable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from datetime import UTC, datetime
+from typing import Any
+
+import asyncpg
+import fasteners
+import numpy as np
+import pg8000.dbapi
+import pgvector.asyncpg
+from pgvector import HalfVector
+
+from infra.benchmarks import corpus
+from infra.benchmarks.figures import Figure
+from mnemosyne.adapters.database import copy_binary, ingest_sql, memories_sql, rows
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.offline import SPACE as OFFLINE
+from mnemosyne.adapters.embedders.offline import OfflineEmbedder
+from mnemosyne.adapters.queues.local import LocalQueue
+from mnemosyne.cli.local import functions, postgres, stack
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.cli.local.delivery import Delivery
+from mnemosyne.cli.local.functions import FunctionProcess
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.ids import new_id
+from mnemosyne.ports.embedder import Vector
+
+SPACE = EmbeddingSpace("offline", "bench", 768)
+BATCH = 100
+NAMESPACE = "default"
+
+# What someone would write by hand, with placeholders in each driver's way.
+_COLUMNS = (
+    "id", "namespace", '"timestamp"', "content", "title", "content_hash", "embedding_model", "embedding",
+)  # fmt: skip
+_BARE_INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES "
+_BARE_CONFLICT = " ON CONFLICT (namespace, content_hash) DO UPDATE SET last_seen_at = now()"
+BARE_PG8000 = f"{_BARE_INSERT}(%s, %s, %s, %s, %s, %s, %s, CAST(%s AS halfvec)){_BARE_CONFLICT}"
+BARE_ASYNCPG = f"{_BARE_INSERT}($1, $2, $3, $4, $5, $6, $7, $8){_BARE_CONFLICT}"
+# The columns of the table that asyncpg copies into: made here with what it fills.
+_INCOMING = [column.strip('"') for column in _COLUMNS]
+CREATE_BARE_INCOMING = f"""
+CREATE TEMPORARY TABLE incoming ON COMMIT DELETE ROWS AS SELECT {", ".join(_COLUMNS)} FROM memories WITH NO DATA
+"""
+
+Row = tuple[IngestRequest, Vector]
+
+
+def make(count: int, dimension: int) -> list[Row]:
+    """Memories of real text, each with a random embedding."""
+    random = np.random.default_rng(7)
+    made = []
+    for n, paragraph in enumerate(corpus.texts(count)):
+        text = f"memory {n} of {time.time_ns()}: {paragraph}"
+        vector = random.standard_normal(dimension).astype(np.float32)
+        request = IngestRequest.of(new_id(), content=text, timestamp=datetime(2026, 5, 20, tzinfo=UTC))
+        made.append((request, np.asarray(vector / np.linalg.norm(vector), dtype=np.float32)))
+    return made
+
+
+def batches(made: Sequence[Row], size: int = BATCH) -> list[Sequence[Row]]:
+    """The rows in pieces."""
+    return [made[start : start + size] for start in range(0, len(made), size)]
+
+
+def rate(count: int, work: Callable[[], object]) -> float:
+    """Rows a second."""
+    start = time.perf_counter()
+    work()
+    return count / (time.perf_counter() - start)
+
+
+def _values(request: IngestRequest) -> tuple[object, ...]:
+    """A row's parameters but for its embedding."""
+    return (new_id(), NAMESPACE, request.timestamp, request.content, request.title, request.content_hash, "bench")
+
+
+def upserts(server: postgres.EmbeddedPostgres, count: int, rounds: int) -> dict[str, list[float]]:
+    """Rows/s of the ways in on one connection, round by round, in batches of 100, all indexes but the vector's."""
+    owner = connection_factory(server.url(postgres.OWNER))()
+    owner.script("DROP INDEX memories_embedding, memory_chunks_embedding")
+    pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
+    store = PostgresMemories(pool, SPACE)
+    rates: dict[str, list[float]] = defaultdict(list)
+
+    def emptied() -> None:
+        owner.script("TRUNCATE memories CASCADE; TRUNCATE ingest_requests")
+        owner.script("CHECKPOINT")
+
+    for _ in range(rounds):
+        made = make(count, SPACE.dimension)
+        again = [(IngestRequest.of(new_id(), content=r.content, timestamp=r.timestamp), v) for r, v in made]
+        for name, way in (("executemany", _asyncpg_upsert), ("COPY", _asyncpg_copy)):
+            emptied()
+            rates[name].append(rate(count, lambda: asyncio.run(_asyncpg(server, made, way))))  # noqa: B023
+        emptied()
+        with pool.connection() as connection:
+            connection.script(ingest_sql.CREATE_INCOMING)
+            rates["upsert"].append(rate(count, lambda: _upsert(connection, made)))  # noqa: B023
+        emptied()
+        rates["claim"].append(rate(count, lambda: _claim(store, made)))  # noqa: B023
+        rates["duplicates"].append(rate(count, lambda: _claim(store, again)))  # noqa: B023
+    pool.close()
+    owner.close()
+    return rates
+
+
+async def _asyncpg(
+    server: postgres.EmbeddedPostgres, made: Sequence[Row], way: Callable[[Any, Sequence[Row]], Awaitable[None]]
+) -> None:
+    connection = await asyncpg.connect(
+        host=str(server.socket_directory), user=postgres.OWNER, database=postgres.DATABASE
+    )
+    await pgvector.asyncpg.register_vector(connection)
+    await connection.execute(CREATE_BARE_INCOMING)
+    for batch in batches(made):
+        await way(connection, batch)
+    await connection.close()
+
+
+async def _asyncpg_upsert(connection: Any, batch: Sequence[Row]) -> None:
+    await connection.executemany(BARE_ASYNCPG, [(*_values(r), HalfVector(v)) for r, v in batch])
+
+
+async def _asyncpg_copy(connection: Any, batch: Sequence[Row]) -> None:
+    async with connection.transaction():
+        records = [(*_values(r), HalfVector(v)) for r, v in batch]
+        await connection.copy_records_to_table("incoming", records=records, columns=_INCOMING)
+        await connection.execute(
+            f"INSERT INTO memories ({', '.join(_COLUMNS)}) SELECT {', '.join(_COLUMNS)} FROM incoming{_BARE_CONFLICT}"
+        )
+
+
+def _upsert(connection: Connection, made: Sequence[Row]) -> None:
+    for batch in batches(made):
+        with connection.transaction():
+            connection.run(memories_sql.ENTER_NAMESPACE, namespace=NAMESPACE)
+            connection.copy(ingest_sql.COPY_INCOMING, copy_binary.memories((new_id(), *row) for row in batch))
+            connection.run(
+                ingest_sql.STORE, namespace=NAMESPACE, model="bench", dimension=SPACE.dimension, requests="[]"
+            )
+
+
+def _claim(store: PostgresMemories, made: Sequence[Row]) -> None:
+    for batch in batches(made):
+        by_id = {request.request_id: vector for request, vector in batch}
+        with store.claim(NAMESPACE, [request for request, _ in batch]) as claim:
+            if claim.new:
+                claim.store(claim.new, [[by_id[request.request_id]] for request in claim.new], "bench")
+
+
+def bare(server: postgres.EmbeddedPostgres, made: Sequence[Row], size: int, workers: int) -> float:
+    """Rows/s of plain pg8000 upserts, embeddings made beforehand, the vector index there."""
+
+    def work(part: Sequence[Sequence[Row]]) -> None:
+        connection = pg8000.dbapi.connect(
+            user=postgres.OWNER, database=postgres.DATABASE, unix_sock=f"{server.socket_directory}/.s.PGSQL.5432"
+        )
+        cursor = connection.cursor()
+        for batch in part:
+            cursor.executemany(BARE_PG8000, [(*_values(r), rows.vector_text(v)) for r, v in batch])
+            connection.commit()
+        connection.close()
+
+    parts = batches(made, size)
+    with ThreadPoolExecutor(workers) as pool:
+        return rate(len(made), lambda: list(pool.map(work, [parts[n::workers] for n in range(workers)])))
+
+
+@contextmanager
+def pipeline(directory: DataDir, server: postgres.EmbeddedPostgres, workers: int) -> Iterator[LocalQueue]:
+    """A queue whose messages are pushed to an `ingest` function, `workers` at a time."""
+    variables = stack.environment(directory, server) | stack.login("ingest", server)
+    function = FunctionProcess(
+        "ingest", host=stack.LOOPBACK, port=functions.free_port(), environment=variables, directory=directory
+    )
+    function.start()
+    queue = LocalQueue(directory.queue)
+    delivery_lock = fasteners.InterProcessLock(directory.delivery_lock)
+    secret = variables["MNEMOSYNE_PUSH_SECRET"]
+    delivery = Delivery(
+        queue, function.url, function.url, delivery_lock=delivery_lock, secret=secret, concurrency=workers
+    )
+    try:
+        function.wait_ready()
+        delivery.start()
+        yield queue
+    finally:
+        delivery.stop()
+        function.stop()
+
+
+def end_to_end(directory: DataDir, server: postgres.EmbeddedPostgres, count: int) -> dict[str, float]:
+    """Memories/s from publish to stored, as a ratio to bare upserts of the same rows."""
+    ratios = {}
+    embedder = OfflineEmbedder(None)
+    for size, total in ((1, count // 4), (BATCH, count)):
+        for workers in (1, 4):
+            made = [r for r, _ in make(total, OFFLINE.dimension)]
+            vectors = embedder.embed_documents([request.content for request in made])
+            by_hand = bare(server, list(zip(made, vectors, strict=True)), size, workers)
+            owner = connection_factory(server.url(postgres.OWNER))()
+            owner.script("TRUNCATE memories CASCADE")
+            with pipeline(directory, server, workers) as queue:
+                queue.publish(NAMESPACE, make_one())  # the function's first push loads its embedder
+                _wait_stored(owner, 1)
+                whole = rate(total, lambda: _send(queue, made, size, owner))  # noqa: B023
+            owner.script("TRUNCATE memories CASCADE")
+            owner.close()
+            messages = "single messages" if size == 1 else f"batches of {size}"
+            ratios[f"{messages}, {workers} worker{'s' * (workers > 1)}"] = whole / by_hand
+    return ratios
+
+
+def make_one() -> list[IngestRequest]:
+    """One memory."""
+    return [request for request, _ in make(1, OFFLINE.dimension)]
+
+
+def _send(queue: LocalQueue, made: Sequence[IngestRequest], size: int, owner: Connection) -> None:
+    for start in range(0, len(made), size):
+        queue.publish(NAMESPACE, made[start : start + size])
+    _wait_stored(owner, len(made) + 1)
+
+
+def _wait_stored(owner: Connection, count: int) -> None:
+    deadline = time.monotonic() + 300
+    while owner.run("SELECT count(*) FROM memories")[0][0] < count:
+        if time.monotonic() > deadline:
+            raise TimeoutError(f"not {count} memories within 300 s")
+        time.sleep(0.02)
+
+
+def figures(count: int, rounds: int) -> list[Figure]:
+    """Measure both, so many rows a round."""
+    with _server(SPACE) as (_, server):
+        rates = upserts(server, count, rounds)
+    fastest = [max(pair) for pair in zip(rates["executemany"], rates["COPY"], strict=True)]
+    made = [
+        Figure.of(
+            f"{name} / asyncpg's fastest upsert",
+            [a / b for a, b in zip(rates[way], fastest, strict=True)],
+            goal,
+            more_is_better=True,
+        )
+        for name, way, goal in (
+            ("upsert", "upsert", 0.9), ("claim to commit", "claim", None), ("duplicates", "duplicates", None)
+        )
+    ]  # fmt: skip
+    ratios: dict[str, list[float]] = defaultdict(list)
+    with _server(OFFLINE) as (directory, server):
+        for _ in range(rounds):
+            for name, ratio in end_to_end(directory, server, count).items():
+                ratios[name].append(ratio)
+    for name, each in ratios.items():
+        goal = 0.5 if name.startswith("single") else None
+        made.append(Figure.of(f"publish to stored / bare upserts, {name}", each, goal, more_is_better=True))
+    return made
+
+
+@contextmanager
+def _server(space: EmbeddingSpace) -> Iterator[tuple[DataDir, postgres.EmbeddedPostgres]]:
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        directory = DataDir.at(scratch)
+        server = postgres.start(directory)
+        try:
+            postgres.prepare(server, space)
+            yield directory, server
+        finally:
+            server.stop()

@@ -1,0 +1,115 @@
+"""What isolation costs: searches in a namespace that owns nine tenths of all memories, with and without it."""
+
+import tempfile
+import time
+from collections.abc import Callable
+
+import numpy as np
+
+from infra.benchmarks.figures import Figure
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
+from mnemosyne.ports.embedder import Vector
+from mnemosyne.service import search as search_service
+
+SPACE = EmbeddingSpace("offline", "bench", 64)
+REPEATS = 40
+
+FILL = """
+INSERT INTO memories (
+    id, namespace, "timestamp", content, title, tags, tag_keys, content_hash, embedding_model, embedding
+)
+SELECT gen_random_uuid(), CASE WHEN n % 10 = 0 THEN 'small' ELSE 'large' END,
+    timestamptz '2025-01-01' + n * interval '1 min', text_, left(text_, 50), tags, tags,
+    encode(sha256(convert_to(n || text_, 'UTF8')), 'hex'), 'bench', vector_
+FROM (
+    SELECT n,
+        'memory ' || n || ' about ' || md5(CAST(n % 5000 AS text)) || ' and ' || md5(CAST(n % 50 AS text)) AS text_,
+        CASE WHEN n % 500 = 0 THEN ARRAY['rare'] WHEN n % 5 = 0 THEN ARRAY['common'] ELSE '{}' END AS tags,
+        (SELECT CAST(array_agg(random() - 0.5 + centre) AS halfvec(64))
+         FROM (SELECT sin(n % 150 * g) AS centre FROM generate_series(1, 64) AS g) AS c) AS vector_
+    FROM generate_series(1, CAST(:rows AS integer)) AS n
+) AS made
+"""
+
+
+def prepare(owner: Connection, rows: int) -> None:
+    """Fill the table and bring its statistics up to date."""
+    owner.script("DROP INDEX memories_embedding")
+    owner.run(FILL, rows=rows)
+    owner.script(
+        "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)"
+        " WITH (m = 16, ef_construction = 200)"
+    )
+    owner.script("VACUUM ANALYZE memories")
+
+
+def searches(store: PostgresMemories) -> dict[str, Callable[[], object]]:
+    """Each kind of reading."""
+    random = np.random.default_rng(7)
+
+    def vector() -> Vector:
+        made = random.standard_normal(SPACE.dimension)
+        return np.asarray(made / np.linalg.norm(made), dtype=np.float32)
+
+    def search(query: SearchQuery, given: Vector | None) -> object:
+        ranked, _ = search_service.rank("large", query, given, memories=store, model=SPACE.model, lexical_weight=0.5)
+        return store.read_hits("large", query, ranked[: query.limit])
+
+    words = "what about c4ca4238a0b923820dcc509a6f75849b"
+    return {
+        "meaning": lambda: search(SearchQuery(query="x", mode=SearchMode.SEMANTIC), vector()),
+        "meaning, 20 % tag": lambda: search(
+            SearchQuery(query="x", mode=SearchMode.SEMANTIC, filters=Filters(tags=("common",))), vector()
+        ),
+        "meaning, rare tag": lambda: search(
+            SearchQuery(query="x", mode=SearchMode.SEMANTIC, filters=Filters(tags=("rare",))), vector()
+        ),
+        "words": lambda: search(SearchQuery(query=words, mode=SearchMode.HYBRID), None),
+        "hybrid": lambda: search(SearchQuery(query=words, mode=SearchMode.HYBRID), vector()),
+        "newest, rare tag": lambda: store.list("large", Filters(tags=("rare",)), 10),
+        "newest": lambda: store.list("large", Filters(), 10),
+    }
+
+
+def turns(*stores: PostgresMemories) -> dict[str, list[list[float]]]:
+    """Seconds of each kind in each store; taken in turns, so that the machine's moods fall on all alike."""
+    kinds = [searches(store) for store in stores]
+    times: dict[str, list[list[float]]] = {}
+    for name in kinds[0]:
+        times[name] = [[] for _ in stores]
+        for _ in range(REPEATS):
+            for kind, taken in zip(kinds, times[name], strict=True):
+                started = time.perf_counter()
+                kind[name]()
+                taken.append(time.perf_counter() - started)
+    return times
+
+
+def figures(rows: int) -> list[Figure]:
+    """Measure with one namespace that owns nine tenths of so many memories."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        server = postgres.start(DataDir.at(scratch))
+        try:
+            postgres.prepare(server, SPACE)
+            owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
+            prepare(owner, rows)
+            isolated = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
+            free = Pool(connection_factory(server.url(postgres.OWNER)), 1)
+            stores = PostgresMemories(isolated, SPACE), PostgresMemories(free, SPACE)
+            turns(*stores)  # warm
+            times = turns(*stores)
+            isolated.close()
+            free.close()
+            owner.close()
+        finally:
+            server.stop()
+    return [
+        Figure.of(f"{name}, isolated / as the owner, {rows:,}", [a / b for a, b in zip(*pair, strict=True)], 1.2)
+        for name, pair in times.items()
+    ]

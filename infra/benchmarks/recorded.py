@@ -1,0 +1,70 @@
+"""Vectors that a model has made of a collection, kept in a file: its space can then be measured without its key."""
+
+import hashlib
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+
+import numpy as np
+
+from infra.benchmarks.collection import Collection
+from mnemosyne.domain.chunking import ChunkLimit, chunks
+from mnemosyne.errors import Misconfigured
+from mnemosyne.ports.embedder import Embedder, Vector
+
+
+def _key(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def record(embedder: Embedder, collection: Collection, file: Path) -> None:
+    """Write the vectors of its documents, with tags and without, and of its questions.
+
+    As half floats: of more the database keeps none either.
+    """
+    requests = [one for tags in (False, True) for _, one in collection.requests(sessions=False, tags=tags)]
+    parts = chain.from_iterable(chunks(one.embedded_text, embedder.chunk_limit) for one in requests)
+    documents = list(dict.fromkeys(parts))
+    questions = list(dict.fromkeys(one.text for one in collection.questions))
+    file.parent.mkdir(parents=True, exist_ok=True)
+    np.savez_compressed(
+        file,
+        about=np.array([embedder.model, str(embedder.lexical_weight)]),
+        chunk_limit=np.array([embedder.chunk_limit.characters, embedder.chunk_limit.tokens or 0]),
+        document_keys=np.array([_key(text) for text in documents]),
+        documents=np.array(embedder.embed_documents(documents), dtype=np.float16),
+        query_keys=np.array([_key(text) for text in questions]),
+        queries=np.array([embedder.embed_query(text) for text in questions], dtype=np.float16),
+    )
+
+
+class RecordedEmbedder:
+    """The Embedder whose vectors of some texts are in a file; it knows no others."""
+
+    def __init__(self, file: Path) -> None:
+        with np.load(file) as recorded:
+            self.model, weight = map(str, recorded["about"])
+            characters, tokens = map(int, recorded["chunk_limit"])
+            self._documents = dict(zip(recorded["document_keys"], recorded["documents"], strict=True))
+            self._queries = dict(zip(recorded["query_keys"], recorded["queries"], strict=True))
+            self.dimension = recorded["documents"].shape[1]
+        self.chunk_limit, self.lexical_weight = ChunkLimit(characters=characters, tokens=tokens or None), float(weight)
+        self._file = file
+
+    def for_namespace(self, namespace: str) -> "RecordedEmbedder":
+        """Itself: it learns nothing."""
+        return self
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        """The vectors recorded of these texts; raises Misconfigured where there is none."""
+        return [self._recorded(self._documents, text) for text in texts]
+
+    def embed_query(self, text: str) -> Vector:
+        """Return the vector recorded of this query; raises Misconfigured where there is none."""
+        return self._recorded(self._queries, text)
+
+    def _recorded(self, vectors: dict[str, Vector], text: str) -> Vector:
+        vector = vectors.get(_key(text))
+        if vector is None:
+            raise Misconfigured(f"{self._file.name} has no vector of {text[:60]!r}: record it anew")
+        return np.asarray(vector, dtype=np.float32)

@@ -1,0 +1,159 @@
+"""Try ranking weights on recorded candidates: in seconds, without a database.
+
+    python -m infra.benchmarks.replay record candidates.jsonl.gz
+    python -m infra.benchmarks.replay try candidates.jsonl.gz previous=0.5 session_best=0.2
+
+`record` stores the candidates of each question of our conversations, with their vectors. `try` prints recall@5,
+recall@10 and nDCG@10 with the default weights and with the changed ones, and the 95 % interval of the difference in
+recall@10. The weights are the fields of `mnemosyne.domain.ranking.Weights`.
+"""
+
+import argparse
+import base64
+import functools
+import gzip
+import json
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import orjson
+
+from infra.benchmarks.collection import OURS, Collection, Question
+from infra.benchmarks.retrieval import METRICS, Rows, Stored, embedder_of, interval, measure, opened_store
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.cli.local import postgres
+from mnemosyne.domain.ranking import DEFAULT_WEIGHTS, Candidate, Candidates, Weights
+from mnemosyne.domain.search import SearchQuery
+from mnemosyne.domain.time.window import TimeWindow
+from mnemosyne.service import search
+
+VECTORS = """
+SELECT id, CAST(embedding AS text) AS vector FROM memories WHERE id = ANY(CAST(:ids AS uuid[]))
+"""
+
+
+@dataclass(frozen=True)
+class RecordedSearch:
+    """The candidates of one question: what `search.rank` asks a memory store for."""
+
+    recorded: Mapping[str, Any]
+
+    def find_candidates(self, *_: object, **__: object) -> Candidates:
+        """The recorded candidates."""
+        found = self.recorded["candidates"]
+        return Candidates(**found | {"rows": [Candidate(*row) for row in found["rows"]]})
+
+    def pairwise_cosines(self, _: str, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
+        """Cosines of the recorded vectors."""
+        packed = [np.frombuffer(base64.b64decode(self.recorded["vectors"][one]), np.float16) for one in ids]
+        vectors = np.array(packed, dtype=np.float32)
+        cosines: list[list[float | None]] = (vectors @ vectors.T).tolist()
+        return cosines
+
+    def rank(self, weights: Weights) -> list[str]:
+        """Names of the ten best documents."""
+        preferred = tuple(
+            TimeWindow(**{name: one and datetime.fromisoformat(one) for name, one in window.items()})
+            for window in self.recorded["preferred"]
+        )
+        query = SearchQuery(query=self.recorded["question"], preferred=preferred)
+        ranked, _ = search.rank(
+            "",
+            query,
+            np.zeros(1, dtype=np.float32),
+            memories=self,
+            model="",
+            lexical_weight=self.recorded["lexical_weight"],
+            weights=weights,
+        )
+        return [self.recorded["names"][one.candidate.id] for one in ranked[:10]]
+
+
+def record(file: Path) -> None:
+    """Write the candidates of every question of our conversations, with their sessions and the offline embedder."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch, gzip.open(file, "wt") as lines:
+        embedder, space = embedder_of("offline", scratch)
+        with opened_store(space, scratch) as (memories, server):
+            owner = connection_factory(server.url(postgres.OWNER))()
+            for name, directory in OURS.items():
+                collection = Collection.read(name, directory)
+                stored = Stored(collection, memories, embedder)
+                for question in collection.questions:
+                    lines.write(json.dumps({"collection": name} | _recorded(stored, question, owner)) + "\n")
+            owner.close()
+
+
+def _recorded(stored: Stored, question: Question, owner: Connection) -> dict[str, Any]:
+    query, found, lexical_weight = stored.candidates(question.text)
+    eligible = [row.id for row in found.rows if row.eligible]
+    vectors = {
+        str(row["id"]): base64.b64encode(np.array(orjson.loads(row["vector"]), dtype=np.float16).tobytes()).decode()
+        for row in owner.run(VECTORS, ids=eligible)
+    }
+    return {
+        "question": question.text,
+        "kind": question.kind,
+        "relevant": sorted(question.relevant),
+        "preferred": [
+            {"after": one.after and one.after.isoformat(), "before": one.before and one.before.isoformat()}
+            for one in query.preferred
+        ],
+        "lexical_weight": lexical_weight,
+        "candidates": vars(found),
+        "names": dict(zip(eligible, stored.names(eligible), strict=True)),
+        "vectors": vectors,
+    }
+
+
+def try_weights(file: Path, changes: Mapping[str, float]) -> None:
+    """Print the quality with the default weights and with the changed ones, by collection."""
+    by_collection: dict[str, list[RecordedSearch]] = {}
+    with gzip.open(file, "rt") as lines:
+        for line in map(json.loads, lines):
+            by_collection.setdefault(line["collection"], []).append(RecordedSearch(line))
+    for name, searches in by_collection.items():
+        before, after = (
+            _quality(searches, weights) for weights in (DEFAULT_WEIGHTS, replace(DEFAULT_WEIGHTS, **changes))
+        )
+        print(f"{name}: {len(searches)} questions" + "".join(f"{metric:>12}" for metric in METRICS))
+        for label, quality in (("default", before), ("changed", after)):
+            print(f"  {label:10}" + "".join(f"{figure:12.3f}" for figure in quality.mean(axis=0)[:3]))
+        print(f"  difference in recall@10: {interval(before, after)}")
+
+
+def _quality(searches: Sequence[RecordedSearch], weights: Weights) -> Rows:
+    def rows() -> Iterator[Rows]:
+        for one in searches:
+            question = Question(one.recorded["question"], one.recorded["kind"], frozenset(one.recorded["relevant"]))
+            yield measure([question], functools.partial(_answer, one, weights))
+
+    return np.concatenate(list(rows()))
+
+
+def _answer(recorded: RecordedSearch, weights: Weights, _: str) -> Sequence[str]:
+    return recorded.rank(weights)
+
+
+def main() -> None:
+    """Record candidates, or try weights on them."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("command", choices=("record", "try"))
+    parser.add_argument("file", type=Path)
+    parser.add_argument("changes", nargs="*", metavar="WEIGHT=NUMBER")
+    arguments = parser.parse_args()
+    if arguments.command == "record":
+        record(arguments.file)
+    else:
+        try_weights(
+            arguments.file,
+            {name: float(number) for name, _, number in (one.partition("=") for one in arguments.changes)},
+        )
+
+
+if __name__ == "__main__":
+    main()

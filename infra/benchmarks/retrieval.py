@@ -1,0 +1,282 @@
+"""How well each search mode finds what answers a question: recall@5, recall@10, nDCG@10, and how long it takes.
+
+Measured through the real store and service, on conversations of our own (tests/data) and, where they are present, on
+the Cranfield abstracts: with sessions and without, with tags where the collection has some, by kind of question, right
+after the ingestion and after ANALYZE. The intervals are a paired bootstrap over the questions; times are the median
+question's, in those of a search by meaning.
+
+    python infra/benchmarks/retrieval.py [--weights] [--cranfield DIR] [--embedder gemini] [--reranking-model MODEL]
+    python infra/benchmarks/retrieval.py --embedder gemini --record tests/data/recorded/gemini-embedding-001.npz
+
+Gemini needs its key, GEMINI_API_KEY, or the settings of Vertex AI; a reranking model GOOGLE_CLOUD_PROJECT and default
+credentials.
+"""
+
+import argparse
+import json
+import math
+import os
+import sys
+import tempfile
+import time
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+
+from infra.benchmarks.collection import OURS, Collection, Question  # noqa: E402
+from infra.benchmarks.figures import Figure  # noqa: E402
+from infra.benchmarks.recorded import RecordedEmbedder, record  # noqa: E402
+from mnemosyne.adapters.database.connections import connection_factory  # noqa: E402
+from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
+from mnemosyne.adapters.database.pool import Pool  # noqa: E402
+from mnemosyne.adapters.embedders import registry  # noqa: E402
+from mnemosyne.adapters.vertex_reranker import VertexReranker  # noqa: E402
+from mnemosyne.app import container  # noqa: E402
+from mnemosyne.cli.local import postgres  # noqa: E402
+from mnemosyne.cli.local.data_dir import DataDir  # noqa: E402
+from mnemosyne.domain.embedding_space import EmbeddingSpace  # noqa: E402
+from mnemosyne.domain.memory import IngestRequest  # noqa: E402
+from mnemosyne.domain.message import IngestMessage  # noqa: E402
+from mnemosyne.domain.ranking import Candidates  # noqa: E402
+from mnemosyne.domain.search import SearchMode, SearchQuery  # noqa: E402
+from mnemosyne.domain.time.question import named_times  # noqa: E402
+from mnemosyne.ports.embedder import Embedder, Reranker  # noqa: E402
+from mnemosyne.service import ingest, search  # noqa: E402
+from mnemosyne.settings import Settings  # noqa: E402
+
+Rows = npt.NDArray[np.float64]
+"""Recall@5, recall@10, nDCG@10 and seconds, a row a question."""
+Search = Callable[[str], Sequence[str]]
+METRICS = ("recall@5", "recall@10", "nDCG@10")
+RESAMPLES = 2_000
+STEPS = (
+    ("hybrid, without sessions", "hybrid"),
+    ("semantic", "semantic, with tags"),
+    ("hybrid", "hybrid, with tags"),
+    ("hybrid", "hybrid, reranked"),
+)
+"""What is compared question by question."""
+
+
+class Stored:
+    """A collection in a namespace of its own, and the searches of it."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        memories: PostgresMemories,
+        embedder: Embedder,
+        *,
+        sessions: bool = True,
+        tags: bool = False,
+    ) -> None:
+        self.collection, self._memories, self._embedder = collection, memories, embedder
+        self._namespace = f"{collection.name}-{sessions}-{tags}"
+        self._now = max(datetime.fromisoformat(one["timestamp"]) for one in collection.documents.values())
+        self._names: dict[str, str] = {}
+        requests = list(collection.requests(sessions=sessions, tags=tags))
+        for start in range(0, len(requests), 100):
+            self._store(requests[start : start + 100])
+
+    def _store(self, batch: Sequence[tuple[str, IngestRequest]]) -> None:
+        message = IngestMessage(self._namespace, tuple(request for _, request in batch))
+        outcomes = ingest.store(message, memories=self._memories, embedder=self._embedder).outcomes
+        for name, one in batch:
+            self._names[str(outcomes[one.request_id].memory_id)] = name
+
+    def search(self, mode: SearchMode, *, words_only: bool = False, weight: float | None = None) -> Search:
+        """Return the search of one mode: from a question to the ids of documents, best first."""
+        embedder = self._embedder.for_namespace(self._namespace)
+
+        def found(question: str) -> Sequence[str]:
+            vector = None if words_only else embedder.embed_query(question)
+            ranked, _ = search.rank(
+                self._namespace,
+                self.query(question, mode),
+                vector,
+                memories=self._memories,
+                model=embedder.model,
+                lexical_weight=embedder.lexical_weight if weight is None else weight,
+            )
+            return self.names(one.candidate.id for one in ranked[:10])
+
+        return found
+
+    def query(self, question: str, mode: SearchMode) -> SearchQuery:
+        """The search for ten answers to the question."""
+        preferred = named_times(question, now=self._now) if mode is SearchMode.HYBRID else ()
+        return SearchQuery(query=question, mode=mode, limit=10, preferred=preferred)
+
+    def candidates(self, question: str) -> tuple[SearchQuery, Candidates, float]:
+        """The hybrid query for the question, its candidates, and the weight of the lexical score."""
+        embedder, query = self._embedder.for_namespace(self._namespace), self.query(question, SearchMode.HYBRID)
+        found = self._memories.find_candidates(
+            self._namespace, query, embedder.embed_query(question), model=embedder.model, count=100, excluded={}
+        )
+        return query, found, embedder.lexical_weight
+
+    def names(self, ids: Iterable[str]) -> list[str]:
+        """The documents' ids in the collection."""
+        return [self._names[one] for one in ids]
+
+    def reranked(self, reranker: Reranker) -> Search:
+        """Return the hybrid search whose best are ordered anew; says so where they were not, as a caller is told."""
+
+        def found(question: str) -> Sequence[str]:
+            asked = self.query(question, SearchMode.HYBRID)
+            result = search.search(
+                self._namespace, asked, memories=self._memories, embedder=self._embedder, reranker=reranker
+            )
+            if result.degraded:
+                print(f"  {question!r}: {result.degraded}")
+            return self.names(str(hit.id) for hit in result.hits)
+
+        return found
+
+
+def measure(questions: Sequence[Question], search: Search) -> Rows:
+    """Recall@5, recall@10, nDCG@10 and seconds, a row a question."""
+    rows = []
+    for question in questions:
+        started = time.perf_counter()
+        found = search(question.text)[:10]
+        seconds = time.perf_counter() - started
+        gain = sum(1 / math.log2(place + 2) for place, name in enumerate(found) if name in question.relevant)
+        ideal = sum(1 / math.log2(place + 2) for place in range(min(10, len(question.relevant))))
+        recalls = [len(question.relevant & set(found[:depth])) / len(question.relevant) for depth in (5, 10)]
+        rows.append([*recalls, gain / ideal, seconds])
+    return np.array(rows)
+
+
+def interval(before: Rows, after: Rows) -> str:
+    """The 95 % interval of what recall@10 gains."""
+    gains = (after - before)[:, 1]
+    generator = np.random.default_rng(0)
+    means = [gains[generator.integers(0, len(gains), len(gains))].mean() for _ in range(RESAMPLES)]
+    low, high = np.percentile(means, [2.5, 97.5])
+    return f"{low:+.3f} to {high:+.3f}"
+
+
+@contextmanager
+def opened_store(space: EmbeddingSpace, scratch: str) -> Iterator[tuple[PostgresMemories, postgres.EmbeddedPostgres]]:
+    server = postgres.start(DataDir.at(scratch))
+    try:
+        postgres.prepare(server, space)
+        pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
+        yield PostgresMemories(pool, space), server
+        pool.close()
+    finally:
+        server.stop()
+
+
+def embedder_of(name: str, scratch: str) -> tuple[Embedder, EmbeddingSpace]:
+    """Return the provider's embedder, or that of a file of recorded vectors, and its space."""
+    if name.endswith(".npz"):
+        recorded = RecordedEmbedder(Path(name))
+        return recorded, EmbeddingSpace("recorded", recorded.model, recorded.dimension)
+    chosen = {
+        "MNEMOSYNE_EMBEDDER": name,
+        "MNEMOSYNE_OFFLINE_STATISTICS": scratch,
+        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # not asked: the benchmark has one of its own
+        "MNEMOSYNE_TOPIC": f"file://{scratch}/queue",
+    }
+    settings = Settings.from_environment({**os.environ, **chosen})
+    space = container.embedding_space(settings)
+    return registry.build(settings, space), space
+
+
+def run(
+    collection: Collection, embedder_: str, *, weights: bool = False, reranker: Reranker | None = None
+) -> dict[str, dict[str, float]]:
+    """Every mode on one collection, printed; the means by mode."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        embedder, space = embedder_of(embedder_, scratch)
+        with opened_store(space, scratch) as (memories, server):
+            plain = Stored(collection, memories, embedder, sessions=False)
+            whole = Stored(collection, memories, embedder)
+            searches = {
+                "semantic": whole.search(SearchMode.SEMANTIC),
+                "full text": whole.search(SearchMode.HYBRID, words_only=True),
+                "hybrid, without sessions": plain.search(SearchMode.HYBRID),
+                "hybrid": whole.search(SearchMode.HYBRID),
+            }
+            if collection.has_tags:
+                tagged = Stored(collection, memories, embedder, tags=True)
+                searches["semantic, with tags"] = tagged.search(SearchMode.SEMANTIC)
+                searches["hybrid, with tags"] = tagged.search(SearchMode.HYBRID)
+            if weights:
+                for step in range(1, 10):
+                    searches[f"hybrid, weight .{step}"] = whole.search(SearchMode.HYBRID, weight=step / 10)
+            if reranker:
+                searches["hybrid, reranked"] = whole.reranked(reranker)
+            found = {name: measure(collection.questions, search) for name, search in searches.items()}
+            owner = connection_factory(server.url(postgres.OWNER))()
+            owner.script("ANALYZE")
+            owner.close()
+            found["hybrid, after ANALYZE"] = measure(collection.questions, searches["hybrid"])
+    _print(collection, found)
+    return {name: dict(zip(METRICS, map(float, rows.mean(axis=0)[:3]), strict=True)) for name, rows in found.items()}
+
+
+def _print(collection: Collection, found: dict[str, Rows]) -> None:
+    print(f"\n{collection.name}: {len(collection.documents)} memories, {len(collection.questions)} questions")
+    print(f"  {'':26}" + "".join(f"{metric:>12}" for metric in METRICS) + f"{'time':>12}")
+    base = float(np.median(found["semantic"][:, 3]))
+    for name, rows in found.items():
+        means = "".join(f"{figure:12.3f}" for figure in rows.mean(axis=0)[:3])
+        print(f"  {name:26}{means}{float(np.median(rows[:, 3])) / base:12.2f}")
+    for before, after in STEPS:
+        if before in found and after in found:
+            print(f"  {after}: {interval(found[before], found[after])} of recall@10 more than {before}")
+    for kind in sorted({question.kind for question in collection.questions} - {""}):
+        chosen = np.array([question.kind == kind for question in collection.questions])
+        print(f"    {kind:24}" + "".join(f"{figure:12.3f}" for figure in found["hybrid"][chosen].mean(axis=0)[:3]))
+
+
+def figures() -> list[Figure]:
+    """Recall@10 of each mode on the conversations."""
+    collection = Collection.read("conversations", OURS["conversations"])
+    return [
+        Figure.of(f"recall@10 on conversations, {mode}", [found["recall@10"]], more_is_better=True)
+        for mode, found in run(collection, "offline").items()
+    ]
+
+
+def main() -> None:
+    """Measure and print; the figures also go to infra/benchmarks/results/retrieval.json."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--weights", action="store_true", help="also hybrid by lexical weight")
+    parser.add_argument("--embedder", default="offline", help="offline, gemini, or a file of recorded vectors")
+    parser.add_argument("--record", type=Path, metavar="FILE", help="write the conversations' vectors there, and end")
+    parser.add_argument("--cranfield", type=Path, default=ROOT.parent / "shared" / "data" / "cranfield")
+    parser.add_argument("--reranking-model", default="", help="also hybrid, ordered anew by that model")
+    arguments = parser.parse_args()
+    if arguments.record:
+        with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+            embedder, _ = embedder_of(arguments.embedder, scratch)
+            record(embedder, Collection.read("conversations", OURS["conversations"]), arguments.record)
+        return
+    model = arguments.reranking_model
+    reranker = VertexReranker(os.environ["GOOGLE_CLOUD_PROJECT"], model) if model else None
+    if reranker:
+        print(reranker.check())
+    collections = [Collection.read(name, directory) for name, directory in OURS.items()]
+    if arguments.cranfield.is_dir():
+        collections.append(Collection.read("cranfield", arguments.cranfield))
+    results = {
+        one.name: run(one, arguments.embedder, weights=arguments.weights, reranker=reranker) for one in collections
+    }
+    directory = ROOT / "infra" / "benchmarks" / "results"
+    directory.mkdir(exist_ok=True)
+    (directory / "retrieval.json").write_text(json.dumps(results, indent=2))
+
+
+if __name__ == "__main__":
+    main()

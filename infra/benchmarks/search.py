@@ -1,0 +1,262 @@
+"""What a search costs: the backend's CPU time by kind and size, growth, recall, and statistics, on real text.
+
+Namespaces of growing size share one database. Each round asks one question in each way and size, one after the other,
+so that the machine's moods fall on all alike.
+"""
+
+import itertools
+import json
+import resource
+import statistics
+import tempfile
+import time
+from collections import defaultdict
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from infra.benchmarks.corpus import questions, texts
+from infra.benchmarks.figures import Figure
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
+from mnemosyne.ids import new_id
+from mnemosyne.ports.embedder import Vector
+from mnemosyne.service import ingest, search
+
+BATCH = 100
+NARROW = 50
+"""How many memories of a namespace have the tag that few have; a tenth have the one that many have."""
+PART = 10_000
+"""Made at once, so that a million need no more memory."""
+WRITERS = 2
+LARGE = 1_000_000
+"""Of so many memories fewer of the nearest are found at the same cost."""
+SMALL = 20_000
+"""Up to so many memories in all, CI measures the same."""
+SESSION = 25
+"""How many memories a session has, in the namespace that has sessions."""
+BARE = """
+SELECT id FROM memories WHERE own_tags(namespace, tag_keys) && own_tags(:namespace, ARRAY[:key])
+ORDER BY embedding <=> CAST(:vector AS halfvec) LIMIT 10
+"""
+EXACT = """
+SELECT id FROM memories WHERE namespace = :namespace AND tag_keys @> CAST(:tags AS text[])
+ORDER BY (embedding <=> CAST(:vector AS halfvec)) + 0 LIMIT 10
+"""
+START = datetime(2025, 1, 1, tzinfo=UTC)
+
+
+@dataclass
+class Bench:
+    """A store, its embedder, a connection for bare statements, and the processes of both backends."""
+
+    memories: PostgresMemories
+    embedder: OfflineEmbedder
+    owner: Connection
+    processes: tuple[int, ...]
+    writers: int = 1
+    """How many store at a time: no more than there are connections."""
+
+    def cpu(self) -> float:
+        """Milliseconds that the backends have computed: https://docs.kernel.org/scheduler/sched-stats.html."""
+        return sum(int(Path(f"/proc/{one}/schedstat").read_text().split()[0]) for one in self.processes) / 1e6
+
+    def cost(self, work: Callable[[], object]) -> float:
+        """Milliseconds of the backend's CPU that the work takes."""
+        before = self.cpu()
+        work()
+        return self.cpu() - before
+
+    def vector(self, namespace: str, question: str) -> Vector:
+        """The question's embedding."""
+        return self.embedder.for_namespace(namespace).embed_query(question)
+
+    def search(self, namespace: str, question: str, vector: Vector | None, **asked: object) -> list[str]:
+        """The ids found."""
+        query = SearchQuery(query=question, **asked)  # type: ignore[arg-type]
+        ranked, _ = search.rank(
+            namespace, query, vector, memories=self.memories, model=self.embedder.model, lexical_weight=0.5
+        )
+        return [str(hit.id) for hit in self.memories.read_hits(namespace, query, ranked[: query.limit])]
+
+
+def fill(bench: Bench, sizes: Mapping[str, int], corpus: Sequence[str]) -> None:
+    """Store the first so many texts in each namespace; the vector index is made anew afterwards."""
+    bench.owner.script("DROP INDEX memories_embedding; SET maintenance_work_mem = '2GB'")
+    for namespace, size in sizes.items():
+        store(bench, namespace, corpus[:size])
+    bench.owner.script(
+        "CREATE INDEX memories_embedding ON memories USING hnsw (embedding halfvec_cosine_ops)"
+        " WITH (m = 16, ef_construction = 200)"
+    )
+    bench.owner.script("VACUUM ANALYZE")
+
+
+def store(bench: Bench, namespace: str, contents: Sequence[str], *, sessions: bool = False) -> float:
+    """Store the texts; how many a second."""
+    began = time.perf_counter()
+    for start in range(0, len(contents), PART):
+        numbers = range(start, min(start + PART, len(contents)))
+        made = [_request(n, contents[n], len(contents), sessions=sessions) for n in numbers]
+        messages = [IngestMessage(namespace, tuple(made[at : at + BATCH])) for at in range(0, len(made), BATCH)]
+        with ThreadPoolExecutor(bench.writers) as writers:
+            list(writers.map(lambda one: ingest.store(one, memories=bench.memories, embedder=bench.embedder), messages))
+    return len(contents) / (time.perf_counter() - began)
+
+
+def _request(n: int, content: str, count: int, *, sessions: bool) -> IngestRequest:
+    tags = [name for name, every in (("narrow", count // NARROW), ("tenth", 10)) if n % every == 0]
+    session = f"session {n // SESSION}" if sessions else None
+    return IngestRequest.of(
+        new_id(), content=content, timestamp=START + timedelta(minutes=n), tags=tags, session=session
+    )
+
+
+def ask(bench: Bench, namespace: str, question: str) -> dict[str, float]:
+    """The cost of one question in every way."""
+    vector = bench.vector(namespace, question)
+    narrow, tenth, text = Filters(tags=("narrow",)), Filters(tags=("tenth",)), json.dumps(vector.tolist())
+    ways: dict[str, Callable[[], object]] = {
+        "semantic": lambda: bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC),
+        "hybrid": lambda: bench.search(namespace, question, vector, mode=SearchMode.HYBRID),
+        "words": lambda: bench.search(namespace, question, None, mode=SearchMode.HYBRID),
+        "narrow": lambda: bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC, filters=narrow),
+        "a tenth": lambda: bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC, filters=tenth),
+        "bare narrow": lambda: bench.owner.run(BARE, namespace=namespace, key="narrow", vector=text),
+        "absent substring": lambda: bench.search(namespace, question[::-1], None, mode=SearchMode.EXACT),
+        "statistics": lambda: bench.memories.stats(namespace),
+    }
+    return {name: bench.cost(way) for name, way in ways.items()}
+
+
+@contextmanager
+def _writing(server: postgres.EmbeddedPostgres, embedder: OfflineEmbedder, owner: Connection) -> Iterator[Bench]:
+    with closing(Pool(connection_factory(server.url(postgres.RUNTIME_USER)), WRITERS)) as writers:
+        yield Bench(PostgresMemories(writers, SPACE), embedder, owner, (), WRITERS)
+
+
+def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
+    """How many memories a second are stored while the index is kept, of ten such loads."""
+    return [store(bench, "kept", [f"{n} {one}" for one in contents]) for n in range(10)]
+
+
+def with_sessions(bench: Bench, contents: Sequence[str], asked: Sequence[str]) -> list[float]:
+    """What a hybrid search costs more than one by meaning where it looks at what stands around what it finds.
+
+    In a namespace of its own, stored last: it shares the vector index with all others.
+    """
+    store(bench, "sessions", contents, sessions=True)
+    bench.owner.script("VACUUM ANALYZE")
+    ratios = []
+    for question in [*asked[:3], *asked]:  # the first three warm the caches
+        costs = ask(bench, "sessions", question)
+        ratios.append(costs["hybrid"] / costs["semantic"])
+    return ratios[3:]
+
+
+def recall(bench: Bench, namespace: str, asked: Sequence[str], tags: tuple[str, ...] = ()) -> list[float]:
+    """The share of the true ten nearest with the tags that a search by meaning finds, of each question."""
+    shares, filters = [], Filters(tags=tags)
+    for question in asked:
+        vector = bench.vector(namespace, question)
+        rows = bench.owner.run(EXACT, namespace=namespace, tags=list(tags), vector=json.dumps(vector.tolist()))
+        true = {str(row["id"]) for row in rows}
+        found = bench.search(namespace, question, vector, mode=SearchMode.SEMANTIC, filters=filters)
+        shares.append(len(true & set(found)) / len(true))
+    return shares
+
+
+def figures(sizes: Sequence[int], rounds: int) -> list[Figure]:
+    """Measure at those sizes, each ten times the one before; the names say among how many, where it is many."""
+    among = f", among {sum(sizes):,}" if sum(sizes) > SMALL else ""
+    return [replace(one, name=f"{one.name}{among}") for one in _measured(sizes, rounds)]
+
+
+def _measured(sizes: Sequence[int], rounds: int) -> list[Figure]:
+    corpus = texts(sizes[-1] + rounds + sizes[1])
+    asked = questions(corpus[sizes[-1] :], rounds)
+    costs: dict[tuple[int, str], list[float]] = defaultdict(list)
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        server = postgres.start(DataDir.at(scratch))
+        try:
+            postgres.prepare(server, SPACE)
+            owner = connection_factory(server.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
+            embedder = OfflineEmbedder(Path(scratch) / "words.bin")
+            with _writing(server, embedder, owner) as writing:
+                fill(writing, {f"n{size}": size for size in sizes}, corpus)
+            pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)  # its backend is measured: a new one
+            with pool.connection() as connection:
+                processes = tuple(int(one.run("SELECT pg_backend_pid()")[0][0]) for one in (connection, owner))
+            bench = Bench(PostgresMemories(pool, SPACE), embedder, owner, processes)
+            for number, question in enumerate([*asked[:3], *asked]):  # the first three warm the caches
+                for size in sizes:
+                    for way, cost in ask(bench, f"n{size}", question).items():
+                        if number >= 3:
+                            costs[size, way].append(cost)
+            shares = {
+                (size, name): recall(bench, f"n{size}", asked, tags)
+                for size in sizes
+                for name, tags in (("", ()), (" and a tenth's tag", ("tenth",)))
+            }
+            around = with_sessions(bench, corpus[-sizes[1] :], asked)
+            with _writing(server, embedder, owner) as writing:
+                after = rates(writing, corpus[-sizes[0] :])
+                owner.script("TRUNCATE memories CASCADE")
+                fill(writing, {f"n{size}": size for size in sizes[:-1]}, corpus)
+                before = rates(writing, corpus[-sizes[0] :])
+        finally:
+            server.stop()
+    _print(sizes, costs)
+    beside = Figure.of(f"hybrid with sessions / semantic, {sizes[1]:,}", around)
+    made = [*_ratios(sizes, costs), beside, *(_recall(*which, each) for which, each in shares.items())]
+    made.append(
+        Figure.of(
+            f"stored a second, index kept, after {sizes[-1]:,} / after {sizes[-2]:,}",
+            [late / early for late, early in zip(after, before, strict=True)],
+            more_is_better=True,
+        )
+    )
+    return made
+
+
+def _ratios(sizes: Sequence[int], costs: dict[tuple[int, str], list[float]]) -> list[Figure]:
+    made = []
+    for size in sizes:
+        for above, below, goal in (("hybrid", "semantic", 2.0), ("narrow", "bare narrow", 2.0)):
+            pairs = zip(costs[size, above], costs[size, below], strict=True)
+            made.append(Figure.of(f"{above} / {below}, {size:,}", [a / b for a, b in pairs], goal))
+        for above in ("a tenth", "words", "absent substring", "statistics"):
+            pairs = zip(costs[size, above], costs[size, "semantic"], strict=True)
+            made.append(Figure.of(f"{above} / semantic, {size:,}", [a / b for a, b in pairs]))
+    for smaller, larger in itertools.pairwise(sizes):
+        for way, goal in (("semantic", 1.3), ("hybrid", 1.6)):
+            pairs = zip(costs[larger, way], costs[smaller, way], strict=True)
+            made.append(Figure.of(f"{way}, {larger:,} / {smaller:,}", [a / b for a, b in pairs], goal))
+    return made
+
+
+def _recall(size: int, name: str, shares: Sequence[float]) -> Figure:
+    mean = statistics.fmean(shares)
+    spread = 2 * statistics.pstdev(shares) / len(shares) ** 0.5
+    goal = 0.99 if size < LARGE else 0.97
+    return Figure(
+        f"recall@10 by meaning{name}, {size:,}", mean, mean - spread, mean + spread, goal, more_is_better=True
+    )
+
+
+def _print(sizes: Sequence[int], costs: dict[tuple[int, str], list[float]]) -> None:
+    print("Milliseconds of the backend's CPU, medians:")
+    for way in dict.fromkeys(way for _, way in costs):
+        row = "".join(f"{statistics.median(costs[size, way]):12.2f}" for size in sizes)
+        print(f"  {way:20}{row}")
+    print(f"  peak of this process: {resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024:.0f} MB")

@@ -1,0 +1,277 @@
+"""What one instance of `mcp` answers to many searchers, beside the same SQL over eight raw connections by turns.
+
+The database has a core to itself and all else the other, as where they are two machines; where there is one core, both
+share it.
+"""
+
+import asyncio
+import json
+import os
+import queue
+import statistics
+import tempfile
+import threading
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+from urllib.parse import urlsplit
+
+import psutil
+
+from infra.benchmarks.corpus import questions, texts
+from infra.benchmarks.figures import Figure
+from infra.benchmarks.search import Bench, fill
+from mnemosyne.adapters.database import memories_sql, rows
+from mnemosyne.adapters.database.connections import Connection, connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
+from mnemosyne.adapters.queues.local import LocalQueue
+from mnemosyne.cli.local import functions, postgres, stack
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.principal import LOCAL
+from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.ids import new_id
+from mnemosyne.mcp.tools.search import RESPONSE_CHARACTERS
+
+CONNECTIONS = 8
+SEARCHERS = 64
+WARM_SECONDS = 1.0
+BATCH = 100
+
+
+@dataclass(frozen=True)
+class Load:
+    """What some searchers met: answers a second, the slow twentieth's seconds, and the server's CPU for one."""
+
+    rate: float
+    p50: float
+    p95: float
+    cpu: float = 0.0
+
+    @classmethod
+    def of(cls, took: Sequence[float], seconds: float, cpu: float = 0.0) -> "Load":
+        """Return what so many answers, each after so long, make of that time."""
+        ordered = sorted(took)
+        p95 = ordered[int(0.95 * len(ordered))]
+        return cls(len(took) / seconds, statistics.median(took), p95, cpu / len(took))
+
+
+def search_raw(connection: Connection, asked: dict[str, Any]) -> None:
+    """Find the candidates of one search, and read ten hits, without ranking."""
+    found = rows.read_candidates(connection.one(memories_sql.FIND_CANDIDATES, **asked)["found"])
+    connection.one(
+        memories_sql.READ_HITS,
+        namespace=asked["namespace"],
+        ids=rows.uuid_array([row.id for row in found.rows[: asked["limit"]]]),
+        query=asked["query"],
+        characters=RESPONSE_CHARACTERS,
+        explain=False,
+    )
+
+
+def over_raw_connections(
+    connections: Sequence[Connection], asked: Sequence[dict[str, Any]], searchers: int, seconds: float
+) -> Load:
+    """So many searchers, each with one search at a time, wait for a connection that is free."""
+    waiting: queue.SimpleQueue[float | None] = queue.SimpleQueue()
+    took: list[float] = []
+    begin = time.perf_counter() + WARM_SECONDS
+
+    def work(connection: Connection, number: int) -> None:
+        while (since := waiting.get()) is not None:
+            search_raw(connection, asked[number % len(asked)])
+            number += len(connections)
+            now = time.perf_counter()
+            if begin < now < begin + seconds:
+                took.append(now - since)
+            waiting.put(now)
+
+    for _ in range(searchers):
+        waiting.put(time.perf_counter())
+    threads = [threading.Thread(target=work, args=(one, n)) for n, one in enumerate(connections)]
+    for thread in threads:
+        thread.start()
+    time.sleep(WARM_SECONDS + seconds)
+    while not waiting.empty():
+        waiting.get()
+    for _ in threads:
+        waiting.put(None)
+    for thread in threads:
+        thread.join()
+    return Load.of(took, seconds)
+
+
+def over_http(mcp: functions.FunctionProcess, bodies: Sequence[bytes], searchers: int, seconds: float) -> Load:
+    """So many searchers, each with a connection of its own to the function, and one call at a time."""
+    return asyncio.run(_over_http(mcp, bodies, searchers, seconds))
+
+
+async def _over_http(mcp: functions.FunctionProcess, bodies: Sequence[bytes], searchers: int, seconds: float) -> Load:
+    host, port = urlsplit(mcp.url).hostname, urlsplit(mcp.url).port
+    took: list[float] = []
+    begin = time.perf_counter() + WARM_SECONDS
+
+    async def search(number: int) -> None:
+        reader, writer = await asyncio.open_connection(host, port)
+        while (since := time.perf_counter()) < begin + seconds:
+            writer.write(bodies[number % len(bodies)])
+            number += searchers
+            head = await reader.readuntil(b"\r\n\r\n")
+            if not head.startswith(b"HTTP/1.1 200 "):
+                raise RuntimeError(head.decode())
+            length = next(int(line[15:]) for line in head.split(b"\r\n") if line.lower().startswith(b"content-length:"))
+            answer = await reader.readexactly(length)
+            if b'"isError":true' in answer:
+                raise RuntimeError(answer.decode())
+            if begin < time.perf_counter() < begin + seconds:
+                took.append(time.perf_counter() - since)
+        writer.close()
+
+    async def cpu() -> float:
+        await asyncio.sleep(WARM_SECONDS)
+        before = _cpu(mcp.pid)
+        await asyncio.sleep(seconds)
+        return _cpu(mcp.pid) - before
+
+    spent = asyncio.create_task(cpu())
+    await asyncio.gather(*(search(n) for n in range(searchers)))
+    return Load.of(took, seconds, await spent)
+
+
+def _cpu(pid: int) -> float:
+    """Seconds of CPU of the process and all that it started."""
+    one = psutil.Process(pid)
+    return sum(sum(process.cpu_times()[:2]) for process in (one, *one.children(recursive=True)))
+
+
+def call(question: str, mode: SearchMode) -> bytes:
+    """The request of one search."""
+    params = {"name": "memory_search", "arguments": {"query": question, "mode": mode.value}}
+    body = json.dumps({"jsonrpc": "2.0", "id": 1, "method": "tools/call", "params": params}).encode()
+    head = (
+        "POST /mcp HTTP/1.1\r\nHost: localhost:8000\r\nContent-Type: application/json\r\n"
+        "Accept: application/json, text/event-stream\r\nMCP-Protocol-Version: 2025-06-18\r\n"
+        f"Content-Length: {len(body)}\r\n\r\n"
+    )
+    return head.encode() + body
+
+
+def parameters(question: str, mode: SearchMode, embedder: OfflineEmbedder) -> dict[str, Any]:
+    """The same search as the database is asked for it."""
+    asked = SearchQuery(query=question, mode=mode)
+    return {
+        "namespace": LOCAL.namespace,
+        "mode": mode.value,
+        "query": question,
+        "vector": rows.vector_text(embedder.for_namespace(LOCAL.namespace).embed_query(question)),
+        "model": embedder.model,
+        "filters": rows.filters_json(asked.filters),
+        "limit": asked.limit,
+        "candidates": 100,
+    }
+
+
+@contextmanager
+def system(size: int, rounds: int) -> Iterator[tuple[stack.Stack, OfflineEmbedder, list[str]]]:
+    """The whole system with so many memories, and questions that nobody asked yet."""
+    corpus = texts(size + rounds)
+    with (
+        tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch,
+        stack.full_stack(DataDir.at(scratch), host=stack.LOOPBACK, port=functions.free_port()) as running,
+    ):
+        owner = connection_factory(running.database.url(postgres.OWNER), socket_timeout=None, statement_seconds=0)()
+        embedder = OfflineEmbedder(running.directory.statistics)
+        pool = Pool(connection_factory(running.database.url(postgres.RUNTIME_USER)), 1)
+        bench = Bench(PostgresMemories(pool, SPACE), embedder, owner, ())
+        fill(bench, {LOCAL.namespace: size}, corpus)
+        pool.close()
+        owner.close()
+        with _apart(running.database.server.get_pid() or 0):
+            yield running, embedder, questions(corpus[size:], rounds)
+
+
+@contextmanager
+def _apart(postmaster: int) -> Iterator[None]:
+    """The database's processes on one core, this and the functions on the others."""
+    cores = os.sched_getaffinity(0)
+    first = {min(cores)}
+    rest = cores - first or first
+    for one in psutil.Process().children(recursive=True):
+        _pin(one.pid, rest)
+    for one in (server := psutil.Process(postmaster), *server.children(recursive=True)):
+        _pin(one.pid, first)
+    _pin(os.getpid(), rest)
+    try:
+        yield
+    finally:
+        _pin(os.getpid(), cores)
+
+
+def _pin(pid: int, cores: set[int]) -> None:
+    for thread in psutil.Process(pid).threads():
+        with suppress(ProcessLookupError):  # it has ended
+            os.sched_setaffinity(thread.id, cores)
+
+
+@contextmanager
+def importing(running: stack.Stack) -> Iterator[None]:
+    """Memories in batches, more than `ingest` can store."""
+    local, stop = LocalQueue(running.directory.queue), threading.Event()
+    contents = texts(5_000, seed=13)
+
+    def publish() -> None:
+        number = 0
+        while not stop.wait(0.01):
+            if len(local.due(time.time(), 50, horizon=30)) < 50:
+                made = [f"{number} {n} {contents[(number * BATCH + n) % len(contents)]}" for n in range(BATCH)]
+                now = datetime.now(UTC)
+                local.publish("import", [IngestRequest.of(new_id(), content=one, timestamp=now) for one in made])
+                number += 1
+
+    thread = threading.Thread(target=publish)
+    thread.start()
+    try:
+        yield
+    finally:
+        stop.set()
+        thread.join()
+        local.close()
+
+
+def figures(size: int, rounds: int, seconds: float) -> list[Figure]:
+    """Measure among so many memories, so long each time."""
+    ratios: dict[str, list[float]] = defaultdict(list)
+    with system(size, 200) as (running, embedder, asked):
+        mcp, _, _ = running.functions
+        make = connection_factory(running.database.url(postgres.RUNTIME_USER))
+        connections = [make() for _ in range(CONNECTIONS)]
+        for mode in (SearchMode.SEMANTIC, SearchMode.HYBRID):
+            statements = [parameters(question, mode, embedder) for question in asked]
+            bodies = [call(question, mode) for question in asked]
+            alone = over_http(mcp, bodies, 1, seconds)
+            print(f"{mode.value}, one searcher: {alone.p50 * 1e3:.1f} ms, {alone.cpu * 1e3:.1f} ms of Python's CPU")
+            for _ in range(rounds):
+                raw = over_raw_connections(connections, statements, SEARCHERS, seconds)
+                ours = over_http(mcp, bodies, SEARCHERS, seconds)
+                ratios[f"{SEARCHERS} searchers / the same SQL, {mode.value}"].append(ours.rate / raw.rate)
+                ratios[f"p95 of {SEARCHERS} searchers / the same SQL's, {mode.value}"].append(ours.p95 / raw.p95)
+        for _ in range(rounds):
+            quiet = over_http(mcp, bodies, CONNECTIONS, seconds)
+            with importing(running):
+                ratios["searches beside an import / without"].append(
+                    over_http(mcp, bodies, CONNECTIONS, seconds).rate / quiet.rate
+                )
+        for one in connections:
+            one.close()
+    made = []
+    for name, each in ratios.items():
+        less = name.startswith("p95")
+        goal = 2.0 if less else 0.8 if "import" in name else 0.85
+        made.append(Figure.of(f"{name}, {size:,}", each, goal, more_is_better=not less))
+    return made

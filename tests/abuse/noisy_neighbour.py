@@ -1,0 +1,241 @@
+"""One tenant sends the worst of everything; what another of the same instance feels of it, and what the instance takes.
+
+    python tests/abuse/noisy_neighbour.py [--seconds 20]
+
+Both are on one `mnemosyne dev --auth-mode api_key`. The worst one sends its mix over eight connections, and pauses only
+as long as the server tells it to. Quiet and abused rounds alternate; the figures are the 95th percentiles of the other
+tenant's searches and ingests, abused over quiet, and the most memory that one function held.
+"""
+
+import argparse
+import itertools
+import json
+import statistics
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+from collections import Counter
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+
+import httpx  # noqa: E402
+import psutil  # noqa: E402
+
+from mnemosyne.cli.local.functions import free_port  # noqa: E402
+from tests.mcp_client import tool_call  # noqa: E402
+
+ROUNDS = 3
+CONNECTIONS = 8
+MEMORIES = 8
+LONG = "ab" * 20_000
+COMMAND = str(ROOT / ".venv" / "bin" / "mnemosyne")
+
+
+def call(tool: str, arguments: Any) -> bytes:
+    """A tool call as it is posted."""
+    return json.dumps(tool_call(tool, arguments)).encode()
+
+
+def search(query: str, **arguments: Any) -> bytes:
+    """A search as it is posted."""
+    return call("memory_search", {"query": query, **arguments})
+
+
+def worst() -> list[tuple[str, bytes]]:
+    """The mix."""
+    nested: Any = []
+    for _ in range(90):
+        nested = [nested]
+    when = "2026-05-20T12:00:00Z"
+    memories = [{"content": f"{n} {LONG}", "timestamp": when} for n in range(80)]
+    large = search("a", mode="exact", limit=100, max_response_chars=400_000)
+    return [
+        ("many values", b"[" + b"[]," * 1_300_000 + b"[]]"),
+        ("deep", b"[" * 2_000_000),
+        ("nested arguments", call("memory_search", {"query": nested})),
+        ("unknown arguments", call("memory_search", {f"x{n}": n for n in range(300_000)})),
+        ("large answers", b"[" + b",".join([large] * 30) + b"]"),
+        ("long substring", search("a" * 15_000 + "b", mode="exact")),
+        ("slow substring", search("a" * 499 + "b", mode="exact")),
+        ("long question", search("where was it that " * 550, mode="hybrid", limit=100)),
+        ("statistics", call("memory_stats", {})),
+        ("many memories", call("ingest_memories", {"memories": memories})),
+        ("no JSON", b'{"' * 1_000_000),
+    ]  # fmt: skip
+
+
+@dataclass
+class Figures:
+    """What was seen."""
+
+    latencies: dict[str, list[float]] = field(default_factory=dict)
+    answered: Counter[str] = field(default_factory=Counter)
+
+    def p95(self, kind: str) -> float:
+        """The 95th percentile, in seconds."""
+        return statistics.quantiles(self.latencies[kind], n=20)[-1]
+
+
+class Instance:
+    """`mnemosyne dev` with keys, in a directory of its own."""
+
+    def __init__(self, directory: str) -> None:
+        self._directory = directory
+        self.url = f"http://127.0.0.1:{(port := free_port())}/mcp"
+        self._process = subprocess.Popen(
+            [COMMAND, "dev", "--auth-mode", "api_key", "--port", str(port), "--data-dir", directory],
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        assert self._process.stdout
+        for line in self._process.stdout:
+            if line.startswith("Ready"):
+                break
+        threading.Thread(target=self._process.stdout.read, daemon=True).start()
+
+    def key(self, namespace: str) -> str:
+        """A key for that namespace."""
+        made = subprocess.run(
+            [COMMAND, "keys", "create", "--name", namespace, "--namespace", namespace, "--json",
+             "--data-dir", self._directory],
+            capture_output=True, text=True, check=True,
+        )  # fmt: skip
+        token: str = json.loads(made.stdout)["token"]
+        return token
+
+    def memory(self) -> dict[str, int]:
+        """Resident bytes of each function."""
+        held: dict[str, int] = {}
+        for process in psutil.Process(self._process.pid).children(recursive=True):
+            try:
+                words = process.cmdline()
+                if "--target" in words:
+                    name = words[words.index("--target") + 1]
+                    held[name] = max(held.get(name, 0), process.memory_info().rss)
+            except psutil.Error:
+                continue
+        return held
+
+    def stop(self) -> None:
+        """End it."""
+        self._process.terminate()
+        self._process.wait(60)
+
+
+def client(token: str) -> httpx.Client:
+    """A client of one tenant."""
+    headers = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+    return httpx.Client(headers=headers, timeout=120, trust_env=False)
+
+
+def measure(instance: Instance, token: str, seconds: float, numbers: Iterator[int]) -> Figures:
+    """The other tenant at its work: a search, an ingest, and so on, with a breath between."""
+    figures, until = Figures({"search": [], "ingest": []}), time.monotonic() + seconds
+    with client(token) as other:
+        while time.monotonic() < until:
+            number = next(numbers)
+            memory = {"content": f"Ada noted {number} cups of tea", "timestamp": "2026-05-20T12:00:00Z"}
+            posts = {"search": search("what does Ada drink?", mode="hybrid"), "ingest": call("ingest_memory", memory)}
+            for kind, body in posts.items():
+                begun = time.perf_counter()
+                response = other.post(instance.url, content=body)
+                figures.latencies[kind].append(time.perf_counter() - begun)
+                figures.answered[f"{kind} {response.status_code}"] += 1
+            time.sleep(0.2)
+    return figures
+
+
+def abuse(url: str, token: str, seconds: float) -> None:
+    """The worst tenant on all its connections, for so long; prints what it was answered."""
+    answered: Counter[str] = Counter()
+    until = time.monotonic() + seconds
+
+    def on_one_connection(mix: Iterator[tuple[str, bytes]]) -> None:
+        with client(token) as attacker:
+            while (left := until - time.monotonic()) > 0:
+                name, body = next(mix)
+                try:
+                    response = attacker.post(url, content=body)
+                except httpx.HTTPError as exc:
+                    answered[f"{name} {type(exc).__name__}"] += 1
+                    continue
+                answered[f"{name} {response.status_code}"] += 1
+                if response.status_code == 429:
+                    time.sleep(min(float(response.headers["retry-after"]), left))
+
+    bodies = worst()
+    with ThreadPoolExecutor(CONNECTIONS) as pool:
+        for number in range(CONNECTIONS):
+            pool.submit(on_one_connection, itertools.cycle([*bodies[number:], *bodies[:number]]))
+    print(json.dumps(answered))
+
+
+def run(seconds: float) -> dict[str, Any]:
+    """Measure, and the figures."""
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-worst-") as directory:
+        instance = Instance(directory)
+        try:
+            return _measured(instance, seconds)
+        finally:
+            instance.stop()
+
+
+def _measured(instance: Instance, seconds: float) -> dict[str, Any]:
+    other, worst_key = instance.key("other"), instance.key("worst")
+    numbers, seen, held = itertools.count(), Figures(), Counter[str]()
+    with client(other) as first, client(worst_key) as second:
+        for n in range(200):
+            memory = {"content": f"Ada met {n} friends for tea", "timestamp": "2026-05-20T12:00:00Z"}
+            first.post(instance.url, content=call("ingest_memory", memory))
+        for n in range(MEMORIES):
+            memory = {"content": f"{n} {'a' * 99_000}", "timestamp": "2026-05-20T12:00:00Z"}
+            second.post(instance.url, content=call("ingest_memory", memory))
+    time.sleep(65)  # until both have their whole budget again
+    ratios: dict[str, list[float]] = {"search": [], "ingest": []}
+    quiet_p95: dict[str, list[float]] = {"search": [], "ingest": []}
+    for _ in range(ROUNDS):
+        quiet = measure(instance, other, seconds, numbers)
+        command = [sys.executable, __file__, "--abuse", instance.url, "--seconds", str(seconds + 2)]
+        # A process of its own: what it costs the sender must not be felt by the other's client.
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as attacker:
+            assert attacker.stdin and attacker.stdout
+            attacker.stdin.write(worst_key)
+            attacker.stdin.close()
+            time.sleep(2)  # until its requests are made
+            abused = measure(instance, other, seconds, numbers)
+            held |= Counter(instance.memory())
+            seen.answered.update(json.loads(attacker.stdout.read()))
+        for kind, ratio in ratios.items():
+            ratio.append(abused.p95(kind) / quiet.p95(kind))
+            quiet_p95[kind].append(quiet.p95(kind))
+        seen.answered.update(abused.answered)
+    return {
+        "p95 abused over quiet": {kind: {"median": statistics.median(r), "all": r} for kind, r in ratios.items()},
+        "quiet p95 in ms": {kind: [round(1000 * one, 1) for one in values] for kind, values in quiet_p95.items()},
+        "MiB": {name: round(size / 2**20) for name, size in held.items()},
+        "answered": dict(sorted(seen.answered.items())),
+    }
+
+
+def main() -> None:
+    """Measure and print."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--seconds", type=float, default=20.0, help="of each quiet and each abused round")
+    parser.add_argument("--abuse", metavar="URL", help="be the worst tenant there, with the key on standard input")
+    given = parser.parse_args()
+    if given.abuse:
+        abuse(given.abuse, sys.stdin.read(), given.seconds)
+        return
+    print(json.dumps(run(given.seconds), indent=2))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,166 @@
+"""What the store shows to people: counts over time, tags, histories, requests and dead letters."""
+
+from dataclasses import replace
+from datetime import UTC, date, datetime, timedelta
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.domain.console_queries import HISTORY_LIMIT, Per
+from mnemosyne.domain.memory import (
+    EXPORT_BYTES,
+    Cursor,
+    DeadLetter,
+    IngestState,
+    KeysetCursor,
+    MemoryChange,
+    Unstored,
+)
+from mnemosyne.domain.search import Filters
+from mnemosyne.ids import new_id
+from mnemosyne.ports.memories import MemoryStore
+from tests.fakes import NOW, request
+from tests.memories import store
+
+ALL = Filters(include_superseded=True)
+
+
+def _stored(memories: MemoryStore, *said: tuple[str, datetime, list[str]], namespace: str = "ns") -> list[UUID]:
+    asked = [request(content, timestamp=at, tags=tags) for content, at, tags in said]
+    outcomes = store(memories, *asked, namespace=namespace)
+    return [id_ for one in asked if (id_ := outcomes[one.request_id].memory_id)]
+
+
+def _at(day: int, hour: int = 12, month: int = 5) -> datetime:
+    return datetime(2026, month, day, hour, tzinfo=UTC)
+
+
+def test_memories_are_counted_by_the_days_of_a_time_zone(memories: MemoryStore) -> None:
+    _stored(memories, ("a", _at(1, 23), []), ("b", _at(2, 1), []), ("c", _at(2, 23), []))
+    _stored(memories, ("another's", _at(2), []), namespace="other")
+    assert memories.timeline("ns", ALL, Per.DAY, "UTC").buckets == [(date(2026, 5, 1), 1), (date(2026, 5, 2), 2)]
+    tokyo = memories.timeline("ns", ALL, Per.DAY, "Asia/Tokyo").buckets
+    assert tokyo == [(date(2026, 5, 2), 2), (date(2026, 5, 3), 1)]
+
+
+@pytest.mark.parametrize(
+    ("per", "start"), [(Per.WEEK, date(2026, 5, 11)), (Per.MONTH, date(2026, 5, 1)), (Per.YEAR, date(2026, 1, 1))]
+)
+def test_a_bucket_begins_on_its_first_day(memories: MemoryStore, per: Per, start: date) -> None:
+    _stored(memories, ("a", _at(13), []))
+    assert memories.timeline("ns", ALL, per, "UTC").buckets == [(start, 1)]
+
+
+def test_a_timeline_counts_within_filters_alone(memories: MemoryStore) -> None:
+    _stored(memories, ("a", _at(1), ["tea"]), ("b", _at(2), ["tea"]), ("c", _at(2), []))
+    assert memories.timeline("ns", replace(ALL, tags=("tea",)), Per.DAY, "UTC").buckets[-1][1] == 1
+    assert memories.timeline("ns", replace(ALL, after=_at(2, 0)), Per.DAY, "UTC").buckets == [(date(2026, 5, 2), 2)]
+
+
+def test_a_superseded_memory_is_left_out_where_it_is_filtered(memories: MemoryStore) -> None:
+    old, new = _stored(memories, ("a", _at(1), []), ("b", _at(2), []))
+    memories.update("ns", old, MemoryChange(superseded_by=new))
+    assert len(memories.timeline("ns", ALL, Per.DAY, "UTC").buckets) == 2
+    assert len(memories.timeline("ns", Filters(), Per.DAY, "UTC").buckets) == 1
+
+
+def test_nothing_remembered_has_no_buckets(memories: MemoryStore) -> None:
+    assert memories.timeline("ns", ALL, None, "UTC").buckets == []
+
+
+def test_tags_are_counted_within_filters_the_commonest_first(memories: MemoryStore) -> None:
+    _stored(memories, ("a", _at(1), ["tea", "ada"]), ("b", _at(2), ["tea"]), ("c", _at(3), ["bob"]))
+    assert memories.facets("ns", ALL, 10)[0] == ("tea", 2)
+    assert list(memories.facets("ns", ALL, 1)) == [("tea", 2)]
+    assert list(memories.facets("ns", replace(ALL, tags=("bob",)), 10)) == [("bob", 1)]
+    assert list(memories.facets("other", ALL, 10)) == []
+
+
+def test_a_history_goes_both_ways_nearest_first(memories: MemoryStore) -> None:
+    first, second, third, fourth = _stored(memories, *((name, _at(n), []) for n, name in enumerate("abcd", 1)))
+    for old, new in ((first, second), (second, third), (third, fourth)):
+        memories.update("ns", old, MemoryChange(superseded_by=new))
+    history = memories.history("ns", second)
+    assert history is not None
+    assert [one.id for one in history.superseded_by] == [third, fourth]
+    assert [one.id for one in history.supersedes] == [first]
+    last = memories.history("ns", fourth)
+    assert last is not None and [one.id for one in last.supersedes] == [third, second, first]
+
+
+def test_a_history_has_the_ratings_as_they_were_given(memories: MemoryStore) -> None:
+    (one,) = _stored(memories, ("a", _at(1), []))
+    memories.rate("ns", one, -1, "outdated")
+    history = memories.history("ns", one)
+    assert history is not None
+    assert [(given.rating, given.reason) for given in history.ratings] == [(-1, "outdated")]
+
+
+def test_there_is_no_history_of_what_is_another_s(memories: MemoryStore) -> None:
+    (one,) = _stored(memories, ("a", _at(1), []))
+    assert memories.history("other", one) is None
+    assert memories.history("ns", new_id()) is None
+
+
+def test_requests_are_listed_from_the_latest_on_by_state(memories: MemoryStore) -> None:
+    failed = [Unstored(request_id=new_id(), error=f"cause {n}") for n in range(3)]
+    for one in failed:
+        memories.record_failures("ns", [one])
+    _stored(memories, ("a", _at(1), []))
+    assert len(memories.ingest_requests("ns", None, 10)) == 4
+    listed = memories.ingest_requests("ns", IngestState.FAILED, 10)
+    assert {one.request_id for one in listed} == {one.request_id for one in failed}
+    assert listed[0].updated_at is not None
+    after = Cursor(timestamp=listed[0].updated_at, id=listed[0].request_id)
+    assert list(memories.ingest_requests("ns", IngestState.FAILED, 10, after=after)) == list(listed[1:])
+    assert memories.ingest_requests("other", None, 10) == []
+
+
+def test_dead_letters_are_listed_without_their_data_and_read_whole_one_by_one(memories: MemoryStore) -> None:
+    for n in range(3):
+        letter = DeadLetter(
+            message_id=str(n), data=b"x" * n, attributes={"a": "b"}, cause=f"cause {n}",
+            dead_lettered_at=NOW + timedelta(hours=n),
+        )  # fmt: skip
+        assert memories.store_dead_letter("ns", letter)
+    listed = memories.dead_letter_summaries("ns", 10)
+    assert {(one.message_id, one.bytes, one.cause) for one in listed} == {(str(n), n, f"cause {n}") for n in range(3)}
+    after = KeysetCursor(timestamp=listed[0].dead_lettered_at, key=listed[0].message_id)
+    assert list(memories.dead_letter_summaries("ns", 10, after=after)) == list(listed[1:])
+    whole = memories.dead_letter("ns", "2")
+    assert whole is not None and whole.data == b"xx"
+    assert memories.dead_letter("other", "2") is None
+
+
+@pytest.mark.parametrize("timezone", ["UTC", "America/New_York", "Europe/Berlin", "Pacific/Kiritimati", "Etc/GMT+12"])
+@pytest.mark.parametrize("per", [*Per, None])
+def test_memories_of_the_first_and_the_last_moment_are_counted_wherever_one_is(
+    memories: MemoryStore, timezone: str, per: Per | None
+) -> None:
+    first, last = datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)
+    _stored(memories, ("first", first, []), ("last", last, []), ("between", _at(1), []))
+    for filters in (ALL, Filters()):
+        buckets = memories.timeline("ns", filters, per, timezone).buckets
+        assert [count for _, count in buckets] == [1, 1, 1]
+        assert buckets[0][0] == date.min
+        assert buckets[-1][0].year == 9999
+
+
+def test_a_page_of_an_export_ends_where_its_contents_are_many_bytes(memories: MemoryStore) -> None:
+    """A hundred clients that export at once must not fill the instance's memory."""
+    _stored(memories, *((f"{n:02}" + "\N{GRINNING FACE}" * 25_000, _at(1), []) for n in range(50)))
+    pages, after = [], None
+    while page := memories.export("ns", 200, after=after):
+        pages.append(len(page))
+        after = page[-1].cursor
+    assert sum(pages) == 50
+    assert max(pages) * 100_002 < EXPORT_BYTES + 100_002
+
+
+def test_many_that_one_memory_replaces_are_shown_in_part(memories: MemoryStore) -> None:
+    *many, one = _stored(memories, *((f"note {n}", _at(1), []) for n in range(HISTORY_LIMIT + 11)))
+    for old in many:
+        memories.update("ns", old, MemoryChange(superseded_by=one))
+    history = memories.history("ns", one)
+    assert history is not None and len(history.supersedes) == HISTORY_LIMIT
+    assert {found.superseded_by for found in history.supersedes} == {one}

@@ -1,0 +1,27 @@
+"""Contents known to be stored: for ten minutes, in their namespace."""
+
+from mnemosyne.adapters.database.content_cache import KNOWN_SECONDS, KnownContents
+from tests.fakes import request
+
+
+class _Timer:
+    now = 0.0
+
+    def __call__(self) -> float:
+        return self.now
+
+
+def test_a_content_is_known_for_ten_minutes() -> None:
+    timer = _Timer()
+    known, seen, other = KnownContents(timer), request("seen"), request("other")
+    known.add("ns", [seen.content_hash])
+    timer.now = KNOWN_SECONDS - 1
+    assert known.among("ns", [seen, other]) == [seen]
+    timer.now = KNOWN_SECONDS + 1
+    assert known.among("ns", [seen, other]) == []
+
+
+def test_a_content_is_known_in_its_namespace_only() -> None:
+    known, seen = KnownContents(), request("seen")
+    known.add("ada", [seen.content_hash])
+    assert known.among("bob", [seen]) == []

@@ -1,0 +1,27 @@
+"""Vectors that were bought before a call failed."""
+
+import numpy as np
+import pytest
+
+from mnemosyne.adapters.embedders.vector_cache import KeptVectors
+from mnemosyne.ports.embedder import Vector
+
+
+def _vectors(*texts: str) -> dict[str, Vector]:
+    return {text: np.full(2, len(text), dtype=np.float32) for text in texts}
+
+
+@pytest.mark.parametrize("text", ["tea", "", "日本", "lone \ud800 surrogate", "x" * 100_000])
+def test_a_vector_is_taken_once(text: str) -> None:
+    kept = KeptVectors()
+    kept.keep(_vectors(text))
+    assert list(kept.take([text, "another"])) == [text]
+    assert kept.take([text]) == {}
+
+
+@pytest.mark.parametrize(("count", "left"), [(2, ["a", "b"]), (3, ["a", "b", "c"]), (5, ["c", "d", "e"])])
+def test_the_oldest_are_dropped(count: int, left: list[str]) -> None:
+    kept = KeptVectors(most=3)
+    for text in "abcde"[:count]:
+        kept.keep(_vectors(text))
+    assert list(kept.take(list("abcde"))) == left

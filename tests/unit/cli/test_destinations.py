@@ -1,0 +1,79 @@
+"""What an import over MCP asks of the server."""
+
+from typing import Any
+
+import pytest
+
+from mnemosyne.cli.destinations import OverMcp
+from mnemosyne.cli.import_source import Record, Source
+from mnemosyne.domain.memory import IngestState, MemoryChange
+from mnemosyne.domain.memory_input import Defaults
+from mnemosyne.domain.message import decode
+from mnemosyne.domain.principal import LOCAL
+from mnemosyne.domain.pubsub_message import Published
+from mnemosyne.formats.item import Item, read_item
+from mnemosyne.mcp.dispatch import call
+from mnemosyne.mcp.tools import TOOLS, by_name
+from mnemosyne.service import ingest
+from tests.fakes import FakeServices
+from tests.memories import list_memories, store_content
+
+
+@pytest.mark.parametrize("tags", [(), ("gamma",)])
+def test_a_memory_has_the_tags_it_had_elsewhere_even_where_it_had_none(
+    services: FakeServices, monkeypatch: pytest.MonkeyPatch, tags: tuple[str, ...]
+) -> None:
+    memory_id = store_content(services.memories, "a", namespace=LOCAL.namespace, tags=("alpha",))
+
+    def answer(self: OverMcp, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        (named,) = (one for one in TOOLS if one.name == tool)
+        return call(named, arguments, LOCAL, services).structured_content or {}
+
+    monkeypatch.setattr(OverMcp, "call", answer)
+    OverMcp("http://localhost:8000/mcp").change(memory_id, MemoryChange(tags=tags))
+    memory = services.memories.fetch(LOCAL.namespace, memory_id)
+    assert memory
+    assert memory.tags == tags
+
+
+@pytest.fixture
+def over_mcp(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> OverMcp:
+    def answer(self: OverMcp, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        result = call(by_name()[tool], arguments, LOCAL, services)
+        assert not result.is_error, result.content
+        return result.structured_content or {}
+
+    monkeypatch.setattr(OverMcp, "call", answer)
+    return OverMcp("http://localhost:8000/mcp")
+
+
+def _deliver(services: FakeServices) -> None:
+    for data, attributes in services.queue.messages:
+        message = decode(Published(message_id="", data=data, attributes=attributes))
+        ingest.store(message, memories=services.memories, embedder=services.embedder)
+
+
+ROWS: list[dict[str, Any]] = [
+    {"content": "tea", "timestamp": "2026-05-20", "tags": "a, b", "source": "crm", "key": 7},
+    {"content": "coffee\u2028beans", "timestamp": "2026-05-20 14:30:00 UTC", "metadata": {"k": [1.5, None, "ß"]}},
+    {"content": "", "timestamp": "2026-05-20"},
+    {"content": "theirs", "timestamp": "2026-05-20", "namespace": "another"},
+]
+
+
+def test_what_is_sent_over_mcp_has_the_ids_that_were_recorded_for_it(over_mcp: OverMcp, services: FakeServices) -> None:
+    source, ids = Source("rows.csv"), []
+    records = []
+    for line, row in enumerate(ROWS, 1):
+        item = Item(f"rows.csv:{line}", row, line=line)
+        defaults = Defaults(new_id=over_mcp.new_id, place=source.origin(item))
+        records.append(Record(item, read_item(item, defaults)))
+        ids.append(records[-1].reading.request_id)
+    assert over_mcp.outcomes(ids) == {}
+    over_mcp.send(records, source)
+    over_mcp.send(records, source)
+    _deliver(services)
+    states = [over_mcp.outcomes(ids)[one][0] for one in ids]
+    assert states == [IngestState.STORED, IngestState.STORED, IngestState.FAILED, IngestState.FAILED]
+    assert over_mcp.outcomes(ids)[ids[3]][2] == 'namespace must be "default", got "another"'
+    assert len(list_memories(services.memories, LOCAL.namespace)) == 2

@@ -1,0 +1,401 @@
+"""Files in and out: what each format means, and that nothing changes on the way round."""
+
+import gzip
+import json
+import os
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from mnemosyne.cli import formats
+from mnemosyne.cli.formats import read
+from mnemosyne.cli.listing import guess
+from mnemosyne.domain.chronicle import unite_tags
+from mnemosyne.domain.memory import Deletion, ExportedMemory, IngestRequest, Origin, Unstored, content_hash
+from mnemosyne.domain.memory_input import Defaults
+from mnemosyne.domain.rfc3339 import rfc3339
+from mnemosyne.domain.visible import one_line
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats import reading
+from mnemosyne.formats.item import Item, read_item
+from mnemosyne.formats.writing import to_jsonl, to_markdown
+from mnemosyne.ids import new_id
+
+CHRONICLE = "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nTITLE: Example\nTAGS: a, b\nBODY: …\n[[[CHRONICLE_END]]]"
+
+
+def _read(path: Path, format_: str | None) -> list[Item]:
+    return list(read(path, format_))
+
+
+def _exported(content: str, **fields: Any) -> ExportedMemory:
+    values: dict[str, Any] = {
+        "id": new_id(),
+        "timestamp": datetime(2026, 5, 20, 12, 0, 0, 123456, tzinfo=UTC),
+        "content": content,
+        "title": "T",
+        "tags": ("a",),
+        "metadata": {"k": [1, None]},
+        "content_hash": content_hash(content),
+        "superseded_by_hash": None,
+        "created_at": datetime(2026, 5, 21, tzinfo=UTC),
+        **fields,
+    }
+    return ExportedMemory(**values)
+
+
+def _request(item: Item) -> IngestRequest:
+    reading = read_item(item, Defaults(new_id=new_id))
+    assert isinstance(reading, IngestRequest), reading
+    return reading
+
+
+def _refusal(item: Item) -> str:
+    reading = read_item(item, Defaults(new_id=new_id))
+    assert isinstance(reading, Unstored)
+    return reading.error
+
+
+def _again(item: Item) -> ExportedMemory:
+    request = _request(item)
+    return _exported(
+        request.content,
+        timestamp=request.timestamp,
+        title=request.title,
+        tags=request.tags,
+        metadata=request.metadata,
+        superseded_by_hash=item.superseded_by_hash,
+    )
+
+
+STORABLE = st.characters(exclude_categories=["Cs"], exclude_characters="\x00")
+CONTENTS = st.text(STORABLE, min_size=1, max_size=200).filter(str.strip)
+SEEN = st.characters(exclude_categories=["Cs", "Cc", "Cf", "Zl", "Zp"])
+NAMES = st.text(SEEN, min_size=1, max_size=30).map(one_line).filter(str.strip)
+MEMORIES = st.builds(
+    lambda content, title, tags, metadata, when: _exported(
+        content, title=title, tags=unite_tags(tags), metadata=metadata, timestamp=when
+    ),
+    CONTENTS,
+    NAMES,
+    st.lists(NAMES, max_size=3),
+    st.dictionaries(NAMES, st.none() | st.booleans() | st.integers(-(2**53), 2**53) | NAMES, max_size=3),
+    st.datetimes(datetime(1900, 1, 1), datetime(2100, 1, 1), timezones=st.just(UTC)),  # noqa: DTZ001
+)
+
+
+@given(MEMORIES)
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow], deadline=None)
+@pytest.mark.parametrize("format_", ["jsonl", "markdown"])
+def test_export_import_export_changes_nothing_but_ids_and_server_times(
+    tmp_path: Path, format_: str, memory: ExportedMemory
+) -> None:
+    if memory.content.count("TAGS:"):
+        return  # tags in the text are united with those given: they would be there twice written
+    path = tmp_path / "one"
+    text = to_jsonl(memory) if format_ == "jsonl" else to_markdown(memory)[1]
+    path.write_bytes(text.encode())
+    (item,) = _read(path, format_)
+    again = replace(_again(item), id=memory.id)
+    assert again == memory
+    assert (to_jsonl(again) if format_ == "jsonl" else to_markdown(again)[1]) == text
+
+
+def test_supersession_travels_by_content_hash(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text(to_jsonl(_exported("old", superseded_by_hash=content_hash("new"))))
+    assert _read(path, "jsonl")[0].superseded_by_hash == content_hash("new")
+
+
+def test_a_chronicle_is_taken_verbatim_at_its_time(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_text(f"junk\n{CHRONICLE}\nmore junk\n{CHRONICLE.replace('TS: 2026-05-20', 'x')}")
+    good, bad = _read(path, "chronicle")
+    assert good.fields == {"content": CHRONICLE, "timestamp": "2026-05-20"}
+    assert (bad.source, bad.problem) == (f"{path}:9", "the chronicle has no TS: line")
+
+
+def test_a_folder_of_markdown_is_read_file_by_file(tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "a.md").write_text("---\ndate: 2026-05-20\ntags: [x]\ntitle: T\n---\nBody\n")
+    (tmp_path / "sub" / "b.md").write_text("---\njust text\n---\n")
+    first, second = _read(tmp_path, "markdown")
+    assert first.fields == {
+        "content": "Body\n",
+        "timestamp": "2026-05-20",
+        "title": "T (a)",
+        "tags": ["x"],
+        "metadata": {"title": "T", "path": "a.md"},
+    }
+    assert second.fields and second.fields["content"] == "---\njust text\n---\n"
+
+
+def test_an_mcp_memory_service_export_keeps_tags_type_and_time(tmp_path: Path) -> None:
+    path = tmp_path / "x.json"
+    one = {"content": "c", "tags": "a, b", "created_at": 1716200000.5, "memory_type": "note", "metadata": {"x": 1}}
+    path.write_text(json.dumps({"memories": [one, "nonsense"]}))
+    good, bad = _read(path, "mcp-memory-service")
+    request = _request(good)
+    assert (request.content, rfc3339(request.timestamp)) == ("c", "2024-05-20T10:13:20.500000Z")
+    assert (request.tags, request.metadata) == (("a", "b"), {"x": 1, "memory_type": "note"})
+    assert bad.problem == 'a memory must be a JSON object, got "nonsense"'
+
+
+@pytest.mark.parametrize(
+    ("name", "format_"),
+    [
+        ("a.jsonl", "jsonl"),
+        ("a.md", "markdown"),
+        ("A.MD", "markdown"),
+        ("a.NDJSON.GZ", "jsonl"),
+        ("a.json", "mcp-memory-service"),
+        ("a", None),
+    ],
+)
+def test_the_format_is_guessed_from_the_name(name: str, format_: str | None) -> None:
+    assert guess(Path(name)) == format_
+
+
+def test_line_ends_are_kept_as_they_are(tmp_path: Path) -> None:
+    path = tmp_path / "a.md"
+    path.write_bytes(b"---\r\ndate: 2026-05-20\r\n---\r\none\r\ntwo\rthree\n")
+    (item,) = _read(path, "markdown")
+    assert item.fields and item.fields["content"] == "one\r\ntwo\rthree\n"
+
+
+def test_a_chronicle_without_its_end_is_a_failure_and_the_next_one_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "c.txt"
+    path.write_text(f"{CHRONICLE}\n[[[CHRONICLE_START]]]\nTS: 2026-05-20\ncut off\n{CHRONICLE}\n")
+    first, cut, last = _read(path, "chronicle")
+    assert first.fields and last.fields and first.fields["content"] == last.fields["content"] == CHRONICLE
+    assert (cut.fields, cut.problem) == (None, "the chronicle has no [[[CHRONICLE_END]]]")
+
+
+def test_dates_in_front_matter_are_kept_as_they_are_written(tmp_path: Path) -> None:
+    path = tmp_path / "n.md"
+    path.write_text("---\ntimestamp: 2026-05-20\nmetadata:\n  due: 2026-06-01\n  7: [2026-06-02]\n---\nx")
+    (item,) = _read(path, "markdown")
+    assert item.fields
+    assert item.fields["metadata"] == {"due": "2026-06-01", "7": ["2026-06-02"], "path": "n.md"}
+
+
+@pytest.mark.parametrize(
+    "entry",
+    [{"metadata": "text"}, {"created_at": 1e20}, {"created_at": -1e20}, {"created_at": 1e308}, {"tags": {"a": 1}}],
+)
+def test_one_bad_entry_does_not_fail_its_neighbours(tmp_path: Path, entry: dict[str, Any]) -> None:
+    path = tmp_path / "e.json"
+    good = {"content": "good", "created_at": 1_770_000_000}
+    path.write_text(json.dumps({"memories": [{**good, **entry}, good]}))
+    bad, last = _read(path, "mcp-memory-service")
+    assert _refusal(bad)
+    assert _again(last).content == "good"
+
+
+def test_a_line_nested_without_end_is_a_failure(tmp_path: Path) -> None:
+    path = tmp_path / "n.jsonl"
+    path.write_text("[" * 100_000 + "\n" + json.dumps({"content": "x", "superseded_by_hash": ["y"]}) + "\n")
+    assert [item.fields for item in _read(path, "jsonl")] == [None, None]
+
+
+def test_of_an_export_the_tags_are_all_there_are(tmp_path: Path) -> None:
+    path = tmp_path / "n.jsonl"
+    path.write_text(to_jsonl(_exported("TAGS: a, b", tags=("c",))) + '{"content": "x", "tags": ["c"]}\n')
+    assert [item.exact_tags for item in _read(path, "jsonl")] == [("c",), None]
+
+
+@pytest.mark.parametrize("break_", ["\x85", "\u2028", "\u2029"])
+def test_line_breaks_that_only_yaml_knows_survive_a_markdown_file(tmp_path: Path, break_: str) -> None:
+    memory = _exported("x", metadata={"k": f"v{break_}w"})
+    name, text = to_markdown(memory)
+    (tmp_path / name).write_text(text, encoding="utf-8", newline="")
+    (item,) = _read(tmp_path / name, "markdown")
+    assert _again(item).metadata == memory.metadata
+
+
+@pytest.mark.parametrize(
+    "front",
+    [
+        b"timestamp: 20261345",
+        b"date: 2026",
+        b"created: 46000",
+        b"title: \xff\x00",
+    ],
+)
+def test_one_bad_file_does_not_fail_its_directory(tmp_path: Path, front: bytes) -> None:
+    (tmp_path / "a.md").write_bytes(b"---\n" + front + b"\n---\nbad")
+    (tmp_path / "b.md").write_text("---\ntimestamp: 2026-05-20\n---\ngood")
+    bad, good = _read(tmp_path, "markdown")
+    assert _refusal(bad)
+    assert bad.source.endswith("a.md")
+    assert good.fields and good.fields["content"] == "good"
+
+
+def test_one_line_that_is_not_utf_8_is_one_failure(tmp_path: Path) -> None:
+    path = tmp_path / "n.jsonl"
+    path.write_bytes(b'{"content": "\xff"}\n{"content": "good"}\n')
+    bad, good = _read(path, "jsonl")
+    assert _refusal(bad).startswith("content must be valid Unicode, found the lone surrogate U+DCFF")
+    assert good.fields == {"content": "good"}
+
+
+def test_a_note_without_a_time_is_from_when_its_file_was(tmp_path: Path) -> None:
+    (tmp_path / "a.md").write_text("Just a thought.")
+    (tmp_path / "b.md").write_text("---\ntags: home, garden\n---\nBuy seeds.")
+    for name in ("a.md", "b.md"):
+        os.utime(tmp_path / name, (1_770_000_000, 1_770_000_000))
+    first, second = _read(tmp_path, "markdown")
+    assert first.fields and first.fields["timestamp"] == "2026-02-02T02:40:00Z"
+    assert _request(second).tags == ("home", "garden")
+    assert rfc3339(_request(second).timestamp) == "2026-02-02T02:40:00Z"
+
+
+@pytest.mark.parametrize(
+    ("written", "read_as"),
+    [
+        ("2026-05-20T14:30:00+02:00", "2026-05-20T12:30:00Z"),
+        ("2026-05-20T14:30:00", "2026-05-20T14:30:00Z"),
+        ("2026-05-20", "2026-05-20T00:00:00Z"),
+        ("2026-05-20 14:30:00 UTC", "2026-05-20T14:30:00Z"),
+        ("2026-05-20 14:30:00.5 UTC", "2026-05-20T14:30:00.500000Z"),
+        ("2026-05-20 14:30:00+00", "2026-05-20T14:30:00Z"),
+    ],
+)
+def test_a_time_without_an_offset_is_utc_in_every_format(tmp_path: Path, written: str, read_as: str) -> None:
+    texts = {
+        "x.jsonl": json.dumps({"content": "c", "timestamp": written}),
+        "x.md": f"---\ntimestamp: '{written}'\n---\nc",
+        "x.txt": CHRONICLE.replace("2026-05-20", written),
+        "x.json": json.dumps([{"content": "c", "created_at": written}]),
+    }
+    for name, text in texts.items():
+        (tmp_path / name).write_text(text)
+        (item,) = _read(tmp_path / name, guess(tmp_path / name))
+        assert rfc3339(_request(item).timestamp) == read_as, name
+
+
+def test_what_has_no_place_in_a_memory_is_named(tmp_path: Path) -> None:
+    (tmp_path / "x.jsonl").write_text('{"content": "c", "timestamp": "2026-05-20", "importance": 7, "tag": "x"}\n')
+    (tmp_path / "x.md").write_text("---\ndate: 2026-05-20\nmood: fine\n---\nc")
+    (tmp_path / "x.json").write_text('[{"content": "c", "created_at": 1, "embedding": [1]}]')
+    left_out = {path.name: _read(path, guess(path))[0].left_out for path in tmp_path.iterdir()}
+    assert left_out == {"x.jsonl": ("importance", "tag"), "x.md": (), "x.json": ("embedding",)}
+
+
+@pytest.mark.parametrize("name", ["x.jsonl.gz", "x.txt.gz", "x.md.gz"])
+def test_packed_files_are_read_as_what_they_hold(tmp_path: Path, name: str) -> None:
+    text = {
+        "jsonl": '{"content": "c", "timestamp": "2026-05-20"}',
+        "txt": CHRONICLE,
+        "md": "---\ndate: 2026-05-20\n---\nc",
+    }
+    path = tmp_path / name
+    path.write_bytes(gzip.compress(text[name.split(".")[1]].encode()))
+    (item,) = _read(path, guess(path))
+    assert rfc3339(_request(item).timestamp) == "2026-05-20T00:00:00Z"
+
+
+@pytest.mark.exhaustive
+def test_a_packed_file_that_is_cut_short_is_an_error_after_what_could_be_read(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl.gz"
+    lines = b"".join(b'{"content": "%d", "timestamp": "2026-05-20"}\n' % n for n in range(100_000))
+    path.write_bytes(gzip.compress(lines)[:-1000])
+    items = read(path, "jsonl")
+    assert next(items).fields == {"content": "0", "timestamp": "2026-05-20"}
+    with pytest.raises(InvalidRequest, match="is no whole gzip file"):
+        list(items)
+
+
+def test_a_line_without_an_end_is_one_failure_and_is_not_held(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_bytes(b"x" * 5_000_000 + b'\n{"content": "c", "timestamp": "2026-05-20"}\n')
+    long, good = _read(path, "jsonl")
+    assert (long.problem, long.line) == ("a line must have at most 2,000,000 bytes", 1)
+    assert (good.fields is not None, good.line) == (True, 2)
+
+
+def test_a_chronicle_that_is_not_utf_8_is_refused_alone(tmp_path: Path) -> None:
+    path = tmp_path / "x.txt"
+    path.write_bytes(CHRONICLE.encode().replace(b"Example", b"\xff") + b"\n" + CHRONICLE.encode())
+    bad, good = _read(path, "chronicle")
+    assert "valid Unicode" in _refusal(bad)
+    assert _request(good).content == CHRONICLE
+
+
+def test_a_large_export_of_mcp_memory_service_is_read_memory_by_memory() -> None:
+    class Endless:
+        """An array that goes on for as long as it is read."""
+
+        ahead = b""
+
+        def seek(self, offset: int) -> None:
+            self.ahead = b'{"memories": [{"content": "0", "created_at": 1}'
+
+        def read(self, size: int) -> bytes:
+            while len(self.ahead) < size:
+                self.ahead += b', {"content": "more", "created_at": 1}'
+            answer, self.ahead = self.ahead[:size], self.ahead[size:]
+            return answer
+
+    endless: Any = Endless()
+    items = formats._mcp_memory_service(endless, "x.json")
+    assert [next(items).line for _ in range(1000)] == list(range(1, 1001))
+
+
+def test_names_of_fields_that_nothing_can_keep_are_still_named(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    path.write_text('{"content": "c", "timestamp": "2026-05-20", "\\ud800": 1, "a\\u0000": 2}\n')
+    assert _read(path, "jsonl")[0].left_out == ("?", "a?")
+
+
+@pytest.mark.exhaustive
+def test_a_packed_file_without_end_is_stopped(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemosyne.formats.reading.UNPACKED_BYTES", 10_000_000)
+    path = tmp_path / "x.jsonl.gz"
+    path.write_bytes(gzip.compress(b" " * 50_000_000))
+    with pytest.raises(InvalidRequest, match="must hold at most 10,000,000 bytes unpacked"):
+        _read(path, "jsonl")
+
+
+@pytest.mark.parametrize("name", ["x.jsonl", "x.txt"])
+def test_what_was_read_before_is_skipped(tmp_path: Path, name: str) -> None:
+    text = {"x.jsonl": '{"content": "c", "timestamp": "2026-05-20"}\n\n', "x.txt": CHRONICLE * 2 + "\n"}
+    (tmp_path / name).write_text(text[name] * 4)
+    whole = _read(tmp_path / name, guess(tmp_path / name))
+    with (tmp_path / name).open("rb") as stream:
+        rest = list(reading.read(stream, str(tmp_path / name), str(guess(tmp_path / name)), skip=3))
+    assert rest == whole[3:]
+
+
+@pytest.mark.parametrize("number", [20260711, 202607110000, 1_783_728_000, 1_783_728_000_000])
+def test_a_number_that_is_a_date_is_the_same_date_in_every_format(tmp_path: Path, number: int) -> None:
+    (tmp_path / "x.jsonl").write_text(json.dumps({"content": "c", "timestamp": number}))
+    (tmp_path / "x.md").write_text(f"---\ndate: {number}\n---\nc")
+    (tmp_path / "x.json").write_text(json.dumps([{"content": "c", "created_at": number}]))
+    for path in tmp_path.iterdir():
+        (item,) = _read(path, guess(path))
+        assert rfc3339(_request(item).timestamp) == "2026-07-11T00:00:00Z"
+
+
+@pytest.mark.parametrize("number", [2026, 20261399, 46_000])
+def test_a_number_that_is_no_date_is_refused_in_every_format(tmp_path: Path, number: int) -> None:
+    (tmp_path / "x.jsonl").write_text(json.dumps({"content": "c", "timestamp": number}))
+    (tmp_path / "x.md").write_text(f"---\ndate: {number}\n---\nc")
+    (tmp_path / "x.json").write_text(json.dumps([{"content": "c", "created_at": number}]))
+    for path in tmp_path.iterdir():
+        (item,) = _read(path, guess(path))
+        assert f"got {number}" in _refusal(item)
+
+
+def test_a_row_keeps_its_source_and_key(tmp_path: Path) -> None:
+    path = tmp_path / "x.jsonl"
+    row = {"content": "c", "timestamp": "2026-05-20", "source": "crm", "key": 7}
+    path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "op": "delete"}))
+    stored, deleted = (read_item(item, Defaults(new_id=new_id)) for item in _read(path, "jsonl"))
+    assert isinstance(stored, IngestRequest) and isinstance(deleted, Deletion)
+    assert stored.origin == deleted.origin == Origin("crm", "7")

@@ -1,0 +1,471 @@
+"""Bulk import: every item ends counted once, and an interrupted run goes on without sending twice."""
+
+import json
+import sqlite3
+import tracemalloc
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+from uuid import UUID
+
+import pytest
+
+from mnemosyne.cli.import_source import Outcome, Record, Source
+from mnemosyne.cli.importer import Destination, apply_post_import_updates
+from mnemosyne.cli.importer import run as run_one
+from mnemosyne.cli.journal import BatchOutcome, Journal
+from mnemosyne.domain.memory import IngestRequest, IngestState, MemoryChange, Origin, Unstored, content_hash
+from mnemosyne.errors import Conflict, InvalidRequest
+from mnemosyne.formats.item import Item
+from mnemosyne.ids import new_id
+
+FILE = Source("f")
+
+
+class FakeDestination:
+    """Stores what it is sent, and tells at the second question; content seen before is a duplicate, poison fails."""
+
+    name = "here"
+    namespace = "ns"
+
+    def __init__(self, dies_after: int = 1_000_000) -> None:
+        self.sent: list[str] = []
+        self.refused: list[Unstored] = []
+        self.ended: dict[UUID, Outcome] = {}
+        self.requests: dict[UUID, str] = {}
+        self.memories: dict[str, UUID] = {}
+        self.changes: list[tuple[UUID, MemoryChange]] = []
+        self.questions = 0
+        self.dies_after = dies_after
+
+    def new_id(self) -> UUID:
+        return new_id()
+
+    def send(self, records: Sequence[Record], source: Source) -> None:
+        assert len(records) <= 100
+        if len(self.sent) >= self.dies_after:
+            raise KeyboardInterrupt
+        for record in records:
+            match record.reading:
+                case IngestRequest():
+                    self.sent.append(record.reading.content)
+                    self.requests[record.reading.request_id] = record.reading.content
+                case Unstored():
+                    self.refused.append(record.reading)
+                    self.requests[record.reading.request_id] = ""
+                    self.ended[record.reading.request_id] = Outcome(IngestState.FAILED, None, record.reading.error)
+            self._outcome(record.reading.request_id)
+
+    def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, Outcome]:
+        self.questions += 1
+        if self.questions % 2:
+            return {i: Outcome(IngestState.QUEUED) for i in request_ids if i in self.requests}
+        return {i: self._outcome(i) for i in request_ids if i in self.requests}
+
+    def _outcome(self, request_id: UUID) -> Outcome:
+        """A request keeps its outcome."""
+        if request_id not in self.ended:
+            content = self.requests[request_id]
+            if "poison" in content:
+                return Outcome(IngestState.DEAD_LETTERED, None, "the model refuses it")
+            state = IngestState.DUPLICATE if content in self.memories else IngestState.STORED
+            self.ended[request_id] = Outcome(state, self.memories.setdefault(content, new_id()))
+        return self.ended[request_id]
+
+    def change(self, memory_id: UUID, change: MemoryChange) -> None:
+        if change.superseded_by == memory_id:
+            raise Conflict("a circle")
+        self.changes.append((memory_id, change))
+
+    def pause(self) -> None:
+        """No time passes here."""
+
+
+@dataclass
+class Ended:
+    """What an import says in the end."""
+
+    states: Counter[str]
+    failures: list[tuple[str, str]]
+    left_out: Counter[str]
+
+
+def _end(journals: list[Journal], destination: Destination) -> Ended:
+    apply_post_import_updates(journals, destination)
+    ended = Ended(Counter(), [], Counter())
+    for journal in journals:
+        ended.states.update({state: count for state, count in journal.totals().states.items() if count})
+        ended.left_out.update(journal.totals().left_out)
+        ended.failures += [(place, error) for place, error, _ in journal.failures()]
+        journal.finish()
+    return ended
+
+
+def run(items: list[Item], destination: Destination, journal: Journal, progress: Callable[[int], None]) -> Ended:
+    """An import of one file."""
+    try:
+        run_one(items, FILE, destination, journal, progress)
+    except KeyboardInterrupt:
+        journal.close()
+        raise
+    return _end([journal], destination)
+
+
+def _items(*contents: str) -> list[Item]:
+    return [Item(f"f:{n}", {"content": c, "timestamp": "2026-05-20T12:00:00Z"}) for n, c in enumerate(contents)]
+
+
+def test_every_item_is_counted_once_and_the_bar_ends_full(tmp_path: Path) -> None:
+    items = [*_items(*(f"memory {n}" for n in range(250)), "memory 0", "poison"), Item("f:x", None, "not JSON")]
+    steps: list[int] = []
+    summary = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), steps.append)
+    assert summary.states == {"stored": 250, "duplicate": 1, "failed": 2}
+    assert sum(steps) == len(items)
+    assert summary.failures == [("f:251", "the model refuses it"), ("f:x", "not JSON")]
+
+
+def test_an_item_that_breaks_the_rules_is_a_failure_and_is_not_sent(tmp_path: Path) -> None:
+    destination = FakeDestination()
+    bad = Item("f:1", {"content": "x", "timestamp": "yesterday"})
+    summary = run([bad, *_items("good")], destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert destination.sent == ["good"]
+    assert "timestamp must be RFC 3339" in summary.failures[0][1]
+
+
+@pytest.mark.parametrize("content", ["a lone \udcff surrogate", "a NUL \x00", "x" * 100_001])
+def test_a_record_that_cannot_be_stored_is_kept_to_be_corrected(tmp_path: Path, content: str) -> None:
+    bad = Item("f:1", {"content": content, "timestamp": "2026-05-20"})
+    journal = Journal(tmp_path / "j", "here")
+    run_one([bad], FILE, FakeDestination(), journal, lambda count: None)
+    (failure,) = journal.failures()
+    assert json.loads(failure.record) == bad.fields
+    journal.finish()
+
+
+@pytest.mark.exhaustive
+def test_an_interrupted_import_goes_on_without_sending_again(tmp_path: Path) -> None:
+    items = _items(*(f"memory {n}" for n in range(5_000)))
+    first = FakeDestination(dies_after=2_500)
+    with pytest.raises(KeyboardInterrupt):
+        run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
+    second = FakeDestination()
+    second.requests = dict(first.requests)
+    summary = run(items, second, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert sorted(first.sent + second.sent) == sorted(f"memory {n}" for n in range(5_000))
+    assert summary.states["stored"] == 5_000
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_supersession_is_restored_once_both_are_stored(tmp_path: Path) -> None:
+    destination = FakeDestination()
+    old, new = _items("old", "new")
+    old = Item(old.source, old.fields, superseded_by_hash=content_hash("new"))
+    run([old, new], destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    successor = MemoryChange(superseded_by=destination.memories["new"])
+    assert destination.changes == [(destination.memories["old"], successor)]
+
+
+def test_a_supersession_that_is_refused_is_told_and_the_others_are_restored(tmp_path: Path) -> None:
+    destination = FakeDestination()
+    circle, old, new = _items("circle", "old", "new")
+    circle = Item(circle.source, circle.fields, superseded_by_hash=content_hash("circle"))
+    old = Item(old.source, old.fields, superseded_by_hash=content_hash("new"))
+    summary = run([circle, old, new], destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.failures == [(circle.source, "stored, but not all of it: a circle")]
+    assert summary.states == {"stored": 3}
+    assert [memory_id for memory_id, _ in destination.changes] == [destination.memories["old"]]
+
+
+def test_tags_that_were_removed_before_the_export_do_not_come_back_out_of_the_text(tmp_path: Path) -> None:
+    destination = FakeDestination()
+    arguments = {"content": "TAGS: a, b", "timestamp": "2026-05-20T12:00:00Z", "tags": ["c"]}
+    run([Item("f:1", arguments, exact_tags=("c",))], destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert destination.changes == [(destination.memories["TAGS: a, b"], MemoryChange(tags=("c",)))]
+
+
+@pytest.mark.exhaustive
+def test_what_one_destination_was_sent_another_one_is_sent_too(tmp_path: Path) -> None:
+    items = _items(*(f"memory {n}" for n in range(3_000)))
+    with pytest.raises(KeyboardInterrupt):
+        run(items, FakeDestination(dies_after=2_500), Journal(tmp_path / "j", "here"), lambda count: None)
+    there = FakeDestination()
+    summary = run(items, there, Journal(tmp_path / "j", "there"), lambda count: None)
+    assert len(there.sent) == summary.states["stored"] == 3_000
+
+
+@pytest.mark.exhaustive
+def test_what_is_settled_is_neither_sent_nor_asked_after_again(tmp_path: Path) -> None:
+    items = _items(*(f"memory {n}" for n in range(20_000)), "poison")
+    first = FakeDestination(dies_after=15_000)
+    with pytest.raises(KeyboardInterrupt):
+        run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
+    second = FakeDestination()
+    second.requests = dict(first.requests)
+    asked: list[int] = []
+    second.outcomes = lambda ids: asked.append(len(ids)) or FakeDestination.outcomes(second, ids)  # type: ignore
+    steps: list[int] = []
+    summary = run(items, second, Journal(tmp_path / "j", "here"), steps.append)
+    assert summary.states == {"stored": 20_000, "failed": 1}
+    assert summary.failures == [("f:20000", "the model refuses it")]
+    assert sum(steps) == 20_001
+    assert sum(asked) < 25_000, "what was settled before is not asked after"
+
+
+@pytest.mark.exhaustive
+def test_a_source_that_has_changed_is_sent_where_it_has(tmp_path: Path) -> None:
+    before = _items(*(f"memory {n}" for n in range(6_000)))
+    with pytest.raises(KeyboardInterrupt):
+        run(before, FakeDestination(dies_after=5_500), Journal(tmp_path / "j", "here"), lambda count: None)
+    changed = [*before[:50], *_items("another"), *before[51:]]
+    destination = FakeDestination()
+    destination.requests = {}
+    summary = run(changed, destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert "another" in destination.sent
+    assert summary.states["stored"] == 6_000
+
+
+def test_a_journal_that_is_none_says_what_to_do(tmp_path: Path) -> None:
+    before = Journal(tmp_path / "j", "here")
+    before.finish()
+    before.path.write_bytes(b"an older version's text" * 100)
+    with pytest.raises(InvalidRequest, match="delete it to begin anew"):
+        Journal(tmp_path / "j", "here")
+
+
+@pytest.mark.exhaustive
+def test_nothing_of_an_import_grows_with_it(tmp_path: Path) -> None:
+    class Forgetful(FakeDestination):
+        """Stores at once and keeps nothing."""
+
+        def send(self, records: Sequence[Record], source: Source) -> None:
+            pass
+
+        def outcomes(self, request_ids: Sequence[UUID]) -> Mapping[UUID, Outcome]:
+            return {one: Outcome(IngestState.STORED, one) for one in request_ids}
+
+    def items(count: int) -> Iterator[Item]:
+        for n in range(count):
+            arguments = {"content": f"memory {n} " * 20, "timestamp": "2026-05-20T12:00:00Z"}
+            yield Item(f"f:{n}", arguments, superseded_by_hash="0" * 64, left_out=("x",))
+
+    def peak(count: int) -> int:
+        tracemalloc.start()
+        journal = Journal(tmp_path / f"{count}", "here")
+        run_one(items(count), FILE, Forgetful(), journal, lambda count: None)
+        assert journal.totals().states["stored"] == count
+        journal.close()
+        _, most = tracemalloc.get_traced_memory()
+        tracemalloc.stop()
+        return most
+
+    peak(2_000)
+    assert peak(20_000) < 1.5 * peak(5_000)
+
+
+@pytest.mark.exhaustive
+def test_equal_batches_are_counted_each_for_itself_after_an_interruption(tmp_path: Path) -> None:
+    items = _items(*(f"memory {n}" for n in range(100))) * 2 + _items(*(f"more {n}" for n in range(2_800)))
+    first = FakeDestination(dies_after=2_500)
+    with pytest.raises(KeyboardInterrupt):
+        run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
+    second = FakeDestination()
+    second.requests = dict(first.requests)
+    summary = run(items, second, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.states == {"stored": 2_900, "duplicate": 100}
+
+
+def test_a_batch_is_no_larger_than_a_request_may_be(tmp_path: Path) -> None:
+    class Weighing(FakeDestination):
+        largest = 0
+
+        def send(self, records: Sequence[Record], source: Source) -> None:
+            self.largest = max(self.largest, len(json.dumps([one.item.fields for one in records])))
+            super().send(records, source)
+
+    destination = Weighing()
+    large = [
+        Item(f"f:{n}", {"content": f"{n}", "timestamp": "2026-05-20T12:00:00Z", "metadata": {"x": "y" * 60_000}})
+        for n in range(100)
+    ]
+    summary = run(large, destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.states == {"stored": 100}
+    assert destination.largest < 4 * 1024 * 1024
+
+
+@pytest.mark.exhaustive
+def test_what_a_destination_made_anew_has_lost_is_sent_again_under_the_same_ids(tmp_path: Path) -> None:
+    items = _items(*(f"memory {n}" for n in range(3_000)))
+    with pytest.raises(KeyboardInterrupt):
+        run(items, FakeDestination(dies_after=2_500), Journal(tmp_path / "j", "here"), lambda count: None)
+    anew = FakeDestination()
+    summary = run(items, anew, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert summary.states == {"stored": 3_000}
+    assert sorted(anew.sent) == sorted(f"memory {n}" for n in range(3_000))
+
+
+def test_supersession_reaches_across_files_and_what_is_missing_is_told(tmp_path: Path) -> None:
+    destination = FakeDestination()
+    old, new, lone = _items("old", "new", "lone")
+    old = Item(old.source, old.fields, superseded_by_hash=content_hash("new"))
+    lone = Item(lone.source, lone.fields, superseded_by_hash=content_hash("elsewhere"))
+    journals = [Journal(tmp_path / name, "here") for name in ("1", "2")]
+    for journal, items in zip(journals, ([old, lone], [new]), strict=True):
+        run_one(items, FILE, destination, journal, lambda count: None)
+    ended = _end(journals, destination)
+    assert [change for _, change in destination.changes] == [MemoryChange(superseded_by=destination.memories["new"])]
+    assert [source for source, _ in ended.failures] == [lone.source]
+
+
+@pytest.mark.exhaustive
+def test_what_a_run_before_has_stored_is_superseded_by_what_this_one_stores(tmp_path: Path) -> None:
+    items = [*_items("old"), *_items(*(f"memory {n}" for n in range(6_000))), *_items("new")]
+    items[0] = Item("f:0", items[0].fields, superseded_by_hash=content_hash("new"))
+    first = FakeDestination(dies_after=5_000)
+    with pytest.raises(KeyboardInterrupt):
+        run(items, first, Journal(tmp_path / "j", "here"), lambda count: None)
+    second = FakeDestination()
+    second.requests, second.memories = dict(first.requests), dict(first.memories)
+    run(items, second, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert second.changes == [(first.memories["old"], MemoryChange(superseded_by=second.memories["new"]))]
+
+
+def test_fields_that_have_no_place_are_counted(tmp_path: Path) -> None:
+    items = [Item(one.source, one.fields, left_out=("importance",)) for one in _items("a", "b")]
+    ended = run(items, FakeDestination(), Journal(tmp_path / "j", "here"), lambda count: None)
+    assert ended.left_out == {"importance": 2}
+
+
+def test_a_journal_that_has_grown_is_gone_on_with(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "f", "there")
+    journal.record(0, "contents", [new_id()], {}, [])
+    journal.close()
+    with closing(sqlite3.connect(journal.path)) as later:
+        later.execute("ALTER TABLE batches ADD COLUMN priority TEXT DEFAULT 'high'")
+        later.commit()
+    again = Journal(tmp_path / "f", "there")
+    assert again.published(0, "contents") is not None
+    again.finish_batch(0, BatchOutcome({"stored": 1}))
+    assert again.totals().states == {"stored": 1}
+    again.close()
+
+
+def test_a_journal_of_a_newer_version_is_left_as_it_is(tmp_path: Path) -> None:
+    journal = Journal(tmp_path / "f", "there")
+    journal.close()
+    with closing(sqlite3.connect(journal.path)) as later:
+        later.execute("PRAGMA user_version = 2")
+    before = journal.path.read_bytes()
+    with pytest.raises(InvalidRequest, match="is of version 2, this program knows 1: finish the import with the newer"):
+        Journal(tmp_path / "f", "there")
+    assert journal.path.read_bytes() == before
+
+
+class Killed(BaseException):
+    """The process ends here."""
+
+
+class Steps:
+    """Counts what an import does, and kills it before or after one of its steps."""
+
+    def __init__(self, last: int) -> None:
+        self.left = last
+
+    def step(self) -> None:
+        self.left -= 1
+        if self.left < 0:
+            raise Killed
+
+
+class MortalDestination(FakeDestination):
+    """Accepts, and dies before or after it has."""
+
+    steps = Steps(0)
+
+    def send(self, records: Sequence[Record], source: Source) -> None:
+        self.steps.step()
+        super().send(records, source)
+        self.steps.step()
+
+    def change(self, memory_id: UUID, change: MemoryChange) -> None:
+        self.steps.step()
+        super().change(memory_id, change)
+        self.steps.step()
+
+
+class MortalJournal(Journal):
+    """Notes, and dies before or after it has."""
+
+    def __init__(self, path: Path, steps: Steps) -> None:
+        super().__init__(path, "here")
+        self._steps = steps
+
+    def record(self, *arguments: Any) -> None:
+        self._steps.step()
+        super().record(*arguments)
+        self._steps.step()
+
+    def finish_batch(self, number: int, outcome: BatchOutcome) -> None:
+        self._steps.step()
+        super().finish_batch(number, outcome)
+        self._steps.step()
+
+
+def _exported_items() -> list[Item]:
+    """Two batches: memories whose tags and successors are restored, a duplicate, and what fails in two ways."""
+    items = [
+        Item(
+            f"f:{n}",
+            {"content": f"TAGS: a\nmemory {n}", "timestamp": "2026-05-20", "tags": ["c"]},
+            exact_tags=("c",) if n < 5 else None,
+            superseded_by_hash=content_hash(f"TAGS: a\nmemory {n + 1}") if n == 0 else None,
+            line=n,
+        )
+        for n in range(103)
+    ]
+    items[50] = Item("f:50", None, "a line must be JSON", line=50)
+    return [*items, replace(items[3], source="f:200", line=200), *_items("poison")]
+
+
+def test_an_import_killed_at_any_point_ends_as_one_that_was_not(tmp_path: Path) -> None:
+    items, kills = _exported_items(), 0
+    while True:
+        destination, first, second = MortalDestination(), Steps(kills), Steps(1_000_000)
+        destination.steps = first
+        journal = MortalJournal(tmp_path / f"j{kills}", first)
+        try:
+            run_one(items, FILE, destination, journal, lambda count: None)
+            apply_post_import_updates([journal], destination)
+        except Killed:
+            journal.close()
+            destination.steps = second
+            journal = MortalJournal(tmp_path / f"j{kills}", second)
+            run_one(items, FILE, destination, journal, lambda count: None)
+        is_whole, destination.steps = first.left >= 0, second
+        ended = _end([journal], destination)
+        assert ended.states == {"stored": 102, "duplicate": 1, "failed": 2}, kills
+        assert ended.failures == [("f:50", "a line must be JSON"), ("f:0", "the model refuses it")], kills
+        tags = {memory_id: change.tags for memory_id, change in destination.changes if change.tags is not None}
+        assert list(tags.values()) == [("c",)] * 5, kills
+        assert {one.origin for one in destination.refused} == {Origin("f", "50")}, kills
+        kills += 1
+        if is_whole:
+            break
+    assert kills > 24
+
+
+def test_a_line_that_fails_is_sent_with_its_reason_under_the_file_and_the_line(tmp_path: Path) -> None:
+    destination = FakeDestination()
+    bad = [
+        Item("notes:sub/a.md", None, "it cannot be read"),
+        Item("notes:7", {"content": "", "timestamp": "2026-05-20"}, line=7),
+        Item("notes:8", {"content": "x", "source": "crm", "key": 4711}, line=8),
+    ]
+    run_one(bad, Source("notes"), destination, Journal(tmp_path / "j", "here"), lambda count: None)
+    assert [(one.origin, one.error) for one in destination.refused] == [
+        (Origin("notes", "sub/a.md"), "it cannot be read"),
+        (Origin("notes", "7"), "content must have at least 1 character, got 0"),
+        (Origin("crm", "4711"), "timestamp is required"),
+    ]

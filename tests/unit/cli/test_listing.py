@@ -1,0 +1,123 @@
+"""What an import makes of the files that people have: read, or named with what to do."""
+
+import gzip
+import json
+import zipfile
+from pathlib import Path
+
+import pytest
+
+from mnemosyne.cli.formats import read, read_files
+from mnemosyne.cli.import_source import Source
+from mnemosyne.cli.listing import list_files
+from mnemosyne.errors import InvalidRequest
+
+CHATGPT = [{"title": "T", "create_time": 1.0, "mapping": {"a": {"message": None}}}]
+CLAUDE = [{"uuid": "x", "name": "T", "chat_messages": [{"text": "hi"}]}]
+
+
+@pytest.mark.parametrize(
+    ("name", "data", "what"),
+    [
+        ("conversations.json", json.dumps(CHATGPT).encode(), "a ChatGPT export"),
+        ("conversations.json", json.dumps(CLAUDE, indent=1).encode(), "a Claude export"),
+        ("a.csv", b"content,timestamp\nx,2026-05-20\n", "a table"),
+        ("A.HTML", b"<p>x", "a web page"),
+        ("page", b"<!DOCTYPE html><p>x", "a web page"),
+        ("a.pdf", b"%PDF-1.7", "a PDF"),
+        ("scan.bin", b"%PDF-1.7", "a PDF"),
+        ("a.enex", b"<?xml version='1.0'?><en-export>", "an Evernote export"),
+        ("a.xml", b"<?xml version='1.0'?><en-export>", "an Evernote export"),
+        ("a.db", b"SQLite format 3\x00", "a database"),
+        ("a.png", b"\x89PNG\r\n", "an image"),
+        ("photo.md", b"\xff\xd8\xff\xe0", "an image"),
+        ("a.docx", b"x", "a document of a word processor"),
+        ("a.org", b"* x", "text in another markup"),
+        ("a.mp3", b"ID3", "a recording"),
+        ("a.txt", b'{"content": "x", "timestamp": "2026-05-20"}\n', "JSON lines"),
+        ("a.tar", b"\x00" * 257 + b"ustar", "an archive"),
+    ],
+)
+def test_a_file_that_is_not_read_is_named_with_what_to_do(tmp_path: Path, name: str, data: bytes, what: str) -> None:
+    path = tmp_path / name
+    path.write_bytes(data)
+    with pytest.raises(InvalidRequest, match=rf"{name} looks like {what}, .*: [a-z]"):
+        list_files(path, None)
+
+
+@pytest.mark.parametrize(
+    ("members", "what"),
+    [
+        (["Export/Plan 0123456789abcdef0123456789abcdef.md"], "a Notion export"),
+        (["conversations.json", "chat.html"], "a ChatGPT or Claude export"),
+        (["META-INF/container.xml"], "an EPUB book"),
+        (["word/document.xml"], "a document"),
+        (["a.md"], "a ZIP archive"),
+    ],
+)
+def test_a_zip_is_named_by_its_contents(tmp_path: Path, members: list[str], what: str) -> None:
+    path = tmp_path / "x.zip"
+    with zipfile.ZipFile(path, "w") as package:
+        for member in members:
+            package.writestr(member, "x")
+    with pytest.raises(InvalidRequest, match=what):
+        list_files(path, None)
+
+
+def test_a_folder_of_any_formats_is_read_and_the_rest_is_named(tmp_path: Path) -> None:
+    files = {
+        "a.MD": "note", "b.markdown": "note", "c.txt": "text",
+        "sub/rows.jsonl": '{"content": "r", "timestamp": 20260711}\n',
+        "list.json": '[{"content": "l", "timestamp": "2026-05-20"}]', ".obsidian/app.md": "x", ".trash/t.md": "x",
+        ".git/x.md": "x", ".hidden.md": "x", "scan.pdf": "%PDF-", "what.xyz": "x", "empty.md": "\n",
+        "rows.jsonl.failures.jsonl": "{}",
+    }  # fmt: skip
+    for name, text in files.items():
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).write_text(text)
+    (tmp_path / "z.md.GZ").write_bytes(gzip.compress(b"packed"))
+    (tmp_path / "linked").symlink_to(tmp_path / "sub")
+    (tmp_path / "broken.md").symlink_to(tmp_path / "nothing")
+    listing = list_files(tmp_path, None)
+    items = list(read_files(listing))
+    assert sorted(item.fields["content"] for item in items if item.fields) == [
+        "l",
+        "note",
+        "note",
+        "packed",
+        "r",
+        "text",
+    ]
+    skipped = {path for paths in listing.skipped.values() for path in paths}
+    assert skipped == {
+        ".obsidian", ".trash", ".git", ".hidden.md", "scan.pdf", "what.xyz", "empty.md", "rows.jsonl.failures.jsonl",
+        "linked", "broken.md",
+    }  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("index", "note", "notes"),
+    [
+        ('---\nokf_version: "0.2"\n---\n# Index', "---\ntitle: x\n---\nbody", 1),
+        ("# Index", "---\ntype: Metric\n---\nbody", 1),
+        ("# Index", "body", 3),
+        ("---\ntitle: Home\n---\nHugo's page", "---\ntype: page\n---\nbody", 2),
+    ],
+)
+def test_reserved_names_are_no_memories_in_a_bundle_alone(tmp_path: Path, index: str, note: str, notes: int) -> None:
+    (tmp_path / "index.md").write_text(index)
+    (tmp_path / "log.md").write_text("# Log")
+    (tmp_path / "revenue.md").write_text(note)
+    assert len(list(read(tmp_path))) == notes
+
+
+def test_the_notes_of_a_folder_have_the_same_source_from_wherever_it_is_imported(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    folder = tmp_path / "vault"
+    folder.mkdir()
+    (folder / "a.md").write_text("x")
+    monkeypatch.chdir(tmp_path)
+    named = [Source.at(path).vault for path in (folder, Path("vault"), Path("vault/../vault"), folder / "a.md")]
+    assert set(named) == {str(folder)}
+    assert Source.at(folder, vault="mine").vault == "mine"

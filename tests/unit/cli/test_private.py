@@ -1,0 +1,155 @@
+"""Files that an import writes beside its source: nobody else reads them, and nothing is written through them."""
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mnemosyne.cli.journal import Journal
+from mnemosyne.cli.private import FailuresFile, own_place, private
+from mnemosyne.errors import InvalidRequest
+from mnemosyne.formats.item import FAILURE
+
+FAILURES: list[dict[str, Any]] = [
+    {FAILURE: {"place": "notes.jsonl:3", "error": "no JSON"}},
+    {"content": "", FAILURE: {"place": "notes.jsonl:9", "error": "content is required"}},
+]
+JOURNAL_NAMES = ["", "-wal", "-shm", "-journal"]
+
+
+@pytest.fixture
+def source(tmp_path: Path) -> Path:
+    path = tmp_path / "notes.jsonl"
+    path.write_text('{"content": "tea"}\n')
+    return path
+
+
+@pytest.fixture
+def victim(tmp_path: Path) -> Path:
+    """A file of somebody's that a link leads to."""
+    path = tmp_path / "victim"
+    path.write_text("kept")
+    return path
+
+
+def _mode(path: Path) -> int:
+    return stat.S_IMODE(path.stat().st_mode)
+
+
+def _journal_path(source: Path) -> Path:
+    journal = Journal(source, "here")
+    journal.finish()
+    return journal.path
+
+
+@pytest.mark.parametrize("name", JOURNAL_NAMES)
+@pytest.mark.parametrize("kind", ["symlink", "dangling symlink", "hard link", "directory", "pipe"])
+def test_a_planted_journal_is_refused_and_nothing_is_written(source: Path, victim: Path, name: str, kind: str) -> None:
+    planted = Path(f"{_journal_path(source)}{name}")
+    _plant(planted, victim, kind)
+    with pytest.raises(InvalidRequest, match="the journal would be"):
+        Journal(source, "here")
+    assert victim.read_text() == "kept"
+
+
+@pytest.mark.parametrize("kind", ["symlink", "dangling symlink", "hard link", "directory", "pipe"])
+def test_a_planted_list_of_failures_is_refused_and_nothing_is_written(source: Path, victim: Path, kind: str) -> None:
+    failures = FailuresFile(source)
+    _plant(failures.path, victim, kind)
+    for step in (failures.check, lambda: failures.write(FAILURES), lambda: failures.write([])):
+        with pytest.raises(InvalidRequest, match="the list of failures would be"):
+            step()
+    assert victim.read_text() == "kept"
+
+
+def _plant(at: Path, victim: Path, kind: str) -> None:
+    match kind:
+        case "symlink":
+            at.symlink_to(victim)
+        case "dangling symlink":
+            at.symlink_to(victim.with_name("nothing"))
+        case "hard link":
+            at.hardlink_to(victim)
+        case "directory":
+            at.mkdir()
+        case _:
+            os.mkfifo(at)
+
+
+@pytest.mark.parametrize("content", ["my own notes\n", '{"content": "tea"}\n', "[]\n", "{\n", "\x00"])
+def test_a_file_that_is_no_list_of_failures_is_kept(source: Path, content: str) -> None:
+    path = FailuresFile(source).path
+    path.write_text(content)
+    with pytest.raises(InvalidRequest, match="holds something else"):
+        FailuresFile(source).write(FAILURES)
+    assert path.read_text() == content
+
+
+def test_the_list_of_an_earlier_run_is_replaced_and_then_deleted(source: Path) -> None:
+    failures = FailuresFile(source)
+    assert failures.write(FAILURES) == 2
+    failures.path.chmod(0o644)
+    assert failures.write(FAILURES[:1]) == 1
+    assert [json.loads(line) for line in failures.path.read_text().splitlines()] == FAILURES[:1]
+    assert _mode(failures.path) == 0o600
+    assert failures.write([]) == 0
+    assert sorted(path.name for path in source.parent.iterdir()) == ["notes.jsonl"]
+
+
+def test_a_link_that_is_planted_during_the_import_is_not_written_through(source: Path, victim: Path) -> None:
+    failures = FailuresFile(source)
+
+    def planting() -> list[dict[str, Any]]:
+        failures.path.symlink_to(victim)
+        return FAILURES
+
+    failures.write(one for _ in "x" for one in planting())
+    assert victim.read_text() == "kept"
+    assert not failures.path.is_symlink()
+
+
+def test_the_journal_is_for_its_owner_alone_whatever_it_was_before(source: Path) -> None:
+    path = _journal_path(source)
+    path.touch(mode=0o644)
+    journal = Journal(source, "here")
+    journal.record(1, "x", [], {}, [])
+    written = [Path(f"{path}{name}") for name in ("", "-wal", "-shm")]
+    assert [_mode(file) for file in written if file.exists()] == [0o600] * 3
+    journal.finish()
+
+
+@pytest.mark.parametrize("mode", [0o777, 0o1777, 0o703])
+def test_where_others_may_make_files_those_of_an_import_are_in_the_users_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, mode: int
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    for name in ("one", "two"):
+        shared = tmp_path / name
+        shared.mkdir()
+        shared.chmod(mode)
+        (shared / "notes.jsonl").touch()
+    first, second = (own_place(tmp_path / name / "notes.jsonl", ".x") for name in ("one", "two"))
+    assert first.parent == second.parent == tmp_path / "state" / "mnemosyne" / "imports"
+    assert first != second
+    assert _mode(first.parent) == 0o700
+    assert own_place(tmp_path / "one" / "notes.jsonl", ".x") == first, "a later run finds it again"
+
+
+@pytest.mark.parametrize("state", ["/proc/nowhere", "/dev/null", "/sys/kernel"])
+def test_where_no_file_of_an_import_can_be_written_the_fix_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, state: str
+) -> None:
+    monkeypatch.setenv("XDG_STATE_HOME", state)
+    tmp_path.chmod(0o777)
+    with pytest.raises(InvalidRequest, match=f"nor to {state}/mnemosyne/imports .*: set XDG_STATE_HOME to"):
+        own_place(tmp_path / "notes", ".x")
+
+
+def test_an_export_writes_through_no_link_that_it_did_not_name(tmp_path: Path, victim: Path) -> None:
+    (tmp_path / "memory.md").symlink_to(victim)
+    with pytest.raises(OSError, match="symbolic links"):
+        private(tmp_path / "memory.md", follow=False)
+    assert victim.read_text() == "kept"

@@ -1,0 +1,40 @@
+"""`mnemosyne remember` and `search` say what is wrong with text that is not UTF-8."""
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from mnemosyne.cli.remember import remember, search
+from mnemosyne.errors import InvalidRequest
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (b"caf\xe9", "found the byte 0xe9 at position 3"),
+        ("Grüße".encode("utf-16"), "found the byte 0xff at position 0"),
+        (b"\x80", "found the byte 0x80 at position 0"),
+        (b"cut off \xe2\x82", "found the byte 0xe2 at position 8"),
+    ],
+)
+def test_bytes_that_are_no_utf_8_are_named(given: bytes, said: str) -> None:
+    result = CliRunner().invoke(remember, ["-", "--url", "http://127.0.0.1:9/mcp"], input=given)
+    assert isinstance(result.exception, InvalidRequest)
+    assert said in str(result.exception)
+
+
+@pytest.mark.parametrize("command", [remember, search])
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (["caf\udce9"], " must be text in UTF-8, found the byte 0xe9"),
+        (["tea", "--tag", "caf\udce9"], "tags must be text in UTF-8, found the byte 0xe9"),
+        (["\udcff", "cup"], " must be text in UTF-8, found the byte 0xff"),
+    ],
+)
+def test_arguments_that_are_no_utf_8_are_not_taken_for_a_missing_server(
+    command: click.Command, given: list[str], said: str
+) -> None:
+    result = CliRunner().invoke(command, [*given, "--url", "http://127.0.0.1:9/mcp"])
+    assert isinstance(result.exception, InvalidRequest)
+    assert said in str(result.exception)

@@ -1,0 +1,190 @@
+"""Every command takes its target by the same options and environment, under the same rules."""
+
+import itertools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import click
+import pytest
+from click.testing import CliRunner
+
+from mnemosyne.cli.main import cli
+from mnemosyne.cli.tool_client import ToolClient
+from mnemosyne.errors import Unavailable
+from mnemosyne.settings import PREFIX
+
+SERVERS = ("dev", "stdio")  # they are the system, and work on none
+TARGETS = {"--url": "http://127.0.0.1:9/mcp", "--data-dir": "/proc/nowhere", "--project": "some-project"}
+REACHED = {
+    "--url": "called http://127.0.0.1:9/mcp",
+    "--data-dir": "no memory is kept in /proc/nowhere",
+    "--project": "gcloud could not call the deployment",
+}
+"""What a command says that has turned to the target."""
+SETTINGS = {"MNEMOSYNE_DATABASE_URL": "no-address", "MNEMOSYNE_TOPIC": "file:///nowhere"}
+NOTE = Path(__file__).parents[3] / "README.md"
+SETTINGS_READ = "MNEMOSYNE_DATABASE_URL"
+MORE_ARGUMENTS = {
+    ("dead-letters", "drop"): ["--all", "--yes"],
+    ("grants", "revoke"): ["--person", "ada@example.com"],
+    ("quota", "set"): ["--memories", "1"],
+    ("reembed",): ["--model", "m", "--dimension", "8"],
+}
+
+
+def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[tuple[str, ...], click.Command]]:
+    for name, command in group.commands.items():
+        if isinstance(command, click.Group):
+            yield from _commands(command, (*path, name))
+        elif name not in SERVERS:
+            yield (*path, name), command
+
+
+COMMANDS = dict(_commands(cli))
+
+
+def _arguments(path: tuple[str, ...]) -> list[str]:
+    """Return the arguments that the command cannot do without."""
+    values = [
+        ([one.opts[0]] if isinstance(one, click.Option) else [])
+        + ["0198c5f2-0000-7000-8000-000000000000" if one.name != "files" else str(NOTE)]
+        for one in COMMANDS[path].params
+        if one.required
+    ]
+    return [word for value in values for word in value] + MORE_ARGUMENTS.get(path, [])
+
+
+def _run(*arguments: str) -> tuple[int, str]:
+    result = CliRunner().invoke(cli, arguments)
+    return result.exit_code, " ".join(f"{result.output} {result.exception or ''}".split())
+
+
+def _shown(path: tuple[str, ...]) -> list[str]:
+    """Return the targets in the command's help."""
+    options = {one.opts[0]: one.hidden for one in COMMANDS[path].params if isinstance(one, click.Option)}
+    return [option for option in TARGETS if not options[option]]
+
+
+def _takes_settings(path: tuple[str, ...]) -> bool:
+    return path not in {("remember",), ("search",)}
+
+
+@pytest.fixture(autouse=True)
+def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A home without a system, an environment without settings, and no way to a server or to gcloud."""
+    for name in [name for name in os.environ if name.startswith(PREFIX)]:
+        monkeypatch.delenv(name)
+    directory = tmp_path / "home"
+    directory.mkdir()
+    monkeypatch.setenv("HOME", str(directory))
+    monkeypatch.setenv("XDG_DATA_HOME", str(directory / "data"))
+    monkeypatch.setenv("PATH", str(directory))
+
+    def call(client: ToolClient, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        raise Unavailable(f"called {client.url}")
+
+    monkeypatch.setattr(ToolClient, "call", call)
+    return directory
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("environment", [{}, {"MNEMOSYNE_TOKEN": "mnk_x"}], ids=["nothing set", "token set"])
+def test_without_a_target_a_command_works_on_the_users_own_system_and_makes_none(
+    path: tuple[str, ...], environment: dict[str, str], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in environment.items():
+        monkeypatch.setenv(name, value)
+    code, output = _run(*path, *_arguments(path))
+    shown = _shown(path)
+    assert code == 1
+    assert "no target is named" in output
+    assert all(option in output for option in shown)
+    assert ("a deployment's settings in the environment" in output) == _takes_settings(path)
+    if "--data-dir" in shown:
+        assert f"no memory is kept in {home}/data/mnemosyne" in output
+        assert "start one with `mnemosyne dev`" in output
+        assert ("MNEMOSYNE_TOKEN is set" in output) == (bool(environment) and "--url" in shown)
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("settings", [{}, SETTINGS], ids=["no settings", "settings"])
+@pytest.mark.parametrize("option", TARGETS)
+def test_an_option_names_the_target_whatever_the_environment_names(
+    path: tuple[str, ...], settings: dict[str, str], option: str, home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    code, output = _run(*path, *_arguments(path), option, TARGETS[option])
+    if option in _shown(path):
+        assert (code, REACHED[option] in output) == (1, True), output
+    else:
+        assert code == 2
+        assert f"`{cli.name} {' '.join(path)}` does not work with {option}: use " in output
+        assert all(usable in output for usable in _shown(path))
+    assert list(home.iterdir()) == []
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("settings", [SETTINGS, {"MNEMOSYNE_TOPIC": "file:///nowhere"}], ids=["all", "not all"])
+def test_settings_name_the_target_where_no_option_does(
+    path: tuple[str, ...], settings: dict[str, str], home: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, value in settings.items():
+        monkeypatch.setenv(name, value)
+    code, output = _run(*path, *_arguments(path))
+    assert "no memory is kept" not in output
+    if _takes_settings(path):
+        assert (code, SETTINGS_READ in output) == (1, True), output
+    else:
+        assert code == 2
+        assert "does not work with a deployment's settings in the environment, and " in output
+        assert all(name in output for name in settings)
+    assert list(home.iterdir()) == []
+
+
+def test_an_import_by_tools_does_not_fall_back_on_another_system_than_the_settings(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name, value in SETTINGS.items():
+        monkeypatch.setenv(name, value)
+    code, output = _run("import", str(NOTE), "--via", "mcp")
+    assert code == 2
+    assert "--via mcp does not work with a deployment's settings in the environment: use --url URL" in output
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+@pytest.mark.parametrize("pair", [*itertools.combinations(TARGETS, 2)], ids=" ".join)
+def test_two_targets_are_refused_by_name(path: tuple[str, ...], pair: tuple[str, str]) -> None:
+    given = [word for option in pair for word in (option, TARGETS[option])]
+    code, output = _run(*path, *_arguments(path), *given)
+    assert code == 2
+    assert f"give only one of --url, --data-dir and --project, got {pair[0]} and {pair[1]}" in output
+
+
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_an_empty_target_is_refused(path: tuple[str, ...]) -> None:
+    for option in _shown(path):
+        code, output = _run(*path, *_arguments(path), option, "")
+        assert code == 2
+        assert f"{option} must not be empty" in output
+
+
+@pytest.mark.parametrize("path", [(), ("dev",), ("stdio",), *COMMANDS], ids=" ".join)
+def test_no_line_of_help_is_cut_off(path: tuple[str, ...]) -> None:
+    code, _ = _run(*path, "--help")
+    assert code == 0
+    lines = CliRunner().invoke(cli, [*path, "--help"]).output.splitlines()
+    assert not [line for line in lines if line.rstrip().endswith(("...", "…")) and not line.startswith("Usage")]
+
+
+@pytest.mark.parametrize("group", ["", "dead-letters", "grants", "keys", "quota"])
+def test_each_command_is_listed_with_a_whole_sentence(group: str) -> None:
+    output = _run(*group.split(), "--help")[1]
+    listed = cli.commands[group] if group else cli
+    assert isinstance(listed, click.Group)
+    for command in listed.commands.values():
+        sentence = command.get_short_help_str(1_000)
+        assert sentence in output and sentence[-1:].isalnum() | (sentence[-1:] in ".)`")

@@ -1,0 +1,69 @@
+"""What commands print: whatever was stored or is in a file's name, a terminal obeys nothing."""
+
+import re
+import sys
+from pathlib import Path
+
+import pytest
+
+import mnemosyne.cli
+from mnemosyne.cli import main
+from mnemosyne.cli.terminal import lines_of, say
+from mnemosyne.errors import InvalidRequest
+
+SOURCES = [path for path in Path(mnemosyne.cli.__file__).parent.rglob("*.py") if path.name != "terminal.py"]
+ATTACKS = [
+    "\x1b[2J",
+    "\x1b]0;title\x07",
+    "\x9b31m",
+    "\rmnemosyne: done",
+    "\u202efdp.exe",
+    "a\u200bb",
+    "\U000e0041",
+    "\x08\x08",
+]
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda path: path.name)
+def test_commands_print_by_the_function_that_escapes(source: Path) -> None:
+    assert re.findall(r"click\.(?:secho|echo)|(?<![.\w])print\(", source.read_text()) == []
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_a_text_is_printed_with_its_lines_and_nothing_that_a_terminal_obeys(
+    capsys: pytest.CaptureFixture[str], attack: str
+) -> None:
+    say(f"one{attack}\n  two")
+    printed = capsys.readouterr().out
+    assert printed.endswith("\n  two\n") and attack not in printed
+    assert f"<U+{ord(re.sub('^[a-z]', '', attack)[0]):04X}>" in printed
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+@pytest.mark.parametrize("arguments", [["import", "{}"], ["{}"], ["export", "--{}"], ["doctor", "{}"]])
+def test_a_usage_error_names_an_argument_without_obeying_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, arguments: list[str], attack: str
+) -> None:
+    """The shell makes arguments of names of files: `mnemosyne import *`."""
+    monkeypatch.setattr(main, "on_termination", lambda leave: None)
+    monkeypatch.setattr(sys, "argv", ["mnemosyne", *(one.format(attack) for one in arguments)])
+    with pytest.raises(SystemExit) as ended:
+        main.main()
+    printed = capsys.readouterr().err
+    assert ended.value.code == 2
+    assert printed == lines_of(printed)
+
+
+@pytest.mark.parametrize("attack", ATTACKS)
+def test_an_error_names_a_value_without_obeying_it(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, attack: str
+) -> None:
+    def fail(**_: object) -> None:
+        raise InvalidRequest(f"{attack} is no\nformat")
+
+    monkeypatch.setattr(main, "on_termination", lambda leave: None)
+    monkeypatch.setattr(main, "cli", fail)
+    with pytest.raises(SystemExit):
+        main.main()
+    printed = capsys.readouterr().err
+    assert printed == lines_of(printed) and printed.endswith(" is no\nformat\n")

@@ -1,0 +1,56 @@
+"""Without the extra `local`, help and commands on a deployment work; others name the extra in one sentence."""
+
+import os
+import re
+import subprocess
+import sys
+import tomllib
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[3]
+EXTRA = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]["local"]
+PACKAGES = [re.split(r"[^\w-]", one, maxsplit=1)[0].replace("-", "_") for one in EXTRA]
+WITHOUT = f"""
+import sys
+for name in {PACKAGES!r}:
+    sys.modules[name] = None  # importing it raises ModuleNotFoundError
+from mnemosyne.cli.main import cli, main
+"""
+HELP = """
+from click.testing import CliRunner
+def walk(command, path):
+    result = CliRunner().invoke(cli, [*path, "--help"])
+    print(path, result.exit_code, len(result.output) > 50)
+    for name, one in getattr(command, "commands", {}).items():
+        walk(one, [*path, name])
+walk(cli, [])
+"""
+
+
+def _run(program: str, *arguments: str) -> subprocess.CompletedProcess[str]:
+    kept = {name: value for name, value in os.environ.items() if not name.startswith("MNEMOSYNE_")}
+    return subprocess.run(
+        [sys.executable, "-c", WITHOUT + program, *arguments], env=kept, capture_output=True, text=True
+    )
+
+
+def test_help_of_every_command_is_printed() -> None:
+    done = _run(HELP)
+    lines = done.stdout.splitlines()
+    assert len(lines) > 25, done.stderr[-500:]
+    assert all(line.endswith("] 0 True") for line in lines)
+
+
+@pytest.mark.parametrize("command", ["dev", "stdio", "doctor", "keys list", "search tea --data-dir nowhere"])
+def test_a_command_on_a_local_system_names_the_extra_in_one_line(command: str) -> None:
+    done = _run("main()", *command.split())
+    assert done.returncode == 1
+    (line,) = done.stderr.splitlines()
+    assert re.match(r"mnemosyne: this needs the package \w+, which the extra `local` installs: pip install ", line)
+
+
+def test_a_command_on_a_server_works() -> None:
+    done = _run("main()", "search", "tea", "--url", "http://127.0.0.1:9/mcp")
+    assert "http://127.0.0.1:9/mcp cannot be reached" in done.stderr

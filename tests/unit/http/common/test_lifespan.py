@@ -1,0 +1,247 @@
+"""The hosting of an app: its lifespan, and what happens to requests when the process is told to end."""
+
+import asyncio
+import signal
+from collections.abc import AsyncIterator, Callable, Coroutine, Iterator
+from contextlib import asynccontextmanager, suppress
+from typing import Any
+
+import pytest
+from starlette.applications import Starlette
+from starlette.requests import Request
+from starlette.responses import PlainTextResponse, Response, StreamingResponse
+from starlette.routing import Route
+
+from mnemosyne.errors import Misconfigured
+from mnemosyne.http.common.lifespan import Hosted
+
+
+@pytest.fixture(autouse=True)
+def _sigterm() -> Iterator[None]:
+    before = signal.getsignal(signal.SIGTERM)
+    yield
+    signal.signal(signal.SIGTERM, before)
+
+
+class Server:
+    """Stands in for Uvicorn: owns SIGTERM, and passes requests to the hosted app in one task each."""
+
+    def __init__(self, **hosted: Any) -> None:
+        self.is_open = False
+        self.opened = 0
+        self.arrived = asyncio.Event()
+        self.released = asyncio.Event()
+        self.told_to_stop: list[bool] = []
+        """For each time, whether the app's lifespan was open."""
+        self._stopped = asyncio.Event()
+        signal.signal(signal.SIGTERM, self._stop)
+        self._hosted = Hosted(self._build, **hosted)
+
+    def _build(self) -> Starlette:
+        @asynccontextmanager
+        async def lifespan(app: Starlette) -> AsyncIterator[None]:
+            self.is_open, self.opened = True, self.opened + 1
+            try:
+                yield
+            finally:
+                self.is_open = False
+
+        async def quick(request: Request) -> Response:
+            return PlainTextResponse(f"open: {self.is_open}")
+
+        async def slow(request: Request) -> Response:
+            self.arrived.set()
+            await self.released.wait()
+            return PlainTextResponse(f"open: {self.is_open}")
+
+        async def stream(request: Request) -> Response:
+            async def parts() -> AsyncIterator[str]:
+                yield "first "
+                self.arrived.set()
+                await self.released.wait()
+                yield "last"
+
+            return StreamingResponse(parts())
+
+        return Starlette(
+            routes=[Route("/quick", quick), Route("/slow", slow), Route("/stream", stream)], lifespan=lifespan
+        )
+
+    def request(self, path: str) -> "asyncio.Task[Answer]":
+        """Send a request."""
+        return asyncio.create_task(self._request(path))
+
+    async def _request(self, path: str) -> "Answer":
+        answer = Answer()
+
+        messages = [{"type": "http.request", "body": b"", "more_body": False}]
+
+        async def receive() -> dict[str, Any]:
+            if not messages:
+                await asyncio.get_running_loop().create_future()
+            return messages.pop()
+
+        scope = {"type": "http", "method": "GET", "path": path, "headers": [], "query_string": b""}
+        await self._hosted(scope, receive, answer.send)
+        return answer
+
+    async def stopped(self) -> None:
+        """Return once the server has been told to stop."""
+        await self._stopped.wait()
+
+    def _stop(self, *_: object) -> None:
+        self.told_to_stop.append(self.is_open)
+        self._stopped.set()
+
+
+class Answer:
+    """What was sent for one request."""
+
+    def __init__(self) -> None:
+        self.status = 0
+        self.headers: dict[bytes, bytes] = {}
+        self.body = b""
+
+    async def send(self, message: Any) -> None:
+        if message["type"] == "http.response.start":
+            assert not self.status, "a second response was started"
+            self.status, self.headers = message["status"], dict(message["headers"])
+        self.body += message.get("body", b"")
+
+
+def _run(test: Callable[[Server], Coroutine[Any, Any, None]], **hosted: Any) -> None:
+    async def run() -> None:
+        await test(Server(**hosted))
+
+    asyncio.run(run())
+
+
+def test_before_shutdown_responses_keep_their_connections() -> None:
+    async def test(server: Server) -> None:
+        assert b"connection" not in (await server.request("/quick")).headers
+
+    _run(test)
+
+
+def test_a_request_that_arrives_after_sigterm_is_served_and_closes_its_connection() -> None:
+    async def test(server: Server) -> None:
+        await server.request("/quick")
+        signal.raise_signal(signal.SIGTERM)
+        await asyncio.sleep(0)
+        answer = await server.request("/quick")
+        assert (answer.status, answer.body, answer.headers[b"connection"]) == (200, b"open: True", b"close")
+        assert not server.told_to_stop
+
+    _run(test)
+
+
+def test_a_request_that_was_running_at_sigterm_finishes_before_the_server_is_told_to_stop() -> None:
+    async def test(server: Server) -> None:
+        running = server.request("/slow")
+        await server.arrived.wait()
+        signal.raise_signal(signal.SIGTERM)
+        for _ in range(20):
+            assert (await server.request("/quick")).status == 200
+        assert not server.told_to_stop
+        server.released.set()
+        answer = await running
+        assert (answer.status, answer.body, answer.headers[b"connection"]) == (200, b"open: True", b"close")
+        await server.stopped()
+
+    _run(test)
+
+
+def test_a_request_that_comes_once_the_server_was_told_to_stop_is_served_too() -> None:
+    async def test(server: Server) -> None:
+        await server.request("/quick")
+        signal.raise_signal(signal.SIGTERM)
+        await server.stopped()
+        assert server.told_to_stop == [True]
+        assert (await server.request("/quick")).body == b"open: True"
+
+    _run(test)
+
+
+def test_a_request_that_outlasts_the_deadline_is_answered_503_once() -> None:
+    async def test(server: Server) -> None:
+        running = server.request("/slow")
+        await server.arrived.wait()
+        signal.raise_signal(signal.SIGTERM)
+        await server.stopped()
+        server.released.set()  # what the app sends from now on is dropped
+        answer = await running
+        assert answer.status == 503
+        assert (answer.headers[b"retry-after"], answer.headers[b"connection"]) == (b"1", b"close")
+        assert b"shutting down: try again" in answer.body
+
+    _run(test, drain_seconds=0.0)
+
+
+def test_a_response_that_has_started_is_not_replaced() -> None:
+    async def test(server: Server) -> None:
+        running = server.request("/stream")
+        await server.arrived.wait()
+        signal.raise_signal(signal.SIGTERM)
+        await server.stopped()
+        server.released.set()
+        assert (await running).body == b"first last"
+
+    _run(test, drain_seconds=0.0)
+
+
+def test_a_second_sigterm_changes_nothing() -> None:
+    async def test(server: Server) -> None:
+        await server.request("/quick")
+        signal.raise_signal(signal.SIGTERM)
+        await asyncio.sleep(0)
+        signal.raise_signal(signal.SIGTERM)
+        await server.stopped()
+        await server.request("/quick")
+        assert server.told_to_stop == [True]
+
+    _run(test)
+
+
+def test_the_lifespan_is_entered_once_and_left_when_the_event_loop_ends() -> None:
+    servers: list[Server] = []
+
+    async def test(server: Server) -> None:
+        servers.append(server)
+        await asyncio.gather(*(server.request("/quick") for _ in range(5)))
+        assert (server.is_open, server.opened) == (True, 1)
+
+    _run(test)
+    assert not servers[0].is_open
+
+
+def test_a_client_that_disconnects_while_the_lifespan_opens_does_not_fail_the_others() -> None:
+    async def test(server: Server) -> None:
+        first, second = server.request("/quick"), server.request("/quick")
+        await asyncio.sleep(0)
+        first.cancel()
+        with suppress(asyncio.CancelledError):
+            await first
+        assert (await second).body == b"open: True"
+
+    _run(test)
+
+
+@pytest.mark.parametrize("explains", [False, True])
+def test_a_server_with_wrong_settings_answers_500_until_they_are_right(explains: bool) -> None:
+    async def test() -> None:
+        settings: list[str] = []
+
+        def build() -> Starlette:
+            if not settings:
+                raise Misconfigured("MNEMOSYNE_TOPIC is not set")
+            return Starlette(routes=[Route("/", lambda request: PlainTextResponse("served"))])
+
+        scope = {"type": "http", "method": "GET", "path": "/", "headers": [], "query_string": b""}
+        hosted, wrong, right = Hosted(build, explains=explains), Answer(), Answer()
+        await hosted(scope, lambda: None, wrong.send)  # type: ignore[arg-type,return-value]
+        settings.append("right")
+        await hosted(scope, lambda: None, right.send)  # type: ignore[arg-type,return-value]
+        assert (wrong.status, right.status) == (500, 200)
+        assert (b"MNEMOSYNE_TOPIC is not set" in wrong.body) is explains
+
+    asyncio.run(test())

@@ -1,0 +1,132 @@
+"""How the console's page and files are served: cached by content, run alone, framed by nobody, small."""
+
+import hashlib
+import re
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from mnemosyne.http.console import site
+from mnemosyne.http.mcp.access import Access
+from mnemosyne.http.mcp.app import build_app
+from tests.fakes import FakeServices
+from tests.unit.http.mcp.test_access import ByName
+
+FIRST_PAGE_BYTES = 60_000
+
+
+@pytest.fixture
+def opened() -> Iterator[Callable[..., TestClient]]:
+    """Makes a client of the app."""
+    with ExitStack() as clients:
+
+        def make(issuer: str = "https://issuer.example") -> TestClient:
+            access = Access(ByName(), per_minute=0, issuer=issuer, allowed_hosts=("testserver",))
+            app = build_app(
+                FakeServices(), threads=2, allowed_origins=(), warm=lambda: None,
+                examine=list, access=access,
+            )  # fmt: skip
+            return clients.enter_context(TestClient(app))
+
+        yield make
+
+
+@pytest.fixture
+def client(opened: Callable[..., TestClient]) -> TestClient:
+    return opened()
+
+
+@pytest.mark.parametrize(
+    "path", ["/", "/newest", "/store", "/files", "/activity", "/overview", "/memories/anything", "/console/callback"]
+)
+def test_the_page_runs_its_own_files_alone_and_is_framed_by_nobody(client: TestClient, path: str) -> None:
+    answer = client.get(path)
+    assert answer.status_code == 200
+    policy = answer.headers["content-security-policy"]
+    assert "default-src 'none'" in policy
+    assert "script-src 'self';" in policy and "unsafe" not in policy
+    assert "frame-ancestors 'none'" in policy
+    assert (answer.headers["x-frame-options"], answer.headers["referrer-policy"]) == ("DENY", "no-referrer")
+    assert not re.search(r"<script(?![^>]* src=)|\sstyle=|\son\w+=", answer.text), "nothing inline"
+
+
+def test_the_page_may_reach_the_authorization_server_where_there_is_one(opened: Callable[..., TestClient]) -> None:
+    assert "connect-src 'self' https://issuer.example;" in opened().get("/").headers["content-security-policy"]
+    assert "connect-src 'self';" in opened(issuer="").get("/").headers["content-security-policy"]
+
+
+def test_a_page_that_is_known_is_not_sent_again(client: TestClient) -> None:
+    known = client.get("/").headers["etag"]
+    assert client.get("/", headers={"If-None-Match": known}).status_code == 304
+
+
+def test_files_are_cached_for_good_under_a_name_that_changes_with_them(
+    client: TestClient, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    name = f"/console/{site.digest()}/app.js"
+    answer = client.get(name)
+    assert answer.headers["cache-control"] == "public, max-age=31536000, immutable"
+    assert answer.headers["content-type"] == "text/javascript; charset=utf-8"
+    assert name in client.get("/").text
+    before = site.digest.__wrapped__()
+    monkeypatch.setattr(site, "files", lambda: {"app.js": b"another"})
+    assert site.digest.__wrapped__() != before
+
+
+@pytest.mark.parametrize(
+    "name", ["nothing.js", "index.html", "../site.py", "%2e%2e/site.py", "..%2fsite.py", "/etc/passwd", "", "vendor"]
+)
+def test_no_other_file_is_served(client: TestClient, name: str) -> None:
+    assert client.get(f"/console/{site.digest()}/{name}").status_code == 404
+    assert client.get("/console/0000000000000000/app.js").status_code == 404
+
+
+def test_nobody_is_sent_to_another_host_by_an_address_with_a_slash_behind(client: TestClient) -> None:
+    answer = client.get("/newest/", headers={"Host": "evil.example"}, follow_redirects=False)
+    assert answer.status_code in (404, 421)
+    assert "location" not in answer.headers
+
+
+def test_every_file_together_is_small_over_the_wire(client: TestClient) -> None:
+    size = 0
+    for name in site.files():
+        if not name.endswith((".txt", ".html")):
+            with client.stream(
+                "GET", f"/console/{site.digest()}/{name}", headers={"Accept-Encoding": "gzip"}
+            ) as answer:
+                assert answer.headers["content-encoding"] == "gzip"
+                size += sum(map(len, answer.iter_raw()))
+    assert size <= FIRST_PAGE_BYTES
+
+
+def test_every_module_that_a_module_imports_is_served() -> None:
+    files = site.files()
+    modules = {name: content.decode() for name, content in files.items() if name.endswith(".js")}
+    imported = {found for text in modules.values() for found in re.findall(r"""(?:from|import) "\./([^"]+)";""", text)}
+    assert {"time.js", "components.js", "vendor/htm-preact.js"} <= imported <= files.keys()
+
+
+def test_who_takes_no_gzip_is_sent_none(client: TestClient) -> None:
+    answer = client.get(f"/console/{site.digest()}/app.js", headers={"Accept-Encoding": "identity"})
+    assert "content-encoding" not in answer.headers
+    assert "Accept-Encoding" in answer.headers["vary"]
+
+
+def test_what_is_vendored_is_what_was_published() -> None:
+    said = site.files()["vendor/README.txt"].decode()
+    published = re.findall(r"SHA-256\s+([0-9a-f]{64})", said)
+    vendored = ("htm-preact.js",)
+    assert [hashlib.sha256(site.files()[f"vendor/{name}"]).hexdigest() for name in vendored] == published
+
+
+def test_its_own_calls_are_taken_and_those_of_other_pages_are_not(opened: Callable[..., TestClient]) -> None:
+    client = opened()
+    call: dict[str, Any] = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+    headers = {"Authorization": "Bearer both"}
+    own = client.post("/mcp", json=call, headers={**headers, "Origin": "https://testserver"})
+    assert own.status_code == 200, own.text
+    for origin in ("https://evil.example", "https://testserver.evil.example", "null"):
+        assert client.post("/mcp", json=call, headers={**headers, "Origin": origin}).status_code == 403

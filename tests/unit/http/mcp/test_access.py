@@ -1,0 +1,374 @@
+"""The door of the `mcp` function: 401, 403, 429, what is listed to whom, and the metadata that clients look for."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import anyio
+import httpx
+import pytest
+from starlette.testclient import TestClient
+
+from mnemosyne.domain.health import Check
+from mnemosyne.domain.principal import Principal, Scope
+from mnemosyne.domain.rate_limit import TokenBucket
+from mnemosyne.errors import Unauthorized, Unavailable
+from mnemosyne.http.common.rate_limit import Budgets
+from mnemosyne.http.mcp.access import Access
+from mnemosyne.http.mcp.app import build_app
+from mnemosyne.http.mcp.middleware import McpEdge
+from mnemosyne.http.mcp.streams import asked
+from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.mcp.tools import TOOLS
+from mnemosyne.service.authenticate import ApiKeyAuthenticator, NoAuthenticator, bearer
+from tests.clock import StoppedClock
+from tests.fakes import NOW, FakeServices
+from tests.mcp_client import tool_call
+
+CALLERS = {
+    "reader": Principal(id="r", namespace="a", scopes=frozenset({Scope.READ})),
+    "writer": Principal(id="w", namespace="a", scopes=frozenset({Scope.WRITE})),
+    "both": Principal(id="b", namespace="b", scopes=frozenset({Scope.READ, Scope.WRITE})),
+    "admin": Principal(id="x", namespace="b", scopes=frozenset({Scope.ADMIN})),
+    "nobody": Principal(id="n", namespace="b", scopes=frozenset()),
+}
+INGEST = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
+
+
+class ByName:
+    """A token is a caller's name."""
+
+    credential = "a name"
+    only_authorization = False
+
+    def authenticate(self, authorization: str | None) -> Principal:
+        name = bearer(authorization)
+        if name == "away":
+            raise Unavailable("the database is away")
+        if name not in CALLERS:
+            raise Unauthorized("no such caller")
+        return CALLERS[name]
+
+    def known(self, authorization: str | None) -> Principal | None:
+        bearer(authorization)
+        return None
+
+
+@pytest.fixture
+def opened(services: FakeServices) -> Any:
+    """Makes a client of an app with that door."""
+    clients: list[TestClient] = []
+
+    def make(*, per_minute: int = 0, issuer: str = "https://issuer.example", authenticator: Any = None) -> TestClient:
+        app = build_app(
+            services,
+            threads=2,
+            allowed_origins=(),
+            warm=lambda: None,
+            examine=lambda: [Check("schema", "fine")],
+            access=Access(
+                authenticator or ByName(), per_minute=per_minute, issuer=issuer, allowed_hosts=("testserver",)
+            ),
+        )
+        client = TestClient(app)
+        client.__enter__()
+        clients.append(client)
+        return client
+
+    yield make
+    for client in clients:
+        client.__exit__(None, None, None)
+
+
+def _post(client: TestClient, body: Any, token: str | None = None, **headers: str) -> Any:
+    if token:
+        headers["Authorization"] = f"Bearer {token}"
+    return client.post("/mcp", content=json.dumps(body), headers={"Content-Type": "application/json", **headers})
+
+
+def _call(client: TestClient, token: str | None, tool: str, arguments: Any) -> Any:
+    return _post(client, tool_call(tool, arguments), token)
+
+
+LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
+
+
+def test_without_a_credential_the_answer_says_where_to_get_one(opened: Callable[..., TestClient]) -> None:
+    response = _post(opened(), LIST)
+    assert response.status_code == 401
+    assert response.headers["www-authenticate"] == (
+        'Bearer scope="read write", resource_metadata="http://testserver/.well-known/oauth-protected-resource/mcp"'
+    )
+
+
+def test_a_bad_credential_is_told_apart_from_none(opened: Callable[..., TestClient]) -> None:
+    response = _post(opened(), LIST, "mallory")
+    assert response.status_code == 401
+    assert 'error="invalid_token"' in response.headers["www-authenticate"]
+
+
+def test_where_keys_are_used_there_is_no_authorization_server_to_point_to(opened: Callable[..., TestClient]) -> None:
+    client = opened(issuer="")
+    assert "resource_metadata" not in _post(client, LIST).headers["www-authenticate"]
+    assert client.get("/.well-known/oauth-protected-resource").status_code == 404
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [
+        ("GET", "/.well-known/oauth-protected-resource/mcp"),
+        ("GET", "/.well-known/oauth-authorization-server"),
+        ("GET", "/.well-known/openid-configuration/mcp"),
+        ("POST", "/register"),
+        ("POST", "/token"),
+    ],
+)
+def test_a_client_that_looks_for_a_log_in_is_told_what_is_needed_instead(
+    opened: Callable[..., TestClient], method: str, path: str
+) -> None:
+    keys = ApiKeyAuthenticator(lambda key_id: None, lambda: NOW)
+    response = opened(issuer="", authenticator=keys).request(method, path)
+    assert response.status_code == 404
+    assert response.json()["error"] == "invalid_request"
+    assert "an API key as `Authorization: Bearer mnk_…`" in response.json()["error_description"]
+
+
+@pytest.mark.parametrize("path", ["", "/mcp"])
+def test_the_metadata_names_resource_and_issuer(opened: Callable[..., TestClient], path: str) -> None:
+    shown = opened().get(f"/.well-known/oauth-protected-resource{path}", headers={"X-Forwarded-Proto": "https"}).json()
+    assert shown["resource"] == "https://testserver/mcp"
+    assert shown["authorization_servers"] == ["https://issuer.example"]
+
+
+def test_the_metadata_repeats_no_foreign_host(opened: Callable[..., TestClient]) -> None:
+    client = opened()
+    response = client.get("/.well-known/oauth-protected-resource", headers={"Host": "evil.example"})
+    assert response.status_code == 404
+    assert "evil" not in _post(client, LIST, Host="evil.example").headers["www-authenticate"]
+
+
+def test_a_key_that_cannot_be_checked_is_not_called_wrong(opened: Callable[..., TestClient]) -> None:
+    response = _post(opened(), LIST, "away")
+    assert (response.status_code, response.headers["retry-after"]) == (503, "5")
+
+
+@pytest.mark.parametrize(
+    ("token", "tool", "arguments"),
+    [
+        ("reader", "ingest_memory", INGEST),
+        ("reader", "delete_memory", {"id": "01a1fd98-820d-74ac-bf32-ad3eec4e3d5f"}),
+        ("writer", "memory_search", {"query": "tea"}),
+        ("writer", "recall_memory", {"query": "tea"}),
+        ("nobody", "memory_stats", {}),
+    ],
+)
+def test_a_missing_scope_is_403_and_asked_for_beside_those_that_are_held(
+    opened: Callable[..., TestClient], services: FakeServices, token: str, tool: str, arguments: Any
+) -> None:
+    # Clients ask for what the challenge names, and keep nothing else: RFC 6750, section 3.1.
+    response = _call(opened(), token, tool, arguments)
+    assert response.status_code == 403
+    assert 'Bearer scope="read write"' in response.headers["www-authenticate"]
+    assert 'error="insufficient_scope"' in response.headers["www-authenticate"]
+    assert services.queue.published == []
+
+
+READ_RESOURCE = {"jsonrpc": "2.0", "id": 1, "method": "resources/read", "params": {"uri": "memory://recent"}}
+
+
+def test_a_resource_is_read_by_who_may_read(opened: Callable[..., TestClient]) -> None:
+    assert "result" in _post(opened(), READ_RESOURCE, "reader").json()
+    refused = _post(opened(), READ_RESOURCE, "writer")
+    assert (refused.status_code, "read" in refused.headers["www-authenticate"]) == (403, True)
+
+
+def test_a_resource_that_cannot_be_read_now_is_not_called_missing(
+    opened: Callable[..., TestClient], services: FakeServices, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def away(*arguments: Any, **named: Any) -> None:
+        raise Unavailable("away")
+
+    monkeypatch.setattr(services.memories, "list", away)
+    for method in ("resources/read", "resources/list"):
+        error = _post(opened(), READ_RESOURCE | {"method": method}, "reader").json()["error"]
+        assert error["code"] == -32603
+        assert "temporarily unavailable" in error["message"]
+
+
+def test_who_may_not_read_has_no_resources_and_may_connect(opened: Callable[..., TestClient]) -> None:
+    listed = _post(opened(), {"jsonrpc": "2.0", "id": 1, "method": "resources/list"}, "writer")
+    assert listed.json()["result"]["resources"] == []
+
+
+def test_a_batch_is_held_to_the_scope_of_each_of_its_calls(
+    opened: Callable[..., TestClient], services: FakeServices
+) -> None:
+    call = tool_call("ingest_memory", INGEST, id_=2)
+    assert _post(opened(), [LIST, call], "reader").status_code == 403
+    assert services.queue.published == []
+
+
+@pytest.mark.parametrize(
+    ("token", "some", "none_of"),
+    [
+        ("reader", {"memory_search", "get_memory", "memory_stats"}, {"ingest_memory", "delete_memory"}),
+        ("writer", {"ingest_memory", "update_memory", "delete_memory"}, {"memory_search", "get_memory"}),
+    ],
+)
+def test_only_the_tools_one_may_call_are_listed(
+    opened: Callable[..., TestClient], token: str, some: set[str], none_of: set[str]
+) -> None:
+    listed = {tool["name"] for tool in _post(opened(), LIST, token).json()["result"]["tools"]}
+    assert some <= listed
+    assert not none_of & listed
+
+
+def test_who_may_do_nothing_is_told_what_to_ask_for_whatever_they_try(opened: Callable[..., TestClient]) -> None:
+    for posted in (LIST, [LIST], {"jsonrpc": "2.0", "id": 1, "method": "ping"}):
+        response = _post(opened(), posted, "nobody")
+        assert response.status_code == 403
+        assert 'Bearer scope="read write"' in response.headers["www-authenticate"]
+        assert 'error="insufficient_scope"' in response.headers["www-authenticate"]
+
+
+@pytest.mark.parametrize("token", ["both", "admin"])
+def test_who_may_do_everything_sees_everything(opened: Callable[..., TestClient], token: str) -> None:
+    listed = [tool["name"] for tool in _post(opened(), LIST, token).json()["result"]["tools"]]
+    assert listed == [tool.name for tool in TOOLS]
+
+
+def test_a_memory_goes_into_the_namespace_of_its_caller_whatever_the_call_says(
+    opened: Callable[..., TestClient], services: FakeServices
+) -> None:
+    client = opened()
+    assert _call(client, "both", "ingest_memory", INGEST).json()["result"]["structuredContent"]["status"] == "queued"
+    ((namespace, _),) = services.queue.published
+    assert namespace == "b"
+    refused = _call(client, "both", "ingest_memory", {**INGEST, "namespace": "a"}).json()["result"]
+    assert refused["isError"] is True
+
+
+@pytest.mark.usefixtures("clock")
+def test_over_the_rate_the_answer_says_when_to_come_back_and_others_are_not_held_up(
+    opened: Callable[..., TestClient],
+) -> None:
+    client = opened(per_minute=3)
+    statuses = [_post(client, LIST, "both").status_code for _ in range(4)]
+    assert statuses == [200, 200, 200, 429]
+    assert 1 <= int(_post(client, LIST, "both").headers["retry-after"]) <= 20
+    assert _post(client, LIST, "admin").status_code == 200
+
+
+@pytest.mark.usefixtures("clock")
+def test_a_batch_counts_as_many_as_it_holds(opened: Callable[..., TestClient]) -> None:
+    client = opened(per_minute=3)
+    assert _post(client, [LIST, LIST, LIST], "both").status_code == 200
+    assert _post(client, LIST, "both").status_code == 429
+
+
+def test_a_bucket_fills_at_its_rate() -> None:
+    bucket, early = TokenBucket.full(60, 0.0).take(0.0, 60)
+    assert early == 0.0
+    bucket, early = bucket.take(0.5)
+    assert early == pytest.approx(0.5)
+    bucket, early = bucket.take(1.0)
+    assert early == 0.0
+
+
+def test_what_costs_more_than_a_whole_budget_is_served_once_that_is_full_and_not_before(clock: StoppedClock) -> None:
+    """As the edge pays: for the request, its bytes, and what it asks for, one after the other."""
+    budgets = Budgets(600)
+
+    def served(after: float) -> int:
+        clock.now += after
+        paid = 0.0
+        for units in (1.0, 250.0, 426.0):
+            if early := budgets.take("ada", units, paid):
+                return early
+            paid += units
+        return 0
+
+    assert served(0) == 0
+    wait = served(30)  # it is in debt
+    assert wait > 0
+    while wait:  # whoever comes when he is told to is served, if not at once
+        before, wait = wait, served(wait)
+        assert wait < 120, before
+    assert clock.now < 400
+
+
+def test_deep_health_is_for_those_who_are_let_in(opened: Callable[..., TestClient]) -> None:
+    client = opened()
+    assert client.get("/healthz").status_code == 200
+    assert client.get("/healthz?deep=1").status_code == 401
+    assert client.get("/healthz?deep=1", headers={"Authorization": "Bearer reader"}).status_code == 200
+
+
+def test_without_authentication_only_loopback_is_served(opened: Callable[..., TestClient]) -> None:
+    client = opened(authenticator=NoAuthenticator())
+    assert _post(client, LIST).status_code == 200
+    foreign = TestClient(client.app, base_url="http://192.0.2.1")
+    assert foreign.post("/mcp", json=LIST).status_code == 403
+
+
+def test_a_body_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mnemosyne.http.mcp.middleware.BODY_SECONDS", 0.05)
+    access = Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("localhost",))
+    sent: list[Any] = []
+
+    async def never_called(scope: Any, receive: Any, send: Any) -> None:
+        raise AssertionError("the protocol's server must not see it")
+
+    async def drip() -> Any:
+        await anyio.sleep(0.02)
+        return {"type": "http.request", "body": b" ", "more_body": True}
+
+    async def send(message: Any) -> None:
+        sent.append(message)
+
+    headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
+    scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers, "server": ("127.0.0.1", 1)}
+    anyio.run(McpEdge(never_called, access, Turns(1), asked), scope, drip, send)
+    assert sent[0]["status"] == 408
+
+
+def test_a_second_credential_beside_the_first_is_refused(opened: Callable[..., TestClient]) -> None:
+    client = opened()
+    twice = [
+        (b"authorization", b"Bearer both"),
+        (b"authorization", b"Bearer admin"),
+        (b"content-type", b"application/json"),
+    ]
+    assert client.post("/mcp", content=json.dumps(LIST), headers=httpx.Headers(twice)).status_code == 401
+
+
+@pytest.mark.parametrize(("only_authorization", "status"), [(True, 401), (False, 200)], ids=["iam", "behind a proxy"])
+def test_the_header_that_cloud_run_looks_at_instead_matters_where_cloud_run_checks_who_calls(
+    opened: Callable[..., TestClient], only_authorization: bool, status: int
+) -> None:
+    """With Identity-Aware Proxy in front it is the proxy's own, on every request."""
+    door = ByName()
+    door.only_authorization = only_authorization
+    headers = {"X-Serverless-Authorization": "Bearer mine"}
+    assert _post(opened(authenticator=door), LIST, "both", **headers).status_code == status
+
+
+def test_a_fault_in_checking_who_calls_lets_nobody_in_and_says_nothing(opened: Callable[..., TestClient]) -> None:
+    class Broken:
+        only_authorization = False
+
+        def authenticate(self, authorization: str | None) -> Principal:
+            raise KeyError("inside")
+
+    response = _post(opened(authenticator=Broken()), LIST, "both")
+    assert response.status_code == 503
+    assert "inside" not in response.text
+
+
+@pytest.mark.usefixtures("clock")
+def test_deep_health_is_held_to_host_and_rate(opened: Callable[..., TestClient]) -> None:
+    client = opened(per_minute=2)
+    headers = {"Authorization": "Bearer reader"}
+    assert client.get("/healthz?deep=1", headers={**headers, "Host": "evil.example"}).status_code == 421
+    statuses = [client.get("/healthz?deep=1", headers=headers).status_code for _ in range(3)]
+    assert statuses == [200, 200, 429]

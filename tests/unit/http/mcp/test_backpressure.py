@@ -1,0 +1,50 @@
+"""Where the database is the limit, a call is told so at once, and when to come back."""
+
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from mnemosyne.domain.principal import Principal
+from mnemosyne.http.mcp.access import Access
+from mnemosyne.http.mcp.app import build_app
+from mnemosyne.mcp.thread_limiter import Turns
+from mnemosyne.service.authenticate import NoAuthenticator
+from tests.fakes import FakeServices
+from tests.mcp_client import tool_call
+
+SEARCH = tool_call("memory_search", {"query": "tea"})
+INGEST = tool_call("ingest_memory", {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"})
+
+
+@pytest.fixture
+def client(monkeypatch: pytest.MonkeyPatch) -> Any:
+    """An app whose database would be waited for."""
+
+    def wait_seconds(turns: Turns, principal: Principal) -> float:
+        return 7.2
+
+    monkeypatch.setattr(Turns, "wait_seconds", wait_seconds)
+    app = build_app(
+        FakeServices(),
+        threads=2,
+        access=Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=("testserver",)),
+        allowed_origins=(),
+        warm=lambda: None,
+        examine=list,
+    )
+    with TestClient(app) as opened:
+        yield opened
+
+
+@pytest.mark.parametrize("batch", [False, True])
+def test_a_search_that_would_wait_long_is_refused_with_when_to_come_back(client: TestClient, batch: bool) -> None:
+    headers = {"MCP-Protocol-Version": "2025-03-26"}
+    response = client.post("/mcp", json=[INGEST, SEARCH] if batch else SEARCH, headers=headers)
+    assert (response.status_code, response.headers["retry-after"]) == (429, "8")
+    assert "busy for the next 8 s; nothing was done" in response.json()["error"]["message"]
+
+
+def test_what_needs_no_database_waits_for_nobody(client: TestClient) -> None:
+    assert client.post("/mcp", json=INGEST).json()["result"]["isError"] is False
+    assert client.post("/mcp", json={"jsonrpc": "2.0", "id": 1, "method": "tools/list"}).status_code == 200

@@ -1,0 +1,53 @@
+"""Requests of one principal that are served at a time, and those that wait."""
+
+import anyio
+
+from mnemosyne.http.mcp.concurrency import Places
+
+
+def test_a_burst_of_forty_is_served_though_twenty_have_a_place() -> None:
+    served: list[bool] = []
+
+    async def burst() -> None:
+        places = Places(seconds=3600)
+
+        async def request() -> None:
+            async with places.held("ada") as taken:
+                await anyio.lowlevel.checkpoint()
+                served.append(taken)
+
+        async with anyio.create_task_group() as group:
+            for _ in range(40):
+                group.start_soon(request)
+
+    anyio.run(burst)
+    assert served == [True] * 40
+
+
+def test_no_more_wait_than_may() -> None:
+    async def crowd() -> list[bool]:
+        places, taken = Places(1, waiting=1, seconds=3600), []
+        async with places.held("ada") as first, anyio.create_task_group() as group:
+
+            async def wait() -> None:
+                async with places.held("ada"):
+                    pass
+
+            group.start_soon(wait)
+            await anyio.lowlevel.checkpoint()
+            await anyio.lowlevel.checkpoint()
+            async with places.held("ada") as third:
+                taken = [first, third]
+            group.cancel_scope.cancel()
+        return taken
+
+    assert anyio.run(crowd) == [True, False]
+
+
+def test_a_request_that_no_place_comes_free_for_is_refused() -> None:
+    async def crowd() -> list[bool]:
+        places = Places(1, seconds=0)
+        async with places.held("ada") as first, places.held("ada") as second, places.held("bob") as other:
+            return [first, second, other]
+
+    assert anyio.run(crowd) == [True, False, True]

@@ -1,0 +1,122 @@
+"""Requests that are unusual and harmless are served, and each refusal is JSON that says what to change."""
+
+import gzip
+import json
+from typing import Any
+
+import pytest
+from starlette.testclient import TestClient
+
+from mnemosyne.http.mcp.access import Access
+from mnemosyne.http.mcp.app import build_app
+from mnemosyne.service.authenticate import NoAuthenticator
+from tests.fakes import FakeServices
+
+LIST = {"jsonrpc": "2.0", "id": "list-1", "method": "tools/list"}
+JSON = "application/json"
+
+
+def _app(services: FakeServices, *hosts: str) -> Any:
+    return build_app(
+        services,
+        threads=2,
+        allowed_origins=("https://good.example",),
+        warm=lambda: None,
+        examine=list,
+        access=Access(NoAuthenticator(), per_minute=0, issuer="", allowed_hosts=hosts),
+    )
+
+
+@pytest.fixture
+def client(services: FakeServices) -> Any:
+    with TestClient(_app(services, "testserver")) as opened:
+        yield opened
+
+
+def _post(client: TestClient, body: Any, path: str = "/mcp", **headers: str) -> Any:
+    content = body if isinstance(body, bytes) else json.dumps(body).encode()
+    return client.post(path, content=content, headers={"Content-Type": JSON, **headers})
+
+
+@pytest.mark.parametrize("method", ["ping", "tools/list", "prompts/list", "resources/list", "resources/templates/list"])
+def test_params_that_are_null_are_absent(client: TestClient, method: str) -> None:
+    answer = _post(client, {"jsonrpc": "2.0", "id": 1, "method": method, "params": None})
+    assert "result" in answer.json(), answer.text
+
+
+@pytest.mark.parametrize("name", ["initialized", "cancelled", "roots/list_changed"])
+def test_a_notification_s_params_that_are_null_are_absent(client: TestClient, name: str) -> None:
+    assert _post(client, {"jsonrpc": "2.0", "method": f"notifications/{name}", "params": None}).status_code == 202
+
+
+def test_params_in_a_batch_that_are_null_are_absent(client: TestClient) -> None:
+    batch = [{"jsonrpc": "2.0", "id": number, "method": "tools/list", "params": None} for number in (1, 2)]
+    answers = _post(client, batch, **{"MCP-Protocol-Version": "2025-03-26"}).json()
+    assert all("result" in answer for answer in answers)
+
+
+@pytest.mark.parametrize("params", [[], [1], "x", 0, False])
+def test_other_params_than_an_object_are_refused(client: TestClient, params: object) -> None:
+    answer = _post(client, LIST | {"params": params})
+    assert (answer.status_code, answer.json()["id"]) == (400, "list-1")
+
+
+@pytest.mark.parametrize(
+    "accept", ["text/event-stream", "Text/Event-Stream; charset=utf-8", "text/event-stream, text/html"]
+)
+def test_who_takes_a_stream_only_gets_one(client: TestClient, accept: str) -> None:
+    response = _post(client, LIST, Accept=accept)
+    assert response.status_code == 200
+    assert response.headers["content-type"].startswith("text/event-stream")
+    data = next(line for line in response.text.splitlines() if line.startswith("data: {"))
+    assert json.loads(data.removeprefix("data: "))["id"] == "list-1"
+
+
+@pytest.mark.parametrize("accept", ["*/*", "application/json", "text/event-stream, */*", "application/*"])
+def test_who_takes_json_gets_json(client: TestClient, accept: str) -> None:
+    assert _post(client, LIST, Accept=accept).headers["content-type"] == JSON
+
+
+REFUSED: list[tuple[str, dict[str, str], int, str]] = [
+    ("/mcp", {"Host": "evil.example"}, 421, "MNEMOSYNE_ALLOWED_HOSTS, got 'evil.example'"),
+    ("/mcp", {"Host": "testserver.evil.example:80"}, 421, "MNEMOSYNE_ALLOWED_HOSTS"),
+    ("/mcp", {"Host": "a b"}, 421, "Host must be a name and at most a port"),
+    ("/mcp", {"Origin": "https://evil.example"}, 403, "MNEMOSYNE_ALLOWED_ORIGINS, got 'https://evil.example'"),
+    ("/mcp", {"Origin": "null"}, 403, "MNEMOSYNE_ALLOWED_ORIGINS"),
+    ("/mcp", {"Content-Encoding": "gzip"}, 415, "send the body uncompressed, got 'gzip'"),
+    ("/mcp", {"Content-Encoding": "br"}, 415, "send the body uncompressed, got 'br'"),
+    ("/mcp", {"Content-Encoding": "deflate, gzip"}, 415, "send the body uncompressed"),
+    ("/mcp", {"Content-Type": "text/plain"}, 415, "Content-Type must be application/json"),
+    ("/", {}, 405, "the MCP endpoint is POST /mcp"),
+    ("/sse", {}, 404, "the MCP endpoint is POST /mcp"),
+    ("/mcp/messages", {}, 404, "the MCP endpoint is POST /mcp"),
+    ("/health?deep=1", {}, 405, "the MCP endpoint is POST /mcp"),
+]
+
+
+@pytest.mark.parametrize(("path", "headers", "status", "said"), REFUSED)
+def test_a_refusal_is_json_and_says_what_to_change(
+    client: TestClient, path: str, headers: dict[str, str], status: int, said: str
+) -> None:
+    response = _post(client, gzip.compress(json.dumps(LIST).encode()), path, **headers)
+    assert (response.status_code, response.headers["content-type"]) == (status, JSON)
+    assert said in response.json()["error"]["message"]
+
+
+def test_a_batch_from_another_host_is_refused_as_json(client: TestClient) -> None:
+    response = _post(client, [LIST], Host="evil.example")
+    assert (response.status_code, response.headers["content-type"]) == (421, JSON)
+
+
+def test_an_unknown_revision_is_answered_with_those_that_are_supported(client: TestClient) -> None:
+    for revision in ("2099-01-01", "1", "latest"):
+        error = _post(client, LIST, **{"MCP-Protocol-Version": revision}).json()["error"]
+        assert error["code"] == -32022
+        assert "2025-06-18" in error["data"]["supported"]
+        assert error["data"]["requested"] == revision
+
+
+@pytest.mark.parametrize("host", ["nas.local:8080", "192.168.1.7", "[fe80::1]:8080", "anything"])
+def test_a_star_among_the_allowed_hosts_serves_every_name(host: str) -> None:
+    with TestClient(_app(FakeServices(), "*")) as client:
+        assert _post(client, LIST, Host=host).status_code == 200

@@ -1,0 +1,44 @@
+"""Figures say whether they reach their goal and whether they are worse than what was kept."""
+
+import pytest
+
+from infra.benchmarks.corpus import questions
+from infra.benchmarks.figures import Figure, regressions, table
+
+LESS = Figure.of("hybrid / semantic", [1.0, 2.0, 3.0], 2.0)
+MORE = Figure.of("recall", [0.9, 1.0, 1.0], 0.99, more_is_better=True)
+
+
+def test_a_figure_is_the_median_of_its_rounds_with_their_quartiles() -> None:
+    assert (LESS.low, LESS.ratio, LESS.high) == (1.0, 2.0, 3.0)
+    assert Figure.of("one", [0.5]).ratio == 0.5
+
+
+@pytest.mark.parametrize(
+    ("figure", "reached"),
+    [(LESS, True), (MORE, True), (Figure.of("x", [2.1], 2.0), False), (Figure.of("x", [9]), None)],
+)
+def test_its_goal_is_reached_or_not(figure: Figure, reached: bool | None) -> None:
+    assert figure.reached is reached
+
+
+@pytest.mark.parametrize(
+    ("figure", "kept", "worse"), [(LESS, 1.3, True), (LESS, 1.4, False), (MORE, 1.6, True), (MORE, 1.4, False)]
+)
+def test_worse_by_half_is_a_regression(figure: Figure, kept: float, worse: bool) -> None:
+    assert bool(regressions([figure], {figure.name: {"ratio": kept}})) is worse
+
+
+def test_a_figure_that_was_never_kept_is_no_regression() -> None:
+    assert regressions([LESS], {}) == []
+
+
+def test_the_table_says_what_is_not_reached() -> None:
+    assert "| x | 2.10 | 2.10 to 2.10 | ≤ 2, not reached |" in table([Figure.of("x", [2.1], 2.0)])
+
+
+def test_a_question_is_six_words_in_a_row_of_its_text() -> None:
+    text = "one two three four five six seven eight"
+    (question,) = questions([text], 1)
+    assert question in text
+    assert len(question.split()) == 6

@@ -1,0 +1,127 @@
+"""What models write is taken where it can mean one thing only, and what is left is refused by name."""
+
+from collections.abc import Iterator
+from typing import Any
+
+import jsonschema
+import pytest
+from google.genai._mcp_utils import mcp_to_gemini_tool
+
+from mnemosyne.mcp.coerce import plain
+from mnemosyne.mcp.tool import Tool
+from mnemosyne.mcp.tools import DEPRECATED_TOOLS, TOOLS, units_of
+from tests.fakes import FakeServices
+from tests.memories import store_content
+from tests.tools import answer_of, error_of
+
+BY_NAME = {tool.name: tool for tool in (*TOOLS, *DEPRECATED_TOOLS)}
+WORDS = {
+    "additionalProperties", "anyOf", "default", "description", "enum", "format", "items", "maxItems", "maxLength",
+    "maximum", "minItems", "minLength", "minimum", "properties", "required", "type", "const",
+}  # fmt: skip
+"""Of JSON Schema 2020-12, those that the tools need: https://json-schema.org/draft/2020-12/json-schema-validation."""
+MEMORY = {"content": "Ada drinks tea", "timestamp": "2026-05-20T12:00:00Z"}
+
+
+def _schemas(node: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(node, dict):
+        yield node
+        for name, inner in node.items():
+            for one in inner.values() if name == "properties" else [inner]:
+                yield from _schemas(one)
+
+
+def _read(tool: str, **arguments: Any) -> dict[str, Any]:
+    return plain(arguments, BY_NAME[tool].schema)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_schemas_are_made_of_the_words_of_json_schema(tool: Tool[Any]) -> None:
+    for schema in (tool.listing.input_schema, tool.listing.output_schema):
+        assert schema
+        jsonschema.Draft202012Validator.check_schema(schema)
+        assert {word for one in _schemas(schema) for word in one} <= WORDS
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_gemini_s_library_reads_the_arguments(tool: Tool[Any]) -> None:
+    declarations = mcp_to_gemini_tool(tool.listing).function_declarations
+    assert declarations and declarations[0].parameters
+    properties = declarations[0].parameters.properties or {}
+    assert set(properties) == set(tool.listing.input_schema["properties"])
+    required = tool.listing.input_schema.get("required", ())
+    assert {name for name, one in properties.items() if not one.nullable} == set(required)
+
+
+@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+def test_what_is_optional_may_be_null(tool: Tool[Any]) -> None:
+    for schema in _schemas(tool.schema):
+        for name, one in schema.get("properties", {}).items():
+            assert ("null" in one["type"]) is (name not in schema.get("required", ())), name
+
+
+@pytest.mark.parametrize("empty", [None, "", []])
+def test_what_is_empty_is_absent(empty: object) -> None:
+    everything = dict.fromkeys(BY_NAME["memory_search"].arguments.model_fields, empty)
+    assert _read("memory_search", **everything | {"query": "tea"}) == {"query": "tea"}
+    memories = [{**MEMORY, "tags": empty, "title": empty, "metadata": empty}]
+    assert _read("ingest_memories", memories=memories) == {"memories": [MEMORY]}
+
+
+def test_what_is_required_is_never_absent_by_being_empty() -> None:
+    said = error_of(FakeServices(), "ingest_memory", content="", timestamp=MEMORY["timestamp"])
+    assert said == "content must have at least 1 character, got 0"
+
+
+@pytest.mark.parametrize(
+    ("tool", "written", "meant"),
+    [
+        ("memory_search", {"limit": "3"}, {"limit": 3}),
+        ("memory_search", {"limit": 3.0}, {"limit": 3}),
+        ("memory_search", {"quality_boost": "0.5"}, {"quality_boost": 0.5}),
+        ("memory_search", {"include_debug": "True"}, {"include_debug": True}),
+        ("memory_search", {"mode": "Hybrid"}, {"mode": "hybrid"}),
+        ("memory_search", {"tags": "ada"}, {"tags": ["ada"]}),
+        ("memory_search", {"tags": "ada, tea"}, {"tags": ["ada", "tea"]}),
+        ("memory_search", {"tags": '["ada", "tea"]'}, {"tags": ["ada", "tea"]}),
+        ("memory_search", {"metadata": {"path": "a", "values": "x, y"}},
+         {"metadata": [{"path": "a", "values": ["x, y"]}]}),
+        ("ingest_memory", {"metadata": '{"a": 1}'}, {"metadata": {"a": 1}}),
+        ("rate_memory", {"rating": "-1"}, {"rating": -1}),
+        ("ingest_status", {"request_ids": "x"}, {"request_ids": ["x"]}),
+    ],
+)  # fmt: skip
+def test_what_can_mean_one_thing_only_is_taken_for_it(
+    tool: str, written: dict[str, Any], meant: dict[str, Any]
+) -> None:
+    assert _read(tool, **written) == meant
+
+
+@pytest.mark.parametrize(
+    "written",
+    [{"limit": "three"}, {"limit": "2.5"}, {"limit": 2.5}, {"include_debug": "maybe"}, {"tags": 5}, {"metadata": "[1"}],
+)
+def test_what_remains_unclear_is_left_as_it_came_and_refused_by_name(written: dict[str, Any]) -> None:
+    (name,) = written
+    assert error_of(FakeServices(), "memory_search", query="tea", **written).startswith(name)
+
+
+def test_an_argument_that_nobody_knows_is_refused_empty_or_not() -> None:
+    values: list[object] = ["", [], "x"]
+    for value in values:
+        said = error_of(FakeServices(), "memory_search", query="tea", flavour=value)
+        assert "flavour is not an argument of memory_search" in said
+
+
+def test_labels_change_only_where_something_is_said_of_them(services: FakeServices) -> None:
+    memory_id = store_content(services.memories, "Ada drinks tea", tags=("ada",), metadata={"a": 1})
+    strict: dict[str, Any] = {"id": str(memory_id), "title": "Tea", "tags": [], "metadata": None, "superseded_by": ""}
+    assert answer_of(services, "update_memory", **strict)["tags"] == ["ada"]
+    without = answer_of(services, "update_memory", id=str(memory_id), tags="none")
+    assert (without["tags"], without["metadata"]) == ([], {"a": 1})
+
+
+def test_what_is_written_as_text_costs_what_it_says() -> None:
+    memories = [MEMORY] * 3
+    text = str(memories).replace("'", '"')
+    assert units_of("ingest_memories", {"memories": text}) == units_of("ingest_memories", {"memories": memories}) > 0

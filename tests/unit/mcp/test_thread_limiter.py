@@ -1,0 +1,73 @@
+"""Turns at the database: who waits behind how many, and for how long."""
+
+import threading
+
+import anyio
+import anyio.to_thread
+import pytest
+
+from mnemosyne.domain.principal import LOCAL, Principal, Scope
+from mnemosyne.mcp.thread_limiter import LATEST, Turns
+from tests.clock import StoppedClock
+
+ADA, BOB = (Principal(id=name, namespace=name, scopes=frozenset({Scope.READ})) for name in ("ada", "bob"))
+
+
+async def _taken(turns: Turns, clock: StoppedClock, seconds: float) -> None:
+    """One call that took so long."""
+
+    def pass_by() -> None:
+        clock.now += seconds
+
+    await turns.run(LOCAL, pass_by)
+
+
+def test_whoever_comes_waits_for_all_who_wait_and_for_what_calls_lately_took() -> None:
+    clock = StoppedClock()
+    turns, running, release = Turns(2, clock.monotonic), threading.Barrier(3), threading.Event()
+
+    def hold() -> None:
+        running.wait(20)
+        assert release.wait(20)
+
+    async def crowd() -> None:
+        await _taken(turns, clock, 10.0)
+        assert turns.wait_seconds(BOB) == 0
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(turns.run, LOCAL, hold)
+            await anyio.to_thread.run_sync(running.wait, 20)
+            for _ in range(6):
+                group.start_soon(turns.run, LOCAL, lambda: None)
+            await anyio.wait_all_tasks_blocked()
+            waited = turns.wait_seconds(BOB)
+            release.set()
+        assert waited == pytest.approx(6 / 2 * 10.0 * LATEST)
+        assert turns.wait_seconds(BOB) == 0
+
+    anyio.run(crowd)
+
+
+def test_a_caller_s_own_queue_is_nobody_else_s() -> None:
+    clock = StoppedClock()
+    turns, running, release = Turns(4, clock.monotonic), threading.Barrier(3), threading.Event()
+
+    def hold() -> None:
+        running.wait(20)
+        assert release.wait(20)
+
+    async def crowd() -> None:
+        await _taken(turns, clock, 10.0)
+        async with anyio.create_task_group() as group:
+            for _ in range(2):
+                group.start_soon(turns.run, ADA, hold)
+            await anyio.to_thread.run_sync(running.wait, 20)
+            for _ in range(6):
+                group.start_soon(turns.run, ADA, lambda: None)
+            await anyio.wait_all_tasks_blocked()
+            hers, his = turns.wait_seconds(ADA), turns.wait_seconds(BOB)
+            release.set()
+        assert hers == pytest.approx(6 / 2 * 10.0 * LATEST)
+        assert his == 0
+
+    anyio.run(crowd)
