@@ -3,6 +3,7 @@
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager, suppress
+from pathlib import Path
 from threading import Barrier
 from typing import Any
 
@@ -37,7 +38,7 @@ def services(memories: PostgresMemories) -> FakeServices:
 
 @pytest.fixture
 def ways(
-    services: FakeServices, opened: Callable[..., Any], monkeypatch: pytest.MonkeyPatch
+    services: FakeServices, opened: Callable[..., Any], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> Iterator[dict[str, Way]]:
     """Each way to redrive the letter of a message id."""
     operator = Principal(id="ada", namespace="ada", scopes=frozenset({Scope.READ, Scope.OPERATE}))
@@ -57,7 +58,8 @@ def ways(
 
     def run_command(message_ids: tuple[str, ...], *, now: bool) -> Any:
         chosen = [part for id_ in message_ids for part in ("--message-id", id_)]
-        return command.redrive.main([*chosen, "--namespace", "ada", *(["--now"] if now else [])], standalone_mode=False)
+        options = ["--data-dir", str(tmp_path), "--namespace", "ada", *(["--now"] if now else [])]
+        return command.redrive.main([*chosen, *options], standalone_mode=False)
 
     yield {
         "service": lambda id_: dead_letters.redrive("ada", id_, memories=services.memories, queue=services.queue),

@@ -165,16 +165,16 @@ def test_a_batch_is_answered_within_a_bound_and_says_what_it_left_out(opened: An
 def test_a_batch_whose_sender_has_left_is_not_worked_to_its_end(app_of: Any, services: Any) -> None:
     searched: list[str] = []
     third = threading.Event()
-    search = services.memories.search
+    find = services.memories.find_candidates
 
     def slow(*asked: Any, **more: Any) -> Any:
         searched.append("one")
         if len(searched) == 3:
             third.set()
         time.sleep(0.02)  # what a search takes
-        return search(*asked, **more)
+        return find(*asked, **more)
 
-    services.memories.search = slow
+    services.memories.find_candidates = slow
     body = json.dumps([tool_call("memory_search", {"query": "tea"})] * 50).encode()
 
     async def send_and_leave() -> None:

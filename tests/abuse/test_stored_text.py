@@ -232,13 +232,12 @@ def test_exports_and_failures_are_for_their_owner_alone(
     monkeypatch.setattr("mnemosyne.cli.export.open_services", here)
     (tmp_path / "there.jsonl").write_text("x")
     (tmp_path / "there.jsonl").chmod(0o644)
+    export = ["export", "--data-dir", str(tmp_path), "--namespace", "ada"]
     for name in ("new.jsonl", "there.jsonl"):
-        result = CliRunner().invoke(cli, ["export", "--namespace", "ada", "--output", str(tmp_path / name)])
+        result = CliRunner().invoke(cli, [*export, "--output", str(tmp_path / name)])
         assert result.exit_code == 0, result.output
         assert (tmp_path / name).stat().st_mode & 0o777 == 0o600
-    result = CliRunner().invoke(
-        cli, ["export", "--namespace", "ada", "--format", "markdown", "--output", str(tmp_path / "notes")]
-    )
+    result = CliRunner().invoke(cli, [*export, "--format", "markdown", "--output", str(tmp_path / "notes")])
     assert result.exit_code == 0, result.output
     (note,) = (tmp_path / "notes").iterdir()
     assert note.stat().st_mode & 0o777 == 0o600

@@ -53,7 +53,7 @@ def test_a_function_answers_its_health_route(alone: Installed, target: str, tmp_
 def _function(alone: Installed, target: str, log: Path) -> Iterator[str]:
     """Start a function as Cloud Run does, with functions-framework of the same environment."""
     port = free_port()
-    source = alone.packages / "mnemosyne" / "entry_points" / "main.py"
+    source = alone.packages / "mnemosyne" / "app" / "functions.py"
     command: list[str | Path] = [alone.bin / "functions-framework", "--source", source, "--host", "127.0.0.1"]
     environment = alone.environment | DEPLOYED | {"FUNCTION_TARGET": target, "PORT": str(port)}
     with log.open("wb") as output, subprocess.Popen(command, env=environment, stdout=output, stderr=output) as process:
