@@ -4,9 +4,9 @@
 """
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 from uuid import UUID
 
 import orjson
@@ -26,6 +26,8 @@ _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
 """The field with the reason why a reader of ours has refused a record. The record's outcome is `failed`."""
 _ERROR_CHARACTERS = 1_000
+
+ReadingT = TypeVar("ReadingT", bound=Reading)
 
 
 @dataclass(frozen=True)
@@ -111,7 +113,8 @@ def decode(message: Published, *, only: str | None = None) -> IngestMessage:
     newest = max(map(schema_version, [said, *(item.get("schema_version") for item in items if isinstance(item, dict))]))
     if not wrong and newest > SCHEMA_VERSION:
         newer = f"schema_version {newest} is newer than this reader, which knows {SCHEMA_VERSION}"
-        return IngestMessage(namespace, (), tuple(_failed(one, newer) for one in readings), postponed=newer)
+        unread = _first_of_each_id(_failed(one, newer) for one in readings)
+        return IngestMessage(namespace, (), tuple(unread.values()), postponed=newer)
     return _judged(namespace, [_failed(one, wrong) for one in readings] if wrong else readings)
 
 
@@ -174,12 +177,11 @@ def _failed(reading: Reading, error: str) -> Unstored:
 
 def _judged(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
     """Return the message with each request id once, and why it must be kept as a dead letter as well."""
-    first: dict[UUID, Reading] = {}
-    lost: list[str] = []
     in_order = sorted(enumerate(readings), key=lambda one: isinstance(one[1], Unstored))
+    first = _first_of_each_id(reading for _, reading in in_order)
+    lost: list[str] = []
     for index, reading in in_order:
-        known = first.setdefault(reading.request_id, reading)
-        if identity(known) != identity(reading):
+        if identity(first[reading.request_id]) != identity(reading):
             place = f"memories[{index}] has the request_id {reading.request_id} of another one"
             lost.append(f"{place}, and {reading.error}" if isinstance(reading, Unstored) else place)
     return IngestMessage(
@@ -189,6 +191,13 @@ def _judged(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
         lost="; ".join(lost[:10]),
         deletions=tuple(one for one in first.values() if isinstance(one, Deletion)),
     )
+
+
+def _first_of_each_id(readings: Iterable[ReadingT]) -> dict[UUID, ReadingT]:
+    first: dict[UUID, ReadingT] = {}
+    for reading in readings:
+        first.setdefault(reading.request_id, reading)
+    return first
 
 
 def identity(reading: Reading) -> object:

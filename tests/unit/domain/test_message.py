@@ -3,6 +3,7 @@
 import base64
 import json
 from datetime import UTC, datetime
+from itertools import permutations
 from typing import Any
 
 import pytest
@@ -334,6 +335,29 @@ def test_two_contents_under_one_id_are_one_request_and_the_other_is_kept_as_a_de
     message = _read(data, attributes)
     assert list(message.requests) == [first, third]
     assert message.lost == f"memories[1] has the request_id {first.request_id} of another one"
+
+
+_ID = str(new_id())
+SAME_ID = [
+    {**GOOD, "request_id": _ID},
+    {**GOOD, "request_id": _ID, "content": "black tea"},
+    {**GOOD, "request_id": _ID, "source": "crm", "key": "1"},
+    {"op": "delete", "request_id": _ID, "source": "crm", "key": "2"},
+    {"content": "", "request_id": _ID, "source": "crm", "key": "3"},
+]
+
+
+@pytest.mark.parametrize("version", [1, 2, 0])
+@pytest.mark.parametrize(("first", "second"), list(permutations(SAME_ID, 2)))
+def test_a_message_has_each_request_once(first: dict[str, Any], second: dict[str, Any], version: int) -> None:
+    message = _read({"schema_version": version, "memories": [first, {**first, "request_id": str(new_id())}, second]})
+    assert len(message.request_ids) == len(set(message.request_ids)) == 2
+
+
+@pytest.mark.parametrize("first", SAME_ID)
+def test_a_newer_message_is_reported_under_the_name_of_the_first_record(first: dict[str, Any]) -> None:
+    message = _read({"schema_version": 2, "memories": [first, *SAME_ID]})
+    assert [one.origin for one in message.rejected] == [Origin("crm", first["key"]) if "key" in first else None]
 
 
 def test_a_memory_said_twice_in_one_message_is_one_request() -> None:
