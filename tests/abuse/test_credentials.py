@@ -14,7 +14,7 @@ from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http import push
 from mnemosyne.http.admin import app as admin
 from mnemosyne.http.common.client_address import client_address
-from mnemosyne.http.mcp.access import LOOKUPS_OF_ADDRESS, REFUSALS_A_MINUTE
+from mnemosyne.http.mcp.access import LOOKUPS_PER_NETWORK, REJECTED_PER_MINUTE
 from mnemosyne.mcp.dispatch import call
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service import deliveries
@@ -94,9 +94,9 @@ def test_wrong_credentials_are_counted_by_address_and_logged_with_it(
 
     guess = "mnk_abcdefghijkl_" + "x" * 43
     with caplog.at_level("WARNING"):
-        statuses = [status(guess, "203.0.113.9") for _ in range(REFUSALS_A_MINUTE + 5)]
-    assert statuses == [401] * REFUSALS_A_MINUTE + [429] * 5
-    assert len(credentials.asked) == REFUSALS_A_MINUTE
+        statuses = [status(guess, "203.0.113.9") for _ in range(REJECTED_PER_MINUTE + 5)]
+    assert statuses == [401] * REJECTED_PER_MINUTE + [429] * 5
+    assert len(credentials.asked) == REJECTED_PER_MINUTE
     assert "abcdefghijkl" in str([vars(one) for one in caplog.records])
     assert "203.0.113.9" in str([vars(one) for one in caplog.records])
     assert "xxxx" not in str([vars(one) for one in caplog.records])
@@ -121,7 +121,7 @@ def test_wrong_credentials_lock_out_nobody_who_was_good_or_shows_none(opened: An
     assert status("ada") == 200
     assert {status(None) for _ in range(100)} == {401}
     assert status("bob") == 200  # whoever asks without a credential spends nobody's guesses
-    assert 429 in {status(f"guess{n}") for n in range(REFUSALS_A_MINUTE + 5)}
+    assert 429 in {status(f"guess{n}") for n in range(REJECTED_PER_MINUTE + 5)}
     assert status("ada") == 200
     assert status("writer") == 429  # for the two seconds that one guess takes to come back
 
@@ -168,7 +168,7 @@ def test_credentials_from_one_address_take_only_some_of_the_lookups(app_of: Any,
             release.set()
 
     anyio.run(many)
-    assert most == LOOKUPS_OF_ADDRESS
+    assert most == LOOKUPS_PER_NETWORK
 
 
 def test_while_the_database_is_away_only_the_first_waits_for_it() -> None:

@@ -29,7 +29,7 @@ from mnemosyne.http.auth import rate_limits
 from mnemosyne.http.auth.rate_limits import Door
 from mnemosyne.http.common.health import PATHS
 from mnemosyne.http.console import site
-from mnemosyne.http.mcp.access import METADATA_PATH, REFUSALS_A_MINUTE
+from mnemosyne.http.mcp.access import METADATA_PATH, REJECTED_PER_MINUTE
 from mnemosyne.http.mcp.app import LOG_IN_PATHS, SCHEMA_PATH
 from tests.abuse.conftest import Credentials, headers
 from tests.clock import StoppedClock
@@ -144,7 +144,7 @@ def test_wrong_credentials_are_counted_for_the_network(
         sent = headers(secrets.token_hex(4), **{"X-Forwarded-For": address})
         return int(client.post("/mcp", headers=sent, json={}).status_code)
 
-    assert {ask(mine) for _ in range(REFUSALS_A_MINUTE)} == {401}
+    assert {ask(mine) for _ in range(REJECTED_PER_MINUTE)} == {401}
     assert (ask(same), ask(other)) == (429, 401)
 
 

@@ -11,8 +11,8 @@ import pytest
 
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.http.mcp.batch import ANSWER_BYTES
-from mnemosyne.http.mcp.concurrency import Places
-from mnemosyne.http.mcp.middleware import McpEdge
+from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
+from mnemosyne.http.mcp.middleware import McpMiddleware
 from mnemosyne.http.mcp.request_headers import HEADER_BYTES
 from mnemosyne.mcp import jsonrpc
 from mnemosyne.service import ingest
@@ -159,7 +159,7 @@ def test_a_batch_is_answered_within_a_bound_and_says_what_it_left_out(opened: An
     answers = response.json()
     assert len(response.content) < 2 * ANSWER_BYTES
     assert "result" in answers[0]
-    assert "send it by itself" in answers[-1]["error"]["message"]
+    assert "send this request separately" in answers[-1]["error"]["message"]
 
 
 def test_a_batch_whose_sender_has_left_is_not_worked_to_its_end(app_of: Any, services: Any) -> None:
@@ -219,7 +219,7 @@ def test_a_stranger_holds_no_place_while_his_body_drips_in(app_of: Any, services
 
     async def drip() -> list[Any]:
         app = app_of(services)
-        edge = next(one for one in app.user_middleware if one.cls is McpEdge)
+        edge = next(one for one in app.user_middleware if one.cls is McpMiddleware)
         answered: list[Any] = []
 
         async def receive() -> dict[str, Any]:
@@ -231,7 +231,7 @@ def test_a_stranger_holds_no_place_while_his_body_drips_in(app_of: Any, services
 
         scope = _scope({"Content-Type": "application/json", "Host": "testserver"})
         with anyio.fail_after(2):  # what the contract gives a stranger at most
-            await McpEdge(app_behind, **edge.kwargs)(scope, receive, send)
+            await McpMiddleware(app_behind, **edge.kwargs)(scope, receive, send)
         return answered
 
     assert anyio.run(drip)[0]["status"] == 401
@@ -244,10 +244,10 @@ def test_headers_are_bounded(opened: Any, services: Any) -> None:
     assert "at most 32,768 bytes" in response.text
 
 
-def test_trailers_are_not_taken(opened: Any, services: Any) -> None:
+def test_trailers_are_rejected(opened: Any, services: Any) -> None:
     response = opened(services).post("/mcp", json=LIST, headers=headers(Trailer="Authorization"))
     assert response.status_code == 400
-    assert "trailers are not taken" in response.text
+    assert "trailers are not supported" in response.text
 
 
 def test_headers_that_grow_while_the_body_arrives_are_trailers(app_of: Any, services: Any) -> None:
@@ -294,10 +294,10 @@ def test_more_requests_of_one_principal_than_are_served_and_may_wait_are_refused
 
     async def call_many() -> int:
         app = app_of(services)
-        (edge,) = [one for one in app.user_middleware if one.cls is McpEdge]
+        (edge,) = [one for one in app.user_middleware if one.cls is McpMiddleware]
         access = edge.kwargs["access"]
-        access.places = Places(seconds=3600)
-        at_once = access.places.at_once + access.places.waiting
+        access.concurrency = ConcurrencyLimits(seconds=3600)
+        at_once = access.concurrency.at_once + access.concurrency.waiting
 
         async def slow(scope: Any, receive: Any, send: Any) -> None:
             begun.set()
@@ -305,7 +305,7 @@ def test_more_requests_of_one_principal_than_are_served_and_may_wait_are_refused
             await send({"type": "http.response.start", "status": 200, "headers": []})
             await send({"type": "http.response.body", "body": b""})
 
-        transport = httpx.ASGITransport(McpEdge(slow, **edge.kwargs))
+        transport = httpx.ASGITransport(McpMiddleware(slow, **edge.kwargs))
         async with httpx.AsyncClient(transport=transport, base_url="http://testserver") as client:
 
             async def post(token: str) -> None:

@@ -15,7 +15,7 @@ from starlette.applications import Starlette
 from mnemosyne.http.common.lifespan import Hosted
 from mnemosyne.http.mcp.access import Access
 from mnemosyne.http.mcp.app import build_app
-from mnemosyne.http.mcp.streams import asked
+from mnemosyne.http.mcp.streams import wants_stream
 from mnemosyne.service.authenticate import NoAuthenticator
 from tests.conformance.target import fixtures, rounds
 from tests.fakes import FakeServices
@@ -131,7 +131,7 @@ def serve(services: object, *, database: object) -> Server[Any]:
 def _streams(posted: Any) -> bool:
     """Whether the answer is a stream; earlier revisions cannot ask for the log in a request, so by the tool's name."""
     params = posted.get("params") if isinstance(posted, Mapping) else None
-    return asked(posted) or (isinstance(params, Mapping) and params.get("name") in LOGGING)
+    return wants_stream(posted) or (isinstance(params, Mapping) and params.get("name") in LOGGING)
 
 
 def app() -> Starlette:

@@ -148,7 +148,7 @@ class Edge:
     def spend(self, address: str, door: Door) -> None:
         """Count a request of that address; raises OverBudget if its network has used up the door's budget."""
         budgets = self._budgets.setdefault(door.name, NetworkBudgets(door.per_minute))
-        if seconds := budgets.take(address):
+        if seconds := budgets.spend(address):
             raise OverBudget(f"too many requests came from the network of {address}: try again in {seconds} s", seconds)
 
     async def in_thread(self, call: Call, work: Callable[[], Response]) -> Response:

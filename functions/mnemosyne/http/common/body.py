@@ -1,4 +1,4 @@
-"""Read a request's body, bounded in size and time, and bound what its JSON may hold before anything is built of it."""
+"""Read request bodies of bounded size."""
 
 import anyio
 from starlette.types import Message, Receive
@@ -7,16 +7,16 @@ from mnemosyne.errors import InvalidRequest
 
 BODY_BYTES = 4 * 1024 * 1024
 BODY_SECONDS = 30
-"""How long a body may take to arrive: a slow-loris holds its place no longer."""
+"""How long a body may take to arrive, so that slow clients do not hold a place for long."""
 DRAIN_SECONDS = 1.0
 DRAINED_BYTES = 32 * 1024 * 1024
-"""What Cloud Run takes of a request at most."""
+"""Cloud Run's limit for requests."""
 INLINE_BYTES = 64 * 1024
-"""Up to so many are parsed on the event loop: a thread would cost more than that takes."""
+"""Bodies up to this size are parsed on the event loop, because a thread switch would take longer."""
 
 
 async def read(receive: Receive, limit: int = BODY_BYTES) -> bytes | None:
-    """Return the whole body; None where it is larger than that."""
+    """Return the body; None if it has more than `limit` bytes."""
     body = bytearray()
     while True:
         message = await receive()
@@ -33,7 +33,10 @@ async def read(receive: Receive, limit: int = BODY_BYTES) -> bytes | None:
 
 
 async def drain(receive: Receive) -> None:
-    """Let a client that is still sending finish: many look at an answer only then. At most a second, and 32 MiB."""
+    """Read and discard the rest of the body, because many clients read the response only after sending it.
+
+    Ends after DRAIN_SECONDS or DRAINED_BYTES.
+    """
     left = DRAINED_BYTES
     with anyio.move_on_after(DRAIN_SECONDS):
         while left > 0:
@@ -43,18 +46,18 @@ async def drain(receive: Receive) -> None:
                 return
 
 
-def replay(body: bytes, then: Receive) -> Receive:
-    """Return a `receive` that gives that body, and whatever `then` has to say after it: that the caller has left."""
+def replay(body: bytes, receive_next: Receive) -> Receive:
+    """Return an ASGI `receive` that yields the body, and then the messages of `receive_next`, such as a disconnect."""
     messages: list[Message] = [{"type": "http.request", "body": body, "more_body": False}]
 
     async def receive() -> Message:
-        return messages.pop() if messages else await then()
+        return messages.pop() if messages else await receive_next()
 
     return receive
 
 
 def content_length(value: str) -> int:
-    """Return the declared length; 0 where it is none. Raises InvalidRequest where it is too much."""
+    """Parse a Content-Length header; 0 if it is not a number. Raises InvalidRequest above BODY_BYTES."""
     length = int(value[:20]) if value.isascii() and value.isdigit() else 0
     if length > BODY_BYTES:
         raise InvalidRequest(f"a request must be at most {BODY_BYTES:,} bytes, got {length:,}")

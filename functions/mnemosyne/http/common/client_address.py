@@ -1,16 +1,16 @@
-"""The address of the caller, behind the proxies that are trusted."""
+"""The caller's address behind trusted proxies."""
 
 from starlette.datastructures import Headers
 from starlette.types import Scope as AsgiScope
 
 
 def client_address(scope: AsgiScope, headers: Headers, proxies: int | None) -> str:
-    """Where the request comes from: the peer, or what the platform's own front ends say of it.
+    """Return the address that the outermost trusted proxy received the request from, or the peer's without proxies.
 
-    Whatever else stands in X-Forwarded-For was written by the caller: https://cloud.google.com/run/docs/troubleshooting
-    and https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header, by which a load balancer adds two.
+    Callers can forge the earlier addresses in X-Forwarded-For. A load balancer appends two:
+    https://cloud.google.com/load-balancing/docs/https#x-forwarded-for_header.
     """
-    forwarded = [one.strip() for line in headers.getlist("x-forwarded-for") for one in line.split(",")]
+    forwarded = [part.strip() for line in headers.getlist("x-forwarded-for") for part in line.split(",")]
     if proxies is not None and len(forwarded) > proxies:
         return forwarded[-1 - proxies][:100]
     return str((scope.get("client") or ("unknown",))[0])

@@ -1,4 +1,4 @@
-"""How a request is refused: a status, and the reason as a JSON-RPC error."""
+"""Error responses: an HTTP status and a JSON-RPC error."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -7,7 +7,7 @@ import mcp_types
 from starlette.responses import JSONResponse, Response
 
 
-def refusal(
+def error_response(
     status: int,
     message: str,
     *,
@@ -16,7 +16,7 @@ def refusal(
     headers: Mapping[str, str] | None = None,
     data: Mapping[str, Any] | None = None,
 ) -> Response:
-    """Return the response that says why, under the request's id where that is known."""
+    """Build an error response; `id_` is the id of the JSON-RPC request, if known."""
     body = error(message, code, id_)
     if data is not None:
         body["error"]["data"] = data
@@ -24,5 +24,5 @@ def refusal(
 
 
 def error(message: str, code: int = mcp_types.INVALID_REQUEST, id_: str | int | None = None) -> dict[str, Any]:
-    """Return a JSON-RPC error."""
+    """Build a JSON-RPC error."""
     return {"jsonrpc": "2.0", "id": id_, "error": {"code": code, "message": message}}

@@ -1,4 +1,4 @@
-"""Where a function says that its process lives."""
+"""Liveness probe of every function."""
 
 from collections.abc import Awaitable, Callable
 
@@ -7,15 +7,15 @@ from starlette.responses import JSONResponse, Response
 from starlette.routing import Route
 
 PATHS = ("/health", "/healthz")
-"""Cloud Run keeps paths that end in z to itself, so there the second is never reached:
-https://cloud.google.com/run/docs/known-issues. Load balancers and people elsewhere know it."""
+"""Cloud Run reserves paths that end in z, so `/healthz` works only elsewhere:
+https://cloud.google.com/run/docs/known-issues."""
 
 
 async def alive(request: Request) -> Response:
-    """Return the process lives."""
+    """Liveness probe."""
     return JSONResponse({"status": "ok"})
 
 
 def health_routes(health: Callable[[Request], Awaitable[Response]] = alive) -> list[Route]:
-    """Return the routes under which it is asked."""
+    """Routes of the probe."""
     return [Route(path, health, methods=["GET"]) for path in PATHS]

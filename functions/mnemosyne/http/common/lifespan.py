@@ -17,7 +17,7 @@ from starlette.responses import PlainTextResponse, Response
 from starlette.types import Message, Receive, Scope, Send
 
 from mnemosyne.errors import Misconfigured
-from mnemosyne.http.common.errors import refusal
+from mnemosyne.http.common.errors import error_response
 from mnemosyne.observability import EventLog, flush
 
 log = EventLog(__name__)
@@ -28,7 +28,7 @@ PAUSE_SECONDS = 0.05
 """How long requests wait while the event loop accepts the connections that are in the kernel's queue. Closing the
 listener resets the connections in that queue."""
 UNREAD_SECONDS = 0.2
-"""How long an accepted connection may take to send its request once no more are accepted."""
+"""How long an accepted connection may take to send its request after the listener is closed."""
 KEEP_ALIVE_SECONDS = 620
 """How long an idle connection stays open. The framework's server closes it after two seconds, and a client that sends
 its next request at that moment gets an error. Google's front ends reuse an idle connection for up to 600 seconds:
@@ -43,7 +43,7 @@ class Hosted(Response):
     If the app cannot be built from the settings, the response has the reason only if the app `explains`: its callers
     are operators.
 
-    A Response by type, because the framework awaits what a function returns as a Starlette response.
+    A subclass of Response, because the framework serves the return value of a function as a Starlette response.
     """
 
     def __init__(
@@ -145,7 +145,7 @@ class Hosted(Response):
 
 
 def _keep_connections(server: Any) -> None:
-    """Let idle connections of a Uvicorn server stay open for KEEP_ALIVE_SECONDS, those opened before as well."""
+    """Keep idle connections of a Uvicorn server open for KEEP_ALIVE_SECONDS, including connections already open."""
     state = getattr(server, "server_state", None)
     for part in (getattr(server, "config", None), *getattr(state, "connections", ())):
         if hasattr(part, "timeout_keep_alive"):
@@ -176,7 +176,7 @@ class _Exchange:
         if self._started:
             return
         self._given_up = True
-        response = refusal(503, "the server is shutting down: try again", headers={"Retry-After": "1"})
+        response = error_response(503, "the server is shutting down: try again", headers={"Retry-After": "1"})
         response.headers["Connection"] = "close"
         await self._send({"type": "http.response.start", "status": 503, "headers": response.raw_headers})
         await self._send({"type": "http.response.body", "body": response.body})

@@ -1,4 +1,4 @@
-"""Hold each principal to a budget of cost: nobody is served at others' expense."""
+"""Rate limits per principal and per network, in units of cost."""
 
 import math
 import threading
@@ -8,67 +8,66 @@ from cachetools import LRUCache
 
 from mnemosyne.domain.rate_limit import TokenBucket, networks_of
 
-REMEMBERED = 10_000
+MAX_BUCKETS = 10_000
 LARGE_NETWORK = 4
-"""Budgets of a small network that a large one has together: an office has few addresses, an attacker a whole /48."""
+"""Budget of a large network, as a multiple of a small one's: an office has few addresses, an attacker a whole /48."""
 
 
 class Budgets:
-    """Token buckets, one for each principal or address, that fill with `per_minute` units a minute.
+    """Token buckets, one per principal or network, refilled with `per_minute` units a minute.
 
-    Counted by each instance for itself, so that accepting a memory needs no database: a principal gets at most the
-    budget times the number of instances. Own code, because a cost that is known only afterwards (the bytes of an
-    answer) must be owed, and no library's bucket can owe.
+    Each instance counts separately, so a principal gets at most the budget times the number of instances. The code is
+    our own because the cost of a response is known only afterwards, and no library allows a negative balance.
     """
 
     def __init__(self, per_minute: int) -> None:
         self.per_minute = per_minute
-        self._buckets: LRUCache[str, TokenBucket] = LRUCache(REMEMBERED)
+        self._buckets: LRUCache[str, TokenBucket] = LRUCache(MAX_BUCKETS)
         self._lock = threading.Lock()
 
-    def take(self, who: str, cost: float, paid: float = 0) -> int:
-        """Spend so many units; the seconds until that could be done, where it cannot yet, and 0 where it was.
+    def spend(self, key: str, cost: float, paid: float = 0) -> int:
+        """Spend `cost` units. Returns 0, or the seconds to wait if the budget does not suffice.
 
-        `paid` is what the same request has spent before, and would spend again.
+        `paid` is the cost that the same request has spent before: a retry spends it again, so the wait includes it.
         """
         if not self.per_minute:
             return 0
         now = time.monotonic()
         with self._lock:
-            bucket = self._buckets.get(who) or TokenBucket.full(self.per_minute, now)
-            self._buckets[who], early = bucket.take(now, cost, paid)
-        return math.ceil(early)
+            bucket = self._buckets.get(key) or TokenBucket.full(self.per_minute, now)
+            self._buckets[key], wait = bucket.take(now, cost, paid)
+        return math.ceil(wait)
 
-    def early(self, who: str) -> int:
-        """Return the seconds until anything could be spent; 0 where it can be now. Spends nothing."""
+    def retry_after(self, key: str) -> int:
+        """Return the seconds until a unit can be spent, without spending it."""
         with self._lock:
-            bucket = self._buckets.get(who)
+            bucket = self._buckets.get(key)
         return math.ceil(bucket.take(time.monotonic(), 1)[1]) if bucket else 0
 
-    def owe(self, who: str, cost: float) -> None:
-        """Spend units that are spent already, whether or not they are there."""
+    def charge(self, key: str, cost: float) -> None:
+        """Spend `cost` units even if the balance becomes negative."""
         if self.per_minute:
             now = time.monotonic()
             with self._lock:
-                bucket = self._buckets.get(who) or TokenBucket.full(self.per_minute, now)
-                self._buckets[who] = bucket.owing(now, cost)
+                bucket = self._buckets.get(key) or TokenBucket.full(self.per_minute, now)
+                self._buckets[key] = bucket.owing(now, cost)
 
 
 class NetworkBudgets:
-    """Budgets of callers without a credential, by the small and the large network of their address."""
+    """Budgets of callers without a credential, per small and large network of the address."""
 
     def __init__(self, per_minute: int) -> None:
         self._small = Budgets(per_minute)
         self._large = Budgets(per_minute * LARGE_NETWORK)
 
-    def take(self, address: str, cost: float = 1) -> int:
-        """Spend units of both networks; return the seconds until that is possible, and 0 if it was."""
+    def spend(self, address: str, cost: float = 1) -> int:
+        """Spend `cost` units of both networks. Returns 0, or the seconds to wait if a budget does not suffice."""
         small, large = networks_of(address)
-        if seconds := self.early(address):
+        if seconds := self.retry_after(address):
             return seconds
-        return self._small.take(small, cost) or self._large.take(large, cost)
+        return self._small.spend(small, cost) or self._large.spend(large, cost)
 
-    def early(self, address: str) -> int:
-        """Return the seconds until a unit can be spent; 0 if it can be now. Spends nothing."""
+    def retry_after(self, address: str) -> int:
+        """Return the seconds until a unit can be spent, without spending it."""
         small, large = networks_of(address)
-        return self._small.early(small) or self._large.early(large)
+        return self._small.retry_after(small) or self._large.retry_after(large)

@@ -9,7 +9,7 @@ import re
 from typing import Any
 
 HEAD_BYTES = 64 * 1024
-"""Bytes of a request's head after which no offer is looked for. More than any head that is served."""
+"""Longest request head that is searched for an offer. The server rejects longer heads."""
 _OFFER = re.compile(rb"^upgrade:[ \t]*h2c[ \t]*\r?$", re.IGNORECASE | re.MULTILINE)
 
 
@@ -32,7 +32,7 @@ def _protocol(base: Any) -> Any:
         """Parses with httptools, and hands a connection to h11 at the first request with an offer."""
 
         begun = b""
-        """A request's head that has not arrived whole."""
+        """Received part of an incomplete request head."""
 
         def data_received(self, data: bytes) -> None:
             if self.cycle is not None and (self.cycle.more_body or not self.cycle.response_complete):

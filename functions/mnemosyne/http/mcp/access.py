@@ -1,6 +1,6 @@
-"""Who is let in: authentication, scopes and rate limits, in front of both protocol eras alike.
+"""Authentication, scopes and rate limits of the MCP endpoint.
 
-Answers as MCP's authorization chapter asks: 401 and 403 with `WWW-Authenticate`, and RFC 9728 metadata.
+As the authorization chapter of MCP requires, 401 and 403 have `WWW-Authenticate`, and the server has RFC 9728 metadata.
 """
 
 import hashlib
@@ -22,9 +22,9 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.principal import LOCAL, Principal, Scope
 from mnemosyne.errors import OverBudget, ServiceError, Unauthorized
 from mnemosyne.http.common.client_address import client_address
-from mnemosyne.http.common.errors import refusal
+from mnemosyne.http.common.errors import error_response
 from mnemosyne.http.common.rate_limit import Budgets, NetworkBudgets
-from mnemosyne.http.mcp.concurrency import Places
+from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
 from mnemosyne.mcp import tools
 from mnemosyne.mcp.tools.read import GET_MEMORY
 from mnemosyne.observability import EventLog
@@ -35,21 +35,22 @@ log = EventLog(__name__)
 
 METADATA_PATH = "/.well-known/oauth-protected-resource"
 LOOKUPS = 8
-LOOKUPS_OF_ADDRESS = 2
-"""Credentials from one network, an IPv4 address or a /64, that are looked at by asking somebody, at a time."""
-CREDENTIALS_REMEMBERED = 10_000
-REMEMBERED_SECONDS = 3600.0
-"""How long a credential that was good is told from a guess; it is verified all the same."""
-REFUSALS_A_MINUTE = 30
-"""Credentials from one network that may turn out wrong; after that only those that are known are looked at."""
-OFFERED = f"{Scope.READ} {Scope.WRITE}"
+"""Most credentials that are verified at a time, by the database or an identity provider."""
+LOOKUPS_PER_NETWORK = 2
+"""Most of them from one IPv4 address or IPv6 /64."""
+VALID_CREDENTIALS = 10_000
+VALID_SECONDS = 3600.0
+"""How long a credential that was valid is exempt from the limit on rejected credentials. It is still verified."""
+REJECTED_PER_MINUTE = 30
+"""Rejected credentials per minute from one network, after which unknown credentials get 429."""
+CHALLENGE_SCOPES = f"{Scope.READ} {Scope.WRITE}"
 
 
 class Access:
-    """Authenticates principals and holds them to their scopes and budget.
+    """Authenticates callers and enforces their scopes and rate limits.
 
-    `proxies` is how many addresses stand behind the caller's in X-Forwarded-For, each added by something of the
-    platform's; None where nothing stands in front, and the peer is the caller.
+    `proxies` is the number of addresses after the caller's in X-Forwarded-For, each added by a proxy of the platform.
+    None means that no proxy is in front: the peer is the caller.
     """
 
     def __init__(
@@ -66,55 +67,56 @@ class Access:
         self._allowed_hosts = allowed_hosts
         self._proxies = proxies
         self.budgets = Budgets(per_minute)
-        self.places = Places()
-        self._refused = NetworkBudgets(REFUSALS_A_MINUTE)
-        self._good: TTLCache[bytes, None] = TTLCache(CREDENTIALS_REMEMBERED, REMEMBERED_SECONDS)
+        self.concurrency = ConcurrencyLimits()
+        self._rejected = NetworkBudgets(REJECTED_PER_MINUTE)
+        self._valid: TTLCache[bytes, None] = TTLCache(VALID_CREDENTIALS, VALID_SECONDS)
         self._lookups = anyio.CapacityLimiter(LOOKUPS)
-        self._lookups_of: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
+        self._network_lookups: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
 
     async def authenticate(self, scope: AsgiScope, headers: Headers) -> Principal | Response:
-        """Who calls, or the answer to somebody who is not let in."""
+        """Return the principal of the request, or the error response if authentication fails."""
         if isinstance(self._authenticator, NoAuthenticator):
-            return LOCAL if _on_loopback(scope) else refusal(403, "AUTH_MODE=none serves this machine only")
+            return LOCAL if _on_loopback(scope) else error_response(403, "AUTH_MODE=none serves this machine only")
         address = client_address(scope, headers, self._proxies)
         try:
             return await self._authenticated(headers, address)
         except Unauthorized as exc:
-            if "authorization" in headers:  # whoever shows none asks where to get one, and guesses nothing
-                self._refused.take(address)
+            if "authorization" in headers:  # a request without a credential is no guess
+                self._rejected.spend(address)
             key = key_id(headers.get("authorization"))
             log.warning("audit", action="authenticate", outcome="refused", reason=str(exc), address=address, key=key)
             error = ', error="invalid_token"' if "authorization" in headers else ""
-            return refusal(401, str(exc), headers={"WWW-Authenticate": self._challenge(scope, headers) + error})
+            return error_response(401, str(exc), headers={"WWW-Authenticate": self._challenge(scope, headers) + error})
         except OverBudget as exc:
             log.warning("audit", action="authenticate", outcome="refused", reason="rate", address=address)
-            return refusal(429, str(exc), headers={"Retry-After": str(exc.seconds)})
+            return error_response(429, str(exc), headers={"Retry-After": str(exc.seconds)})
         except ServiceError as exc:
             log.fault("authentication_unavailable", exc)
-            return refusal(503, "who you are cannot be checked at the moment: try again", headers={"Retry-After": "5"})
-        except Exception:  # the edge: a fault of our own lets nobody in, and is told without its inside
+            message = "your credential cannot be verified at the moment: try again"
+            return error_response(503, message, headers={"Retry-After": "5"})
+        except Exception:  # a bug must not admit the caller, nor show its traceback
             log.exception("authentication_crashed")
-            return refusal(503, "who you are cannot be checked: the server's operator finds why in its log")
+            return error_response(503, "your credential cannot be verified: the server's log has the reason")
 
     async def _authenticated(self, headers: Headers, address: str) -> Principal:
-        # With Identity-Aware Proxy in front, X-Serverless-Authorization is the proxy's own, and nothing to us.
+        # Identity-Aware Proxy sets X-Serverless-Authorization itself, so behind it the header is ignored.
         replaced = self._authenticator.only_authorization and SERVERLESS_AUTHORIZATION in headers
         if len(headers.getlist("authorization")) > 1 or replaced:
             raise Unauthorized("one credential is needed, as Authorization")
         authorization = headers.get("authorization")
         if (known := self._authenticator.known(authorization)) is not None:
             return known
-        shown = hashlib.sha256((authorization or "").encode("utf-8", "surrogateescape")).digest()
-        # What was good a while ago is looked at in any case: those who share an address do not lock each other out.
-        if shown not in self._good and (seconds := self._refused.early(address)):
+        credential_hash = hashlib.sha256((authorization or "").encode("utf-8", "surrogateescape")).digest()
+        # Credentials that were valid are exempt, so that one user's guesses lock out no other user of the address.
+        if credential_hash not in self._valid and (seconds := self._rejected.retry_after(address)):
             raise OverBudget(f"too many wrong credentials came from {address}: try again in {seconds} s", seconds)
         network, _ = rate_limit.networks_of(address)
-        limiter = self._lookups_of.setdefault(network, anyio.CapacityLimiter(LOOKUPS_OF_ADDRESS))
+        limiter = self._network_lookups.setdefault(network, anyio.CapacityLimiter(LOOKUPS_PER_NETWORK))
         async with limiter:
             principal = await anyio.to_thread.run_sync(
                 self._authenticator.authenticate, authorization, limiter=self._lookups
             )
-        self._good[shown] = None
+        self._valid[credential_hash] = None
         return principal
 
     def restrict(
@@ -126,7 +128,10 @@ class Access:
         paid: float = 0,
         id_: str | int | None = None,
     ) -> Response | None:
-        """Return the answer to a principal that may not do this, or not yet; None where it may, and has paid for it."""
+        """Charge the tool calls of a request. Returns 403 if a scope is missing, 429 over the rate limit, else None.
+
+        `paid` is the cost that this request has been charged before.
+        """
         calls = posted if isinstance(posted, list) else [posted]
         for call in calls:
             wanted = _wanted(call)
@@ -139,15 +144,15 @@ class Access:
                     outcome="refused",
                     reason=f"scope {wanted or 'none held'}",
                 )
-                # A client keeps no scope that the challenge does not name: those it holds stand in it too.
-                asked = {*principal.scopes, wanted} if principal.scopes and wanted else OFFERED.split()
-                challenge = f'{self._challenge(scope, headers, " ".join(sorted(asked)))}, error="insufficient_scope"'
-                needed = f"the scope {wanted}" if wanted else f"one of the scopes {OFFERED.replace(' ', ', ')}"
-                return refusal(403, f"this needs {needed}", id_=id_, headers={"WWW-Authenticate": challenge})
+                # Clients then ask for the scopes of the challenge only, so it also names the scopes they have.
+                scopes = {*principal.scopes, wanted} if principal.scopes and wanted else CHALLENGE_SCOPES.split()
+                challenge = f'{self._challenge(scope, headers, " ".join(sorted(scopes)))}, error="insufficient_scope"'
+                needed = f"the scope {wanted}" if wanted else f"one of the scopes {CHALLENGE_SCOPES.replace(' ', ', ')}"
+                return error_response(403, f"this needs {needed}", id_=id_, headers={"WWW-Authenticate": challenge})
         return self.spend(principal, rate_limit.REQUEST * (len(calls) - 1) + sum(map(_units, calls)), paid, id_)
 
     async def metadata(self, request: Request) -> Response:
-        """Which authorization server gives tokens for this resource: RFC 9728."""
+        """Return the protected resource metadata of RFC 9728, which names the authorization server."""
         if not self.issuer or not self.serves(request.headers.get("host", "")):
             return await self.no_log_in(request)
         return JSONResponse(
@@ -161,70 +166,70 @@ class Access:
         )
 
     async def no_log_in(self, request: Request) -> Response:
-        """Tell a client that looks for an authorization server here what it needs instead: RFC 6749, section 5.2."""
-        needs = f"this server gives no tokens and registers no clients: it wants {self._authenticator.credential}"
+        """Return an OAuth error that names the credential which the server requires: RFC 6749, section 5.2."""
+        needs = f"this server issues no tokens and registers no clients: it requires {self._authenticator.credential}"
         where = f"; its issuer is {self.issuer}" if self.issuer else ""
         return JSONResponse({"error": "invalid_request", "error_description": needs + where}, status_code=404)
 
     def limits(self, principal: Principal) -> bool:
-        """Whether others could suffer from it: whoever is alone on a machine is not held back."""
+        """Whether rate limits apply to the principal. The only user of a local server has none."""
         return principal is not LOCAL and self.budgets.per_minute > 0
 
     def spend(
         self, principal: Principal, units: float, paid: float = 0, id_: str | int | None = None
     ) -> Response | None:
-        """Return the answer to a principal whose budget is used up.
+        """Charge the principal's budget. Returns 429 if it is used up, else None.
 
-        None where it was not. `paid` is what this request has.
+        `paid` is the cost that this request has been charged before.
         """
-        if units <= 0 or not self.limits(principal) or not (seconds := self.budgets.take(principal.id, units, paid)):
+        if units <= 0 or not self.limits(principal) or not (seconds := self.budgets.spend(principal.id, units, paid)):
             return None
         log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="rate", units=units)
         limit = self.budgets.per_minute
         message = f"the budget of {limit} units a minute is used up, this takes {units:.4g}; try again in {seconds} s"
-        return refusal(429, message, id_=id_, headers={"Retry-After": str(seconds)})
+        return error_response(429, message, id_=id_, headers={"Retry-After": str(seconds)})
 
     def crowded(self, principal: Principal) -> Response:
-        """Return the answer to a principal that asks too much at a time."""
+        """Return 429 for a principal with too many concurrent requests."""
         log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="concurrency")
         message = (
-            f"at most {self.places.at_once} requests at a time, and {self.places.waiting} may wait; try again once one "
-            "is answered"
+            f"at most {self.concurrency.at_once} requests run at a time and {self.concurrency.waiting} wait; "
+            "try again after one of them has finished"
         )
-        return refusal(429, message, headers={"Retry-After": "1"})
+        return error_response(429, message, headers={"Retry-After": "1"})
 
     def overloaded(self, principal: Principal, wait: float, id_: str | int | None = None) -> Response:
-        """Return the answer to a call that would wait so many seconds for the database."""
+        """Return 429 for a call that would wait `wait` seconds for the database."""
         log.warning("audit", action="call", principal=principal.id, outcome="refused", reason="database", wait_s=wait)
         seconds = math.ceil(wait)
         message = f"the database is busy for the next {seconds} s; nothing was done, try again then"
-        return refusal(429, message, id_=id_, headers={"Retry-After": str(seconds)})
+        return error_response(429, message, id_=id_, headers={"Retry-After": str(seconds)})
 
     def origin(self, scope: AsgiScope, headers: Headers) -> str:
-        """Return the address that the request came to, without a path; empty where that is none of ours."""
+        """Return the origin that the request was sent to; empty if this server does not serve the host."""
         return _origin(scope, headers) if self.serves(headers.get("host", "")) else ""
 
-    def _challenge(self, scope: AsgiScope, headers: Headers, wanted: str = OFFERED) -> str:
+    def _challenge(self, scope: AsgiScope, headers: Headers, wanted: str = CHALLENGE_SCOPES) -> str:
         challenge = f'Bearer scope="{wanted}"'
         if self.issuer and (origin := self.origin(scope, headers)):
             challenge += f', resource_metadata="{origin}{METADATA_PATH}/mcp"'
         return challenge
 
     def serves(self, host: str) -> bool:
-        """Whether that Host header is one of ours; `*` allows any."""
+        """Whether the server serves this Host header; `*` allows any."""
         name, _, port = host.rpartition(":")
         any_port = port.isascii() and port.isdigit() and f"{name}:*" in self._allowed_hosts
         return host in self._allowed_hosts or any_port or "*" in self._allowed_hosts
 
 
 def _wanted(call: Any) -> Scope | None:
-    """Return the scope that a tool call needs; every other method is free to whoever was let in."""
+    """Scope that a tool call needs. Other methods need none."""
     name = _tool(call)
     return tools.required_scope(name) if name is not None else None
 
 
 def _tool(call: Any) -> str | None:
-    """Return the name of the tool that is called, or that reads a resource; None where none does."""
+    """Name of the called tool, of get_memory for `resources/read`, else None."""
     if not isinstance(call, Mapping):
         return None
     if call.get("method") == "resources/read":
@@ -235,7 +240,7 @@ def _tool(call: Any) -> str | None:
 
 
 def needs_database(posted: Any) -> bool:
-    """Whether any of what was posted waits for the database."""
+    """Whether any request of the body needs the database."""
     calls = posted if isinstance(posted, list) else [posted]
     if any(isinstance(call, Mapping) and call.get("method") == "resources/list" for call in calls):
         return True
@@ -243,7 +248,7 @@ def needs_database(posted: Any) -> bool:
 
 
 def _units(call: Any) -> float:
-    """Return what a call costs beside what every request does."""
+    """Cost of a tool call in addition to the cost of a request."""
     name = _tool(call)
     if name is None or call["method"] != "tools/call":
         return 0.0
@@ -260,6 +265,6 @@ def _on_loopback(scope: AsgiScope) -> bool:
 
 
 def _origin(scope: AsgiScope, headers: Mapping[str, str]) -> str:
-    """Return the address that the client sees: TLS ends in front of us."""
+    """Origin in the client's URL. TLS ends at a proxy, which sends the scheme in X-Forwarded-Proto."""
     proto = headers.get("x-forwarded-proto", "").split(",")[0].strip()
     return f"{proto if proto in ('http', 'https') else scope.get('scheme', 'http')}://{headers.get('host', '')}"

@@ -1,4 +1,4 @@
-"""The `mcp` function's HTTP surface: `/mcp` in both protocol eras, `/health`, and the topic's contract."""
+"""HTTP routes of the `mcp` function: `/mcp`, `/health`, the console and the JSON schema of messages."""
 
 from collections.abc import Callable
 from typing import Any
@@ -17,25 +17,25 @@ from mnemosyne.domain import rate_limit
 from mnemosyne.domain.health import Check
 from mnemosyne.domain.message_schema import message_schema
 from mnemosyne.domain.principal import Scope
-from mnemosyne.http.common.errors import refusal
+from mnemosyne.http.common.errors import error_response
 from mnemosyne.http.common.health import health_routes
 from mnemosyne.http.console import site
 from mnemosyne.http.mcp.access import METADATA_PATH, Access
 from mnemosyne.http.mcp.cors import Cors
-from mnemosyne.http.mcp.middleware import MCP_PATH, McpEdge
-from mnemosyne.http.mcp.streams import Streamable, asked
+from mnemosyne.http.mcp.middleware import MCP_PATH, McpMiddleware
+from mnemosyne.http.mcp.streams import Streamable, wants_stream
 from mnemosyne.mcp.server import build_server
 from mnemosyne.mcp.thread_limiter import Turns
 from mnemosyne.ports.services import Services
 
 LOG_IN_PATHS = ("/.well-known/{path:path}", "/register", "/authorize", "/token")
-"""Where clients look for an authorization server beside a server that names none."""
+"""Where clients look for an authorization server if the metadata names none."""
 COMPRESSED_BYTES = 4_096
-"""Answers from this size on are compressed for who takes it: ten hits of 130 kB become 9."""
+"""Smallest response that is compressed, if the client accepts gzip. Ten search results of 130 kB become 9 kB."""
 COMPRESSION = 4
-"""Of zlib's levels, one at a third of the time of the default."""
+"""zlib's compression level. It takes a third of the time of the default level."""
 SCHEMA_PATH = "/schemas/message.v1.json"
-"""The contract of the topic; the copy in docs is the same."""
+"""JSON schema of the topic's messages, the same as in docs."""
 
 
 def build_app(
@@ -47,22 +47,22 @@ def build_app(
     warm: Callable[[], None],
     examine: Callable[[], list[Check]],
     serve: Callable[..., Server[Any]] = build_server,
-    streams: Callable[[Any], bool] = asked,
+    streams: Callable[[Any], bool] = wants_stream,
 ) -> Starlette:
-    """Return the ASGI app of the `mcp` function; `warm` is called once, when the app starts to serve.
+    """Build the ASGI app of the `mcp` function.
 
-    At most `threads` calls that need the database run at a time, and who would wait too long is refused.
+    At most `threads` calls that need the database run at a time. `warm` is called once the app is built.
     """
 
     async def health(request: Request) -> Response:
-        """Return that the process lives; `?deep=1` also checks the database and the embedder.
+        """Liveness probe. `?deep=1` also checks the database and the embedder.
 
-        Only operators see what was found and what to do.
+        Only operators see the details of each check.
         """
         if request.query_params.get("deep", "0") in ("", "0"):
             return JSONResponse({"status": "ok"})
         if not access.serves(request.headers.get("host", "")):
-            return refusal(421, "Host must be one of MNEMOSYNE_ALLOWED_HOSTS")
+            return error_response(421, "Host must be one of MNEMOSYNE_ALLOWED_HOSTS")
         principal = await access.authenticate(request.scope, request.headers)
         if isinstance(principal, Response):
             return principal
@@ -70,27 +70,30 @@ def build_app(
             return refused
         checks = await anyio.to_thread.run_sync(examine)
         ok = all(check.ok for check in checks)
-        shown: list[dict[str, object]] = [{"name": check.name, "ok": check.ok} for check in checks]
+        reports: list[dict[str, object]] = [{"name": check.name, "ok": check.ok} for check in checks]
         if principal.may(Scope.OPERATE):
-            shown = [one | {"seen": c.seen, "remedy": c.remedy} for one, c in zip(shown, checks, strict=True)]
-        return JSONResponse({"status": "ok" if ok else "wrong", "checks": shown}, status_code=200 if ok else 503)
+            details = [{"seen": check.seen, "remedy": check.remedy} for check in checks]
+            reports = [report | detail for report, detail in zip(reports, details, strict=True)]
+        return JSONResponse({"status": "ok" if ok else "wrong", "checks": reports}, status_code=200 if ok else 503)
 
     database = Turns(threads)
-    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)  # McpEdge judges Host and Origin
+    # McpMiddleware validates Host and Origin.
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
     streamable = Streamable(serve(services, database=database), security)
-    routes = [Route(MCP_PATH, streamable), *health_routes(health), *_beside(access), *site.routes(access.issuer)]
-    handlers = {404: _elsewhere, 405: _elsewhere}
+    routes = [Route(MCP_PATH, streamable), *health_routes(health), *_metadata_routes(access)]
+    routes += site.routes(access.issuer)
+    handlers = {404: _not_served, 405: _not_served}
     app = Starlette(routes=routes, lifespan=lambda app: streamable.run(), exception_handlers=handlers)
-    app.router.redirect_slashes = False  # it would send people to whatever Host was sent
-    app.add_middleware(McpEdge, access=access, database=database, streams=streams, origins=allowed_origins)
+    app.router.redirect_slashes = False  # a redirect would go to the unvalidated Host header
+    app.add_middleware(McpMiddleware, access=access, database=database, streams=streams, origins=allowed_origins)
     app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
     app.add_middleware(Cors, origins=allowed_origins)
     warm()
     return app
 
 
-def _beside(access: Access) -> list[Route]:
-    """Return the routes of what clients look for beside `/mcp`."""
+def _metadata_routes(access: Access) -> list[Route]:
+    """Routes of the message schema and of the paths where clients look for an authorization server."""
     return [
         Route(SCHEMA_PATH, schema, methods=["GET"]),
         *(
@@ -102,13 +105,13 @@ def _beside(access: Access) -> list[Route]:
     ]
 
 
-async def _elsewhere(request: Request, error: Exception) -> Response:
-    """Return the response to a method and path that nothing serves."""
+async def _not_served(request: Request, error: Exception) -> Response:
+    """Return 404 or 405 with the address of the MCP endpoint."""
     status, headers = (error.status_code, error.headers) if isinstance(error, HTTPException) else (404, None)
     message = f"{request.method} {request.url.path[:100]} is not served; the MCP endpoint is POST {MCP_PATH}"
-    return refusal(status, message, headers=headers)
+    return error_response(status, message, headers=headers)
 
 
 async def schema(request: Request) -> Response:
-    """Return the contract of the topic."""
+    """Return the JSON schema of the topic's messages."""
     return JSONResponse(message_schema(), media_type="application/schema+json")

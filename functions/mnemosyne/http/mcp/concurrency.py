@@ -1,4 +1,4 @@
-"""Places of one principal: some requests are served at a time, and the next ones wait a moment in their order."""
+"""Limit concurrent requests per principal. Further requests wait briefly, first come, first served."""
 
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
@@ -7,15 +7,15 @@ from weakref import WeakValueDictionary
 import anyio
 
 IN_FLIGHT = 20
-"""Requests of one principal at a time: half of what Terraform lets an instance take."""
+"""Concurrent requests of one principal: half of an instance's concurrency in Terraform."""
 WAITING = 60
-"""Most requests of one principal that wait. Their bodies are not read yet, so that each holds a connection alone."""
+"""Most waiting requests of one principal. Their bodies are not read yet, so each costs only a connection."""
 WAIT_SECONDS = 2.0
-"""How long one waits. Agents call many tools in parallel, and the client of mcp 1.30 loses all that meet a 429."""
+"""How long a request waits. Agents call tools in parallel, and the client of mcp 1.30 loses calls that get 429."""
 
 
-class Places:
-    """Places of principals. No principal waits for the requests of another."""
+class ConcurrencyLimits:
+    """Concurrency limits of all principals. No principal waits for requests of another."""
 
     def __init__(self, at_once: int = IN_FLIGHT, *, waiting: int = WAITING, seconds: float = WAIT_SECONDS) -> None:
         self.at_once = at_once
@@ -24,8 +24,8 @@ class Places:
         self._of: WeakValueDictionary[str, anyio.CapacityLimiter] = WeakValueDictionary()
 
     @asynccontextmanager
-    async def held(self, principal: str) -> AsyncIterator[bool]:
-        """Hold a place until the context ends; yields False if too many requests wait or none ended in time."""
+    async def acquire(self, principal: str) -> AsyncIterator[bool]:
+        """Hold a place until the context ends. Yields False if too many requests wait or no place is free in time."""
         limiter = self._of.setdefault(principal, anyio.CapacityLimiter(self.at_once))
         borrower = object()
         taken = await self._take(limiter, borrower)

@@ -1,7 +1,7 @@
-"""Answer browsers that ask whether a page may call: https://fetch.spec.whatwg.org/#http-cors-protocol.
+"""CORS of the `mcp` function: https://fetch.spec.whatwg.org/#http-cors-protocol.
 
-The pages of the origins that are served may call the endpoint and read what it says; any page may read where tokens are
-had, which is public (RFC 9728, section 3.1). Credentials are headers that a page sets itself: no cookies are taken.
+Pages of the allowed origins may call the endpoint. Any page may read the metadata under `/.well-known/`, which is
+public (RFC 9728, section 3.1). Pages send their credential in a header; there are no cookies.
 """
 
 import re
@@ -20,25 +20,25 @@ REQUEST_HEADERS = (
     "last-event-id",
     "traceparent",
 )
-"""What clients send: MCP's own, and what the SDKs of old add."""
+"""Headers of MCP clients, some of them of older SDKs."""
 RESPONSE_HEADERS = ("WWW-Authenticate", "Retry-After")
-"""What a page must read to log in, and to come back in time."""
+"""Headers that a page needs to log in and to retry."""
 PUBLIC = "/.well-known/"
 SECONDS = 7_200
-"""How long a browser may remember the answer: as long as Chromium does at most."""
+"""How long a browser may cache a preflight. Chromium allows no longer."""
 
 
 class Cors:
     """Middleware over the whole app."""
 
     def __init__(self, app: ASGIApp, origins: Sequence[str]) -> None:
-        ports = "|".join(re.escape(one[:-1]) + "[0-9]{1,5}" for one in origins if one.endswith(":*"))
+        ports = "|".join(re.escape(origin[:-1]) + "[0-9]{1,5}" for origin in origins if origin.endswith(":*"))
         self._public = CORSMiddleware(
             app, allow_origins=("*",), allow_headers=("mcp-protocol-version",), max_age=SECONDS
         )
         self._own = CORSMiddleware(
             app,
-            allow_origins=[one for one in origins if not one.endswith(":*")],
+            allow_origins=[origin for origin in origins if not origin.endswith(":*")],
             allow_origin_regex=ports or None,
             allow_methods=("POST",),
             allow_headers=REQUEST_HEADERS,
@@ -47,6 +47,6 @@ class Cors:
         )
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer a preflight, or hand the request on and say who may read its answer."""
+        """Respond to a preflight, or pass the request on and add the CORS headers to its response."""
         public = scope["type"] == "http" and scope["path"].startswith(PUBLIC)
         await (self._public if public else self._own)(scope, receive, send)

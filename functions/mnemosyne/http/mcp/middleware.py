@@ -1,4 +1,4 @@
-"""What stands in front of the protocol's server: refuse what it should never see, smooth what clients get wrong."""
+"""Middleware of the MCP endpoint: reject invalid requests and correct common mistakes of clients."""
 
 import asyncio
 import json
@@ -20,7 +20,7 @@ from mnemosyne.domain.principal import Principal
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.http.common import body as bodies
 from mnemosyne.http.common.body import BODY_BYTES, BODY_SECONDS
-from mnemosyne.http.common.errors import refusal
+from mnemosyne.http.common.errors import error_response
 from mnemosyne.http.mcp import request_headers
 from mnemosyne.http.mcp.access import Access, needs_database
 from mnemosyne.http.mcp.batch import Batches
@@ -33,16 +33,14 @@ from mnemosyne.observability import trace
 
 MCP_PATH = "/mcp"
 PARSERS = 2
-"""Threads that parse large bodies: it takes the interpreter, so more would not be faster."""
+"""Threads that parse large bodies. More would not be faster, because parsing holds the GIL."""
 LONGEST_WAIT_SECONDS = 2.0
-"""For the database, in sum with all who came before: who would wait longer is told so at once, with backpressure."""
-_DEFAULT_REVISION = "2025-03-26"  # what a request without MCP-Protocol-Version speaks, says the protocol
+"""Longest expected wait for a database thread. A call that would wait longer gets 429 at once."""
+_DEFAULT_REVISION = "2025-03-26"  # of a request without MCP-Protocol-Version, according to the protocol
 
 
-class McpEdge:
-    """Middleware over the MCP app: authentication, method, media type, size and form are validated before the
-    protocol.
-    """
+class McpMiddleware:
+    """Validates authentication, method, media type, size and form before the MCP server gets a request."""
 
     def __init__(
         self,
@@ -61,17 +59,17 @@ class McpEdge:
         self._parsers = anyio.CapacityLimiter(PARSERS)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
-        """Answer the request, or hand it on within its trace."""
+        """Serve one request within its trace. Other paths go to the app unchanged."""
         if scope["type"] != "http" or scope["path"].rstrip("/") != MCP_PATH:
             await self._app(scope, receive, send)
             return
-        headers = request_headers.cleaned(list(scope["headers"]))
+        headers = request_headers.normalized(list(scope["headers"]))
         served = {**scope, "path": MCP_PATH, "raw_path": MCP_PATH.encode(), "headers": headers.raw}
         with trace(headers):
-            response = request_headers.unreadable(headers) or self._origins.foreign(headers)
+            response = request_headers.reject_ambiguous(headers) or self._origins.reject_foreign(headers)
             principal = None if response else await self._access.authenticate(served, headers)
             if isinstance(principal, Principal):
-                response = request_headers.unserved(headers, self._access.serves)
+                response = request_headers.reject_unserved_host(headers, self._access.serves)
             if isinstance(principal, Principal) and response is None:
                 arrived = _Arrived(scope["headers"], receive)
                 await self._serve(principal, served, headers, arrived, _Counted(send))
@@ -82,13 +80,13 @@ class McpEdge:
     async def _serve(
         self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
     ) -> None:
-        """Answer one who was let in, and let him owe what the answer costs, whether or not he waits for it."""
+        """Serve an authenticated request, and charge its response bytes even if the client disconnects."""
         try:
             async with self._place(principal) as taken:
                 if taken:
-                    # Paid before anything is read: what is malformed costs as much.
+                    # Charged before the body is read, so that malformed requests cost as much.
                     response = self._access.spend(principal, rate_limit.REQUEST)
-                    response = response or request_headers.refused(scope, headers)
+                    response = response or request_headers.reject_unsupported(scope, headers)
                 else:
                     response = self._access.crowded(principal)
                 if response is not None:
@@ -99,34 +97,34 @@ class McpEdge:
                     await response(scope, arrived.receive, send)
         finally:
             if self._access.limits(principal):
-                self._access.budgets.owe(principal.id, send.bytes // rate_limit.BYTES_OUT)
+                self._access.budgets.charge(principal.id, send.bytes // rate_limit.BYTES_OUT)
 
     def _place(self, principal: Principal) -> AbstractAsyncContextManager[bool]:
-        return self._access.places.held(principal.id) if self._access.limits(principal) else nullcontext(True)
+        return self._access.concurrency.acquire(principal.id) if self._access.limits(principal) else nullcontext(True)
 
     async def _answer(
         self, principal: Principal, scope: Scope, headers: Headers, arrived: "_Arrived", send: "_Counted"
     ) -> Response | None:
-        """Return the response where one is made here; None once the protocol's server has sent its own."""
+        """Return an error or batch response; None if the MCP server has sent the response."""
         try:
             async with asyncio.timeout(BODY_SECONDS):
                 body = await bodies.read(arrived.receive)
         except TimeoutError:
-            return refusal(408, f"the body did not arrive within {BODY_SECONDS} s")
+            return error_response(408, f"the body did not arrive within {BODY_SECONDS} s")
         if body is None:
-            return refusal(413, f"a request must be at most {BODY_BYTES:,} bytes")
+            return error_response(413, f"a request must be at most {BODY_BYTES:,} bytes")
         if arrived.with_trailers:
-            return refusal(400, "trailers are not taken: send every header before the body")
+            return error_response(400, "trailers are not supported: send every header before the body")
         paid = rate_limit.REQUEST + len(body) // rate_limit.BYTES_IN
         if (spent := self._access.spend(principal, paid - rate_limit.REQUEST, rate_limit.REQUEST)) is not None:
             return spent
         try:
             posted, problem = await self._parsed(body)
         except InvalidRequest as exc:
-            return refusal(400, str(exc), code=mcp_types.PARSE_ERROR)
+            return error_response(400, str(exc), code=mcp_types.PARSE_ERROR)
         if problem:
-            return refusal(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(posted))
-        if jsonrpc.drop_null_params(posted) | _completed(posted):
+            return error_response(400, f"Invalid request: {problem}", id_=jsonrpc.id_of(posted))
+        if jsonrpc.drop_null_params(posted) | _complete_initialize(posted):
             body = json.dumps(posted).encode()
         if (unsupported := _unsupported(headers, posted)) is not None:
             return unsupported
@@ -144,7 +142,7 @@ class McpEdge:
             return None
 
     async def _hand_on(self, scope: Scope, headers: Headers, posted: Any, receive: Receive, send: Send) -> None:
-        """Let the protocol's server answer, as a stream where the client wants one or takes nothing else."""
+        """Pass the request to the MCP server. It responds with a stream if the client wants or accepts only that."""
         accept = headers.get("accept", "").lower()
         only_stream = request_headers.takes_streams_only(accept)
         if only_stream:
@@ -153,14 +151,14 @@ class McpEdge:
         await self._app({**scope, STREAMS: streamed}, receive, send)
 
     async def _parsed(self, body: bytes) -> tuple[Any, str | None]:
-        """Return the JSON and what is wrong with it; large ones beside the event loop, which has others to serve."""
+        """Return the JSON and its problem. Large bodies are parsed in a thread, so that the event loop stays free."""
         if len(body) <= bodies.INLINE_BYTES:
             return _parse(body)
         return await anyio.to_thread.run_sync(partial(_parse, body), limiter=self._parsers)
 
 
 class _Arrived:
-    """What the server has of the request: its list of headers, to which its parser adds trailers, and the body."""
+    """The request as the HTTP server passes it. Its parser appends trailers to the list of headers."""
 
     def __init__(self, headers: list[tuple[bytes, bytes]], receive: Receive) -> None:
         self._headers = headers
@@ -169,19 +167,19 @@ class _Arrived:
 
     @property
     def with_trailers(self) -> bool:
-        """Whether headers came behind the body."""
+        """Whether the client sent headers after the body."""
         return len(self._headers) != self._before
 
 
 class _Counted:
-    """An ASGI `send` that counts what is sent."""
+    """An ASGI `send` that counts the bytes of the response."""
 
     def __init__(self, send: Send) -> None:
         self._send = send
         self.bytes = 0
 
     def add(self, size: int) -> None:
-        """Count what was made for somebody who left."""
+        """Count a response whose client has disconnected."""
         self.bytes += size
 
     async def __call__(self, message: Message) -> None:
@@ -195,16 +193,16 @@ def _parse(body: bytes) -> tuple[Any, str | None]:
 
 
 def _unsupported(headers: Headers, posted: Any) -> Response | None:
-    """Return the answer to a request under a revision that nobody knows.
+    """Return 400 for an unsupported protocol version; None if it is supported.
 
-    Where it says more of itself, the SDK judges it.
+    Requests with `_meta` name the version there, and the SDK validates it.
     """
     revision = headers.get("mcp-protocol-version", _DEFAULT_REVISION)
     if revision in SUPPORTED_PROTOCOL_VERSIONS or not isinstance(posted, dict) or "_meta" in posted.get("params", {}):
         return None
     supported = ", ".join(SUPPORTED_PROTOCOL_VERSIONS)
     message = f"Unsupported protocol version: MCP-Protocol-Version must be one of {supported}, got {revision[:40]!r}"
-    return refusal(
+    return error_response(
         400,
         message,
         code=mcp_types.UNSUPPORTED_PROTOCOL_VERSION,
@@ -213,10 +211,10 @@ def _unsupported(headers: Headers, posted: Any) -> Response | None:
     )
 
 
-def _completed(posted: Any) -> bool:
-    """Add what scripts leave out of their handshake and nobody misses; whether anything was."""
+def _complete_initialize(posted: Any) -> bool:
+    """Add the parts of `initialize` that scripts often omit. Returns whether the request was changed."""
     if not isinstance(posted, dict) or posted.get("method") != "initialize":
         return False
-    given = posted.get("params", {})
-    posted["params"] = {"capabilities": {}, "clientInfo": {"name": "unknown", "version": "0"}, **given}
-    return bool(posted["params"] != given)
+    params = posted.get("params", {})
+    posted["params"] = {"capabilities": {}, "clientInfo": {"name": "unknown", "version": "0"}, **params}
+    return bool(posted["params"] != params)

@@ -1,4 +1,4 @@
-"""Answer as a stream where a client asks to be told of progress or the log, and as plain JSON otherwise."""
+"""Respond with a stream to a request for progress or log messages, and otherwise with JSON."""
 
 from collections.abc import AsyncIterator, Mapping
 from contextlib import asynccontextmanager
@@ -13,20 +13,20 @@ from starlette.types import Receive, Scope, Send
 from mnemosyne.http.common.body import BODY_BYTES
 
 STREAMS = "mnemosyne.streams"
-"""In an ASGI scope: this request's answer may be a stream."""
-TELLING = frozenset({"progressToken", LOG_LEVEL_META_KEY})
-"""What a request has among its `_meta` whose sender wants to be told something before the answer."""
+"""Key of an ASGI scope: whether the response may be a stream."""
+STREAM_META_KEYS = frozenset({"progressToken", LOG_LEVEL_META_KEY})
+"""Keys of `_meta` by which a request asks for notifications before the response."""
 
 
-def asked(posted: Any) -> bool:
-    """Whether the request asks for what comes before its answer."""
+def wants_stream(posted: Any) -> bool:
+    """Whether the request asks for notifications before its response."""
     params = posted.get("params") if isinstance(posted, Mapping) else None
     meta = params.get("_meta") if isinstance(params, Mapping) else None
-    return isinstance(meta, Mapping) and not TELLING.isdisjoint(meta)
+    return isinstance(meta, Mapping) and not STREAM_META_KEYS.isdisjoint(meta)
 
 
 class Streamable:
-    """The protocol's server over HTTP without sessions, in both ways: an ASGI app."""
+    """ASGI app of the MCP server without sessions, which responds with JSON or a stream."""
 
     def __init__(self, server: Server[Any], security: TransportSecuritySettings) -> None:
         self._plain, self._streamed = (
@@ -47,6 +47,6 @@ class Streamable:
 
     @asynccontextmanager
     async def run(self) -> AsyncIterator[None]:
-        """Serve while this is entered."""
+        """Run the session managers while the context is open."""
         async with self._plain.run(), self._streamed.run():
             yield

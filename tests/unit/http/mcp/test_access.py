@@ -16,8 +16,8 @@ from mnemosyne.errors import Unauthorized, Unavailable
 from mnemosyne.http.common.rate_limit import Budgets
 from mnemosyne.http.mcp.access import Access
 from mnemosyne.http.mcp.app import build_app
-from mnemosyne.http.mcp.middleware import McpEdge
-from mnemosyne.http.mcp.streams import asked
+from mnemosyne.http.mcp.middleware import McpMiddleware
+from mnemosyne.http.mcp.streams import wants_stream
 from mnemosyne.mcp.thread_limiter import Turns
 from mnemosyne.mcp.tools import TOOLS
 from mnemosyne.service.authenticate import ApiKeyAuthenticator, NoAuthenticator, bearer
@@ -283,7 +283,7 @@ def test_what_costs_more_than_a_whole_budget_is_served_once_that_is_full_and_not
         clock.now += after
         paid = 0.0
         for units in (1.0, 250.0, 426.0):
-            if early := budgets.take("ada", units, paid):
+            if early := budgets.spend("ada", units, paid):
                 return early
             paid += units
         return 0
@@ -328,7 +328,7 @@ def test_a_body_that_drips_in_is_given_up(monkeypatch: pytest.MonkeyPatch) -> No
 
     headers = [(b"content-type", b"application/json"), (b"host", b"localhost")]
     scope = {"type": "http", "method": "POST", "path": "/mcp", "headers": headers, "server": ("127.0.0.1", 1)}
-    anyio.run(McpEdge(never_called, access, Turns(1), asked), scope, drip, send)
+    anyio.run(McpMiddleware(never_called, access, Turns(1), wants_stream), scope, drip, send)
     assert sent[0]["status"] == 408
 
 

@@ -2,17 +2,17 @@
 
 import anyio
 
-from mnemosyne.http.mcp.concurrency import Places
+from mnemosyne.http.mcp.concurrency import ConcurrencyLimits
 
 
 def test_a_burst_of_forty_is_served_though_twenty_have_a_place() -> None:
     served: list[bool] = []
 
     async def burst() -> None:
-        places = Places(seconds=3600)
+        limits = ConcurrencyLimits(seconds=3600)
 
         async def request() -> None:
-            async with places.held("ada") as taken:
+            async with limits.acquire("ada") as taken:
                 await anyio.lowlevel.checkpoint()
                 served.append(taken)
 
@@ -26,17 +26,17 @@ def test_a_burst_of_forty_is_served_though_twenty_have_a_place() -> None:
 
 def test_no_more_wait_than_may() -> None:
     async def crowd() -> list[bool]:
-        places, taken = Places(1, waiting=1, seconds=3600), []
-        async with places.held("ada") as first, anyio.create_task_group() as group:
+        limits, taken = ConcurrencyLimits(1, waiting=1, seconds=3600), []
+        async with limits.acquire("ada") as first, anyio.create_task_group() as group:
 
             async def wait() -> None:
-                async with places.held("ada"):
+                async with limits.acquire("ada"):
                     pass
 
             group.start_soon(wait)
             await anyio.lowlevel.checkpoint()
             await anyio.lowlevel.checkpoint()
-            async with places.held("ada") as third:
+            async with limits.acquire("ada") as third:
                 taken = [first, third]
             group.cancel_scope.cancel()
         return taken
@@ -46,8 +46,8 @@ def test_no_more_wait_than_may() -> None:
 
 def test_a_request_that_no_place_comes_free_for_is_refused() -> None:
     async def crowd() -> list[bool]:
-        places = Places(1, seconds=0)
-        async with places.held("ada") as first, places.held("ada") as second, places.held("bob") as other:
+        limits = ConcurrencyLimits(1, seconds=0)
+        async with limits.acquire("ada") as first, limits.acquire("ada") as second, limits.acquire("bob") as other:
             return [first, second, other]
 
     assert anyio.run(crowd) == [True, False, True]
