@@ -1,0 +1,52 @@
+"""Ranking weights tried on recorded candidates, without a database."""
+
+import base64
+import gzip
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from infra.benchmarks.replay import try_weights
+
+
+def _recorded(question: str, relevant: str) -> dict[str, object]:
+    """Two memories: the first has the better cosine, the second begins with the speaker in the question."""
+    rows = [
+        ["a", 0, None, 0.5, 0.9, 1.0, None, None, True],
+        ["b", 0, None, 0.5, 0.8, 1.0, "Ada", None, True],
+        ["c", 0, None, 0.5, 0.1, 1.0, None, None, True],
+    ]
+    vector = base64.b64encode(np.ones(4, dtype=np.float16).tobytes()).decode()
+    return {
+        "collection": "tea",
+        "question": question,
+        "kind": "",
+        "relevant": [relevant],
+        "preferred": [],
+        "lexical_weight": 0.0,
+        "candidates": {"rows": rows, "listed": 3, "neighbours": [], "strategy": "exact+fulltext", "full": False},
+        "names": {"a": "first", "b": "second", "c": "third"},
+        "vectors": dict.fromkeys("abc", vector),
+    }
+
+
+@pytest.mark.parametrize(("weight", "first"), [(0.0, "first"), (0.2, "second")])
+def test_a_changed_weight_changes_the_quality_that_is_printed(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], weight: float, first: str
+) -> None:
+    file = tmp_path / "candidates.jsonl.gz"
+    with gzip.open(file, "wt") as lines:
+        lines.write(json.dumps(_recorded("What does Ada drink?", first)) + "\n")
+    try_weights(file, {"speaker": weight})
+    changed = next(line for line in capsys.readouterr().out.splitlines() if line.startswith("  changed"))
+    assert changed.split()[-1] == "1.000", "nDCG@10 is 1 if the relevant memory comes first"
+
+
+def test_an_unknown_weight_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "candidates.jsonl.gz"
+    with gzip.open(file, "wt") as lines:
+        lines.write(json.dumps(_recorded("tea", "first")) + "\n")
+    with pytest.raises(TypeError, match="nearness"):
+        try_weights(file, {"nearness": 1.0})
