@@ -1,1 +1,1 @@
-"""The MCP side: tools with their schemas and descriptions, and the server that lists and calls them."""
+"""The MCP server and its tools, with their schemas and descriptions."""

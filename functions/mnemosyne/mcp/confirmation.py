@@ -1,7 +1,8 @@
-"""Ask before what cannot be undone: the answer `input_required`, and the same call again with what was answered.
+"""Ask the user to confirm a call that cannot be undone.
 
-Of revision 2026-07-28, whose calls stand alone: nothing is kept between the two. It spares people a mistake and is no
-lock, for a client that cannot ask anybody is not asked.
+The server answers `input_required`, and the client repeats the call with the user's answer (MCP revision 2026-07-28).
+No state is kept between the two calls. This prevents mistakes and protects against nobody: a client that cannot show a
+form is not asked.
 """
 
 from typing import Any
@@ -11,7 +12,7 @@ from mcp.server.context import ServerRequestContext
 
 SINCE = "2026-07-28"
 CONFIRM = "confirm"
-"""The name under which the question is asked and answered, and of the one field in its form."""
+"""Name of the request for input, and of the only field in its form."""
 FORM = {
     "type": "object",
     "properties": {CONFIRM: {"type": "boolean", "title": "Yes", "description": "There is no undo."}},
@@ -20,18 +21,18 @@ FORM = {
 
 
 def can_answer(context: ServerRequestContext[Any]) -> bool:
-    """Whether the client says that it can show somebody a form."""
+    """Whether the client declares that it can show a form."""
     capabilities = context.session.client_capabilities
     elicitation = capabilities.elicitation if capabilities else None
     if context.protocol_version < SINCE or elicitation is None:
         return False
-    # One that names neither kind can show forms: that is what the capability meant before there were two.
+    # A client that names neither kind can show forms: the capability meant that before there were two kinds.
     return elicitation.form is not None or elicitation.url is None
 
 
-def question(asked: mcp_types.CallToolResult) -> mcp_types.InputRequiredResult:
-    """Return the result that asks."""
-    message = (asked.structured_content or {})["question"]
+def question(result: mcp_types.CallToolResult) -> mcp_types.InputRequiredResult:
+    """Build the request for confirmation from the result of `Tool.asks_first`."""
+    message = (result.structured_content or {})["question"]
     form = mcp_types.ElicitRequestFormParams(message=message, requested_schema=FORM)
     return mcp_types.InputRequiredResult(
         result_type="input_required", input_requests={CONFIRM: mcp_types.ElicitRequest(params=form)}
@@ -39,12 +40,12 @@ def question(asked: mcp_types.CallToolResult) -> mcp_types.InputRequiredResult:
 
 
 def answer_of(params: mcp_types.CallToolRequestParams) -> object | None:
-    """Return what was answered; None where the question was not yet asked."""
+    """Return the user's answer, or None if the question was not asked yet."""
     return (params.input_responses or {}).get(CONFIRM)
 
 
 def agreed(answer: object) -> bool:
-    """Whether the answer is a yes."""
+    """Whether the user agreed."""
     if not isinstance(answer, mcp_types.ElicitResult) or answer.action != "accept":
         return False
     return (answer.content or {}).get(CONFIRM) is True

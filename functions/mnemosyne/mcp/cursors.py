@@ -1,4 +1,4 @@
-"""Cursors as clients carry them: a time and a text or an id, in URL-safe base64. Pure."""
+"""Cursors of pages as clients see them: a time and an id or a text, in URL-safe base64. Pure."""
 
 import base64
 import binascii
@@ -16,7 +16,7 @@ _ID_BYTES = 16
 
 
 def written(cursor: Cursor | KeysetCursor | None) -> str | None:
-    """Return the cursor as `next_cursor`; None where there is none."""
+    """Encode a cursor as `next_cursor`."""
     if cursor is None:
         return None
     rest = cursor.id.bytes if isinstance(cursor, Cursor) else cursor.key.encode()
@@ -25,18 +25,18 @@ def written(cursor: Cursor | KeysetCursor | None) -> str | None:
 
 
 def read_id(cursor: str | None) -> Cursor | None:
-    """Return the time and id that a cursor names; raises InvalidRequest."""
+    """Decode a cursor of a time and an id. Raises InvalidRequest."""
     if cursor is None:
         return None
     try:
         at, rest = _read(cursor)
-        return Cursor(timestamp=at, id=UUID(bytes=rest[:_ID_BYTES]))  # what follows is of a later release
+        return Cursor(timestamp=at, id=UUID(bytes=rest[:_ID_BYTES]))  # a later release may append fields
     except (binascii.Error, ValueError, OverflowError) as exc:
         raise _refused(cursor) from exc
 
 
 def read_key(cursor: str | None) -> KeysetCursor | None:
-    """Return the time and text that a cursor names; raises InvalidRequest."""
+    """Decode a cursor of a time and a text. Raises InvalidRequest."""
     if cursor is None:
         return None
     try:

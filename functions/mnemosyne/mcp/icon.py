@@ -1,4 +1,4 @@
-"""The server's icon, inlined: a function has no address that everybody may fetch from."""
+"""The server's icon, as data URLs: the server has no public address for files."""
 
 import base64
 
@@ -18,13 +18,13 @@ PNG = (
     "4jbE3rv0egOgbEqUzc87wNCxYOz4sRgA08GMcgBcFIDt0XhRADbaADaADWADWClA+yRJvS2wuk+yGEe42pRs5OxeaMlaBQD763X2"
     "Dxzsn5h4P/Kxf2ZdxUP3Kj41YP+xB9fPbX4Ai2ETCXTLQvUAAAAASUVORK5CYII="
 )
-"""The same, of 48 by 48 pixels, in base64: the form that every client must be able to show."""
+"""The icon with 48 by 48 pixels, in base64. Every client must support PNG."""
 
 
 def icons() -> list[mcp_types.Icon]:
-    """Return the icon in both forms."""
-    drawn = base64.b64encode(SVG.encode()).decode()
+    """Return the icon as PNG and SVG."""
+    svg = base64.b64encode(SVG.encode()).decode()
     return [
         mcp_types.Icon(src=f"data:image/png;base64,{PNG}", mime_type="image/png", sizes=["48x48"]),
-        mcp_types.Icon(src=f"data:image/svg+xml;base64,{drawn}", mime_type="image/svg+xml", sizes=["any"]),
+        mcp_types.Icon(src=f"data:image/svg+xml;base64,{svg}", mime_type="image/svg+xml", sizes=["any"]),
     ]

@@ -1,4 +1,4 @@
-"""Who the server is: all of it where a client asks, name and version beside every other answer."""
+"""The server's description of itself: complete in `server/discover`, name and version in other answers."""
 
 from typing import Any
 
@@ -10,9 +10,9 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 
 class IdentifiedServer(Server[Any]):
-    """The SDK's server, which stamps answers of 2026-07-28 with its name and version alone.
+    """The SDK's server, with only name and version in the `_meta` of each answer of revision 2026-07-28.
 
-    The SDK would put the icons into each of them, 1,300 bytes of data. `server/discover` has them, and `initialize`.
+    The SDK would add the icons, 1,300 bytes, to each answer. Only `server/discover` and `initialize` return them.
     """
 
     def __init__(self, name: str, **options: Any) -> None:
@@ -21,7 +21,7 @@ class IdentifiedServer(Server[Any]):
 
     @property
     def server_info_stamp(self) -> dict[str, Any]:
-        """What stands beside an answer."""
+        """The server's description in the `_meta` of each answer."""
         return {"name": self.name, "version": self.version}
 
     async def _discovered(

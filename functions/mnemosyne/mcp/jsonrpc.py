@@ -1,4 +1,4 @@
-"""The form of JSON-RPC messages, whatever carries them. Pure: no I/O."""
+"""Parse and check JSON-RPC messages, for every transport. Pure."""
 
 import json
 from typing import Any
@@ -8,11 +8,11 @@ from mnemosyne.domain.parsing import surrogate
 from mnemosyne.errors import InvalidRequest
 
 DEPTH = 30
-"""Levels that a message may be nested: metadata may take twenty of them."""
+"""Most levels of nesting in a message. Metadata may have 20 of them."""
 
 
 def read(text: str | bytes) -> Any:
-    """Return the JSON of the text; raises InvalidRequest."""
+    """Parse JSON. Raises InvalidRequest."""
     check_values(text.encode("utf-8", "surrogatepass") if isinstance(text, str) else text, of="a request")
     try:
         return json.loads(text.decode() if isinstance(text, bytes) else text)
@@ -23,9 +23,9 @@ def read(text: str | bytes) -> Any:
 
 
 def problem(posted: Any, *, escaped: bool = True) -> str | None:
-    """Return what is wrong with the JSON as a JSON-RPC message, if anything is.
+    """Return why the JSON is not a valid JSON-RPC message, or None if it is one.
 
-    Without anything `escaped` in its text it holds no lone surrogate: those cannot be written in UTF-8.
+    A text without escapes (`escaped`) is not searched for lone surrogates, because UTF-8 cannot encode them.
     """
     if isinstance(posted, list):
         return None
@@ -39,8 +39,8 @@ def problem(posted: Any, *, escaped: bool = True) -> str | None:
     if not isinstance(posted.get("method"), str) and not is_answer:
         return "method must be a string"
     params = posted.get("params")
-    if found := _params_problem(posted.get("method"), {} if params is None else params):
-        return found
+    if reason := _params_problem(posted.get("method"), {} if params is None else params):
+        return reason
     if _depth(posted) > DEPTH:
         return f"it must be nested at most {DEPTH} levels deep"
     return _surrogate_problem(posted) if escaped else None
@@ -59,10 +59,10 @@ def _depth(value: Any) -> int:
     while level and depth <= DEPTH:
         depth += 1
         level = [
-            one
+            value
             for container in level
             if isinstance(container, dict | list)
-            for one in (container.values() if isinstance(container, dict) else container)
+            for value in (container.values() if isinstance(container, dict) else container)
         ]
     return depth
 
@@ -79,16 +79,16 @@ def _params_problem(method: Any, params: Any) -> str | None:
 
 
 def drop_null_params(posted: Any) -> bool:
-    """Remove `"params": null`, which some clients write for none, from the message or batch; whether any was there."""
+    """Remove `"params": null`, which some clients send, from a message or batch; return whether it had any."""
     messages = posted if isinstance(posted, list) else [posted]
-    nulls = [one for one in messages if isinstance(one, dict) and one.get("params", ...) is None]
+    nulls = [message for message in messages if isinstance(message, dict) and message.get("params", ...) is None]
     for message in nulls:
         del message["params"]
     return bool(nulls)
 
 
 def member(posted: dict[str, Any], *names: str) -> dict[str, Any]:
-    """The object at that path of members, or an empty one where there is none."""
+    """Return the object at this path of names, or an empty one if it does not exist."""
     value: Any = posted
     for name in names:
         value = value.get(name) if isinstance(value, dict) else None
@@ -96,7 +96,7 @@ def member(posted: dict[str, Any], *names: str) -> dict[str, Any]:
 
 
 def id_of(posted: Any) -> str | int | None:
-    """Return the id to answer with; None where it has none that could be sent back."""
+    """Return the message's id, or None if it has no valid one."""
     identifier = posted.get("id") if isinstance(posted, dict) else None
     if isinstance(identifier, str):
         return identifier if identifier.isascii() or not surrogate(identifier) else None

@@ -1,4 +1,4 @@
-"""Prompts that people choose: what to ask of the memory."""
+"""Prompts that users choose in their client."""
 
 from collections.abc import Mapping
 
@@ -6,52 +6,52 @@ import mcp_types
 from mcp.shared.exceptions import MCPError
 
 LONGEST = 1_000
-"""Characters of an argument: it is a topic or a time, not a document."""
+"""Most characters of an argument, which is a topic or a time."""
 
 _TEXTS = {
     "recall": (
-        "What is remembered of something",
+        "Recall a topic",
         [mcp_types.PromptArgument(name="topic", description="What to recall", required=True)],
-        "Look with memory_search for what is remembered of: {topic}\n"
-        "Read what matters whole with get_memory. Tell what is known, with dates and the ids of the memories, what "
-        "contradicts itself, and what is not known.",
+        "Search with memory_search for memories about: {topic}\n"
+        "Read the important ones with get_memory. Report what is known, with dates and the ids of the memories, what "
+        "is contradictory, and what is unknown.",
     ),
     "remember": (
-        "Keep what matters of this conversation",
-        [mcp_types.PromptArgument(name="focus", description="What to keep above all")],
-        "Store what matters of this conversation beyond it, with ingest_memories: one memory for each fact, decision "
-        "or preference, understandable by itself, with when it happened and a few tags. Look with memory_search "
-        "first: where a memory is outdated, store the new one and supersede the old by update_memory. {focus}",
+        "Remember this conversation",
+        [mcp_types.PromptArgument(name="focus", description="What to keep first of all")],
+        "Store what will matter after this conversation, with ingest_memories: one self-contained memory per fact, "
+        "decision or preference, with its time and a few tags. Search with memory_search first: if a memory is "
+        "outdated, store a new one and supersede the old one with update_memory. {focus}",
     ),
     "review": (
-        "What happened in some time",
+        "Review a period",
         [mcp_types.PromptArgument(name="time", description="In words, such as last week", required=True)],
-        "Look with memory_search for what is remembered of this time, by time_expr: {time}\n"
-        "Tell what happened in order, what was decided, and what is still open.",
+        "Search with memory_search for memories of this time, by time_expr: {time}\n"
+        "Report in order what happened, what was decided, and what is still open.",
     ),
 }
 
 
 def listed() -> mcp_types.ListPromptsResult:
     """Return all prompts."""
-    made = [
+    prompts = [
         mcp_types.Prompt(name=name, title=title, description=title, arguments=arguments)
         for name, (title, arguments, _) in _TEXTS.items()
     ]
-    return mcp_types.ListPromptsResult(prompts=made)
+    return mcp_types.ListPromptsResult(prompts=prompts)
 
 
 def filled(name: str, arguments: Mapping[str, str]) -> mcp_types.GetPromptResult:
-    """Return the prompt with those arguments; raises MCPError."""
+    """Return the prompt with its arguments filled in. Raises MCPError."""
     if name not in _TEXTS:
         raise MCPError(mcp_types.INVALID_PARAMS, f"unknown prompt {name[:100]!r}; the prompts are {', '.join(_TEXTS)}")
-    title, wanted, text = _TEXTS[name]
-    for one in wanted:
-        if one.required and not arguments.get(one.name, "").strip():
-            raise MCPError(mcp_types.INVALID_PARAMS, f"{one.name} is required")
-    given = {one.name: arguments.get(one.name, "").strip()[:LONGEST] for one in wanted}
-    # One by one: what is given may have braces of its own.
-    for key, value in given.items():
-        text = text.replace(f"{{{key}}}", value)
-    said = mcp_types.TextContent(type="text", text=text.strip())
-    return mcp_types.GetPromptResult(description=title, messages=[mcp_types.PromptMessage(role="user", content=said)])
+    title, parameters, text = _TEXTS[name]
+    for parameter in parameters:
+        value = arguments.get(parameter.name, "").strip()
+        if parameter.required and not value:
+            raise MCPError(mcp_types.INVALID_PARAMS, f"{parameter.name} is required")
+        # Not str.format: a value may contain braces.
+        text = text.replace(f"{{{parameter.name}}}", value[:LONGEST])
+    content = mcp_types.TextContent(type="text", text=text.strip())
+    message = mcp_types.PromptMessage(role="user", content=content)
+    return mcp_types.GetPromptResult(description=title, messages=[message])

@@ -1,4 +1,4 @@
-"""A memory as tools answer it: the one place where its fields are shown."""
+"""Results of tools that describe a memory."""
 
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -13,16 +13,16 @@ from pydantic import AfterValidator, BeforeValidator, ConfigDict, create_model
 from mnemosyne.mcp.tool import Result
 
 DECIMALS = 6
-"""Of a score: more would tell nothing, and cost an agent tokens."""
+"""Decimals of a score. More would only cost tokens."""
 Score = Annotated[float, AfterValidator(lambda value: round(value, DECIMALS))]
 
 
 URI_SCHEME = "memory://"
-"""Of a memory's resource."""
+"""Scheme of the URIs of memories as MCP resources."""
 
 
 def uri_of(memory_id: UUID | str) -> str:
-    """Return what a memory is cited and read by, as a resource."""
+    """Return the URI of a memory's resource."""
     return f"{URI_SCHEME}{memory_id}"
 
 
@@ -31,7 +31,7 @@ _site: ContextVar[str] = ContextVar("site", default="")
 
 @contextmanager
 def site_context(origin: str) -> Iterator[None]:
-    """Serve a request that came to that origin, as `https://memory.example`; empty where it came by none."""
+    """Set the origin of the request being served, such as `https://memory.example`; empty over stdio."""
     token = _site.set(origin)
     try:
         yield
@@ -40,25 +40,25 @@ def site_context(origin: str) -> Iterator[None]:
 
 
 def page_of(memory_id: UUID) -> str:
-    """Return the address of the memory's page, for people; its resource where the request came by no address."""
+    """Return the address of the memory's page in the console, or its resource's URI if the origin is unknown."""
     origin = _site.get()
     return f"{origin}/memories/{memory_id}" if origin else uri_of(memory_id)
 
 
 TITLE_SHOWN = 100
 TAGS_SHOWN = 200
-"""Characters of a title, and of all tags together, in an answer with several memories: more is for get_memory."""
+"""Most characters of a title, and of all tags, in answers with several memories. get_memory returns the rest."""
 
 
 def brief(title: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
-    """Return so much of a title and of tags as an answer with several memories has room for."""
+    """Shorten title and tags for an answer with several memories."""
     ends = accumulate(len(tag) for tag in tags)
     kept = tuple(tag for tag, end in zip(tags, ends, strict=True) if end <= TAGS_SHOWN)
     return title if len(title) <= TITLE_SHOWN else f"{title[: TITLE_SHOWN - 1]}…", kept
 
 
 class MemoryShown(Result):
-    """What somebody has said of a memory, and its id. Made from whatever value has the same fields."""
+    """A memory's id and the fields that its publisher sets. Validates any object that has the same attributes."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
 
@@ -71,11 +71,11 @@ class MemoryShown(Result):
 
 
 Earlier = Annotated[tuple[UUID, ...] | None, BeforeValidator(lambda ids: ids or None)]
-"""Memories that one has superseded; left out where there is none."""
+"""Memories that a memory has superseded; None if there are none."""
 
 
 class MemoryRecord(MemoryShown):
-    """One memory, whole; `quality` in [0, 1] comes from ratings."""
+    """One memory with its whole content. `quality` in [0, 1] comes from ratings."""
 
     quality: Score
     superseded_by: UUID | None
@@ -88,7 +88,7 @@ class MemoryRecord(MemoryShown):
 
 
 class SearchHit(MemoryShown):
-    """One memory found. `score` is what it was ranked by: relevance and quality, as weighted."""
+    """One search hit. `score` is the weighted mean of relevance and quality, which orders the hits."""
 
     relevance: Score | None
     quality: Score
@@ -114,4 +114,4 @@ RecordOrIds = create_model(
     truncated=(bool | None, None),
     **_OPTIONAL,
 )
-"""A MemoryRecord, perhaps cut; ids alone for those who may not read."""
+"""A MemoryRecord, truncated if long; only ids for callers without the scope read."""

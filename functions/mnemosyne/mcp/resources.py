@@ -1,6 +1,6 @@
-"""Memories as resources, for people to attach: `memory://recent`, and `memory://{id}` for each.
+"""Memories as MCP resources: `memory://recent`, and `memory://{id}` for each memory.
 
-Read by the tools that answer the same, so that limits, isolation and the notice on stored text are theirs.
+Resources are read by calling tools, so that the same limits, isolation and notice on stored text apply.
 """
 
 import re
@@ -17,13 +17,13 @@ from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
 RECENT = uri_of("recent")
 UUID_FORM = re.compile(r"[0-9a-fA-F]{8}(-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}")
 SHOWN = 50
-"""Memories in a page of the list, and of the newest."""
+"""Memories in a page of the list, and in `memory://recent`."""
 NOT_FOUND = -32002
-"""Of the revisions with a handshake; in later ones it is INVALID_PARAMS."""
+"""Error code in the revisions with a handshake. Later revisions use INVALID_PARAMS."""
 HANDSHAKE_UNTIL = "2025-11-25"
 
 NEWEST = mcp_types.Resource(
-    name="recent", title="Latest memories", uri=RECENT, description="The newest memories by when they happened",
+    name="recent", title="Latest memories", uri=RECENT, description="The newest memories by the time they happened",
     mime_type="text/plain",
 )  # fmt: skip
 TEMPLATE = mcp_types.ResourceTemplate(
@@ -33,7 +33,7 @@ TEMPLATE = mcp_types.ResourceTemplate(
 
 
 def tool_behind(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
-    """Return the tool that reads the resource, and its arguments; None where no resource has such a URI."""
+    """Return the tool that reads a resource, and its arguments; None if no resource has this URI."""
     if uri == RECENT:
         return LIST_MEMORIES, {"limit": SHOWN}
     memory_id = uri.removeprefix(URI_SCHEME)
@@ -41,27 +41,27 @@ def tool_behind(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
 
 
 def listed(outcome: str, result: mcp_types.CallToolResult, *, first: bool) -> mcp_types.ListResourcesResult:
-    """Return a page of `list_memories` as resources; raises MCPError where there is none."""
+    """Convert a result of `list_memories` to a page of resources. Raises MCPError if it is an error."""
     if result.is_error:
         code = mcp_types.INVALID_PARAMS if outcome == REFUSED else mcp_types.INTERNAL_ERROR
         raise MCPError(code, _texts(result)[0])
     page = result.structured_content or {}
     memories = [
         mcp_types.Resource(
-            name=one["title"],
-            title=f"{one['date']} {one['title']}",
-            uri=uri_of(one["id"]),
+            name=memory["title"],
+            title=f"{memory['date']} {memory['title']}",
+            uri=uri_of(memory["id"]),
             mime_type="text/plain",
-            annotations=mcp_types.Annotations(last_modified=one["timestamp"]),
+            annotations=mcp_types.Annotations(last_modified=memory["timestamp"]),
         )
-        for one in page["memories"]
+        for memory in page["memories"]
     ]
-    shown = [NEWEST, *memories] if first else memories
-    return mcp_types.ListResourcesResult(resources=shown, next_cursor=page["next_cursor"])
+    listed_resources = [NEWEST, *memories] if first else memories
+    return mcp_types.ListResourcesResult(resources=listed_resources, next_cursor=page["next_cursor"])
 
 
 def not_found(uri: str, why: str, protocol_version: str) -> MCPError:
-    """Return the error of a resource that is not there, as its revision has it."""
+    """Build the error for a missing resource, with the code of the protocol's revision."""
     code = NOT_FOUND if protocol_version <= HANDSHAKE_UNTIL else mcp_types.INVALID_PARAMS
     return MCPError(code, why, {"uri": uri})
 
@@ -69,14 +69,14 @@ def not_found(uri: str, why: str, protocol_version: str) -> MCPError:
 def contents(
     uri: str, outcome: str, result: mcp_types.CallToolResult, protocol_version: str
 ) -> mcp_types.ReadResourceResult:
-    """Return what the tool has answered as the resource's contents; raises MCPError where that is an error."""
+    """Convert a tool's result to the resource's contents. Raises MCPError if it is an error."""
     texts = _texts(result)
     if result.is_error and outcome == REFUSED:
         raise not_found(uri, texts[0], protocol_version)
     if result.is_error:
         raise MCPError(mcp_types.INTERNAL_ERROR, texts[0], {"uri": uri})
-    shown = [mcp_types.TextResourceContents(uri=uri, mime_type="text/plain", text=text) for text in texts]
-    return mcp_types.ReadResourceResult(contents=shown)
+    blocks = [mcp_types.TextResourceContents(uri=uri, mime_type="text/plain", text=text) for text in texts]
+    return mcp_types.ReadResourceResult(contents=blocks)
 
 
 def _texts(result: mcp_types.CallToolResult) -> list[str]:

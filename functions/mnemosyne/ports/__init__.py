@@ -1,1 +1,1 @@
-"""What the use cases need from outside, as Protocols. Adapters satisfy them without importing them."""
+"""Protocols of the adapters that the use cases need. Adapters implement them without importing them."""

@@ -9,46 +9,46 @@ from mnemosyne.domain.quota import Quota
 
 
 class ApiKeyStore(Protocol):
-    """API keys, as their keeper sees them."""
+    """API keys, for the operator."""
 
     def create(self, key: ApiKey) -> None:
-        """Keep a new key."""
+        """Store a new key."""
 
     def every(self) -> Sequence[ApiKey]:
-        """All keys, oldest first."""
+        """Return all keys, oldest first."""
 
     def revoke(self, key_id: str) -> ApiKey:
-        """Return the key, which opens nothing any more; raises NotFound."""
+        """Revoke a key and return it. Raises NotFound."""
 
 
 class GrantStore(Protocol):
-    """Grants, as their keeper sees them."""
+    """Grants of access by OAuth, for the operator."""
 
     def every(self, person: str | None) -> Sequence[dict[str, Any]]:
-        """All grants that stand, oldest first; of one person by their address or subject."""
+        """Return all active grants, oldest first, or those of one person, by e-mail address or subject."""
 
     def revoke(self, ids: Sequence[UUID], person: str | None) -> Sequence[str]:
-        """End these, and all of the person's; return the ids of those that stood until now."""
+        """Revoke these grants and all grants of the person; return the ids of the grants that were active."""
 
 
 class PeopleStore(Protocol):
-    """People whom the operator has blocked."""
+    """People whom the operator has blocked from logging in."""
 
     def blocked(self) -> Sequence[dict[str, Any]]:
-        """List who is blocked, oldest first."""
+        """Return the blocked people, the earliest block first."""
 
     def block(self, who: str) -> Sequence[str]:
-        """Block a person by their address or subject; return the ids of the grants that this ended."""
+        """Block a person by e-mail address or subject, revoke their grants, and return the grants' ids."""
 
     def unblock(self, who: str) -> bool:
-        """Let a person log in again; whether they were blocked."""
+        """Unblock a person; return whether they were blocked."""
 
 
 class QuotaStore(Protocol):
-    """Quotas, as their keeper sees them."""
+    """Quotas, for the operator."""
 
     def every(self, namespace: str | None = None) -> Sequence[tuple[str, Quota]]:
-        """Return what each namespace, or that one, holds and may hold; everybody's limits under the empty name."""
+        """Return usage and limits of one namespace or all. The empty name has the default limits."""
 
     def set(self, namespace: str, limits: Mapping[Any, int | None]) -> None:
-        """Set some limits; None is everybody's."""
+        """Set some limits of a namespace; None restores the default."""

@@ -1,4 +1,4 @@
-"""What the pages for people, and operators, need of a memory store, as a Protocol."""
+"""Port of the queries that the console's pages make."""
 
 from collections.abc import Sequence
 from typing import Protocol
@@ -10,21 +10,21 @@ from mnemosyne.domain.search import Filters
 
 
 class MemoryOverview(Protocol):
-    """What is remembered, counted, and what became of what was published. Every method is confined to one namespace."""
+    """Counts of memories, and the outcomes of requests. Every method is confined to one namespace."""
 
     def timeline(self, namespace: str, filters: Filters, per: Per | None, timezone: str) -> Timeline:
-        """Count the memories within the filters by when they happened; by what suits their span where it is not said.
+        """Count the memories that match the filters per day, week, month or year of their timestamps.
 
-        Of more than a thousand buckets the newest thousand.
+        Without `per`, the unit depends on the time between the first and the last. Returns the newest 1,000 buckets.
         """
 
     def facets(self, namespace: str, filters: Filters, limit: int) -> Facets:
-        """Count the tags of the newest 5,000 memories within the filters."""
+        """Count the tags of the newest 5,000 memories that match the filters."""
 
     def history(self, namespace: str, memory_id: UUID) -> History | None:
-        """Return what stands around one memory; None where there is none."""
+        """Return the versions and ratings of one memory, or None if it does not exist."""
 
     def ingest_requests(
         self, namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[IngestStatus]:
-        """List requests in a state, or all, as they changed last: the latest first, from a cursor on."""
+        """Return requests in one state or any, the latest change first, after a cursor."""

@@ -1,4 +1,4 @@
-"""What operators and subscribers need of the dead letters in a memory store, as a Protocol."""
+"""Port of the dead letters, for operators and subscribers."""
 
 from collections.abc import Mapping, Sequence
 from typing import Protocol
@@ -9,21 +9,22 @@ from mnemosyne.domain.memory import DeadLetter, KeysetCursor, Unstored
 
 
 class DeadLetters(Protocol):
-    """Messages that were given up. Every method is confined to one namespace."""
+    """Messages that could not be stored. Every method is confined to one namespace."""
 
     def store_dead_letter(self, namespace: str, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
-        """Store a message as a dead letter, unless the namespace has so many; whether it was not stored before.
+        """Store a message as a dead letter and return whether it is a new one.
 
-        A message that was republished from a letter updates that letter, and was stored before.
+        Nothing is stored if the namespace has `unless` letters or more. A message that was republished from a letter
+        updates that letter, which is not new.
         """
 
     def give_up(
         self, namespace: str, dead_letter: DeadLetter, waiting: Sequence[Unstored], *, contents: Mapping[UUID, str]
     ) -> DeadLetter | None:
-        """Record a message's waiting requests as dead-lettered, and store it as a dead letter.
+        """Record a message's unfinished requests as dead-lettered, and store it as a dead letter.
 
-        A message that was republished from a letter updates that letter. Returns the letter as it is stored; None if
-        it was stored before, or if all its requests are stored with these `contents`.
+        A message that was republished from a letter updates that letter. Returns the stored letter, or None if the
+        letter existed before or all requests of the message are stored with these `contents`.
         """
 
     def conclude_dead_letter(self, namespace: str, letter_id: UUID, request_ids: Sequence[UUID]) -> None:
@@ -37,10 +38,10 @@ class DeadLetters(Protocol):
         after: DeadLetter | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetter]:
-        """List dead letters, oldest first, after one of them."""
+        """Return dead letters, oldest first, after one of them."""
 
     def dead_letter_ids(self, namespace: str, choice: DeadLetterChoice) -> Sequence[str]:
-        """Return the message ids of the chosen letters, oldest first, as of now."""
+        """Return the message ids of the chosen letters, oldest first."""
 
     def dead_letter_summaries(
         self,
@@ -50,7 +51,7 @@ class DeadLetters(Protocol):
         after: KeysetCursor | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetterSummary]:
-        """List dead letters without their data, the latest first, from a cursor on."""
+        """Return dead letters without their data, the latest first, after a cursor."""
 
     def dead_letter_causes(
         self, namespace: str, choice: DeadLetterChoice = ALL_DEAD_LETTERS
@@ -58,15 +59,15 @@ class DeadLetters(Protocol):
         """Count the chosen letters by cause, the commonest first."""
 
     def dead_letter(self, namespace: str, message_id: str) -> DeadLetter | None:
-        """Return one dead letter whole."""
+        """Return one dead letter with its data, or None if it does not exist."""
 
     def mark_redriven(
         self, namespace: str, message_id: str, request_ids: Sequence[UUID], *, into: str, now: bool
     ) -> UUID | None:
         """Mark a letter as in flight and queue its dead-lettered requests in the namespace `into`.
 
-        Returns the id that the republished message carries; None if there is no such letter, or it is in flight, or it
-        backs off and `now` is false.
+        Returns the id for the republished message. Returns None if the letter does not exist, is in flight, or backs
+        off and `now` is false.
         """
 
     def unmark_redriven(self, namespace: str, letter_id: UUID, request_ids: Sequence[UUID], *, into: str) -> None:

@@ -16,7 +16,7 @@ else:
 
 
 class Embedder(Protocol):
-    """Turns text into L2-normalised vectors of one embedding space."""
+    """Embeds text as L2-normalised vectors of one embedding space."""
 
     @property
     def model(self) -> str:
@@ -28,20 +28,20 @@ class Embedder(Protocol):
 
     @property
     def chunk_limit(self) -> ChunkLimit:
-        """Most that `embed_documents` takes as one text. Longer texts are embedded in chunks."""
+        """Longest text that `embed_documents` accepts. Longer texts are embedded in chunks."""
 
     @property
     def lexical_weight(self) -> float:
         """Weight of the lexical score in a hybrid search, in [0, 1], from measurements of retrieval quality."""
 
     def for_namespace(self, namespace: str) -> "Embedder":
-        """Return the embedder for a namespace. It must not reveal what it learned from the texts of others."""
+        """Return the embedder for a namespace. It must not reveal texts of other namespaces."""
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """Return one vector per text, in order, for texts that searches should find.
+        """Return one vector per text, in order, for texts to be stored.
 
-        Raises TextTooLong if the model would not read a text whole, InvalidRequest if it refuses a text for another
-        reason, and Unavailable.
+        Raises TextTooLong if the model would truncate a text, InvalidRequest if it rejects a text for another reason,
+        and Unavailable.
         """
 
     def embed_query(self, text: str) -> Vector:
@@ -49,10 +49,10 @@ class Embedder(Protocol):
 
 
 class Reranker(Protocol):
-    """Reads texts together with a query, and says how well each answers it."""
+    """A model that rates how well each text answers a query."""
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return a relevance in [0, 1] for each, in order; raises Unavailable, after a third of a second at most."""
+        """Return a relevance in [0, 1] for each text, in order. Raises Unavailable, within a third of a second."""
 
     def check(self) -> str:
-        """Return what is seen of it; raises Unavailable where it could not be asked."""
+        """Return a description of its state for health checks. Raises Unavailable if it does not answer."""

@@ -1,4 +1,4 @@
-"""Ports of the import from Cloud Storage buckets."""
+"""Ports for importing objects from Cloud Storage buckets."""
 
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -12,26 +12,26 @@ class ObjectImports(Protocol):
     """Progress of importing objects, and the outcomes of their lines."""
 
     def progress(self, namespace: str, source: str) -> ObjectImport | None:
-        """Return how far the object has been read; None if it has not."""
+        """Return how far an object has been read, or None if reading has not begun."""
 
     def record(self, namespace: str, progress: ObjectImport, lines: Mapping[str, UUID] | None = None) -> None:
-        """Record how far it has been read, never less far than before, and the request of each line."""
+        """Record how far an object has been read, and the request of each line. Progress never goes back."""
 
     def lines(self, namespace: str, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
-        """List the object's lines in order, after one of them, with their outcomes."""
+        """Return the object's lines in order, after one of them, with their outcomes."""
 
     def forget_lines(self, namespace: str, source: str) -> None:
-        """Delete the list of the object's lines. Their outcomes stay."""
+        """Delete the list of an object's lines. The outcomes of their requests stay."""
 
 
 class ObjectStore(Protocol):
-    """Buckets, as far as importing from them needs them."""
+    """Read access to objects in buckets, and write access for reports."""
 
     def open(self, wanted: StoredObject) -> AbstractContextManager[OpenObject]:
-        """Return the object's content and properties.
+        """Open an object to read its content and properties.
 
-        Raises NotFound, Misconfigured or Unavailable, also in use.
+        Raises NotFound, Misconfigured or Unavailable, also while the content is read.
         """
 
     def write_report(self, wanted: StoredObject, lines: Iterable[bytes]) -> bool:
-        """Write the report next to the object; return whether it is new. Raises Misconfigured or Unavailable."""
+        """Write the report next to the object, and return whether it is new. Raises Misconfigured or Unavailable."""

@@ -1,4 +1,4 @@
-"""The port of the memory store."""
+"""Port of the memory store."""
 
 from collections.abc import Collection, Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -31,39 +31,39 @@ from mnemosyne.ports.embedder import Vector
 
 
 class Claim(Protocol):
-    """The exclusive right to store some requests' memories, held until the context ends."""
+    """Locks on some requests, held until the context ends, so that only one delivery stores each memory."""
 
     @property
     def already_final(self) -> Mapping[UUID, IngestStatus]:
-        """The requests that need no storing: in a final state before, or duplicates now recorded."""
+        """Status of the requests that need no storing: already final, or recorded as duplicates by this claim."""
 
     @property
     def new(self) -> Sequence[IngestRequest]:
-        """The requests whose memories are to be embedded and stored."""
+        """Requests whose memories must still be embedded and stored."""
 
     @property
     def busy(self) -> Sequence[IngestRequest]:
-        """The requests whose id, key or content another delivery has locked."""
+        """Requests whose id, key or content another delivery has locked."""
 
     @property
     def conflicting(self) -> Sequence[UUID]:
-        """Requests under whose id another content was stored before."""
+        """Ids under which a different content was stored before."""
 
     @property
     def quota(self) -> Quota:
-        """What the namespace holds and may hold, where something is new."""
+        """Usage and limits of the namespace, if `new` is not empty."""
 
     def store(
         self, fitting: Sequence[IngestRequest], embeddings: Sequence[Sequence[Vector]], model: str
     ) -> Mapping[UUID, IngestStatus]:
-        """Store the memories of some of the new requests, each with one vector per chunk, and record the outcomes.
+        """Store the memories of some new requests, each with one vector per chunk, and record the outcomes.
 
-        Raises EmbeddingModelChanged where the memories have moved to another space than that model's.
+        Raises EmbeddingModelChanged if the database now uses another embedding space than that model's.
         """
 
 
 class CandidateSource(Protocol):
-    """What the ranking of a search reads."""
+    """Queries that the ranking of a search makes."""
 
     def find_candidates(
         self,
@@ -75,90 +75,96 @@ class CandidateSource(Protocol):
         count: int,
         excluded: Mapping[str, Collection[str]],
     ) -> Candidates:
-        """Find up to `count` memories by vector and as many by words; by words alone without a vector.
+        """Find up to `count` memories by vector, and up to `count` by words. Without a vector, only by words.
 
         `excluded` has the keys of near-duplicates to leave out (`folded`), except for some ids (`shown`). Raises
-        EmbeddingModelChanged if the memories are no longer in the space of that model.
+        EmbeddingModelChanged if the database now uses another embedding space than that model's.
         """
 
     def pairwise_cosines(self, namespace: str, ids: Sequence[str]) -> Sequence[Sequence[float | None]]:
-        """Cosine of each pair of memories; None for a memory that was deleted."""
+        """Return the cosine of each pair of memories; None if one of the pair was deleted."""
 
 
 class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
     """Memories and the state of ingest requests. Every method is confined to one namespace."""
 
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> AbstractContextManager[Claim]:
-        """Claim the requests until the context ends. No transaction is open before or after the claim's `store`."""
+        """Lock the requests until the context ends. No transaction is open except in its `store`."""
 
     def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> Mapping[UUID, IngestStatus]:
-        """Delete the versions of records that each deletion covers, and return the recorded outcomes."""
+        """Delete the versions of records that each deletion covers, record the outcomes and return them."""
 
     def record_attempt(self, namespace: str, waiting: Sequence[Unstored]) -> None:
-        """Note that an attempt failed for a reason that may pass."""
+        """Record that an attempt failed for a temporary reason."""
 
     def record_failures(self, namespace: str, failed: Sequence[Unstored]) -> None:
-        """Note that the requests can never be stored; a request already in a final state keeps it."""
+        """Record that requests can never be stored. A request in a final state keeps it."""
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
-        """Return what is known of each request; those not yet seen are absent."""
+        """Return the status of each request. Requests without a recorded status are absent."""
 
     def outcomes(self, namespace: str, limit: int, *, after: OutcomeCursor, source: str | None = None) -> OutcomePage:
-        """Return requests in a reported state, of one source or all, in the order of the transactions that set it.
+        """Return a page of outcomes, of one source or all, in the order of the transactions that recorded them.
 
-        Every committed outcome is on exactly one page, unless it changes again before that page is read.
+        Every committed outcome is on exactly one page, unless it changes before that page is read.
         """
 
     def outcomes_of_keys(self, namespace: str, source: str, keys: Sequence[str]) -> Mapping[str, IngestStatus]:
-        """Return the request of each key of a source that changed last; keys without a request are absent."""
+        """Return the status of the last changed request of each key. Keys without a request are absent."""
 
     def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
-        """Those of the requests that are in a final state of which their publisher has not been told."""
+        """Return the requests in a final state that has not been announced to the publisher."""
 
     def mark_announced(self, namespace: str, announced: Sequence[IngestStatus]) -> None:
-        """Note that the publisher has been told of these states, where they are still the requests'."""
+        """Record that these states were announced, unless a request's state has changed since."""
 
     @property
     def embedding_space(self) -> EmbeddingSpace:
-        """The space that the memories are in, as far as known: a claim or search that finds another one says so."""
+        """Last known embedding space of the memories. It may be stale until the next claim or search."""
 
     def read_hits(self, namespace: str, query: SearchQuery, ranked: Sequence[Ranked]) -> Sequence[Hit]:
-        """Read the memories in this order, cut to the characters that the query allows; deleted ones are left out."""
+        """Read the ranked memories, in order, truncated to the query's number of characters.
+
+        Memories that were deleted since are left out.
+        """
 
     def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
-        """Return one memory, whole."""
+        """Return one memory with its whole content, or None if it does not exist."""
 
     def list(
         self, namespace: str, filters: Filters, limit: int, *, after: Cursor | None = None
     ) -> Sequence[MemorySummary]:
-        """Return the newest memories within the filters, after a cursor."""
+        """Return the newest memories that match the filters, after a cursor."""
 
     def similar(self, namespace: str, memory_id: UUID) -> Sequence[MemorySummary]:
-        """Return up to three memories, not superseded, that nearly say the same as one."""
+        """Return up to three memories whose contents are similar to a memory's and that are not superseded."""
 
     def delete(self, namespace: str, memory_id: UUID) -> DeletedMemory | None:
-        """Delete one memory and return it, or None if there is none. What it had superseded stays superseded."""
+        """Delete one memory and return it, or None if it does not exist.
+
+        Memories that it superseded stay superseded.
+        """
 
     def update(self, namespace: str, memory_id: UUID, change: MemoryChange) -> Memory | None:
-        """Return the memory after the change, or None where there is none.
+        """Change a memory and return it, or None if it does not exist.
 
-        Raises Conflict, NotFound over supersession.
+        Raises NotFound if the superseding memory does not exist, and Conflict if superseding would form a cycle.
         """
 
     def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
-        """Record a rating of -1, 0 or 1, or None where there is no such memory."""
+        """Record a rating of -1, 0 or 1. Returns None if the memory does not exist."""
 
     def export(self, namespace: str, limit: int, *, after: KeysetCursor | None = None) -> Sequence[ExportedMemory]:
-        """List memories by time and then content hash, whatever their ids, after a cursor.
+        """Return memories by timestamp and then content hash, after a cursor.
 
-        A page ends with the memory whose content reaches EXPORT_BYTES; one without a memory is the last.
+        A page ends with the memory at which its contents reach EXPORT_BYTES. An empty page is the last.
         """
 
     def stats(self, namespace: str) -> Stats:
-        """Return the namespace in figures."""
+        """Return counts of the namespace's memories, tags and requests."""
 
     def quota(self, namespace: str) -> Quota:
-        """Return what the namespace holds, and what it may hold."""
+        """Return the usage and limits of the namespace."""
 
     def known_quota(self, namespace: str) -> Quota | None:
-        """Return what is known of it without waiting for the database; None where nothing is."""
+        """Return the cached quota, without a query; None if there is none in the cache."""

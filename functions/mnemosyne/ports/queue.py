@@ -3,27 +3,28 @@
 from collections.abc import Mapping, Sequence
 from typing import Protocol
 
-from mnemosyne.domain.memory import (
-    Reading,
-)
+from mnemosyne.domain.memory import Reading
 from mnemosyne.domain.outcome import Outcome
 
 
 class IngestQueue(Protocol):
-    """Where accepted requests wait to be stored."""
+    """Queue of accepted requests that wait to be stored."""
 
     def publish(self, namespace: str, readings: Sequence[Reading]) -> None:
-        """Return once the requests are durable, all in one message; raises Unavailable where none is."""
+        """Publish the requests in one message and wait until it is durable. Raises Unavailable if it is not."""
 
     def check(self) -> str:
-        """Return what is seen of the queue; raises Unavailable where nothing could be published to it."""
+        """Return a description of its state for health checks. Raises Unavailable if publishing would fail."""
 
     def republish(self, data: bytes, attributes: Mapping[str, str]) -> None:
-        """Return once a message, as it was published before, is durable again; raises Unavailable."""
+        """Publish a message again, unchanged, and wait until it is durable. Raises Unavailable."""
 
 
 class OutcomeTopic(Protocol):
-    """Where publishers are told what became of what they published."""
+    """Topic that reports outcomes to publishers."""
 
     def publish(self, outcomes: Sequence[Outcome]) -> None:
-        """Return once all are durable; raises Unavailable where one is not: all may be published again."""
+        """Publish the outcomes and wait until all are durable.
+
+        Raises Unavailable if one is not. Publishing all of them again is safe.
+        """

@@ -11,54 +11,54 @@ from mnemosyne.ports.queue import IngestQueue, OutcomeTopic
 
 
 class Clock(Protocol):
-    """The time now, aware, in UTC."""
+    """Returns the current time, with the time zone UTC."""
 
     def __call__(self) -> datetime:
-        """Now."""
+        """Return the current time."""
 
 
 class Services(Protocol):
-    """All the ports that an edge hands to its use cases; each is built when first asked for."""
+    """The adapters that the use cases need. Each is built at first use."""
 
     @property
     def queue(self) -> IngestQueue:
-        """Where accepted requests go."""
+        """Queue of accepted requests."""
 
     def known_quota(self, namespace: str) -> Quota | None:
-        """Return what is known of a namespace's quota, without building or asking anything."""
+        """Return the cached quota of a namespace, without building an adapter or running a query."""
 
     @property
     def memories(self) -> MemoryStore:
-        """Where memories are."""
+        """Store of memories."""
 
     @property
     def embedder(self) -> Embedder:
-        """What turns text into vectors of the memories' space."""
+        """Embedder for the memories' embedding space."""
 
     @property
     def reranker(self) -> Reranker | None:
-        """What orders anew what is found; None where nothing does."""
+        """Model that reorders search results; None if none is configured."""
 
     @property
     def clock(self) -> Clock:
-        """What time it is."""
+        """Source of the current time."""
 
 
 class SubscriberServices(Services, Protocol):
-    """What the functions that take pushes need beside."""
+    """Services of the functions that receive Pub/Sub pushes."""
 
     @property
     def outcome_topic(self) -> OutcomeTopic | None:
-        """Where outcomes are told; None where they are not."""
+        """Topic for outcomes; None if none is configured."""
 
 
 class ImportServices(SubscriberServices, Protocol):
-    """Services of the function that reads buckets."""
+    """Services of the function that imports objects from buckets."""
 
     @property
     def objects(self) -> ObjectStore:
-        """Where objects are."""
+        """Store of objects."""
 
     @property
     def imports(self) -> ObjectImports:
-        """How far they have been read."""
+        """Progress of the imports."""
