@@ -9,9 +9,9 @@ from typing import Any
 import mcp_types
 from mcp.shared.exceptions import MCPError
 
-from mnemosyne.mcp.dispatch import REFUSED
 from mnemosyne.mcp.record import URI_SCHEME, uri_of
 from mnemosyne.mcp.tool import Tool
+from mnemosyne.mcp.tool_errors import is_refusal
 from mnemosyne.mcp.tools.read import GET_MEMORY, LIST_MEMORIES
 
 RECENT = uri_of("recent")
@@ -40,10 +40,10 @@ def tool_behind(uri: str) -> tuple[Tool[Any], dict[str, Any]] | None:
     return (GET_MEMORY, {"id": memory_id}) if uri.startswith(URI_SCHEME) and UUID_FORM.fullmatch(memory_id) else None
 
 
-def listed(outcome: str, result: mcp_types.CallToolResult, *, first: bool) -> mcp_types.ListResourcesResult:
+def listed(result: mcp_types.CallToolResult, *, first: bool) -> mcp_types.ListResourcesResult:
     """Convert a result of `list_memories` to a page of resources. Raises MCPError if it is an error."""
     if result.is_error:
-        code = mcp_types.INVALID_PARAMS if outcome == REFUSED else mcp_types.INTERNAL_ERROR
+        code = mcp_types.INVALID_PARAMS if is_refusal(result) else mcp_types.INTERNAL_ERROR
         raise MCPError(code, _texts(result)[0])
     page = result.structured_content or {}
     memories = [
@@ -66,12 +66,10 @@ def not_found(uri: str, why: str, protocol_version: str) -> MCPError:
     return MCPError(code, why, {"uri": uri})
 
 
-def contents(
-    uri: str, outcome: str, result: mcp_types.CallToolResult, protocol_version: str
-) -> mcp_types.ReadResourceResult:
+def contents(uri: str, result: mcp_types.CallToolResult, protocol_version: str) -> mcp_types.ReadResourceResult:
     """Convert a tool's result to the resource's contents. Raises MCPError if it is an error."""
     texts = _texts(result)
-    if result.is_error and outcome == REFUSED:
+    if is_refusal(result):
         raise not_found(uri, texts[0], protocol_version)
     if result.is_error:
         raise MCPError(mcp_types.INTERNAL_ERROR, texts[0], {"uri": uri})

@@ -1,4 +1,4 @@
-"""The server over standard input and output: what is no message is answered too, and the last request as the first."""
+"""Serve MCP over standard input and output. Invalid lines are answered, and so are requests just before the end."""
 
 import json
 import os
@@ -21,11 +21,11 @@ HANDSHAKE_FIRST = (
     f'"{mcp_types.PROTOCOL_VERSION_META_KEY}"'
 )
 LAST_ANSWERS_SECONDS = 30.0
-"""How long answers under way are waited for once the input has ended."""
+"""How long to wait for pending answers after the input has ended."""
 
 
 async def serve(server: Server[Any]) -> None:
-    """Serve until the input has ended and what it asked is answered."""
+    """Serve until the input has ended and all its requests are answered."""
     conversation = _Conversation(_standard_input())
     async with stdio_server(stdin=conversation) as (read, write):  # type: ignore[arg-type]
         conversation.begin(write)
@@ -33,7 +33,7 @@ async def serve(server: Server[Any]) -> None:
 
 
 def _standard_input() -> BinaryIO:
-    """Return the input as bytes, for us alone: whatever is started meanwhile reads from nothing."""
+    """Take over standard input: child processes read from the null device instead."""
     ours = os.fdopen(os.dup(0), "rb")
     nothing = os.open(os.devnull, os.O_RDONLY)
     os.dup2(nothing, 0)
@@ -42,10 +42,10 @@ def _standard_input() -> BinaryIO:
 
 
 class _Conversation:
-    """The lines that are messages, for the protocol's parser to read; and where answers are written.
+    """Passes valid lines on to the SDK's server, and writes its answers.
 
-    A line that is no message is answered here: whoever sent it would wait for ever. The last line is followed by the
-    input's end, on which the server drops what it is doing, so that end is held back until everything is answered.
+    An invalid line is answered here, because the SDK ignores it and the client would wait for ever. When the input
+    ends, the SDK cancels pending requests, so the end is passed on only after all of them are answered.
     """
 
     def __init__(self, source: BinaryIO) -> None:
@@ -57,12 +57,12 @@ class _Conversation:
         self._answered = anyio.Event()
 
     def begin(self, write: Any) -> None:
-        """Begin to read, now that answers can be written."""
+        """Set the stream for answers, and begin to read."""
         self._write = write
         self._begun.set()
 
     async def __aiter__(self) -> AsyncIterator[str]:
-        """Each line that is a message."""
+        """Yield each line that is a valid message."""
         await self._begun.wait()
         while line := await anyio.to_thread.run_sync(self._source.readline, abandon_on_cancel=True):
             if not line.strip():
@@ -86,7 +86,7 @@ class _Conversation:
                 await self._answered.wait()
 
     def _comes_too_early(self, posted: dict[str, Any]) -> bool:
-        """Whether the server would not know which revision this is of."""
+        """Whether a request comes before the handshake and does not name its revision."""
         method = posted.get("method")
         self._shaken |= method == "initialize"
         named = mcp_types.PROTOCOL_VERSION_META_KEY in jsonrpc.member(posted, "params", "_meta")
@@ -103,14 +103,14 @@ class _Conversation:
         await self._write.send(SessionMessage(mcp_types.JSONRPCError(jsonrpc="2.0", id=identifier, error=error)))
 
     async def send(self, item: SessionMessage) -> None:
-        """Write an answer, or whatever else the server sends."""
+        """Write a message of the server."""
         await self._write.send(item)
         if isinstance(item.message, mcp_types.JSONRPCResponse | mcp_types.JSONRPCError):
             self._asked.discard(str(item.message.id))
             self._answered.set()
 
     async def aclose(self) -> None:
-        """Write no more."""
+        """Close the stream for answers."""
         await self._write.aclose()
 
     async def __aenter__(self) -> "_Conversation":

@@ -1,4 +1,4 @@
-"""Turns at the threads that run tools: who waits for whom, and for how long."""
+"""Share the threads that run tools fairly between callers."""
 
 import time
 from collections.abc import Callable
@@ -14,11 +14,11 @@ from mnemosyne.domain.principal import LOCAL, Principal
 ResultT = TypeVar("ResultT")
 
 LATEST = 0.1
-"""How much the latest call counts in what calls take: the last ten make up two thirds of it."""
+"""Weight of the latest call in the moving average of durations: the last ten calls have two thirds of it."""
 
 
 class Turns:
-    """So many threads for all callers together, and half of them at most for one principal, whose others wait."""
+    """Limits the threads of all callers together, and each principal to half of them."""
 
     def __init__(self, threads: int, clock: Callable[[], float] = time.monotonic) -> None:
         self._threads = threads
@@ -29,18 +29,18 @@ class Turns:
         self._seconds = 0.0
 
     async def run(self, principal: Principal, function: Callable[..., ResultT], *arguments: Any) -> ResultT:
-        """Run the function in a thread, in that caller's turn."""
+        """Run a function in a thread, once the caller may use one."""
         async with self._turn(principal):
             return await anyio.to_thread.run_sync(self._timed, function, arguments, limiter=self._everybody)
 
     def wait_seconds(self, principal: Principal) -> float:
-        """Seconds that the caller would wait for a thread, where calls take what they lately took."""
+        """Estimate how long the caller would wait for a thread, from the durations of recent calls."""
         own = self._own.get(principal.id)
         among_own = own.statistics().tasks_waiting / self._share if own else 0
         return max(among_own, self._everybody.statistics().tasks_waiting / self._threads) * self._seconds
 
     def _turn(self, principal: Principal) -> AbstractAsyncContextManager[object]:
-        """Return a turn of that caller's own; whoever is alone on a machine takes all."""
+        """Return the principal's own limit. The only user of a local server has none."""
         if principal is LOCAL:
             return nullcontext()
         own = self._own.get(principal.id)

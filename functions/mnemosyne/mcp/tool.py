@@ -1,4 +1,4 @@
-"""What a tool is, and how its schemas are made from the models of its arguments and result."""
+"""Definition of a tool, and its schemas, built from pydantic models."""
 
 from collections.abc import Callable, Collection, Iterator, Mapping
 from contextlib import contextmanager
@@ -23,7 +23,7 @@ _current: ContextVar[Principal | None] = ContextVar("principal", default=None)
 
 @contextmanager
 def principal_context(principal: Principal) -> Iterator[None]:
-    """Serve a request on that principal's behalf."""
+    """Set the principal of the request being served."""
     token = _current.set(principal)
     try:
         yield
@@ -32,42 +32,40 @@ def principal_context(principal: Principal) -> Iterator[None]:
 
 
 def current_principal() -> Principal | None:
-    """On whose behalf the request being served runs, where it came with a principal."""
+    """Return the principal of the request being served, or None if the transport set none."""
     return _current.get()
 
 
 class Result(BaseModel):
-    """Base of what tools return: becomes `structuredContent`, without optional fields that are None
-    (`exclude_none`).
-    """
+    """Base of tools' results. It becomes `structuredContent`, without optional fields that are None."""
 
     model_config = ConfigDict(frozen=True)
 
     @model_serializer(mode="wrap")
     def _exclude_none(self, serialize: SerializerFunctionWrapHandler):  # type: ignore[no-untyped-def]
-        """Untyped on purpose: a return type would take the fields' place in the output schema."""
-        shown = serialize(self)
+        """Not annotated, because a return type would replace the fields in the output schema."""
+        values = serialize(self)
         fields = type(self).model_fields
-        return {name: value for name, value in shown.items() if value is not None or fields[name].is_required()}
+        return {name: value for name, value in values.items() if value is not None or fields[name].is_required()}
 
 
 @dataclass(frozen=True)
 class Reply:
-    """A result and the text that says the same; where the text is None it is the result as compact JSON."""
+    """A result and its text for the model. Without a text, the result is shown as compact JSON."""
 
     result: Result
     text: str | None = None
     notes: tuple[str, ...] = ()
-    """What is ours to tell of it: shown apart from a text in which it could be forged."""
+    """Notes of the server, in a block of their own, which stored text cannot imitate."""
 
 
 Look: TypeAlias = Callable[[Mapping[str, Any], Principal, Services], Reply | None]
-"""Given a structured result, what became of what it says was accepted; None while that is open."""
+"""Looks up the outcome of the request in a structured result; returns None while there is no outcome."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Tool(Generic[ArgumentsT]):
-    """One tool: what an agent reads about it, and what runs."""
+    """A tool: its description for agents, its options, and the function that runs it."""
 
     name: str
     title: str
@@ -79,52 +77,52 @@ class Tool(Generic[ArgumentsT]):
     destructive: bool = False
     idempotent: bool = False
     operates: bool = False
-    """Whether it is for who operates the namespace, not for who remembers there."""
+    """Whether it needs the scope `operate`."""
     needs_database: bool = True
-    """Tools that only publish must not wait behind those that wait for a database connection."""
+    """False for tools that only publish: they run in threads of their own and do not wait for the database."""
     gives_stored: bool = False
-    """Whether its answers hold what somebody stored, which must not be taken for ours."""
+    """Whether its answers contain stored text, which is then marked as such."""
     units: Callable[[Mapping[str, Any]], float] = lambda arguments: 0.0
-    """What a call costs beside what every request does; of arguments as they came, whatever they are."""
+    """Units that a call costs in addition to the request itself. The arguments are not validated yet."""
     unlisted: tuple[str, ...] = ()
-    """Arguments that are taken and documented, but not shown to agents: an operator's dials, and rare filters."""
+    """Arguments that are accepted and documented but not listed for agents, to save tokens."""
     has_view: bool = False
-    """Whether the MCP App shows its results, in hosts that show one."""
+    """Whether the MCP App shows its results, in hosts that support apps."""
     asks_first: "Tool[ArgumentsT] | None" = None
-    """What finds the question, as its result's `question`, that is asked before it runs, where a client can answer."""
+    """Tool whose result has the `question` that the user must confirm first, if the client can show a form."""
     outcome: Look | None = None
-    """How to look for what became of what a call accepted, for who says `wait`."""
+    """Looks up the outcome, for calls with `wait`."""
     refused: str = ""
-    """What an error of a call adds, where it is not plain what became of a part of it."""
+    """Sentence appended to errors about arguments, for example that nothing of a batch was stored."""
     deprecated: str | None = None
-    """What to call instead, where this is an old name."""
+    """For a deprecated tool, a sentence that names its replacement."""
 
     @property
     def scope(self) -> Scope:
-        """What a caller must hold."""
+        """Scope that the caller needs."""
         if self.operates:
             return Scope.OPERATE
         return Scope.READ if self.read_only else Scope.WRITE
 
     @cached_property
     def schema(self) -> dict[str, Any]:
-        """What its arguments are, those that are not listed among them."""
-        made: dict[str, Any] = _for_models(_tidy(self.arguments.model_json_schema()))
-        return made
+        """JSON Schema of all arguments, including unlisted ones."""
+        schema: dict[str, Any] = _for_models(_tidy(self.arguments.model_json_schema()))
+        return schema
 
     @cached_property
     def listing(self) -> mcp_types.Tool:
-        """The tool as `tools/list` shows it; made once, for its schemas take milliseconds."""
+        """The tool in `tools/list`. Cached, because building schemas takes milliseconds."""
         return mcp_types.Tool(
             name=self.name,
             title=self.title,
             description=self.description,
             input_schema=_shown(self.schema, self.unlisted),
             meta=TOOL_META if self.has_view else None,
-            output_schema={"type": "object"},  # of what, the contract says: it would double the listing
+            output_schema={"type": "object"},  # the fields are in docs/contract.md: they would double the listing
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,
-                # Of what only reads they have no meaning, and the latter is false by default: MCP's ToolAnnotations.
+                # Meaningless for read-only tools; idempotent_hint is false by default (MCP's ToolAnnotations).
                 destructive_hint=None if self.read_only else self.destructive,
                 idempotent_hint=True if self.idempotent and not self.read_only else None,
                 open_world_hint=False,
@@ -133,31 +131,30 @@ class Tool(Generic[ArgumentsT]):
 
 
 BOUNDS = ("minLength", "maxLength", "minItems", "maxItems")
-"""Of texts and lists: enforced by the server, which says them where they matter; each would cost an agent tokens."""
+"""Limits that are enforced but not listed, to save tokens. Errors and some descriptions name them."""
 SAID_IN_WORDS: tuple[tuple[str, Any], ...] = (("default", "UTC"), ("default", "="), ("default", []))
-"""Defaults that descriptions tell, or that any reader expects."""
+"""Defaults that are not listed, because descriptions name them or readers expect them."""
 
 
 def _shown(schema: Any, unlisted: Collection[str]) -> Any:
-    """Return the schema as it is listed."""
+    """Return the schema without the parts that are not listed."""
     if not isinstance(schema, dict):
         return schema
     if schema.get("type") in ("object", ["object", "null"]) and "properties" not in schema:
-        # Any JSON object, which no vendor's strict mode can express: as text it can. `mcp.coerce` reads both.
+        # Strict modes of vendors cannot express "any JSON object", so list a string. `mcp.coerce` accepts both.
         schema = schema | {"type": ["string", "null"]}
-    told = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
-    kept = {k: _shown(v, unlisted) for k, v in told.items()}
+    listed = {k: v for k, v in schema.items() if k not in (*BOUNDS, "properties") and (k, v) not in SAID_IN_WORDS}
+    kept = {k: _shown(v, unlisted) for k, v in listed.items()}
     if "properties" in schema:
-        named = schema["properties"].items()
-        kept["properties"] = {name: _shown(one, unlisted) for name, one in named if name not in unlisted}
+        properties = schema["properties"].items()
+        kept["properties"] = {name: _shown(value, unlisted) for name, value in properties if name not in unlisted}
     return kept
 
 
 def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the schema in one piece, without what no agent needs: generated titles, docstrings of models, defaults
-    that are null or JSON Schema's own.
+    """Inline `$defs`, and drop generated titles, models' docstrings, null defaults and JSON Schema's own defaults.
 
-    An optional argument is shown with its type alone; null is understood as absent.
+    An optional argument loses the alternative null.
     """
     definitions = schema.get("$defs", {})
     tidied: dict[str, Any] = _tidied({k: v for k, v in schema.items() if k != "$defs"}, definitions)
@@ -165,21 +162,22 @@ def _tidy(schema: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _for_models(schema: Any) -> Any:
-    """Return the schema of arguments as the vendors' converters want it.
+    """Adapt the schema of arguments to the converters of model vendors.
 
-    What is optional may be null, for where all must be given: `mcp.coerce` takes it for absent. That nothing else is
-    taken is not said, for google-genai's converter fails on a boolean `additionalProperties`; it is refused.
+    Optional arguments may be null, for vendors that require all arguments; `mcp.coerce` drops nulls.
+    `additionalProperties: false` is left out, because google-genai's converter fails on booleans. Unknown arguments
+    are rejected nevertheless.
     """
     if not isinstance(schema, dict):
         return schema
-    made = {k: _for_models(v) for k, v in schema.items() if k not in ("additionalProperties", "properties")}
+    adapted = {k: _for_models(v) for k, v in schema.items() if k not in ("additionalProperties", "properties")}
     if "properties" in schema:
         required = schema.get("required", ())
-        made["properties"] = {
-            name: _for_models(one) if name in required else _nullable(_for_models(one))
-            for name, one in schema["properties"].items()
+        adapted["properties"] = {
+            name: _for_models(value) if name in required else _nullable(_for_models(value))
+            for name, value in schema["properties"].items()
         }
-    return made
+    return adapted
 
 
 def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
@@ -188,9 +186,9 @@ def _nullable(schema: dict[str, Any]) -> dict[str, Any]:
 
 
 def _undescribed(schema: Any) -> Any:
-    """Return the schema of a list's items, which the list's own description explains."""
+    """Drop the descriptions in the schema of a list's items: the list's own description is enough."""
     if isinstance(schema, list):
-        return [_undescribed(one) for one in schema]
+        return [_undescribed(item) for item in schema]
     if not isinstance(schema, dict):
         return schema
     named = schema.get("properties", {})

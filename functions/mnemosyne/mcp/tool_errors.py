@@ -72,6 +72,11 @@ def error_code(error: BaseException) -> ErrorCode:
     return next((ErrorCode(code) for kind, code in _REFUSALS.items() if isinstance(error, kind)), INTERNAL_ERROR)
 
 
+def is_refusal(result: mcp_types.CallToolResult) -> bool:
+    """Whether a result is an error that the caller can correct."""
+    return bool(result.is_error) and (result.meta or {})[ERROR_META]["code"] in _REFUSALS.values()
+
+
 def failure(message: str, code: ErrorCode) -> mcp_types.CallToolResult:
     """Build a tool error: the message is for the agent, the code for programs."""
     content = [mcp_types.TextContent(type="text", text=message)]

@@ -1,4 +1,4 @@
-"""Wait for what becomes of what a call has accepted: by looks with pauses between them, which hold no thread."""
+"""Wait for the outcome of an accepted request: poll, and hold no thread between polls."""
 
 from collections.abc import Awaitable, Callable, Mapping
 from typing import Any, TypeAlias
@@ -16,14 +16,15 @@ from mnemosyne.ports.services import Services
 log = EventLog(__name__)
 
 Report: TypeAlias = Callable[[float, float, str], Awaitable[None]]
-"""Tells of progress: how far, of how much, and what is waited for."""
+"""Reports progress to the client: seconds passed, seconds in all, and a message."""
 FIRST_LOOK = 0.05
-"""Seconds until a memory may have been stored, at best; each look is half as long again after the one before."""
+"""Seconds before the first poll: the shortest time in which a memory is stored."""
 GROWTH = 1.5
+"""Factor by which each pause is longer than the one before."""
 
 
 def wait_of(tool: Tool[Any], arguments: Mapping[str, Any]) -> float:
-    """Return the seconds that a call, whose arguments were found good, shall wait."""
+    """Return the seconds that a call with valid arguments waits for its outcome."""
     return float(plain(arguments, tool.schema).get("wait") or 0)
 
 
@@ -36,9 +37,9 @@ async def outcome_within(
     services: Services,
     report: Report,
 ) -> Reply | None:
-    """Return the outcome of what was accepted; None where there is none within so many seconds.
+    """Return the outcome of an accepted request, or None if it has none within `seconds`.
 
-    How many of them have passed is reported before each look.
+    Progress is reported before each poll.
     """
     pause, until = FIRST_LOOK, anyio.current_time() + seconds
     while (left := until - anyio.current_time()) > 0:
@@ -48,6 +49,6 @@ async def outcome_within(
         try:
             if reply := await turns.run(caller, look, accepted, caller, services):
                 return reply
-        except MnemosyneError as exc:  # it was accepted all the same, and that is said
+        except MnemosyneError as exc:  # the request was accepted, and the call answers so
             log.warning("outcome_not_seen", namespace=caller.namespace, error=str(exc))
     return None
