@@ -126,7 +126,7 @@ def test_a_bundle_is_the_same_after_an_export_and_an_import(
 ) -> None:
     first = _import(new_system(), bundle)
     second = _import(new_system(), _files(first, tmp_path / "exported", format_))
-    assert {one.content_hash: one.said for one in second} == {one.content_hash: one.said for one in first}
+    assert {one.content_hash: one.fields for one in second} == {one.content_hash: one.fields for one in first}
 
 
 def test_every_property_path_link_and_date_of_a_bundle_is_exported(

@@ -202,7 +202,7 @@ def _ended(system: System, samples: Sequence[Sample]) -> Ended:
         status = statuses[sample.request_id]
         error = _UUID.sub("ID", status.error or "")
         outcomes.append((status.state.value, error, hashes.get(status.memory_id) if status.memory_id else None))
-    memories = {one.content_hash: (one.said, one.superseded_by_hash) for one in exported}
+    memories = {one.content_hash: (one.fields, one.superseded_by_hash) for one in exported}
     return Ended(outcomes, memories)
 
 

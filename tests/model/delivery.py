@@ -67,8 +67,8 @@ class Delivery:
     def store(self, message: IngestMessage) -> Stored:
         """Store the message's memories. Raises AgainError if it is not acknowledged."""
         try:
-            if message.postponed:
-                raise AgainError(message.postponed, of_item=True)
+            if message.retry_reason:
+                raise AgainError(message.retry_reason, of_item=True)
             self.model.record_unstored(message.rejected, "failed")
             if message.deletions:
                 self.model.delete_records(message.deletions)

@@ -281,7 +281,7 @@ class Machine(RuleBasedStateMachine):
                 self._name_letter(message_id, before)
         self._deliver_all()
         read = [decode(message) for message in self.world.topic.published_messages]
-        newer = {request_id for message in read if message.postponed for request_id in message.request_ids}
+        newer = {request_id for message in read if message.retry_reason for request_id in message.request_ids}
         for message in read:
             self._check_outcomes(set(message.request_ids) - newer)
 

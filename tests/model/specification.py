@@ -23,7 +23,7 @@ class Model(Requests):
         """Deliver a message to `ingest`. Raises AgainError if it is not acknowledged."""
         read = decode(message)
         stored = Delivery(self, faults, meanwhile).store(read)
-        is_lost = bool(read.lost) or stored.conflicting
+        is_lost = bool(read.dead_letter_reason) or stored.conflicting
         if is_lost or stored.over_quota:
             self._keep(message, lost=is_lost)
         else:
@@ -44,12 +44,16 @@ class Model(Requests):
                 if not exc.of_item or exc.error not in earlier:
                     raise
                 cause = exc.error
-        if not read.postponed:
+        if not read.retry_reason:
             self.record_unstored(read.rejected, "failed")
-        kept = self._bury(message, read, read.postponed or read.lost or cause) if read.request_ids else None
-        if read.lost or (kept and kept.lost):
+        kept = (
+            self._bury(message, read, read.retry_reason or read.dead_letter_reason or cause)
+            if read.request_ids
+            else None
+        )
+        if read.dead_letter_reason or (kept and kept.lost):
             self._keep(message, lost=True)
-        if not read.lost and not kept:
+        if not read.dead_letter_reason and not kept:
             self._conclude(message, read)
 
     def redrive(self, message_id: str, *, now: bool, queue_away: bool = False) -> bool:

@@ -1,4 +1,4 @@
-"""The rule of an argument in words, for an error about it: its place, type, bounds and form. Pure."""
+"""Describe the rules of an argument (location, type, bounds) for error messages. Pure."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -11,7 +11,7 @@ from mnemosyne.domain.suggestions import model_at
 Location = tuple[int | str, ...]
 
 NAME_CHARACTERS = 80
-"""Characters of a caller's own name that an error repeats."""
+"""Maximum characters of an argument's name in an error message."""
 _TYPES = {
     "string_type": "a string",
     "int_type": "an integer",
@@ -27,7 +27,7 @@ _TYPES = {
 
 
 def path(location: Location) -> str:
-    """Return an argument's place, such as `memories[1].tags[0]`."""
+    """Return the location as text, such as `memories[1].tags[0]`."""
     written = ""
     for part in location:
         name = part if isinstance(part, int) or len(part) <= NAME_CHARACTERS else f"{part[:NAME_CHARACTERS]}…"
@@ -36,7 +36,7 @@ def path(location: Location) -> str:
 
 
 def wanted(kind: str, model: type[BaseModel], location: Location) -> str:
-    """Return the type that an argument must have, with bounds or an example; empty for another kind of error."""
+    """Return the expected type with bounds or an example; empty if the error is not about the type."""
     if kind in ("list_type", "model_type", "model_attributes_type"):
         example: str = getattr(_element(model, location), "example", "")
         if kind != "list_type":
@@ -50,7 +50,7 @@ def wanted(kind: str, model: type[BaseModel], location: Location) -> str:
 
 
 def reason_of(reason: str, model: type[BaseModel], location: Location) -> str:
-    """Return a validator's reason after its place; a reason about an element's field begins with the field."""
+    """Prefix a validator's message with its location. If the message begins with a field's name, join it with a dot."""
     if not location:
         return reason
     element = _element(model, location) if isinstance(location[-1], int) else None
@@ -59,19 +59,19 @@ def reason_of(reason: str, model: type[BaseModel], location: Location) -> str:
 
 
 def size(context: Mapping[str, Any], unit: str) -> str:
-    """Return the rule of a length, such as `at most 100 items`."""
+    """Describe a limit of length, such as `at most 100 items`."""
     if "max_length" in context:
         return f"at most {counted(context['max_length'], unit)}"
     return f"at least {counted(context['min_length'], unit)}"
 
 
 def between(model: type[BaseModel], location: Location, context: Mapping[str, Any]) -> str:
-    """Return the rule of a number, with both bounds where there are two."""
+    """Describe the bounds of a number, such as `between 1 and 100`."""
     return _between(dict(context) | _bounds(model, location))
 
 
 def _element(model: type[BaseModel], location: Location) -> type[BaseModel] | None:
-    """Return the nested model at that place, itself or as the elements of an array; None if there is none."""
+    """Return the model at a location, or of the elements of an array there; None if the value is not a model."""
     names = [index for index, part in enumerate(location) if isinstance(part, str)]
     nested = model_at(model, location)
     return nested if names and nested is not model_at(model, location[: names[-1]]) else None

@@ -1,4 +1,4 @@
-"""Limits of a message's attributes. Pure."""
+"""Check the attributes of a message against Pub/Sub's limits. Pure."""
 
 from collections.abc import Mapping
 
@@ -11,7 +11,7 @@ VALUE_BYTES = 1024
 
 
 def check_attributes(attributes: Mapping[str, str]) -> None:
-    """Raise InvalidRequest, naming the attributes, if Pub/Sub would not accept them."""
+    """Raise InvalidRequest with the names of attributes that Pub/Sub would reject."""
     if len(attributes) > COUNT_LIMIT:
         raise InvalidRequest(f"a message must have at most {COUNT_LIMIT} attributes, got {len(attributes)}")
     problems = [problem for name, value in sorted(attributes.items()) if (problem := _attribute_problem(name, value))]

@@ -1,7 +1,6 @@
-"""Cut a long text into overlapping chunks that an embedding model reads whole. Pure.
+"""Split a long text into overlapping chunks that fit an embedding model. Pure.
 
-An embedding model cuts a text that is longer than its input, often silently. In chunks, the end of a long memory is as
-findable as its beginning.
+Embedding models truncate longer texts, often silently, so the end of a long memory could not be found.
 """
 
 import re
@@ -16,35 +15,35 @@ from mnemosyne.errors import TextTooLong
 _SENTENCE_END = re.compile(r"(?<=[.!?…。！？])\s+|\n+|(?<=[。！？])")
 _WORD_END = re.compile(r"\s+")
 OVERLAP: Final = 1 / 8
-"""Share of a chunk that repeats the end of the one before."""
+"""Fraction of a chunk that repeats the end of the previous chunk."""
 SMALLEST_CHARACTERS: Final = 100
-"""Chunks are not made smaller than this, even if the model calls them too long: no model reads so little."""
+"""Smallest chunk to try if the model rejects chunks as too long. Every model accepts this much."""
 
 _V = TypeVar("_V")
 
 
 @dataclass(frozen=True, kw_only=True)
 class ChunkLimit:
-    """Most that an embedder embeds as one chunk."""
+    """Maximum size of a chunk for an embedding model."""
 
     characters: int
     tokens: int | None = None
-    """None if the model reads texts of any length."""
+    """None if the model has no limit."""
 
     def share(self, text: str) -> float:
-        """Return the share of a chunk that the text fills; more than 1 if it does not fit."""
+        """Return the size of the text relative to the limit. More than 1 means that it does not fit."""
         share = len(text) / self.characters
         return share if self.tokens is None else max(share, most_tokens(text) / self.tokens)
 
     @property
     def half(self) -> "ChunkLimit":
-        """The limit of chunks half as long."""
+        """Half of this limit."""
         return ChunkLimit(characters=self.characters // 2, tokens=self.tokens and self.tokens // 2)
 
 
 @dataclass(frozen=True)
 class _Piece:
-    """Part of a text that is not cut further, with the white space before it."""
+    """Part of a text that is not split further, with the white space before it."""
 
     start: int
     end: int
@@ -52,34 +51,34 @@ class _Piece:
 
 
 def chunks(text: str, limit: ChunkLimit) -> list[str]:
-    """Return the text in chunks that fit the limit.
+    """Split the text into chunks that fit the limit.
 
-    A text that fits is one chunk, unchanged. A longer one is cut between sentences, a sentence that does not fit
-    between words, and a word that does not fit between characters. Each chunk is a part of the text as written. Up to
-    an eighth of it repeats the end of the chunk before. Only white space between chunks is left out.
+    A text that fits is returned unchanged as one chunk. Longer texts are split between sentences, sentences that do not
+    fit between words, and words that do not fit between characters. Up to an eighth of a chunk repeats the end of the
+    previous one. Only white space between chunks is dropped.
     """
     if limit.share(text) <= 1:
         return [text]
-    made: list[str] = []
+    parts: list[str] = []
     current: list[_Piece] = []
     filled = 0.0
     for piece in _pieces(text, limit):
         if current and filled + piece.share > 1:
-            made.append(text[current[0].start : current[-1].end])
+            parts.append(text[current[0].start : current[-1].end])
             current = _tail(current, min(OVERLAP, 1 - piece.share))
-            filled = sum(one.share for one in current)
+            filled = sum(repeated.share for repeated in current)
         current.append(piece)
         filled += piece.share
-    made.append(text[current[0].start : current[-1].end])
-    return [chunk for chunk in map(str.strip, made) if chunk]
+    parts.append(text[current[0].start : current[-1].end])
+    return [chunk for chunk in map(str.strip, parts) if chunk]
 
 
 def embed_whole(texts: Sequence[str], limit: ChunkLimit, embed: Callable[[list[str]], Sequence[_V]]) -> list[list[_V]]:
-    """Return the vectors of each text's chunks, all made by one call of `embed` if no chunk is too long for the model.
+    """Embed the chunks of each text with one call of `embed`, and return the vectors per text.
 
-    If the model calls a chunk too long, in spite of the estimate, the text that it belongs to is cut into chunks half
-    as long. The others are embedded again. Raises what `embed` raises, TextTooLong if even the smallest chunks are
-    refused.
+    If the model rejects a chunk as too long, because the estimate was wrong, the texts are embedded separately and the
+    text in question is split into chunks of half the size. Raises the errors of `embed`, including TextTooLong if the
+    model rejects even the smallest chunks.
     """
     cut = [chunks(text, limit) for text in texts]
     try:
@@ -95,7 +94,7 @@ def embed_whole(texts: Sequence[str], limit: ChunkLimit, embed: Callable[[list[s
 
 
 def _pieces(text: str, limit: ChunkLimit) -> Iterator[_Piece]:
-    """Yield the sentences, with long ones as words, and long words as runs of characters that fit."""
+    """Yield sentences. Split sentences that do not fit into words, and such words into runs of characters."""
     for sentence in _between(_SENTENCE_END, text, 0, len(text), limit):
         if sentence.share <= 1:
             yield sentence
@@ -109,8 +108,8 @@ def _pieces(text: str, limit: ChunkLimit) -> Iterator[_Piece]:
 
 def _between(ends: re.Pattern[str], text: str, start: int, end: int, limit: ChunkLimit) -> Iterator[_Piece]:
     cuts = [match.start() for match in ends.finditer(text, start, end) if match.start() > start]
-    for one, other in pairwise([start, *cuts, end]):
-        yield _Piece(one, other, limit.share(text[one:other]))
+    for first, last in pairwise([start, *cuts, end]):
+        yield _Piece(first, last, limit.share(text[first:last]))
 
 
 def _runs(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
@@ -126,7 +125,7 @@ def _runs(text: str, word: _Piece, limit: ChunkLimit) -> Iterator[_Piece]:
 
 
 def _tail(pieces: Sequence[_Piece], share: float) -> list[_Piece]:
-    """Return the last pieces that together fill no more than that share of a chunk."""
+    """Return as many of the last pieces as fit into this fraction of a chunk."""
     kept = len(pieces)
     while kept and (share := share - pieces[kept - 1].share) >= 0:
         kept -= 1

@@ -1,7 +1,7 @@
-"""Names that programs give themselves, held to what cannot pass for another name. Pure.
+"""Validate the names of OAuth clients, so that none can imitate another. Pure.
 
-https://www.unicode.org/reports/tr39/: a word whose letters are of scripts that look alike is refused, and a word whose
-letters are all of another script but look Latin is marked.
+Follows https://www.unicode.org/reports/tr39/: a word that mixes similar-looking scripts is rejected, and a word in
+another script that looks Latin is marked.
 """
 
 import re
@@ -12,7 +12,7 @@ from mnemosyne.errors import InvalidRequest
 
 NAME_LENGTH = 100
 NAMELESS = "an unnamed client"
-# Scripts that are written together: https://www.unicode.org/reports/tr39/#Restriction_Level_Detection.
+# Scripts that may be mixed: https://www.unicode.org/reports/tr39/#Restriction_Level_Detection.
 _TOGETHER = ({"LATIN", "CJK", "HIRAGANA", "KATAKANA"}, {"LATIN", "CJK", "BOPOMOFO"}, {"LATIN", "CJK", "HANGUL"})
 _LOOK_LATIN = {
     "CYRILLIC": set("АВЕЅІЈКМНОРСТУХҮԚԜаеѕіјкорсухүһԁԛԝѵӏ"),
@@ -21,12 +21,12 @@ _LOOK_LATIN = {
 }
 _MARK = re.compile(r"( \(in [A-Za-z ]+ letters\))+$")
 _RARE = {"CHEROKEE", "COPTIC", "LISU", "DESERET", "GOTHIC", "OLD", "LYDIAN", "LYCIAN", "CARIAN", "OSAGE"}
-"""Scripts of which many letters look Latin."""
+"""Scripts with many letters that look Latin."""
 
 
 def client_name(given: object) -> str:
-    """Return the name as people are shown it; raises InvalidRequest if it mixes scripts that look alike in a word."""
-    # Wide, bold and circled letters are those that they stand for.
+    """Return the name to display. Raises InvalidRequest if a word mixes similar-looking scripts."""
+    # NFKC replaces full-width, bold and circled letters with plain ones.
     name = unicodedata.normalize("NFKC", one_line(given)) if isinstance(given, str) else ""
     name = _MARK.sub("", " ".join(one_line(name).split())[:NAME_LENGTH].strip())
     foreign = {script.title() for word in name.split() if (script := _foreign(word))}
@@ -34,19 +34,20 @@ def client_name(given: object) -> str:
 
 
 def _foreign(word: str) -> str:
-    """Return the script of a word that looks Latin and is not; empty if it is Latin or does not look so."""
-    letters = [one for one in word if one.isalpha()]
-    scripts = {_script(one) for one in letters} - {""}
+    """Return the script of a word that looks Latin but is not; else an empty string."""
+    letters = [character for character in word if character.isalpha()]
+    scripts = {_script(letter) for letter in letters} - {""}
     if len(scripts) > 1 and not any(scripts <= together for together in _TOGETHER):
         raise InvalidRequest(f"client_name must not mix letters of {' and '.join(sorted(scripts))} in one word")
-    if any("SMALL CAPITAL" in unicodedata.name(one, "") for one in letters):
+    if any("SMALL CAPITAL" in unicodedata.name(letter, "") for letter in letters):
         raise InvalidRequest("client_name must not be written in small capitals of phonetics")
     script = next(iter(scripts), "")
-    looks_latin = script in _RARE or (bool(letters) and all(one in _LOOK_LATIN.get(script, ()) for one in letters))
+    similar = _LOOK_LATIN.get(script, set())
+    looks_latin = script in _RARE or (bool(letters) and all(letter in similar for letter in letters))
     return script if looks_latin else ""
 
 
 def _script(letter: str) -> str:
-    """Return the script by the first word of the letter's name; empty for letters of several scripts."""
+    """Return the first word of the letter's Unicode name, its script; empty for letters shared by scripts."""
     script = unicodedata.name(letter, "").partition(" ")[0]
     return "" if script in ("MODIFIER", "FEMININE", "MASCULINE", "MICRO", "KATAKANA-HIRAGANA", "") else script

@@ -1,4 +1,4 @@
-"""What people look at to see what is remembered, and what became of what was published. Pure."""
+"""Results of the console's queries: timeline, history and tags. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -9,11 +9,11 @@ from typing import TypeAlias
 from mnemosyne.domain.memory import MemorySummary
 
 HISTORY_LIMIT = 50
-"""Memories of a history in each direction, and ratings, at most."""
+"""Maximum memories of a history in each direction, and maximum ratings."""
 
 
 class Per(StrEnum):
-    """How long a bucket of a timeline is."""
+    """Length of a bucket in a timeline."""
 
     DAY = "day"
     WEEK = "week"
@@ -23,16 +23,16 @@ class Per(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class Timeline:
-    """How many memories fall into each bucket that has any, oldest first."""
+    """Number of memories in each bucket that is not empty, oldest first."""
 
     per: Per
     buckets: Sequence[tuple[date, int]]
-    """The first day of each, and its memories."""
+    """First day and number of memories."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class GivenRating:
-    """One rating of a memory, as it was given."""
+    """One rating of a memory."""
 
     rating: int
     reason: str | None
@@ -41,13 +41,13 @@ class GivenRating:
 
 @dataclass(frozen=True, kw_only=True)
 class History:
-    """What stands around one memory: what it replaces and what replaces it, nearest first; and its ratings."""
+    """Earlier and later versions of a memory, nearest first, and its ratings."""
 
     supersedes: Sequence[MemorySummary]
     superseded_by: Sequence[MemorySummary]
     ratings: Sequence[GivenRating]
-    """The latest first."""
+    """Newest first."""
 
 
 Facets: TypeAlias = Sequence[tuple[str, int]]
-"""Tags and how many memories have each, the commonest first."""
+"""Tags with their number of memories, most frequent first."""

@@ -1,4 +1,4 @@
-"""Dead letters: what is known of one, and which ones a command means. Pure."""
+"""Summaries of dead letters, and filters that select them. Pure."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -12,26 +12,26 @@ class DeadLetterSummary:
 
     message_id: str
     dead_lettered_at: datetime
-    """When it failed first."""
+    """Time of the first failure."""
     cause: str
-    """Of the last failure."""
+    """Cause of the last failure."""
     attributes: dict[str, Any]
     bytes: int
     last_failed_at: datetime
     failures: int
     redrives: int
     redriven_at: datetime | None
-    """When it was published again; None unless it is in flight."""
+    """When it was published again. None if it is not in flight."""
     due_at: datetime
-    """From when on it may be redriven."""
+    """Earliest time for the next redrive."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetterCause:
-    """Dead letters whose causes differ in ids and numbers only."""
+    """Group of dead letters whose causes differ only in ids and numbers."""
 
     cause: str
-    """The cause with # in the place of each id and number."""
+    """The cause, with each id and number replaced by #."""
     letters: int
     in_flight: int
     oldest: datetime
@@ -39,7 +39,7 @@ class DeadLetterCause:
 
 
 class Redrivable(StrEnum):
-    """Which letters may be redriven."""
+    """Which dead letters may be redriven."""
 
     DUE = "due"
     """Neither in flight nor backing off."""
@@ -49,14 +49,14 @@ class Redrivable(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetterChoice:
-    """Which dead letters of a namespace are meant: all that meet each condition.
+    """Filter for dead letters of a namespace. All conditions must hold.
 
-    Ages are measured from the first failure.
+    Age is the time since the first failure.
     """
 
     message_ids: tuple[str, ...] | None = None
     cause: str | None = None
-    """A part of the cause, or of the cause with # in the place of ids and numbers; case is ignored."""
+    """Substring of the cause, or of the cause with ids and numbers replaced by #. Case is ignored."""
     younger_than: timedelta | None = None
     older_than: timedelta | None = None
     redrivable: Redrivable | None = None

@@ -10,7 +10,7 @@ from typing import Final
 
 @dataclass(frozen=True)
 class EmbeddingSpace:
-    """A provider, its model, and the length of the vectors."""
+    """Provider, model and dimension of embeddings."""
 
     provider: str
     model: str
@@ -22,16 +22,16 @@ class EmbeddingSpace:
 
 @dataclass(frozen=True, kw_only=True)
 class Provider:
-    """Provider of embeddings. The module of its name in `adapters/embedders` builds the embedder."""
+    """Defaults of an embedding provider. The module of the same name in `adapters/embedders` builds its embedder."""
 
     model: str
     """Default model."""
     dimension: int
     """Default dimension."""
     model_prefix: str
-    """Beginning of the names of its models."""
+    """Prefix of its models' names."""
     is_fixed: bool = False
-    """Whether the default model and dimension are the only ones."""
+    """Whether there is no model and dimension besides the default."""
 
 
 PROVIDERS: Final[Mapping[str, Provider]] = {
@@ -41,5 +41,5 @@ PROVIDERS: Final[Mapping[str, Provider]] = {
 
 
 def provider_of(model: str, otherwise: str) -> str:
-    """Return the provider of a model by the beginning of its name, `otherwise` if it matches none."""
-    return next((name for name, one in PROVIDERS.items() if model.startswith(one.model_prefix)), otherwise)
+    """Return the provider whose prefix the model's name has, or `otherwise`."""
+    return next((name for name, provider in PROVIDERS.items() if model.startswith(provider.model_prefix)), otherwise)

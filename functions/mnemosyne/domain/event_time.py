@@ -1,4 +1,4 @@
-"""When a record happened: the forms of time that every way in accepts. Pure."""
+"""Parse the timestamp of a record, in every accepted format. Pure."""
 
 import re
 from datetime import UTC, datetime, timedelta, tzinfo
@@ -11,37 +11,37 @@ from mnemosyne.errors import InvalidRequest
 DATE: Final = r"[0-9]{4}-[0-9]{2}-[0-9]{2}"
 CLOCK: Final = r"(?:[01][0-9]|2[0-3]):[0-5][0-9](?::[0-5][0-9](?:\.[0-9]+)?)?"
 OFFSET: Final = r"[Zz]|UTC|[+-](?:[01][0-9]|2[0-3])(?::?[0-5][0-9])?"
-"""RFC 3339's forms, and those that BigQuery (`UTC`), PostgreSQL (`+00`) and Snowflake (`+0000`) export."""
+"""Offsets of RFC 3339, and those that BigQuery (`UTC`), PostgreSQL (`+00`) and Snowflake (`+0000`) export."""
 _TEXT = re.compile(f"({DATE})(?:[Tt ]({CLOCK})(?: ?({OFFSET}))?)?")
 BASIC_CLOCK: Final = r"(?:[01][0-9]|2[0-3])[0-5][0-9](?:[0-5][0-9])?"
 _BASIC = re.compile(
     rf"((?:19|20)[0-9]{{2}})([0-9]{{2}})([0-9]{{2}})(?:({BASIC_CLOCK})|[Tt]({BASIC_CLOCK})({OFFSET})?)?"
 )
-"""ISO 8601's basic form, 20260711 and 20260711T143000Z, and the stamps of Zettelkasten, 202607111430(05)."""
+"""Basic format of ISO 8601 (20260711, 20260711T143000Z) and Zettelkasten ids (202607111430, 20260711143005)."""
 
 FIRST_SECOND: Final = 315_532_800
-"""1980-01-01. The numbers of BASIC_NUMBERS are outside of the range in every unit below."""
+"""1980-01-01. In every unit below, the range from FIRST_SECOND to END_SECOND excludes all numbers of BASIC_NUMBERS."""
 END_SECOND: Final = 4_102_444_800
 """2100-01-01."""
 UNITS: Final = (1, 1_000, 1_000_000)
-"""Seconds, milliseconds and microseconds: their ranges do not overlap."""
+"""Units per second: seconds, milliseconds and microseconds. The three ranges do not overlap."""
 BASIC_NUMBERS: Final = (
     (19_000_101, 20_991_231),
     (190_001_010_000, 209_912_312_359),
     (19_000_101_000_000, 20_991_231_235_959),
 )
-"""Dates, and stamps to the minute and the second, that are written as a number: first and last."""
+"""First and last date written as a number: YYYYMMDD, YYYYMMDDhhmm, YYYYMMDDhhmmss."""
 
 _FORMS = "RFC 3339, or a date or local time, such as 2026-05-20T14:30:00Z, 2026-05-20T14:30 or 2026-05-20"
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def event_time(value: object) -> datetime:
-    """Return the time that a text or a number says: in UTC if it has an offset, else naive.
+    """Parse a time from text or a number. The result is in UTC if the text has an offset, else naive.
 
-    A date is its midnight. A number is a date from 1900 to 2099 (20260711), or such a date with a time of day
-    (202607111430), or it counts seconds, milliseconds or microseconds since 1970 of a time from 1980 to 2099. Raises
-    ValueError for anything else, such as a year alone.
+    A date means midnight. A number is a date from 1900 to 2099, with or without a time of day (20260711,
+    202607111430), or a Unix time from 1980 to 2099 in seconds, milliseconds or microseconds. Raises ValueError for
+    anything else, such as a year alone.
     """
     if isinstance(value, str):
         return _of_text(value)
@@ -51,7 +51,7 @@ def event_time(value: object) -> datetime:
 
 
 def zone(name: str) -> tzinfo:
-    """Return the time zone of that IANA name; raises InvalidRequest if there is none."""
+    """Return the time zone with this IANA name. Raises InvalidRequest if it does not exist."""
     try:
         return ZoneInfo(name)
     except (ZoneInfoNotFoundError, ValueError, OSError) as exc:
@@ -59,9 +59,9 @@ def zone(name: str) -> tzinfo:
 
 
 def in_zone(moment: datetime, local: tzinfo) -> datetime:
-    """Return the time in UTC; a naive one is in the zone `local`. Of a time that occurs twice it is the first.
+    """Convert a time to UTC. A naive time is in the zone `local`; if it occurs twice there, the first one is meant.
 
-    Raises ValueError if it falls outside the years 1 to 9999.
+    Raises ValueError if the result is outside the years 1 to 9999.
     """
     try:
         return (moment if moment.tzinfo else moment.replace(tzinfo=local)).astimezone(UTC)

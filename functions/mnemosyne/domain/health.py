@@ -1,11 +1,11 @@
-"""One thing that must be right for the system to work, and whether it is. Pure."""
+"""Result of a health check. Pure."""
 
 from dataclasses import dataclass
 
 
 @dataclass(frozen=True)
 class Check:
-    """What was looked at and what was seen; where it is wrong, what mends it."""
+    """Name and result of a check, with the remedy if it failed."""
 
     name: str
     seen: str
@@ -13,5 +13,5 @@ class Check:
 
     @property
     def ok(self) -> bool:
-        """Whether it is right."""
+        """Whether the check passed."""
         return self.remedy is None

@@ -1,22 +1,22 @@
-"""How many values JSON holds, counted before any of them is built. Pure."""
+"""Limit the number of values in JSON before it is parsed. Pure."""
 
 from mnemosyne.errors import InvalidRequest
 
 VALUES = 20_000
-"""Values that a request may hold, those within others counted. Each takes some hundred bytes once it is parsed."""
+"""Maximum values in a request, including nested ones. A parsed value needs a few hundred bytes of memory."""
 
 
 def check_values(text: bytes, *, of: str) -> None:
-    """Raise InvalidRequest if JSON has more than 20,000 values, before any of it is built."""
+    """Raise InvalidRequest if the JSON text has more than 20,000 values. The text is not parsed."""
     if _signs(text) <= VALUES:
         return
-    # Those within strings do not count. An escaped quote ends no string, and an escaped backslash escapes no quote.
+    # Count again without strings. Escaped backslashes and quotes are removed first, so that quotes delimit strings.
     plain = text.replace(b"\\\\", b"").replace(b'\\"', b"")
-    few_strings = plain.count(b'"') <= 4 * VALUES  # a member has two strings at most, its name and its value
+    few_strings = plain.count(b'"') <= 4 * VALUES  # an object's member has at most two strings: name and value
     if not few_strings or _signs(b"".join(plain.split(b'"')[::2])) > VALUES:
         raise InvalidRequest(f"Parse error: {of} must hold at most {VALUES:,} values, those within others counted")
 
 
 def _signs(text: bytes) -> int:
-    """How many values the text may have: each but the first of an array or object stands behind a comma."""
+    """Return an upper bound of the number of values: every value follows a comma or an opening bracket."""
     return text.count(b",") + text.count(b"[") + text.count(b"{")

@@ -1,4 +1,4 @@
-"""Labels of a request: title, tags, metadata and timestamp. Pure."""
+"""Labels of a request that its publisher chose: title, tags, metadata and timestamp. Pure."""
 
 from datetime import timedelta
 from typing import Any
@@ -7,11 +7,11 @@ from mnemosyne.domain.chronicle import tags_of, title_of, unite_tags
 from mnemosyne.domain.memory import IngestRequest
 
 NOW = timedelta(minutes=1)
-"""Difference up to which a timestamp is taken for the time of publishing."""
+"""A timestamp this close to the time of publishing counts as a default."""
 
 
 def given_labels(request: IngestRequest) -> dict[str, Any]:
-    """Return the labels by name, except those that follow from the content or the time of publishing."""
+    """Return the labels by name, without those derived from the content or the time of publishing."""
     published = request.published
     is_now = published is not None and abs(request.timestamp - published) <= NOW
     return {

@@ -1,4 +1,4 @@
-"""The values that travel: a memory, the request to ingest one, and what became of it. Pure."""
+"""Memories, requests to ingest or delete them, and the state of those requests. Pure."""
 
 import hashlib
 import json
@@ -15,35 +15,35 @@ from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.visible import one_line
 
 CONTENT_LIMIT = 100_000
-"""Characters of one memory's content, at most."""
+"""Maximum characters of a memory's content."""
 EXPORT_BYTES = 2_000_000
-"""Of the contents in one page of an export; a page ends with the memory that reaches it."""
+"""Bytes of content after which a page of an export ends."""
 BATCH_LIMIT = 100
-"""Memories of one message, at most."""
+"""Maximum memories per message."""
 
 Metadata = Mapping[str, Any]
 
 
 def content_hash(content: str, session: str | None = None) -> str:
-    """Within a namespace, the identity of what was said, and of the session that it was said in: 64 hex digits.
+    """Return the hash that identifies a memory within its namespace, as 64 hex digits.
 
-    SHA-256 of the UTF-8 content; where there is a session, of the content, NUL, which no text has, and the session.
+    SHA-256 of the content in UTF-8, followed by NUL and the session if there is one. Content cannot contain NUL.
     """
-    said = content if session is None else f"{content}\x00{session}"
-    return hashlib.sha256(said.encode()).hexdigest()
+    text = content if session is None else f"{content}\x00{session}"
+    return hashlib.sha256(text.encode()).hexdigest()
 
 
 def embedded_text(title: str, tags: Sequence[str], content: str) -> str:
-    """Return what of a memory is embedded: content and tags, after its title where that is not a part of the content.
+    """Return the text to embed: content and tags, preceded by the title unless the content contains it.
 
-    Blanks stand between: a new line is a token to some embedders, and would mean something.
+    The parts are joined with spaces, because a line break is a token of its own for some embedding models.
     """
     return " ".join([content, *tags] if title in one_line(content) else [title, content, *tags])
 
 
 @dataclass(frozen=True)
 class Origin:
-    """What a publisher calls a memory: the source it is from, and its key there."""
+    """A record's identity in the publisher's system: the source, and the key within that source."""
 
     source: str
     key: str
@@ -51,7 +51,7 @@ class Origin:
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryFields:
-    """What somebody says of a memory: the same fields wherever it is asked for, stored, found or exported."""
+    """Fields that requests, stored memories, search results and exports have in common."""
 
     content: str
     timestamp: datetime
@@ -59,25 +59,25 @@ class MemoryFields:
     tags: tuple[str, ...] = ()
     metadata: Metadata = field(default_factory=dict)
     session: str | None = None
-    """The conversation, document or run that it was a part of: what stands beside it there tells what it is about."""
+    """The conversation, document or run that contains the memory. Its neighbours there count in the ranking."""
 
     @property
-    def said(self) -> dict[str, Any]:
-        """These fields by name, in order."""
+    def fields(self) -> dict[str, Any]:
+        """The common fields by name, in order."""
         return {name: getattr(self, name) for name in MEMORY_FIELDS}
 
 
-MEMORY_FIELDS: Final = tuple(one.name for one in fields(MemoryFields))
+MEMORY_FIELDS: Final = tuple(field_.name for field_ in fields(MemoryFields))
 
 
 @dataclass(frozen=True, kw_only=True)
 class IngestRequest(MemoryFields):
-    """One memory to store, as accepted: validated, with title and tags as they will be stored."""
+    """A validated request to store one memory, with its final title and tags."""
 
     request_id: UUID
     origin: Origin | None = None
     published: datetime | None = None
-    """When its message was first published. It decides between versions of a key that have the same timestamp."""
+    """When its message was first published. If two versions of a record have the same timestamp, the later one wins."""
 
     @cached_property
     def content_hash(self) -> str:
@@ -91,7 +91,7 @@ class IngestRequest(MemoryFields):
 
     @property
     def size(self) -> int:
-        """Bytes that count against a quota: content, title, tags and metadata, in UTF-8."""
+        """Bytes that count towards the quota: content, title, tags and metadata in UTF-8."""
         texts = (self.content, self.title, *self.tags, json.dumps(self.metadata, ensure_ascii=False))
         return sum(len(text.encode()) for text in texts)
 
@@ -107,14 +107,14 @@ class IngestRequest(MemoryFields):
         origin: Origin | None = None,
         **fields_: Any,
     ) -> "IngestRequest":
-        """Make a request: its title is taken from the text where none is given, its tags united with the text's.
+        """Build a request. A missing title is taken from the content, and tags in the content are added to `tags`.
 
-        The other fields are those of MemoryFields.
+        `fields_` are the other fields of MemoryFields.
         """
         return cls(
             request_id=request_id,
             content=content,
-            title=shown if (shown := one_line(title or "")).strip() else title_of(content),
+            title=given_title if (given_title := one_line(title or "")).strip() else title_of(content),
             tags=unite_tags(tags or (), tags_of(content)),
             metadata=metadata or {},
             origin=origin,
@@ -124,19 +124,19 @@ class IngestRequest(MemoryFields):
 
 @dataclass(frozen=True, kw_only=True)
 class Deletion:
-    """A request to delete the record that a source calls by a key, as accepted."""
+    """A validated request to delete the record with a source and key."""
 
     request_id: UUID
     origin: Origin
     timestamp: datetime
-    """Versions of the record with a later timestamp stay. Where the publisher gives none, when it was published."""
+    """Later versions of the record are not deleted. Defaults to the time of publishing."""
     published: datetime | None = None
-    """Versions that were published earlier stay deleted, whatever their timestamp."""
+    """Versions published before this time are deleted and stay deleted, whatever their timestamp."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Unstored:
-    """A request that an attempt has left without a memory, and why."""
+    """A request that could not be stored, with the error."""
 
     request_id: UUID
     error: str
@@ -145,11 +145,11 @@ class Unstored:
 
 Request: TypeAlias = IngestRequest | Deletion
 Reading: TypeAlias = Request | Unstored
-"""What reading a record gives: a request, or why it is none."""
+"""Result of reading a record: a valid request, or a failed one."""
 
 
 class IngestState(StrEnum):
-    """Where an ingest request is. The last five are reported as outcomes."""
+    """State of an ingest request. The last five are reported as outcomes."""
 
     QUEUED = "queued"
     UNKNOWN = "unknown"
@@ -162,7 +162,7 @@ class IngestState(StrEnum):
 
 @dataclass(frozen=True, kw_only=True)
 class IngestStatus:
-    """What became of one ingest request, as far as it is known."""
+    """State of one ingest request, with the resulting memory or the error."""
 
     request_id: UUID
     state: IngestState
@@ -170,14 +170,14 @@ class IngestStatus:
     attempts: int = 0
     error: str | None = None
     note: str | None = None
-    """Which memory supersedes which, and labels of a duplicate that its memory has taken or not."""
+    """Memories superseded by the new one; for a duplicate, which of its labels the existing memory took over."""
     updated_at: datetime | None = None
     origin: Origin | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeadLetter:
-    """A message that was given up, or of which nobody can be told, as it was published, and why."""
+    """A message that was given up or has no request to report, unchanged, with the cause."""
 
     message_id: str
     data: bytes
@@ -185,20 +185,20 @@ class DeadLetter:
     cause: str
     dead_lettered_at: datetime
     lost: bool = False
-    """Whether something in it has no other outcome than this."""
+    """Whether a part of the message has no request, so that only this dead letter reports its failure."""
     letter_id: UUID | None = None
-    """The stored letter from which the message was published again."""
+    """The stored dead letter, if the message was redriven from it."""
     failures: int = 1
     redrives: int = 0
     last_failed_at: datetime | None = None
     redriven_at: datetime | None = None
     due_at: datetime | None = None
-    """Of a stored letter; see DeadLetterSummary."""
+    """Set for stored dead letters; see DeadLetterSummary."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Memory(MemoryFields):
-    """One stored memory, whole."""
+    """A stored memory with all its fields."""
 
     id: UUID
     content_hash: str
@@ -207,26 +207,26 @@ class Memory(MemoryFields):
     last_seen_at: datetime
     superseded_by: UUID | None = None
     supersedes: tuple[UUID, ...] = ()
-    """Earlier memories that it has superseded, directly or through others, nearest first; five at most."""
+    """Up to five earlier versions, directly or indirectly superseded by this memory, the latest first."""
     quality: float = 0.5
 
 
 @dataclass(frozen=True, kw_only=True)
 class DeletedMemory:
-    """A memory that has just been deleted."""
+    """Result of deleting a memory."""
 
     title: str
     superseded: tuple[UUID, ...] = ()
-    """Up to 20 memories that it had superseded. They stay superseded, out of searches."""
+    """Up to 20 memories that the deleted one superseded. They remain superseded and hidden from searches."""
 
 
 NO_TAGS = "none"
-"""In the place of new tags: none at all, where an empty list would be taken for nothing said."""
+"""Value that removes all tags. An empty list would leave them unchanged."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemoryChange:
-    """What to change about a memory; None leaves a field as it is. Content never changes."""
+    """Changes to a memory. None leaves a field unchanged. The content cannot be changed."""
 
     title: str | None = None
     tags: tuple[str, ...] | None = None
@@ -237,7 +237,7 @@ class MemoryChange:
 
 @dataclass(frozen=True, kw_only=True)
 class Rating:
-    """A memory's quality in [0, 1] before and after it was rated."""
+    """Quality of a memory, between 0 and 1, before and after a rating."""
 
     before: float
     after: float
@@ -245,7 +245,7 @@ class Rating:
 
 @dataclass(frozen=True, kw_only=True)
 class Stats:
-    """A namespace in figures."""
+    """Statistics of a namespace."""
 
     quota: Quota
     memories: int
@@ -260,7 +260,7 @@ class Stats:
 
 @dataclass(frozen=True, kw_only=True)
 class Cursor:
-    """Where a listing goes on: after this memory."""
+    """Position in a listing: the last memory returned."""
 
     timestamp: datetime
     id: UUID
@@ -268,7 +268,7 @@ class Cursor:
 
 @dataclass(frozen=True, kw_only=True)
 class KeysetCursor:
-    """Where a list goes on that is ordered by time and then a text: after that of these."""
+    """Position in a list ordered by time and then a text key: the last item returned."""
 
     timestamp: datetime
     key: str
@@ -276,7 +276,7 @@ class KeysetCursor:
 
 @dataclass(frozen=True, kw_only=True)
 class ExportedMemory(MemoryFields):
-    """A memory as it leaves one store for another: what replaces it is named by its content hash, not by an id."""
+    """A memory in an export. Its successor is named by content hash, because ids differ between stores."""
 
     id: UUID
     content_hash: str
@@ -285,13 +285,13 @@ class ExportedMemory(MemoryFields):
 
     @property
     def cursor(self) -> KeysetCursor:
-        """Where an export goes on after it."""
+        """Position of the export after this memory."""
         return KeysetCursor(timestamp=self.timestamp, key=self.content_hash)
 
 
 @dataclass(frozen=True, kw_only=True)
 class MemorySummary:
-    """One line of a listing."""
+    """A memory in a listing, without its content."""
 
     id: UUID
     timestamp: datetime

@@ -1,4 +1,4 @@
-"""One record as a publisher, a file or a caller sends it, read by the same rules on every way in. Pure."""
+"""Validate one record. Tools, messages and imported files share these rules. Pure."""
 
 import json
 from collections.abc import Callable, Mapping
@@ -43,35 +43,35 @@ from mnemosyne.ids import deletion_id, refused_id, version_id
 
 SCHEMA_VERSION = 1
 _UPSERT_ONLY = frozenset({"content", "title", "tags", "metadata", "session"})
-"""Fields that a deletion ignores: a tombstone may repeat the row that it deletes."""
+"""Fields that a deletion ignores, because change streams may send the deleted row with it."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Defaults:
-    """Values that a message, a file or a call supplies for its records, and the record's place in it."""
+    """Default values for a record, taken from its message, file or call."""
 
     new_id: Callable[[], UUID]
-    """Makes the request id of a record without a name."""
+    """Makes the request id of a record without a request id and key."""
     namespace: str | None = None
-    """Where the records go. None if only the server knows, which checks it."""
+    """Namespace that a record may name. None on a client, where the server checks it."""
     source: str = ""
-    """The source of a record that has none."""
+    """Source of a record without a source."""
     key: str = ""
-    """The key of a record that has none."""
+    """Key of a record without a key."""
     place: Origin | None = None
-    """The file and the line: the origin of a record that is refused and has no name."""
+    """File and line, which identify an invalid record without source and key."""
     timestamp: datetime | None = None
-    """The time of a memory without one. None if a memory must have one."""
+    """Timestamp of a memory without one. None if the timestamp is required."""
     timezone: str = "UTC"
-    """The zone of a local time, in a record that names none."""
+    """Time zone of local times in a record without `timezone`."""
     deleted_at: datetime | None = None
-    """The time of a deletion without one."""
+    """Timestamp of a deletion without one."""
     published: datetime | None = None
-    """When its message was first published."""
+    """When the message was first published."""
 
 
 def schema_version(value: object) -> int:
-    """Return the number of a schema version, however it is written; 0 if it is none."""
+    """Return the schema version from a number or a text; 0 if invalid."""
     number = storable_name(value, characters=20)
     return int(number) if number.isascii() and number.isdigit() and number == str(int(number)) else 0
 
@@ -94,12 +94,12 @@ def _zone(name: str) -> str:
 
 
 def _text_of_number(value: object) -> object:
-    """Return a whole number as text: warehouses number their rows."""
+    """Convert a whole number to text, because the keys of warehouses are often numbers."""
     return storable_name(value, characters=KEY_LIMIT) or value if isinstance(value, int | float) else value
 
 
 def _tag_list(value: object) -> object:
-    """Return tags as a list: a text is a JSON array, or tags separated by commas."""
+    """Convert tags to a list from a JSON array in text or from comma-separated text."""
     if not isinstance(value, str):
         return value
     listed = _json(value) if value.lstrip().startswith("[") else None
@@ -107,7 +107,7 @@ def _tag_list(value: object) -> object:
 
 
 def _object_of_text(value: object) -> object:
-    """Return metadata as an object: warehouses export a JSON column as text."""
+    """Parse metadata given as text, because warehouses export a JSON column as text."""
     read = _json(value) if isinstance(value, str) and value.lstrip().startswith("{") else value
     return read if isinstance(read, dict) else value
 
@@ -124,7 +124,7 @@ def _lower(value: object) -> object:
 
 
 class MemoryInput(Input):
-    """One memory, or with `op` the deletion of one. An optional field that is null or empty is absent."""
+    """Fields of a memory, or of a deletion (`op`). A null or empty optional field counts as absent."""
 
     model_config = ConfigDict(json_schema_extra={"required": ["content"]})
 
@@ -173,15 +173,15 @@ class MemoryInput(Input):
         """Drop null and empty fields, and fields that a deletion ignores."""
         if not isinstance(data, Mapping):
             return data
-        given = {name: value for name, value in data.items() if value is not None and value != ""}
+        fields = {name: value for name, value in data.items() if value is not None and value != ""}
         if "content" in data and data["content"] == "":
-            given["content"] = ""  # Refused for its length: an empty content is not an absent one.
-        if _lower(given.get("op")) == "delete":
-            return {name: value for name, value in given.items() if name not in _UPSERT_ONLY}
-        return given
+            fields["content"] = ""  # keeps the error about its length, which is clearer than "is required"
+        if _lower(fields.get("op")) == "delete":
+            return {name: value for name, value in fields.items() if name not in _UPSERT_ONLY}
+        return fields
 
     def request(self, defaults: Defaults) -> Request:
-        """Return the record's request; raises InvalidRequest if there can be none."""
+        """Build the request. Raises InvalidRequest if a required field is missing or fields contradict each other."""
         if self.namespace is not None and defaults.namespace and (wrong := foreign(self.namespace, defaults.namespace)):
             raise InvalidRequest(wrong)
         source, key = self.source or defaults.source, self.key or defaults.key
@@ -197,9 +197,9 @@ class MemoryInput(Input):
             raise InvalidRequest("; ".join(f"{name} is required" for name, value in missing.items() if value is None))
         content = content_hash(self.content, self.session)
         derived = version_id(origin.source, origin.key, content, when) if origin else None
-        said = {name: getattr(self, name) for name in MEMORY_FIELDS} | {"timestamp": when}
+        fields = {name: getattr(self, name) for name in MEMORY_FIELDS} | {"timestamp": when}
         request_id = self.request_id or derived or defaults.new_id()
-        return IngestRequest.of(request_id, origin=origin, published=defaults.published, **said)
+        return IngestRequest.of(request_id, origin=origin, published=defaults.published, **fields)
 
     def _deletion(self, origin: Origin | None, defaults: Defaults) -> Deletion:
         if origin is None:
@@ -221,7 +221,7 @@ class MemoryInput(Input):
 
 
 def read(record: object, defaults: Defaults) -> Reading:
-    """Read a record: its request, or why it is refused. Fields outside the contract are left out."""
+    """Validate a record and return its request, or a failed request with the error. Unknown fields are ignored."""
     fields = record if isinstance(record, Mapping) else {}
     known = {name: fields[name] for name in MemoryInput.model_fields if name in fields}
     try:
@@ -233,20 +233,20 @@ def read(record: object, defaults: Defaults) -> Reading:
 
 
 def refused(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = None) -> Unstored:
-    """Return a refused record, under the name in its fields or its place."""
-    given = fields or {}
-    source = storable_name(given.get("source"), characters=SOURCE_LIMIT) or defaults.source
-    key = storable_name(given.get("key"), characters=KEY_LIMIT) or defaults.key
+    """Build the failed request of an invalid record, identified by source and key or by its position."""
+    fields = fields or {}
+    source = storable_name(fields.get("source"), characters=SOURCE_LIMIT) or defaults.source
+    key = storable_name(fields.get("key"), characters=KEY_LIMIT) or defaults.key
     origin = Origin(source, key) if source and key else defaults.place
     derived = refused_id(origin.source, origin.key, error) if origin else None
-    request_id = _uuid(given.get("request_id")) or derived or defaults.new_id()
+    request_id = _uuid(fields.get("request_id")) or derived or defaults.new_id()
     return Unstored(request_id=request_id, error=error, origin=origin)
 
 
 def _uuid(value: object) -> UUID | None:
-    """Return the UUID, if it is or spells one."""
+    """Return the value as a UUID; None if it is not valid."""
     try:
-        read_ = uuid(value)
+        parsed = uuid(value)
     except ValueError:
         return None
-    return read_ if isinstance(read_, UUID) else None
+    return parsed if isinstance(parsed, UUID) else None

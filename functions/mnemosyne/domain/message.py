@@ -19,12 +19,12 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.ids import derived_id
 
 MESSAGE_BYTES = 9_000_000
-"""Pub/Sub refuses 10,000,000; the rest is for attributes and the envelope."""
-ANSWERED = 10_000
+"""Maximum size of the data. Pub/Sub's limit is 10,000,000; the rest is for attributes and the envelope."""
+MAX_OUTCOMES = 10_000
 """A message with more memories than this becomes a dead letter, and its memories have no outcomes."""
 _TRANSPORT = "//pubsub.googleapis.com/"
 REFUSED = "mnemosyne_refused"
-"""The field with the reason why a reader of ours has refused a record. The record's outcome is `failed`."""
+"""Field that the importer adds to an invalid record: the error. The outcome of the record is `failed`."""
 _ERROR_CHARACTERS = 1_000
 
 ReadingT = TypeVar("ReadingT", bound=Reading)
@@ -32,34 +32,34 @@ ReadingT = TypeVar("ReadingT", bound=Reading)
 
 @dataclass(frozen=True)
 class IngestMessage:
-    """The requests in one message, and the problems with it."""
+    """A decoded message: valid and rejected requests, and why to dead-letter or retry it."""
 
     namespace: str
     """Empty if the message names none."""
     requests: tuple[IngestRequest, ...]
     rejected: tuple[Unstored, ...] = ()
-    """Requests that can never be stored."""
-    lost: str = ""
-    """Why the message must be kept as a dead letter: a part of it can have no other outcome."""
-    postponed: str = ""
-    """Why it must be delivered again: it is newer than its reader."""
+    """Invalid requests. A retry would not help."""
+    dead_letter_reason: str = ""
+    """Why to store the message as a dead letter: for a part of it no request can be marked as failed."""
+    retry_reason: str = ""
+    """Why to retry the message: its schema version is newer than this server."""
     deletions: tuple[Deletion, ...] = ()
     """Records to delete. They are deleted before the message's memories are stored."""
 
     @property
     def request_ids(self) -> list[UUID]:
-        """Every request the message carries."""
+        """The ids of all requests, valid or rejected."""
         readings: tuple[Reading, ...] = (*self.requests, *self.deletions, *self.rejected)
         return [one.request_id for one in readings]
 
     @property
     def contents(self) -> dict[UUID, str]:
-        """The content hash of each request that may yet be stored."""
+        """The content hash of each valid request, by request id."""
         return {request.request_id: request.content_hash for request in self.requests}
 
     def waiting(self, error: str) -> list[Unstored]:
-        """Return the requests and deletions that may yet be done, each with the error of this attempt."""
-        if self.postponed:
+        """Return the requests to retry, each with the error of this attempt."""
+        if self.retry_reason:
             return list(self.rejected)
         requests: tuple[Request, ...] = (*self.requests, *self.deletions)
         return [_failed(one, error) for one in requests]
@@ -80,54 +80,56 @@ def encode(namespace: str, readings: Sequence[Reading], traceparent: str) -> tup
 
 
 def _record(reading: Reading) -> dict[str, Any]:
-    """Return the record that `read` turns into the same reading."""
+    """Encode a reading as a record. `read` decodes it to an equal reading."""
     name = {"source": reading.origin.source, "key": reading.origin.key} if reading.origin else {}
     named = {"request_id": reading.request_id, **name}
     match reading:
         case IngestRequest():
             # A title derived from control characters alone is blank, which is refused. The reader derives it again.
-            return {**named, **reading.said, "title": reading.title if reading.title.strip() else None}
+            return {**named, **reading.fields, "title": reading.title if reading.title.strip() else None}
         case Deletion():
             return {**named, "op": "delete", "timestamp": reading.timestamp}
         case Unstored():
             return {**named, REFUSED: reading.error}
 
 
-def decode(message: Published, *, only: str | None = None) -> IngestMessage:
-    """Read a message, memory by memory. A bad memory does not affect the others.
+def decode(message: Published, *, allowed_namespace: str | None = None) -> IngestMessage:
+    """Decode a message. A bad memory does not affect the others.
 
-    `only` is the one namespace that its publisher may write to. Never raises: the result names each problem, with every
-    request id that can be found.
+    `allowed_namespace` is the only namespace that the publisher may write to. Never raises: the result has each problem
+    and every request id in the message.
     """
     unwrapped = unwrap(message)
-    namespace, wrong = unwrapped.destination(only)
+    namespace, wrong = unwrapped.destination(allowed_namespace)
     items, unreadable = _items(unwrapped)
     if not namespace:
-        return IngestMessage("", (), lost="; ".join(filter(None, [wrong, unreadable])))
+        return IngestMessage("", (), dead_letter_reason="; ".join(filter(None, [wrong, unreadable])))
     if unreadable:
-        return IngestMessage(namespace, (), _visible(message, unwrapped, unreadable), lost=unreadable)
-    said = SCHEMA_VERSION if unwrapped.version is None else unwrapped.version
-    if schema_version(said) < SCHEMA_VERSION:
-        wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {shown(said)}"
+        return IngestMessage(namespace, (), _visible(message, unwrapped, unreadable), dead_letter_reason=unreadable)
+    version = SCHEMA_VERSION if unwrapped.version is None else unwrapped.version
+    if schema_version(version) < SCHEMA_VERSION:
+        wrong = wrong or f"schema_version must be {SCHEMA_VERSION}, got {shown(version)}"
     readings = [_read(item, index, unwrapped, message, namespace) for index, item in enumerate(items)]
-    newest = max(map(schema_version, [said, *(item.get("schema_version") for item in items if isinstance(item, dict))]))
+    newest = max(
+        map(schema_version, [version, *(item.get("schema_version") for item in items if isinstance(item, dict))])
+    )
     if not wrong and newest > SCHEMA_VERSION:
         newer = f"schema_version {newest} is newer than this reader, which knows {SCHEMA_VERSION}"
-        unread = _first_of_each_id(_failed(one, newer) for one in readings)
-        return IngestMessage(namespace, (), tuple(unread.values()), postponed=newer)
-    return _judged(namespace, [_failed(one, wrong) for one in readings] if wrong else readings)
+        unread = _first_of_each_id(_failed(reading, newer) for reading in readings)
+        return IngestMessage(namespace, (), tuple(unread.values()), retry_reason=newer)
+    return _validated(namespace, [_failed(reading, wrong) for reading in readings] if wrong else readings)
 
 
 def _visible(message: Published, unwrapped: Unwrapped, why: str) -> tuple[Unstored, ...]:
-    """Return the requests that can be found in an unreadable message, each failed for that reason."""
-    seen = [Unstored(request_id=one, error=why) for one in message.visible_request_ids]
+    """Find request ids in a message that cannot be parsed, and return a failed request for each."""
+    failed = [Unstored(request_id=request_id, error=why) for request_id in message.visible_request_ids]
     if unwrapped.source and unwrapped.key:
-        seen.append(refused(why, _defaults("", unwrapped, message, "")))
-    return tuple({one.request_id: one for one in seen}.values())
+        failed.append(refused(why, _defaults("", unwrapped, message, "")))
+    return tuple({request.request_id: request for request in failed}.values())
 
 
 def _items(unwrapped: Unwrapped) -> tuple[list[Any], str]:
-    """Return the memories of a batch, or the body as the only one; or why there are none."""
+    """Return the memories of a batch, or the body as a single memory, and an error if the body is neither."""
     body = unwrapped.body
     if unwrapped.problem:
         return [], unwrapped.problem
@@ -138,13 +140,13 @@ def _items(unwrapped: Unwrapped) -> tuple[list[Any], str]:
     items = body["memories"]
     if not isinstance(items, list) or not items:
         return [], "memories must be an array with at least 1 items"
-    if len(items) > ANSWERED:
+    if len(items) > MAX_OUTCOMES:
         return [], f"memories must have at most {BATCH_LIMIT} items, got {len(items):,}"
     return items, ""
 
 
 def _read(item: Any, index: int, unwrapped: Unwrapped, message: Published, namespace: str) -> Reading:
-    """Read one item, under its own name and id or those of its place in the message."""
+    """Read one item. Without a request id or key of its own, it gets them from its position in the message."""
     defaults = _defaults(namespace, unwrapped, message, "" if unwrapped.body is item else f"#{index}")
     if isinstance(item, dict) and isinstance(error := item.get(REFUSED), str) and error.strip():
         printable = error[:_ERROR_CHARACTERS].encode(errors="replace").decode().replace("\x00", "\ufffd")
@@ -175,21 +177,24 @@ def _failed(reading: Reading, error: str) -> Unstored:
     return Unstored(request_id=reading.request_id, error=error, origin=reading.origin)
 
 
-def _judged(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
-    """Return the message with each request id once, and why it must be kept as a dead letter as well."""
-    in_order = sorted(enumerate(readings), key=lambda one: isinstance(one[1], Unstored))
-    first = _first_of_each_id(reading for _, reading in in_order)
-    lost: list[str] = []
-    for index, reading in in_order:
+def _validated(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
+    """Build the decoded message, with each request id once.
+
+    If two different records have the same request id, the message also becomes a dead letter.
+    """
+    valid_first = sorted(enumerate(readings), key=lambda item: isinstance(item[1], Unstored))
+    first = _first_of_each_id(reading for _, reading in valid_first)
+    conflicts: list[str] = []
+    for index, reading in valid_first:
         if identity(first[reading.request_id]) != identity(reading):
             place = f"memories[{index}] has the request_id {reading.request_id} of another one"
-            lost.append(f"{place}, and {reading.error}" if isinstance(reading, Unstored) else place)
+            conflicts.append(f"{place}, and {reading.error}" if isinstance(reading, Unstored) else place)
     return IngestMessage(
         namespace,
-        tuple(one for one in first.values() if isinstance(one, IngestRequest)),
-        tuple(one for one in first.values() if isinstance(one, Unstored)),
-        lost="; ".join(lost[:10]),
-        deletions=tuple(one for one in first.values() if isinstance(one, Deletion)),
+        tuple(reading for reading in first.values() if isinstance(reading, IngestRequest)),
+        tuple(reading for reading in first.values() if isinstance(reading, Unstored)),
+        dead_letter_reason="; ".join(conflicts[:10]),
+        deletions=tuple(reading for reading in first.values() if isinstance(reading, Deletion)),
     )
 
 
@@ -201,7 +206,7 @@ def _first_of_each_id(readings: Iterable[ReadingT]) -> dict[UUID, ReadingT]:
 
 
 def identity(reading: Reading) -> object:
-    """Return the part that two readings under one id must have in common."""
+    """Return the value that must be equal for two readings with the same request id."""
     match reading:
         case IngestRequest():
             return reading.content_hash

@@ -1,4 +1,4 @@
-"""The JSON Schema of the published message, made from the types that read it. Pure."""
+"""Generate the JSON Schema of the message from the types that validate it. Pure."""
 
 from typing import Any
 
@@ -9,12 +9,12 @@ from mnemosyne.domain.memory_input import SCHEMA_VERSION, MemoryInput
 from mnemosyne.domain.parsing import METADATA_BYTES, METADATA_DEPTH
 from mnemosyne.domain.pubsub_message import NAMESPACE_CHARACTERS
 
-# What Python takes for white space: the classes of regular expressions differ between languages.
+# The characters that `str.strip` removes. `\s` differs between regular expression engines.
 _SPACE = "\\u0009-\\u000d\\u001c-\\u0020\\u0085\\u00a0\\u1680\\u2000-\\u200a\\u2028\\u2029\\u202f\\u205f\\u3000"
 _NO_NUL = "^[^\\u0000]*$"
 _FILLED = f"^[^\\u0000]*[^\\u0000{_SPACE}][^\\u0000]*$"
-# Never seen in one line. Joiners and variation selectors are left out: `domain.visible` looks at their neighbours, and
-# a pattern cannot.
+# Invisible characters. Joiners and variation selectors are missing, because they are visible next to some characters
+# (see `domain.visible`) and a pattern cannot express that.
 _UNSEEN = (
     "\\u0000-\\u001f\\u007f-\\u009f\\u00ad\\u034f\\u061c\\u115f\\u1160\\u17b4\\u17b5\\u200b\\u200e\\u200f\\u2028-\\u202e"
     "\\u2060-\\u206f\\u2800\\u3164\\ue000-\\uf8ff\\ufeff\\uffa0\\ufff0-\\ufffb"
@@ -25,7 +25,7 @@ _LEAP_YEAR = "(?:[0-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[02468][048]|[13
 
 
 def _date(hyphen: str) -> str:
-    """Return the pattern of a date that exists, its parts separated by a hyphen or not at all."""
+    """Return a pattern for valid dates, with the given separator."""
     return (
         f"(?:(?!0000)[0-9]{{4}}{hyphen}(?:(?:0[13578]|1[02]){hyphen}(?:{_DAY}|29|30|31)"
         f"|(?:0[469]|11){hyphen}(?:{_DAY}|29|30)|02{hyphen}{_DAY})|(?!0000){_LEAP_YEAR}{hyphen}02{hyphen}29)"
@@ -50,8 +50,8 @@ _JSON_OBJECT = {
     "additionalProperties": {"$ref": "#/$defs/JsonValue"},
 }
 _BLANK: dict[str, Any] = {"enum": [None, ""]}
-"""An optional field may be there without a value."""
-# Rules of the types that pydantic does not put into a schema, and the other forms that a field takes.
+"""Values that count as absent in an optional field."""
+# Rules that pydantic omits from the schema, because validators in Python check them.
 _RULES: dict[str, dict[str, Any]] = {
     "content": {"pattern": _FILLED},
     "timestamp": {"pattern": _TIMESTAMP},
@@ -71,7 +71,7 @@ _OTHER_FORMS: dict[str, list[dict[str, Any]]] = {
         *({"type": "integer", "minimum": first, "maximum": last} for first, last in BASIC_NUMBERS),
     ],
     "tags": [
-        # Text that begins with a bracket is a JSON array, which a pattern cannot judge.
+        # Text that begins with a bracket is a JSON array, which a pattern cannot validate.
         {"type": "string", "pattern": f"^(?!\\s*\\[){_TAG}(?:,{_TAG}){{0,{TAG_COUNT - 1}}}$"}
     ],
     "key": [{"type": "integer", "minimum": -(2**63), "maximum": 2**64 - 1}],
@@ -96,11 +96,11 @@ _MESSAGE = ("schema_version", "namespace")
 
 
 def message_schema() -> dict[str, Any]:
-    """Return the JSON Schema 2020-12 of messages that `ingest` stores completely."""
-    made = MemoryInput.model_json_schema()["properties"]
-    fields = {name: _field(name, field) for name, field in made.items()}
-    about = {name: fields[name] for name in _MESSAGE}
-    several = {"type": "array", "minItems": 1, "maxItems": BATCH_LIMIT, "items": {"$ref": "#/$defs/Record"}}
+    """Return the JSON Schema (2020-12) that a message must match to be stored completely."""
+    properties = MemoryInput.model_json_schema()["properties"]
+    fields = {name: _field(name, field) for name, field in properties.items()}
+    message_fields = {name: fields[name] for name in _MESSAGE}
+    memories = {"type": "array", "minItems": 1, "maxItems": BATCH_LIMIT, "items": {"$ref": "#/$defs/Record"}}
     source = {"description": "What the keys of the memories are unique in."}
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -114,7 +114,7 @@ def message_schema() -> dict[str, Any]:
                 "title": "Several memories",
                 "type": "object",
                 "required": ["memories"],
-                "properties": {**about, "memories": several, "source": source},
+                "properties": {**message_fields, "memories": memories, "source": source},
             },
         ],
         "$defs": {
@@ -141,11 +141,11 @@ def message_schema() -> dict[str, Any]:
 
 
 def _field(name: str, field: dict[str, Any]) -> dict[str, Any]:
-    """Return an optional field's schema, with the rules that pydantic does not know."""
+    """Return the schema of an optional field, with the rules from `_RULES` and `_OTHER_FORMS`."""
     described = {"description": _DESCRIPTIONS.get(name, field["description"])}
     if name == "metadata":
         return {"anyOf": [{"$ref": "#/$defs/JsonObject"}, _BLANK], **described}
-    (form,) = (one for one in field.get("anyOf", [field]) if one != {"type": "null"})
+    (form,) = (option for option in field.get("anyOf", [field]) if option != {"type": "null"})
     if name in ("op", "schema_version"):
         form = {}
     form = {key: value for key, value in form.items() if key not in ("title", "default", "description")}

@@ -1,4 +1,4 @@
-"""Conditions on metadata: what they may ask, and how a value is compared. Pure."""
+"""Validate conditions on metadata. Pure."""
 
 import re
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from enum import StrEnum
 
 PATH_LIMIT = 200
 NUMBER_DIGITS = 400
-"""More than a double has before or after its point."""
+"""Maximum exponent of a number in a condition. The exponent of a double is smaller."""
 _NAME = re.compile(r"(?:[^.\\]|\\.)+")
 _ESCAPED = re.compile(r"\\(.)")
 _NUMBER = re.compile(r"-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?", re.ASCII)
@@ -16,7 +16,7 @@ _DATE = re.compile(r"\d{4}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-
 
 
 class Operator(StrEnum):
-    """How the value at a path is compared; EQUAL is to any of several."""
+    """How the value at a path is compared. EQUAL accepts several values, of which one must match."""
 
     EQUAL = "="
     LESS = "<"
@@ -29,9 +29,9 @@ class Operator(StrEnum):
 
 @dataclass(frozen=True)
 class MetadataCondition:
-    """One condition: of the value at `path`, or of one element where it is an array, against the values.
+    """A comparison of the metadata value at `path` with `values`. In an array, one element must match.
 
-    Values are texts, as they were given; a number's text also stands for that number.
+    Values are unchanged text. Text that is a number also matches that number.
     """
 
     path: tuple[str, ...]
@@ -39,12 +39,12 @@ class MetadataCondition:
     values: tuple[str, ...]
 
     def __str__(self) -> str:
-        """Return the condition as it is echoed."""
+        """Return the condition as text, for messages."""
         return " ".join(filter(None, [".".join(self.path), self.operator, ", ".join(self.values)]))
 
 
 def condition(path: str, operator: Operator, values: Sequence[str]) -> MetadataCondition:
-    """Return the condition; raises ValueError where the values are not what the operator compares with."""
+    """Build a condition. Raises ValueError if the values do not fit the operator."""
     if operator in (Operator.EXISTS, Operator.MISSING):
         if values:
             raise ValueError(f"values must be left out with op {operator}, got {len(values)}")
@@ -58,12 +58,12 @@ def condition(path: str, operator: Operator, values: Sequence[str]) -> MetadataC
 
 
 def is_number(text: str) -> bool:
-    """Whether the text is that of a number in JSON, and of a size that a number in metadata can have."""
+    """Whether the text is a JSON number in the range of numbers in metadata."""
     return _NUMBER.fullmatch(text) is not None and abs(Decimal(text).adjusted()) <= NUMBER_DIGITS
 
 
 def texts_of(value: str) -> list[str]:
-    """Return the texts that are the same as the value: its own, and of a number the shortest, exactly."""
+    """Return the value and, for a number, its shortest exact form."""
     if not is_number(value):
         return [value]
     plain = format(Decimal(value), "f")
@@ -72,7 +72,7 @@ def texts_of(value: str) -> list[str]:
 
 
 def _names(path: str) -> tuple[str, ...]:
-    """Split `project.name`; a dot that belongs to a name has a backslash before it."""
+    """Split a path such as `project.name`. A backslash escapes a dot within a name."""
     if len(path) > PATH_LIMIT:
         raise ValueError(f"path must have at most {PATH_LIMIT} characters, got {len(path)}")
     names = _NAME.findall(path)

@@ -1,4 +1,4 @@
-"""An object of a bucket that is imported: which one, how far it is read, and its report. Pure."""
+"""Import of a Cloud Storage object: its identity, progress and report. Pure."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,16 +12,16 @@ from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
 
 OBJECT_BYTES = 1024**3
-"""Of an object, packed or not, at most."""
+"""Maximum size of an object, compressed or not."""
 REPORT_SUFFIX = ".mnemosyne-report.jsonl"
 OBJECT_NOTIFICATION = "object_notification"
-"""Attribute of a dead letter that is a notification about an object, and has no memories."""
+"""Attribute that marks a dead letter as a notification about an object."""
 _KEY_DIGITS = 10
 
 
 @dataclass(frozen=True, kw_only=True)
 class StoredObject:
-    """One generation of one object. Overwriting it makes another generation."""
+    """One generation of an object. Overwriting the object creates a new generation."""
 
     bucket: str
     name: str
@@ -29,12 +29,13 @@ class StoredObject:
 
     @classmethod
     def of(cls, attributes: Mapping[str, str]) -> Self | None:
-        """Return the object of a notification; None if it is not about new content, or about a report of ours.
+        """Return the object of a notification; None if its content is not new or is one of our reports.
 
-        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest for anything else.
+        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if the attributes
+        are not those of a notification.
         """
-        named = [attributes.get(name, "") for name in ("eventType", "bucketId", "objectId", "objectGeneration")]
-        event, bucket, name, generation = named
+        names = ("eventType", "bucketId", "objectId", "objectGeneration")
+        event, bucket, name, generation = (attributes.get(attribute, "") for attribute in names)
         if not (
             event
             and bucket
@@ -52,18 +53,18 @@ class StoredObject:
 
     @property
     def source(self) -> str:
-        """Source of the records that are named by their line."""
+        """Source of records that are identified by their line."""
         return f"gs://{self.bucket}/{escaped(self.name)}#{self.generation}"
 
     @property
     def report(self) -> str:
-        """The name of its report, which is another for each generation."""
+        """Name of the report object. It includes the generation."""
         return f"{self.name}.{self.generation}{REPORT_SUFFIX}"
 
 
 @dataclass(frozen=True, kw_only=True)
 class OpenObject:
-    """An object's content as it is stored, and its properties."""
+    """The stored content of an object, and its properties. `packed` means compressed with gzip."""
 
     stream: BinaryIO
     size: int
@@ -73,12 +74,12 @@ class OpenObject:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectImport:
-    """How far an object has been read."""
+    """Progress of an import."""
 
     source: str
     memories: int = 0
     left_out: Mapping[str, int] = field(default_factory=dict)
-    """Names of unknown fields, with the number of records that had each."""
+    """Number of records with each unknown field."""
     error: str | None = None
     is_read: bool = False
     is_reported: bool = False
@@ -86,17 +87,17 @@ class ObjectImport:
 
 @dataclass(frozen=True, kw_only=True)
 class ObjectLine:
-    """One record of an object: the line that it begins on, and its outcome. None while there is none."""
+    """One record of an object: its first line, and its outcome, or None if it has none yet."""
 
     line: str
     status: IngestStatus | None
 
 
 def key_of(line: int, place: int) -> str:
-    """Return the key of the memory that begins on a line, the `place`th to do so: keys sort as lines do."""
+    """Return the key of the `place`-th memory that begins on a line. Keys sort like line numbers."""
     return f"{line:0{_KEY_DIGITS}}" + (f".{place}" if place > 1 else "")
 
 
 def line_of(key: str) -> int:
-    """Return the line that a key names."""
+    """Return the line number in a key."""
     return int(key.partition(".")[0])

@@ -1,4 +1,4 @@
-"""What a publisher is told of what it published, as a CloudEvent. Pure."""
+"""Outcomes of requests, and their encoding as CloudEvents. Pure."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -16,57 +16,57 @@ EVENT_TYPE = "mnemosyne.ingest.outcome.v1"
 
 
 NO_REQUEST = UUID(int=0)
-"""Before the id of every request."""
+"""Sorts before every request id."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomeCursor:
-    """Where outcomes go on. Outcomes are read in passes, each of which returns what the pass before could not see.
+    """Position in the list of outcomes. Each pass returns the outcomes that are new since the previous pass.
 
-    What a pass sees is a snapshot of the database, so that neither clocks nor late commits matter.
+    A pass reads the outcomes between two database snapshots, so it depends neither on clocks nor on commit order.
     """
 
     since: timedelta | None = None
-    """How old the outcomes of the first pass may be; None for all."""
+    """Maximum age of outcomes in the first pass. None means no limit."""
     seen: str | None = None
-    """The snapshot of the pass before; None in the first pass."""
+    """Snapshot of the previous pass. None in the first pass."""
     until: str | None = None
-    """The snapshot of this pass; None at its beginning."""
+    """Snapshot of this pass. None before its first page."""
     begin: datetime | None = None
-    """The time from which the first pass begins, by the database's clock."""
+    """Start time of the first pass, by the database's clock."""
     transaction: str = "0"
     request_id: UUID = NO_REQUEST
-    """The last outcome that this pass has returned, and the transaction that it is from."""
+    """Request id and transaction of the last outcome returned in this pass."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class OutcomePage:
-    """Some outcomes, and where they go on."""
+    """A page of outcomes, and the position after it."""
 
     outcomes: Sequence[IngestStatus]
     lost: Sequence[DeadLetter]
-    """Messages of which something has no request, without their data; on the last page of a pass."""
+    """Dead letters that no request reports, without their data. Only on the last page of a pass."""
     after: OutcomeCursor
 
     @property
     def is_last(self) -> bool:
-        """Whether the pass ends with this page."""
+        """Whether this is the last page of the pass."""
         return self.after.until is None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Outcome:
-    """The final state of a request; or of a message, where something in it has no request."""
+    """Final state of a request, or of a dead-lettered message."""
 
     namespace: str
     message_id: str
-    """Of the delivery that the outcome was told of."""
+    """Message id of the delivery that led to this outcome."""
     status: IngestStatus | None
     dead_letter: DeadLetter | None = None
 
     @classmethod
     def of_dead_letter(cls, namespace: str, dead_letter: DeadLetter) -> Self:
-        """Return the outcome of a message that is kept whole."""
+        """Return the outcome of a dead-lettered message."""
         return cls(namespace=namespace, message_id=dead_letter.message_id, status=None, dead_letter=dead_letter)
 
     @property
@@ -75,7 +75,7 @@ class Outcome:
         return self.status.state if self.status else IngestState.DEAD_LETTERED
 
     def encode(self) -> tuple[bytes, dict[str, str]]:
-        """Return the event in binary mode: data and attributes; told twice, it has the same `ce-id`."""
+        """Return data and attributes of the CloudEvent in binary mode. A repeated event has the same `ce-id`."""
         status, dead_letter = self.status, self.dead_letter
         at = rfc3339(status.updated_at if status else dead_letter.dead_lettered_at if dead_letter else None)
         origin = status.origin if status else None
@@ -102,5 +102,5 @@ class Outcome:
             "state": self.state.value,
             "request_id": str(status.request_id) if status else None,
         }
-        fitting = {name: one for name, one in attributes.items() if one and len(one.encode()) <= VALUE_BYTES}
-        return orjson.dumps(data), fitting
+        valid = {name: value for name, value in attributes.items() if value and len(value.encode()) <= VALUE_BYTES}
+        return orjson.dumps(data), valid

@@ -90,14 +90,14 @@ class Unwrapped:
     source: str
     key: str
 
-    def destination(self, only: str | None) -> tuple[str, str]:
+    def destination(self, allowed_namespace: str | None) -> tuple[str, str]:
         """Return the namespace, empty if there is none, and the problem with it.
 
-        `only` is the one that the publisher may write to.
+        `allowed_namespace` is the one that the publisher may write to.
         """
-        if not only and not self.namespaces:
+        if not allowed_namespace and not self.namespaces:
             return "", "attribute namespace is required"
-        namespace = only or storable_name(self.namespaces[0], characters=NAMESPACE_CHARACTERS)
+        namespace = allowed_namespace or storable_name(self.namespaces[0], characters=NAMESPACE_CHARACTERS)
         if not namespace:
             return "", f"namespace cannot be {shown(self.namespaces[0])}"
         return namespace, next(filter(None, (foreign(one, namespace) for one in self.namespaces)), "")

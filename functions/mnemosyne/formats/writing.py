@@ -28,7 +28,7 @@ def to_markdown(memory: ExportedMemory) -> tuple[str, str]:
 
 
 def _fields(memory: ExportedMemory) -> dict[str, Any]:
-    fields: dict[str, Any] = {name: _plain(value) for name, value in memory.said.items() if value is not None}
+    fields: dict[str, Any] = {name: _plain(value) for name, value in memory.fields.items() if value is not None}
     fields |= {"content_hash": memory.content_hash, "created_at": rfc3339(memory.created_at)}
     if memory.superseded_by_hash:
         fields["superseded_by_hash"] = memory.superseded_by_hash

@@ -60,7 +60,7 @@ def give_up(
     Requests that can never be stored fail. The message is not stored if each of the others is, with the same content.
     Returns the dead letter as it is stored.
     """
-    if not message.postponed:
+    if not message.retry_reason:
         ingest.reject(namespace, message.rejected, memories=memories)
     kept = memories.give_up(namespace, dead_letter, message.waiting(dead_letter.cause), contents=message.contents)
     if kept:
@@ -77,7 +77,7 @@ def conclude(message: IngestMessage, letter_id: UUID | None, *, memories: Memory
 def request_ids_in(namespace: str, dead_letter: DeadLetter) -> list[UUID]:
     """Return the requests of a dead letter."""
     message = Published(message_id=dead_letter.message_id, data=dead_letter.data, attributes=dead_letter.attributes)
-    return decode(message, only=namespace).request_ids
+    return decode(message, allowed_namespace=namespace).request_ids
 
 
 @dataclass(frozen=True, kw_only=True)

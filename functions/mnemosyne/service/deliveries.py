@@ -43,7 +43,7 @@ class Push:
 
     def decoded(self) -> IngestMessage:
         """Return what the message asks for."""
-        return decode(self.message, only=self.only)
+        return decode(self.message, allowed_namespace=self.only)
 
     def dead_letter(self, cause: str) -> DeadLetter:
         """Return the message as a dead letter."""
@@ -60,7 +60,7 @@ class Push:
 def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit[ingest.Stored] | None = None) -> None:
     """`ingest`: store what the message carries; what can never be stored fails, or is kept as a dead letter."""
     message = push.decoded()
-    lost, is_over_quota = message.lost, False
+    lost, is_over_quota = message.dead_letter_reason, False
     if message.namespace:
         stored = ingest.store(
             message,
@@ -117,14 +117,16 @@ def give_up(push: Push, services: SubscriberServices) -> None:
 def _bury(push: Push, services: SubscriberServices, cause: str) -> None:
     count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
     message = push.decoded()
-    dead_letter = push.dead_letter(message.postponed or message.lost or cause or f"given up after {count} deliveries")
+    dead_letter = push.dead_letter(
+        message.retry_reason or message.dead_letter_reason or cause or f"given up after {count} deliveries"
+    )
     kept = (
         dead_letters.give_up(message.namespace, dead_letter, message, memories=services.memories)
         if message.request_ids
         else None
     )
-    _conclude(push, message, dead_letter if message.lost or (kept and kept.lost) else None, services)
-    if not message.lost and not kept:
+    _conclude(push, message, dead_letter if message.dead_letter_reason or (kept and kept.lost) else None, services)
+    if not message.dead_letter_reason and not kept:
         dead_letters.conclude(message, push.message.letter_id, memories=services.memories)
 
 

@@ -113,8 +113,8 @@ def store(
     reader, or if slices are left after `deadline`, a time of `time.monotonic`. Slices committed before stay stored.
     """
     try:
-        if message.postponed:
-            raise ItemUnavailable(message.postponed)
+        if message.retry_reason:
+            raise ItemUnavailable(message.retry_reason)
         reject(message.namespace, message.rejected, memories=memories)
         deleted = memories.delete_records(message.namespace, message.deletions) if message.deletions else {}
         stored = _store_all(message, memories, embedder, group_commit or GroupCommit(), deadline)

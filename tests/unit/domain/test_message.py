@@ -105,14 +105,14 @@ def test_a_message_too_large_for_the_topic_is_refused_with_the_figure() -> None:
 def test_what_cannot_be_read_at_all_is_kept_as_a_dead_letter_of_its_namespace(data: object, lost: str) -> None:
     message = _read(data)
     assert (message.namespace, message.requests) == ("ns", ())
-    assert lost in message.lost
+    assert lost in message.dead_letter_reason
 
 
 @pytest.mark.parametrize("namespace", [None, "", " ", "a\x00b", "n" * 301])
 def test_what_names_no_namespace_is_kept_for_the_operator(namespace: str | None) -> None:
     message = _read(GOOD, {} if namespace is None else {"namespace": namespace})
     assert (message.namespace, message.request_ids) == ("", [])
-    assert "namespace" in message.lost
+    assert "namespace" in message.dead_letter_reason
 
 
 def test_request_ids_in_what_is_no_json_are_answered_for() -> None:
@@ -149,7 +149,7 @@ def test_an_odd_memory_has_an_outcome_of_its_own_and_spares_its_neighbours(odd: 
     message = _read({"schema_version": 1, "memories": [good[0], odd, good[1]]})
     assert [one.content for one in message.requests if one.content in "ab"] == ["a", "b"]
     assert len(set(message.request_ids)) == 3
-    assert message.lost == ""
+    assert message.dead_letter_reason == ""
 
 
 def test_bytes_that_are_no_utf_8_spoil_their_own_memory_alone() -> None:
@@ -217,7 +217,7 @@ def test_a_version_has_the_id_of_its_source_key_content_and_time(data: object, a
 def test_another_content_or_time_of_a_key_is_another_request(changed: dict[str, str]) -> None:
     keyed = {**GOOD, "source": "s", "key": "k"}
     message = _read({"memories": [keyed, keyed | changed]})
-    assert (len(message.requests), message.lost) == (2, "")
+    assert (len(message.requests), message.dead_letter_reason) == (2, "")
     assert {one.origin for one in message.requests} == {Origin("s", "k")}
 
 
@@ -297,11 +297,11 @@ def test_a_publisher_of_one_namespace_cannot_name_another() -> None:
         _message({**GOOD, "namespace": "theirs"}, {}),
         _message({**EVENT, "data": GOOD, "namespace": "theirs"}, {}),
     ):
-        read = decode(message, only="mine")
+        read = decode(message, allowed_namespace="mine")
         assert (read.namespace, read.requests) == ("mine", ())
         assert _errors(read) == ['namespace must be "mine", got "theirs"']
-    assert len(decode(_message(GOOD, {}), only="mine").requests) == 1
-    assert len(decode(_message(GOOD, {"namespace": "mine"}), only="mine").requests) == 1
+    assert len(decode(_message(GOOD, {}), allowed_namespace="mine").requests) == 1
+    assert len(decode(_message(GOOD, {"namespace": "mine"}), allowed_namespace="mine").requests) == 1
 
 
 def test_two_namespaces_at_once_are_refused_under_the_attribute_s() -> None:
@@ -323,9 +323,9 @@ def test_a_version_that_is_none_fails_what_it_stands_above(version: Any) -> None
 
 def test_a_newer_version_is_left_for_a_newer_reader() -> None:
     message = _read({"schema_version": 2, "memories": [GOOD]})
-    assert message.postponed == "schema_version 2 is newer than this reader, which knows 1"
+    assert message.retry_reason == "schema_version 2 is newer than this reader, which knows 1"
     assert len(message.request_ids) == 1
-    assert _read(GOOD, {**IN_NS, "schema_version": "2"}).postponed
+    assert _read(GOOD, {**IN_NS, "schema_version": "2"}).retry_reason
 
 
 def test_two_contents_under_one_id_are_one_request_and_the_other_is_kept_as_a_dead_letter() -> None:
@@ -334,7 +334,7 @@ def test_two_contents_under_one_id_are_one_request_and_the_other_is_kept_as_a_de
     data = data.replace(str(second.request_id).encode(), str(first.request_id).encode())
     message = _read(data, attributes)
     assert list(message.requests) == [first, third]
-    assert message.lost == f"memories[1] has the request_id {first.request_id} of another one"
+    assert message.dead_letter_reason == f"memories[1] has the request_id {first.request_id} of another one"
 
 
 _ID = str(new_id())
@@ -363,7 +363,7 @@ def test_a_newer_message_is_reported_under_the_name_of_the_first_record(first: d
 def test_a_memory_said_twice_in_one_message_is_one_request() -> None:
     twice = {**GOOD, "source": "s", "key": "k"}
     message = _read({"memories": [twice, twice]})
-    assert (len(message.requests), message.lost) == (1, "")
+    assert (len(message.requests), message.dead_letter_reason) == (1, "")
 
 
 def test_a_bad_memory_under_the_id_of_a_good_one_is_told_too() -> None:
@@ -371,13 +371,13 @@ def test_a_bad_memory_under_the_id_of_a_good_one_is_told_too() -> None:
     for memories in ([good, {**good, "content": ""}], [{**good, "content": ""}, good]):
         message = _read({"memories": memories})
         assert (len(message.requests), message.rejected) == (1, ())
-        assert "has the request_id" in message.lost
+        assert "has the request_id" in message.dead_letter_reason
 
 
 def test_a_bad_version_of_a_key_does_not_touch_a_good_one() -> None:
     good = {**GOOD, "source": "s", "key": "k"}
     message = _read({"memories": [good, {**good, "content": ""}]})
-    assert (len(message.requests), message.lost) == (1, "")
+    assert (len(message.requests), message.dead_letter_reason) == (1, "")
     assert [one.origin for one in message.rejected] == [Origin("s", "k")]
 
 
@@ -397,7 +397,7 @@ def test_no_value_of_any_field_is_more_than_an_error(field: str, value: str) -> 
     data = "{" + ",".join(f'"{name}": {one}' for name, one in fields.items()) + "}"
     for attributes in (IN_NS, {}):
         message = _read(data.encode(), attributes)
-        assert message.requests or message.rejected or message.lost
+        assert message.requests or message.rejected or message.dead_letter_reason
 
 
 ANY_JSON = st.recursive(
@@ -413,8 +413,8 @@ ANY_JSON = st.recursive(
     st.booleans(),
 )
 def test_whatever_is_published_is_answered_for(body: dict[str, Any], attributes: dict[str, str], bound: bool) -> None:
-    message = decode(_message(json.dumps(body).encode(), attributes), only="mine" if bound else None)
-    assert message.requests or message.rejected or message.lost
+    message = decode(_message(json.dumps(body).encode(), attributes), allowed_namespace="mine" if bound else None)
+    assert message.requests or message.rejected or message.dead_letter_reason
     assert not bound or message.namespace == "mine"
 
 

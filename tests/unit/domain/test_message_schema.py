@@ -116,7 +116,9 @@ def _body(pick: random.Random) -> Any:
 def _stores_all(body: Any) -> bool:
     data = json.dumps(body).encode()
     message = decode(Published(message_id="1", data=data, attributes=ATTRIBUTES, publish_time="2026-11-22T01:01:57Z"))
-    return bool(message.requests or message.deletions) and not (message.rejected or message.lost or message.postponed)
+    return bool(message.requests or message.deletions) and not (
+        message.rejected or message.dead_letter_reason or message.retry_reason
+    )
 
 
 @pytest.mark.exhaustive

@@ -35,7 +35,7 @@ def memories(rows: Iterable[tuple[UUID, IngestRequest, Vector]]) -> bytes:
 def _row(memory_id: UUID, request: IngestRequest, vector: Vector) -> bytes:
     values = (
         memory_id,
-        *request.said.values(),
+        *request.fields.values(),
         [tag_key(tag) for tag in request.tags],
         request.content_hash,
         HalfVector(vector),
