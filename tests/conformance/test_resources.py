@@ -79,7 +79,7 @@ def test_prompts_are_listed_and_filled(dev: DevServer, mode: str) -> None:
 
     listed, filled = _with(dev, mode, work)
     assert [one.name for one in listed.prompts] == ["recall", "remember", "review"]
-    assert "remembered of: the {kiln}\n" in filled.messages[0].content.text
+    assert "memories about: the {kiln}\n" in filled.messages[0].content.text
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""From a credential to a principal, one class per AUTH_MODE. No hint is given of which part of one was wrong."""
+"""Authenticate credentials, with one class per AUTH_MODE. Errors never say which part of a credential is wrong."""
 
 import hashlib
 import hmac
@@ -19,7 +19,7 @@ from mnemosyne.service.api_keys import hash_secret, split_token
 log = EventLog(__name__)
 
 SERVERLESS_AUTHORIZATION = "x-serverless-authorization"
-"""The header that Cloud Run looks at in the stead of Authorization, where both are there:
+"""Cloud Run reads this header instead of Authorization if a request has both:
 https://cloud.google.com/run/docs/authenticating/service-to-service."""
 NAME_LENGTH = 200
 """Characters of a namespace or subject, at most."""
@@ -35,28 +35,28 @@ _NO_HASH = hashlib.sha256(secrets.token_bytes(32)).digest()
 
 
 class Authenticator(Protocol):
-    """Tells who calls."""
+    """Maps a credential to its principal."""
 
     @property
     def credential(self) -> str:
-        """What a caller must show, in words for who looks for a log-in."""
+        """Description of the required credential, for people who look for a log-in page."""
 
     @property
     def only_authorization(self) -> bool:
-        """Whether X-Serverless-Authorization, which would be looked at in its stead, must not be there."""
+        """Whether requests with X-Serverless-Authorization, which Cloud Run would read instead, are rejected."""
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """Whose credential that is; raises Unauthorized, or Unavailable where nobody can tell at the moment."""
+        """Return the credential's principal. Raises Unauthorized, or Unavailable if it cannot be checked now."""
 
     def known(self, authorization: str | None) -> Principal | None:
-        """Whose credential that is, where it can be told at once, asking nobody; None where it cannot.
+        """Return the cached principal of a credential, or None if it is not cached. Does no I/O.
 
-        Raises Unauthorized where there is none.
+        Raises Unauthorized if there is no credential.
         """
 
 
 class NoAuthenticator:
-    """`AUTH_MODE=none`: whoever reaches this machine's loopback."""
+    """`AUTH_MODE=none`: accepts every caller, on the loopback interface only."""
 
     credential = "nothing: it serves this machine alone"
     only_authorization = False

@@ -17,14 +17,12 @@ from mnemosyne.domain.memory import (
     Unstored,
 )
 from mnemosyne.domain.message import IngestMessage
-from mnemosyne.domain.quota import Quota
 from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, ServiceError, Unavailable
 from mnemosyne.ids import issued_at
 from mnemosyne.observability import EventLog, milliseconds
 from mnemosyne.ports.embedder import Embedder, Vector
 from mnemosyne.ports.memories import MemoryStore
-from mnemosyne.ports.queue import IngestQueue
-from mnemosyne.ports.services import Clock
+from mnemosyne.ports.services import Clock, Services
 from mnemosyne.service import quotas
 from mnemosyne.service.group_commit import GroupCommit
 from mnemosyne.service.slices import slices
@@ -37,17 +35,16 @@ RETENTION = timedelta(days=7)
 """How long the topic keeps an undelivered message: an unseen request that is older will not arrive."""
 
 
-def accept(
-    namespace: str, readings: Sequence[Reading], *, queue: IngestQueue, quota: Quota | None, clock: Clock
-) -> None:
-    """Publish the readings, all or none. `quota` is the namespace's, as far as known.
+def accept(namespace: str, readings: Sequence[Reading], services: Services) -> None:
+    """Publish the readings, all or none.
 
     Raises Unavailable if they could not be published, and OverQuota if there is no room. Then nothing was accepted.
     """
-    takes_room = any(isinstance(one, IngestRequest) for one in readings)
-    if takes_room and quota and (full := quota.refusal(clock())):
+    takes_room = any(isinstance(reading, IngestRequest) for reading in readings)
+    quota = services.known_quota(namespace)
+    if takes_room and quota and (full := quota.refusal(services.clock())):
         raise OverQuota(f"{full}; nothing was accepted")
-    queue.publish(namespace, readings)
+    services.queue.publish(namespace, readings)
     log.info("ingest_accepted", namespace=namespace, request_id=readings[0].request_id, count=len(readings))
 
 
@@ -158,7 +155,7 @@ def _store_all(
         done = group_commit.store(
             message.namespace,
             part,
-            lambda group: _Storing(message.namespace, memories, embedder, deadline).store(group),
+            store_group,
         )
         stored.add(done.of({request.request_id for request in part.requests}))
     return stored

@@ -13,7 +13,6 @@ from mnemosyne.domain.memory import (
     MemorySummary,
     Origin,
     Rating,
-    Stats,
 )
 from mnemosyne.domain.search import Filters
 from mnemosyne.errors import NotFound
@@ -36,7 +35,7 @@ def get(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> Memory:
 def newest(
     namespace: str, filters: Filters, limit: int, *, after: Cursor | None, memories: MemoryStore
 ) -> tuple[Sequence[MemorySummary], Cursor | None]:
-    """Return the newest memories within the filters, newest first, and where the listing goes on, if it does."""
+    """Return the newest memories within the filters, newest first, and the cursor of the next page."""
     heads = memories.list(namespace, filters, limit + 1, after=after)
     if len(heads) <= limit:
         return heads, None
@@ -82,11 +81,6 @@ def rate(namespace: str, memory_id: UUID, rating: int, reason: str | None, *, me
         raise _missing(memory_id)
     log.info("memory_rated", namespace=namespace, memory_id=memory_id, rating=rating)
     return rated
-
-
-def stats(namespace: str, *, memories: MemoryStore) -> Stats:
-    """Return the namespace in figures."""
-    return memories.stats(namespace)
 
 
 def _missing(memory_id: UUID) -> NotFound:

@@ -1,4 +1,4 @@
-"""From an access token of our authorization server to a principal, with API keys beside it: `AUTH_MODE=oauth`."""
+"""`AUTH_MODE=oauth`: authenticate access tokens of our authorization server, and API keys."""
 
 import hashlib
 import threading
@@ -27,7 +27,7 @@ REMEMBERED = 10_000
 
 
 class OAuthAuthenticator:
-    """Tokens of the authorization server, whose grant must stand; and API keys, for machines."""
+    """Authenticates tokens whose grant is active, and API keys."""
 
     credential = "a token of its issuer, or an API key, as `Authorization: Bearer …`"
     only_authorization = False

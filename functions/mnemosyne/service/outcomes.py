@@ -1,4 +1,4 @@
-"""Tell publishers what became of what they published."""
+"""Publish outcomes for the publishers of messages."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -21,11 +21,10 @@ def announce(
     memories: MemoryStore,
     topic: OutcomeTopic,
 ) -> None:
-    """Publish the outcome of each request that has reached one and was not told yet; and of a message kept whole.
+    """Publish each outcome that was not announced yet, and the dead letter if there is one.
 
-    To be called before the message is acknowledged: what goes wrong is made good by its redelivery, and no outcome is
-    left untold. Between publishing and noting it an event may be published twice, under the same id.
-    Raises Unavailable.
+    Call it before the message is acknowledged, so that redelivery repeats it after an error. A crash after publishing
+    repeats an event under the same id. Raises Unavailable.
     """
     waiting = memories.unannounced(namespace, request_ids) if request_ids else []
     told = [Outcome(namespace=namespace, message_id=message_id, status=status) for status in waiting]

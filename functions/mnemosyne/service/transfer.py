@@ -85,8 +85,7 @@ def take_file(namespace: str, part: FilePart, services: Services) -> Sequence[Re
     ]
     unread = [refused(one["error"], _defaults(namespace, part, ""), one) for one in part.refused]
     if records := [*readings, *unread]:
-        known = services.known_quota(namespace)
-        ingest.accept(namespace, records, queue=services.queue, quota=known, clock=services.clock)
+        ingest.accept(namespace, records, services)
     return [_summary(item, line, one) for item, line, one in zip(items, lines, readings, strict=True)]
 
 

@@ -95,7 +95,7 @@ def test_a_queue_that_is_away_accepts_nothing() -> None:
     services = FakeServices()
     services.queue.away = True
     with pytest.raises(Unavailable):
-        ingest.accept("ns", [request("a")], queue=services.queue, quota=None, clock=services.clock)
+        ingest.accept("ns", [request("a")], services)
 
 
 @pytest.mark.parametrize(

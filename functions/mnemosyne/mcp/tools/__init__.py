@@ -1,4 +1,4 @@
-"""Every tool: those agents see, in their order, and those that only the console, hooks and old clients call."""
+"""All tools: the listed ones in their order, and those that only the console, hooks and old clients call."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -38,11 +38,11 @@ CONSOLE_NAMES = frozenset({
     "drop_dead_letters", "import_memories", "export_memories",
 })  # fmt: skip
 AGENT_TOOLS: Mapping[str, Tool[Any]] = {tool.name: tool for tool in (*TOOLS, RECALL_FOR_HOOK, *DEPRECATED_TOOLS)}
-"""What agents, hooks and old clients call."""
+"""Tools that agents, hooks and old clients call."""
 
 
 def console_tools() -> tuple[Tool[Any], ...]:
-    """Return the tools that are for the console; a cold start need not wait for them."""
+    """Return the console's tools, imported at first use to keep cold starts short."""
     from mnemosyne.mcp.tools.console import CONSOLE_TOOLS
 
     return CONSOLE_TOOLS
@@ -62,19 +62,19 @@ def by_name() -> Mapping[str, Tool[Any]]:
 
 
 def required_scope(name: str) -> Scope | None:
-    """Return what a caller of that tool must hold; None where there is no such tool."""
+    """Return the scope that a tool needs, or None if there is no such tool."""
     tool = find(name)
     return tool.scope if tool else None
 
 
 def units_of(name: str, arguments: Mapping[str, Any]) -> float:
-    """Return what a call of that tool costs beside what every request does; see `domain.rate_limit`."""
+    """Return the units that a call costs in addition to the request itself; see `domain.rate_limit`."""
     tool = find(name)
     return tool.units(plain(arguments, tool.schema)) if tool else 0.0
 
 
 def needs_database(name: str) -> bool:
-    """Whether a call of that tool waits for a connection to the database."""
+    """Whether a tool needs a database connection."""
     tool = find(name)
     return bool(tool and tool.needs_database)
 

@@ -1,6 +1,6 @@
-"""`search` and `fetch`: the two tools that ChatGPT's connectors and deep research call, in the form that they take.
+"""`search` and `fetch`, with the results that ChatGPT's connectors and deep research require.
 
-One text, the structured result as JSON: `results` of id, title and url; or a document of id, title, text, url and
+The text is the structured result as JSON: `results` of id, title and url; or a document of id, title, text, url and
 metadata. https://platform.openai.com/docs/mcp
 """
 
@@ -30,7 +30,7 @@ class ConnectorQuery(Input):
 
 
 class ConnectorHit(Result):
-    """A memory found; `url` is what it is cited by. `near_duplicates` are those left out that state the same."""
+    """One search hit, cited by `url`. `near_duplicates` are ids of memories left out because they say the same."""
 
     id: UUID
     title: str
@@ -39,7 +39,7 @@ class ConnectorHit(Result):
 
 
 class ConnectorHits(Result):
-    """The memories found, best first. The note is on titles, which are stored text as well."""
+    """The hits, best first. The note warns that titles are stored text."""
 
     results: list[ConnectorHit]
     note: str | None = None

@@ -1,4 +1,4 @@
-"""The tools that are for the console, imported once one is called: no cold start waits for them."""
+"""The console's tools. This module is imported at first use, to keep cold starts short."""
 
 from typing import Any
 
@@ -18,4 +18,4 @@ CONSOLE_TOOLS: tuple[Tool[Any], ...] = (
     IMPORT_MEMORIES,
     EXPORT_MEMORIES,
 )
-"""Listed for who asks for them alone: they would cost an agent tokens, and are for people."""
+"""Listed only on request (`CONSOLE_META`): agents do not need them, and they cost tokens."""

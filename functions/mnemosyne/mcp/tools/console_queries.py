@@ -1,4 +1,4 @@
-"""What the console calls to show what is remembered: counts over time, tags, and what stands around a memory."""
+"""Tools of the console's pages: memories over time, tags, and the versions and ratings of a memory."""
 
 from datetime import date, datetime
 from typing import Annotated
@@ -34,7 +34,7 @@ class Bucket(Result):
 
 
 class TimelineShown(Result):
-    """How many memories there are of each time, oldest first; of more than a thousand buckets the newest thousand."""
+    """Number of memories in each bucket, oldest first: the newest 1,000 buckets."""
 
     per: Per
     buckets: list[Bucket]
@@ -127,7 +127,7 @@ class RatingShown(Result):
 
 
 class HistoryShown(Result):
-    """What a memory replaces and what replaces it, nearest first; what nearly says the same; ratings, latest first."""
+    """A memory's earlier and later versions, nearest first, similar memories, and ratings, latest first."""
 
     id: UUID
     supersedes: list[RelatedMemory]
@@ -155,8 +155,8 @@ def _related(one: MemorySummary) -> RelatedMemory:
 
 MEMORY_HISTORY = Tool(
     name="memory_history",
-    title="What stands around a memory",
-    description="What a memory supersedes, what supersedes it, what nearly says the same, and how it was rated.",
+    title="A memory's history",
+    description="The memories that a memory supersedes, those that supersede it, similar memories, and its ratings.",
     arguments=HistoryArguments,
     result=HistoryShown,
     gives_stored=True,

@@ -1,4 +1,4 @@
-"""Names of earlier systems: not listed, still callable, each running the tool that took its place."""
+"""Tools of earlier systems: unlisted, and implemented by memory_search."""
 
 from collections.abc import Callable
 from typing import Annotated, Any

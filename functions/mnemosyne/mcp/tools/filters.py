@@ -1,4 +1,4 @@
-"""The arguments by which tools narrow what they look at, and how they become filters."""
+"""Arguments that filter memories, and their conversion to filters."""
 
 import json
 from dataclasses import fields
@@ -21,7 +21,7 @@ Limit = Annotated[int, Field(ge=1, le=100, description="How many.")]
 
 
 def _texts(value: object) -> object:
-    """Return one value or several as texts: those of numbers and booleans are JSON's."""
+    """Convert one value or a list to texts. Numbers and booleans become their JSON."""
     values = value if isinstance(value, list) else [value]
     return [json.dumps(one) if isinstance(one, bool | int | float) else one for one in values]
 
@@ -84,9 +84,9 @@ class FilterArguments(Input):
     ] = None
 
     def window(self, now: datetime, days_back: int | None = None) -> TimeWindow | None:
-        """Return the window in which all time arguments agree, in `timezone`.
+        """Return the intersection of all time arguments, or None if there are none.
 
-        None where there is none of them. Raises InvalidRequest, for an unknown time zone in any case.
+        Raises InvalidRequest, also for an unknown time zone without time arguments.
         """
         zone(self.timezone)
         windows = []
@@ -110,7 +110,7 @@ class FilterArguments(Input):
             raise InvalidRequest(f"{exc}; words such as 'yesterday' go into time_expr") from exc
 
     def filters(self, within: TimeWindow | None, **others: Any) -> Filters:
-        """Return the filters: each argument that has the name of one, the window's ends, and `others`."""
+        """Build the filters from the arguments, the ends of the window, and `others`."""
         named = {one.name: getattr(self, one.name) for one in fields(Filters) if one.name in type(self).model_fields}
         span = within or TimeWindow()
         own = {
@@ -123,7 +123,7 @@ class FilterArguments(Input):
 
 
 class WindowShown(Result):
-    """The time that was searched, both ends inclusive, UTC; null where open."""
+    """The time window of a search in UTC, both ends inclusive; null for an open end."""
 
     after: str | None
     before: str | None

@@ -1,7 +1,6 @@
-"""`recall_for_hook`: what a prompt brings to mind, in the form that hooks of coding agents take.
+"""`recall_for_hook`: memories about a prompt, in the format of hooks of coding agents.
 
-A hook of type `mcp_tool` reads the text as its output: of JSON, `hookSpecificOutput.additionalContext` is put before
-the model. https://code.claude.com/docs/en/hooks#mcp-tool-hook-fields
+A hook of type `mcp_tool` uses the text as its output, and adds `hookSpecificOutput.additionalContext` to the context. https://code.claude.com/docs/en/hooks#mcp-tool-hook-fields
 """
 
 from typing import Annotated, Literal
@@ -30,7 +29,7 @@ from mnemosyne.ports.services import Services
 RECALLED = 5
 """Memories, with 2,200 characters of text: about a thousand tokens."""
 WORDS = 2
-"""Of a prompt at least: "yes", "continue" or a command brings nothing to mind."""
+"""Fewest words of a prompt that is searched for. "yes", "continue" and commands are not."""
 
 
 class HookArguments(Input):
@@ -42,14 +41,14 @@ class HookArguments(Input):
 
 
 class HookContext(Result):
-    """What is put before the model."""
+    """Text that the hook adds to the model's context."""
 
     hookEventName: Literal["UserPromptSubmit"] = "UserPromptSubmit"  # noqa: N815 - the hooks' own names
     additionalContext: str  # noqa: N815
 
 
 class HookOutput(Result):
-    """What a hook answers; nothing where there is nothing to recall."""
+    """Output of the hook; empty if there are no hits."""
 
     hookSpecificOutput: HookContext | None = None  # noqa: N815
 

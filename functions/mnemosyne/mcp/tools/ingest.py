@@ -1,6 +1,6 @@
 """`ingest_memory` and `ingest_memories`: accept memories, and wait for the outcome of one."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from datetime import datetime
 from typing import Annotated, Any, Literal
 from uuid import UUID
@@ -42,7 +42,7 @@ class MemoryArguments(MemoryInput):
     def request_at(self, namespace: str, now: datetime) -> Request:
         """Return the request, under its own id, that of its source and key, or a new one.
 
-        Raises InvalidRequest for what cannot be done.
+        Raises InvalidRequest.
         """
 
         def new_id() -> UUID:
@@ -52,7 +52,7 @@ class MemoryArguments(MemoryInput):
 
 
 class IngestArguments(MemoryArguments):
-    """One memory, and for how long to wait for what becomes of it."""
+    """One memory, and how long to wait for its outcome."""
 
     wait: Annotated[float, Field(ge=0, le=LONGEST_WAIT, description="Seconds to wait for the outcome.")] = 0
 
@@ -66,11 +66,6 @@ class Queued(Result):
     """When the last outcome of an earlier delivery of the same version was recorded."""
 
 
-def _accept(requests: Sequence[Request], principal: Principal, services: Services) -> None:
-    known = services.known_quota(principal.namespace)
-    ingest.accept(principal.namespace, requests, queue=services.queue, quota=known, clock=services.clock)
-
-
 def _ingest_memory(arguments: IngestArguments, principal: Principal, services: Services) -> Reply:
     if arguments.wait and not principal.may(Scope.READ):
         raise InvalidRequest("wait needs the scope read: leave it out")
@@ -78,7 +73,7 @@ def _ingest_memory(arguments: IngestArguments, principal: Principal, services: S
     # A new request has no earlier outcome. One that the caller names may have.
     is_named = arguments.request_id or (arguments.key and arguments.timestamp)
     earlier = _earlier_outcome_at(request, principal, services) if arguments.wait and is_named else None
-    _accept([request], principal, services)
+    ingest.accept(principal.namespace, [request], services)
     return Reply(Queued(request_id=request.request_id, earlier_outcome_at=earlier))
 
 
@@ -122,7 +117,7 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
             raise InvalidRequest(f"memories[{index}].{exc}") from exc
         if identity(first.setdefault(requests[-1].request_id, requests[-1])) != identity(requests[-1]):
             raise InvalidRequest(f"memories[{index}].request_id must be another one: an earlier memory has it")
-    _accept(requests, principal, services)
+    ingest.accept(principal.namespace, requests, services)
     return Reply(BatchQueued(request_ids=[request.request_id for request in requests]))
 
 
@@ -142,7 +137,7 @@ INGEST_MEMORIES = Tool(
 
 
 class Outcome(Result):
-    """What became of a memory that was waited for: `status` is the state that ingest_status names."""
+    """The outcome that a call with `wait` has waited for. `status` is a state of ingest_status."""
 
     status: IngestState
     request_id: UUID

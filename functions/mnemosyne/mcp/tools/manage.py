@@ -264,7 +264,7 @@ class StatsShown(Result):
 
 
 def _memory_stats(arguments: StatsArguments, principal: Principal, services: Services) -> Reply:
-    stats = manage.stats(principal.namespace, memories=services.memories)
+    stats = services.memories.stats(principal.namespace)
     counted = dict(sorted(stats.tags.items(), key=lambda tag: -tag[1])[: arguments.limit])
     return Reply(
         StatsShown(
