@@ -46,7 +46,7 @@ SMALL = 20_000
 SESSION = 25
 """How many memories a session has, in the namespace that has sessions."""
 BARE = """
-SELECT id FROM memories WHERE own_tags(namespace, tag_keys) && own_tags(:namespace, ARRAY[:key])
+SELECT id FROM memories WHERE namespaced_tags(namespace, tag_keys) && namespaced_tags(:namespace, ARRAY[:key])
 ORDER BY embedding <=> CAST(:vector AS halfvec) LIMIT 10
 """
 EXACT = """

@@ -64,7 +64,7 @@ class Load:
 
 def search_raw(connection: Connection, asked: dict[str, Any]) -> None:
     """Find the candidates of one search, and read ten hits, without ranking."""
-    found = rows.read_candidates(connection.one(memories_sql.FIND_CANDIDATES, **asked)["found"])
+    found = rows.read_candidates(connection.one(memories_sql.FIND_CANDIDATES, **asked)["candidates"])
     connection.one(
         memories_sql.READ_HITS,
         namespace=asked["namespace"],

@@ -149,14 +149,14 @@ def test_a_database_that_is_too_slow_for_every_memory_makes_no_dead_letters(
 def test_a_tool_says_that_the_operator_must_act_and_does_not_ask_to_be_called_again(
     services: FakeServices, pool: Pool, owner: Connection
 ) -> None:
-    owner.script("REVOKE EXECUTE ON FUNCTION shown_outcome FROM mnemosyne_runtime")
+    owner.script("REVOKE EXECUTE ON FUNCTION reported_outcome FROM mnemosyne_runtime")
     (tool,) = [one for one in TOOLS if one.name == "ingest_status"]
     result = call(tool, {"request_id": str(request("a").request_id)}, LOCAL, services)
     said = result.content[0].text  # type: ignore[union-attr]
     assert result.is_error
     assert "unavailable until the server's operator acts" in said
     assert "the database refuses this function a right" in said
-    assert "shown_outcome" not in said
+    assert "reported_outcome" not in said
 
 
 @pytest.mark.parametrize(

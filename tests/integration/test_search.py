@@ -205,7 +205,7 @@ def test_no_more_rows_are_scored_than_the_bound_however_wrong_the_shares_are(hay
     ((scored,),) = haystack._owner.run(
         """
         SELECT count(*) FROM match_memories(
-            'ns', filters_of('{"include_superseded": true}'), ARRAY[term_key('ns', 'memori')],
+            'ns', parse_filters('{"include_superseded": true}'), ARRAY[term_key('ns', 'memori')],
             terms_vector(ARRAY[term_key('ns', 'memori')], ARRAY[1.0]), 2, 1000, 50)
         """
     )

@@ -87,6 +87,6 @@ def test_an_absent_text_reads_the_newest_thousand_and_no_more(
             filters=rows.filters_json(asked.filters),
             limit=asked.limit,
             candidates=asked.limit,
-        )["found"]
+        )["candidates"]
         assert rows.read_candidates(found).rows == []
         assert owner.one(ROWS_READ)["n"] <= NEWEST

@@ -34,7 +34,7 @@ SELECT request_id, i.state, shown.state AS shown, i.error,
     i.source, i.key, encode(i.content_hash, 'hex') AS content_hash, i.version_at, i.version_published, m.content
 FROM ingest_requests i
 LEFT JOIN memories m ON m.id = i.memory_id
-CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
+CROSS JOIN LATERAL reported_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
 WHERE i.namespace = :namespace
 """
 MEMORIES = "SELECT id, content, superseded_by FROM memories WHERE namespace = :namespace"

@@ -1,8 +1,8 @@
-"""Every statement of the pages for people, whole and constant; `:name` binds a parameter."""
+"""SQL statements of the console, with bind parameters."""
 
 from typing import Final
 
-# Enters the namespace on the way in, like a search.
+# Sets the namespace in the same round trip.
 TIMELINE: Final = """
 SELECT per, start, memories
 FROM memory_timeline(
@@ -11,7 +11,7 @@ FROM memory_timeline(
 )
 """
 
-# Enters the namespace on the way in, like a search.
+# Sets the namespace in the same round trip.
 FACETS: Final = """
 SELECT tag, memories
 FROM memory_facets(
@@ -19,8 +19,8 @@ FROM memory_facets(
 )
 """
 
-# A memory, at step 0, with what it replaces, before, and what replaces it, after. Of many that one replaces it reads no
-# more than are shown.
+# A memory at step 0, the memories that it superseded at negative steps, and its successors at positive steps. At most
+# :limit are read per step.
 HISTORY: Final = """
 WITH RECURSIVE older (id, step) AS (
     SELECT id, 0 FROM memories WHERE namespace = :namespace AND id = :id
@@ -28,7 +28,7 @@ WITH RECURSIVE older (id, step) AS (
     SELECT m.id, older.step - 1
     FROM older
     CROSS JOIN LATERAL (
-        SELECT one.id FROM memories one WHERE one.superseded_by = older.id AND one.namespace = :namespace
+        SELECT p.id FROM memories p WHERE p.superseded_by = older.id AND p.namespace = :namespace
         LIMIT CAST(:limit AS integer)
     ) AS m
     WHERE older.step > -CAST(:limit AS integer)
@@ -58,7 +58,7 @@ REQUESTS: Final = """
 SELECT i.request_id, shown.state, i.memory_id, i.attempts, shown.error, i.note, i.updated_at, i.source, i.key
 FROM ingest_requests i
 LEFT JOIN memories m ON m.id = i.memory_id
-CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
+CROSS JOIN LATERAL reported_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
 WHERE i.namespace = :namespace AND (CAST(:state AS text) IS NULL OR shown.state = CAST(:state AS text))
     AND (CAST(:cursor_id AS uuid) IS NULL
         OR (i.updated_at, i.request_id) < (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS uuid)))

@@ -24,8 +24,9 @@ FAIL_DEAD_LETTER_AGAIN: Final = """
 SELECT message_id FROM fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), :cause, CAST(:lost AS boolean))
 """
 
-# The cause is the error of the last attempt, which says more than the number of deliveries. The message is stored
-# unless each request is stored with the content that it has here. One republished from a letter updates that letter.
+# The cause is the error of the last attempt, which says more than the number of deliveries. The message becomes a
+# dead letter unless all its requests are stored with the same content. A message republished from a letter updates that
+# letter.
 GIVE_UP: Final = """
 WITH request AS (
     SELECT request_id, error, decode(hash, 'hex') AS content_hash, source, key
@@ -51,7 +52,7 @@ WITH request AS (
     SELECT coalesce((SELECT min(error) FROM recorded), (SELECT min(error) FROM request)) AS cause,
         EXISTS (SELECT FROM stored WHERE NOT is_same) AS lost
     WHERE EXISTS (SELECT FROM request WHERE request_id NOT IN (SELECT request_id FROM stored WHERE is_same))
-), again AS (
+), updated AS (
     SELECT letter.*
     FROM needed, fail_dead_letter_again(:namespace, CAST(:letter_id AS uuid), needed.cause, needed.lost) AS letter
 ), added AS (
@@ -62,12 +63,12 @@ WITH request AS (
             ELSE CAST(:message_id AS text) END,
         CAST(:data AS bytea), CAST(:attributes AS jsonb), needed.cause, needed.lost
     FROM needed
-    WHERE NOT EXISTS (SELECT FROM again) AND NOT EXISTS (SELECT FROM dead_letters
+    WHERE NOT EXISTS (SELECT FROM updated) AND NOT EXISTS (SELECT FROM dead_letters
         WHERE namespace = :namespace AND data = CAST(:data AS bytea) AND attributes = CAST(:attributes AS jsonb))
     ON CONFLICT (namespace, message_id) DO NOTHING
     RETURNING *
 )
-SELECT message_id, data, attributes, cause, dead_lettered_at, lost FROM again
+SELECT message_id, data, attributes, cause, dead_lettered_at, lost FROM updated
 UNION ALL SELECT message_id, data, attributes, cause, dead_lettered_at, lost FROM added
 """
 
@@ -78,7 +79,7 @@ SELECT conclude_dead_letter(:namespace, CAST(:letter_id AS uuid), CAST(:request_
 DEAD_LETTERS: Final = """
 SELECT message_id, data, attributes, cause, dead_lettered_at, lost, failures, redrives, last_failed_at, redriven_at,
     dead_letter_due(redriven_at, last_failed_at, redrives) AS due_at
-FROM chosen_dead_letters(:namespace, CAST(:choice AS jsonb))
+FROM select_dead_letters(:namespace, CAST(:choice AS jsonb))
 WHERE CAST(:cursor_id AS text) IS NULL
     OR (dead_lettered_at, message_id) > (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS text))
 ORDER BY dead_lettered_at, message_id
@@ -95,7 +96,7 @@ WHERE namespace = :namespace AND message_id = :message_id
 DEAD_LETTER_SUMMARIES: Final = """
 SELECT message_id, dead_lettered_at, cause, attributes, octet_length(data) AS bytes, last_failed_at, failures, redrives,
     redriven_at, dead_letter_due(redriven_at, last_failed_at, redrives) AS due_at
-FROM chosen_dead_letters(:namespace, CAST(:choice AS jsonb))
+FROM select_dead_letters(:namespace, CAST(:choice AS jsonb))
 WHERE CAST(:cursor_id AS text) IS NULL
     OR (dead_lettered_at, message_id) < (CAST(:cursor_time AS timestamptz), CAST(:cursor_id AS text))
 ORDER BY dead_lettered_at DESC, message_id DESC
@@ -103,19 +104,19 @@ LIMIT CAST(:limit AS integer)
 """
 
 DEAD_LETTER_IDS: Final = """
-SELECT message_id FROM chosen_dead_letters(:namespace, CAST(:choice AS jsonb))
+SELECT message_id FROM select_dead_letters(:namespace, CAST(:choice AS jsonb))
 ORDER BY dead_lettered_at, message_id
 """
 
 DEAD_LETTER_CAUSES: Final = """
 SELECT cause_group(cause) AS cause, count(*) AS letters, count(redriven_at) AS in_flight,
     min(dead_lettered_at) AS oldest, max(last_failed_at) AS newest
-FROM chosen_dead_letters(:namespace, CAST(:choice AS jsonb))
+FROM select_dead_letters(:namespace, CAST(:choice AS jsonb))
 GROUP BY cause_group(cause)
 ORDER BY count(*) DESC, cause_group(cause)
 """
 
-# Letters whose message has no other outcome, and that failed between two snapshots; see OUTCOMES.
+# Letters that failed between two snapshots and whose requests have no other outcome; see OUTCOMES.
 LOST_DEAD_LETTERS: Final = """
 SELECT message_id, CAST('' AS bytea) AS data, attributes, cause, last_failed_at AS dead_lettered_at, lost
 FROM dead_letters
@@ -128,7 +129,7 @@ WHERE namespace = :namespace AND lost
 ORDER BY changed_in, message_id
 """
 
-# By functions, because mnemosyne_mcp may do this and nothing else with either table.
+# Functions, because mnemosyne_mcp has no other right to change the two tables.
 MARK_REDRIVEN: Final = """
 SELECT mark_redriven(
     :namespace, :message_id, :into, CAST(:request_ids AS uuid[]), CAST(:now AS boolean)

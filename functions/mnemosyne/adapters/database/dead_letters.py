@@ -170,7 +170,7 @@ class PostgresDeadLetters:
 
 
 def _choice_json(choice: DeadLetterChoice) -> str:
-    """Return the choice as `chosen_dead_letters` takes it."""
+    """Return the choice as `select_dead_letters` takes it."""
     conditions = asdict(choice)
     for age in ("younger_than", "older_than"):
         conditions[age] = conditions[age].total_seconds() if conditions[age] is not None else None

@@ -1,17 +1,17 @@
-"""Every statement about ingest requests, whole and constant; `:name` binds a parameter."""
+"""SQL statements about ingest requests, with bind parameters."""
 
 from typing import Final
 
-# Enters the namespace by itself: where nothing is to be stored it is all there is, in one round trip.
+# Also sets the namespace, so that a message without new contents takes one round trip.
 CLAIM: Final = """
 SELECT CAST(claim_within_quota(:namespace, CAST(:requests AS jsonb), CAST(:to_store AS boolean)) AS text) AS answer
 """
 
-# Ends what CLAIM has begun in the session, as if it had not been.
+# Release the session's locks and reset the timeout that CLAIM set.
 RELEASE: Final = "SELECT pg_advisory_unlock_all(), set_config('idle_session_timeout', '0', false)"
 
-# Memories on their way into the table; emptied with every transaction. Its columns are in the order of
-# `copy_binary`, which is that of the memory's fields: `STORE` takes them all as they stand.
+# Staging table for COPY, emptied at the end of every transaction. Its columns have the order in which `copy_binary`
+# writes them and STORE inserts them.
 CREATE_INCOMING: Final = """
 CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
     id uuid, content text, "timestamp" timestamptz, title text, tags text[], metadata jsonb, session text,
@@ -21,9 +21,9 @@ CREATE TEMPORARY TABLE IF NOT EXISTS incoming (
 
 COPY_INCOMING: Final = "COPY incoming FROM STDIN WITH (FORMAT binary)"
 
-# The contents' locks are held and CLAIM found none of them, so none can be there. The lock on the table keeps the
-# embedding space from changing until the transaction ends; where it is not the one that was embedded for, nothing is
-# stored or recorded, and the answer says which it is.
+# No content can be stored already: CLAIM checked this and holds the locks of the contents. The INSERT locks the table,
+# so the embedding space cannot change until the transaction ends. If it differs from :model and :dimension, nothing
+# is stored or recorded; the answer names the current space.
 STORE: Final = """
 WITH space AS (
     SELECT s.model, a.atttypmod AS dimension
@@ -67,7 +67,7 @@ DELETE_RECORDS: Final = """
 SELECT CAST(delete_records(:namespace, CAST(:deletions AS jsonb), CAST(:limit AS integer)) AS text) AS recorded
 """
 
-# Each is a text that was embedded, beside the memory's first.
+# Each chunk counts as one embedded text, in addition to the memory's first chunk.
 INSERT_CHUNKS: Final = """
 WITH chunk AS (
     SELECT memory_id, chunk_index, embedding
@@ -79,7 +79,7 @@ WITH chunk AS (
 SELECT count_chunks((SELECT count(*) FROM chunk))
 """
 
-# A failure that was announced is announced again only if its reason is another one.
+# An announced failure is announced again only if its error changes.
 RECORD_UNSTORED: Final = """
 INSERT INTO ingest_requests AS i (request_id, namespace, state, attempts, error, source, key)
 SELECT DISTINCT ON (request_id)
@@ -92,13 +92,13 @@ SET state = next_request_state(i.state, :event), attempts = i.attempts + 1, erro
 WHERE next_request_state(i.state, :event) IS NOT NULL
 """
 
-# A request whose memory was deleted reads as deleted. The id of a memory is answered too: taken for a request's, it
-# would be "queued" for days.
+# A request whose memory was deleted reads as deleted. Ids of memories get an answer too: otherwise a caller who
+# mistakes one for a request id would read "queued" for days.
 STATUSES: Final = """
 SELECT request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
 FROM ingest_requests i
 LEFT JOIN memories m ON m.id = i.memory_id
-CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
+CROSS JOIN LATERAL reported_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
 WHERE i.namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
 UNION ALL
 SELECT id, 'unknown', id, 0, 'this is the id of a memory, not of a request: get_memory reads it', NULL, NULL, NULL, NULL
@@ -106,15 +106,15 @@ FROM memories
 WHERE namespace = :namespace AND id = ANY (CAST(:request_ids AS uuid[]))
 """
 
-# Where a pass over the outcomes ends, and the time from which it begins; both by the server.
+# The snapshot at which a pass over the outcomes ends, and the time from which it begins, by the database's clock.
 OUTCOMES_BEGIN: Final = """
 SELECT CAST(pg_current_snapshot() AS text) AS until,
     now() - make_interval(secs => CAST(:since AS double precision)) AS begin
 """
 
-# One page of a pass: what changed between two snapshots, of which the earlier is null in the first pass. What is
-# changed once more during the pass belongs to the next one. A transaction beyond the current ones is another server's,
-# from which a dump was restored: the first pass shows it.
+# One page of a pass: requests that changed between two snapshots; the earlier one is null in the first pass. A request
+# that changes again during the pass belongs to the next pass. A transaction id above all current ones comes from a
+# dump of another server: the first pass includes it.
 #
 # changed_in has one lower bound, because an index scan starts at one and filters by the other. Memories are looked up
 # for the page only. i.changed_in is qualified, because the answer's changed_in is text, in which 10 comes before 9.
@@ -145,16 +145,16 @@ SELECT page.request_id, shown.state, page.memory_id, page.attempts, shown.error,
     page.source, page.key, CAST(page.changed_in AS text) AS changed_in
 FROM page
 LEFT JOIN memories m ON m.id = page.memory_id
-CROSS JOIN LATERAL shown_outcome(page.state, page.error, m.id, page.updated_at, page.redriven_at) AS shown
+CROSS JOIN LATERAL reported_outcome(page.state, page.error, m.id, page.updated_at, page.redriven_at) AS shown
 ORDER BY page.changed_in, page.request_id
 """
 
-# Of each key the request that changed last.
+# For each key, the request that changed last.
 KEYS: Final = """
 SELECT DISTINCT ON (key) request_id, shown.state, i.memory_id, attempts, shown.error, note, updated_at, source, key
 FROM ingest_requests i
 LEFT JOIN memories m ON m.id = i.memory_id
-CROSS JOIN LATERAL shown_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
+CROSS JOIN LATERAL reported_outcome(i.state, i.error, m.id, i.updated_at, i.redriven_at) AS shown
 WHERE i.namespace = :namespace AND md5(source) = md5(:source) AND source = :source AND key = ANY (CAST(:keys AS text[]))
 ORDER BY key, updated_at DESC, request_id
 """
@@ -166,7 +166,7 @@ WHERE namespace = :namespace AND request_id = ANY (CAST(:request_ids AS uuid[]))
     AND announced_at IS NULL
 """
 
-# Not what has become of a request since it was told.
+# Requests that changed after they were announced are left out.
 MARK_ANNOUNCED: Final = """
 UPDATE ingest_requests i
 SET announced_at = now()

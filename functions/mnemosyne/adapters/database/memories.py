@@ -125,7 +125,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresOverview):
                 filters=rows.filters_json(query.filters, excluded),
                 limit=query.limit,
                 candidates=count,
-            )["found"]
+            )["candidates"]
         if found is None:
             self._space = None
             raise EmbeddingModelChanged(f"the memories are no longer in the embedding space of {model}")

@@ -1,15 +1,15 @@
-"""Every statement about memories, whole and constant; `:name` binds a parameter."""
+"""SQL statements about memories, with bind parameters."""
 
 from typing import Final
 
-# Row-level security reads this setting; it ends with the transaction.
+# Row-level security reads this setting, which is reset at the end of the transaction.
 ENTER_NAMESPACE: Final = "SELECT set_config('mnemosyne.namespace', :namespace, true)"
 
 HAS_SCHEMA: Final = """
 SELECT to_regclass('embedding_space') IS NOT NULL AND to_regclass('memories') IS NOT NULL AS has_schema
 """
 
-# The dimension as declared: right for an empty table too.
+# The declared dimension, which is known for an empty table too.
 EMBEDDING_SPACE: Final = """
 SELECT s.provider, s.model, a.atttypmod AS dimension, s.previous_provider, s.previous_model, s.previous_dimension
 FROM embedding_space s, pg_attribute a
@@ -23,7 +23,7 @@ SELECT find_candidates(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:mode AS text), CAST(:query AS text),
     CAST(:vector AS text), CAST(:model AS text), CAST(:filters AS jsonb), CAST(:limit AS integer),
     CAST(:candidates AS integer)
-) AS found
+) AS candidates
 """
 
 PAIRWISE_COSINES: Final = """
@@ -56,8 +56,8 @@ FROM list_memories(
 )
 """
 
-# What the memory superseded is now superseded by the memory's own successor. If it has none, they keep its id: a person
-# who deletes the newer fact must not find the outdated one in searches.
+# Memories that the deleted memory superseded are superseded by its successor. Without a successor they keep its id:
+# after a newer fact is deleted, the outdated one must not appear in searches.
 RELINK_SUPERSEDED: Final = """
 UPDATE memories
 SET superseded_by = successor.superseded_by
@@ -85,8 +85,7 @@ WHERE namespace = :namespace AND id = :id
 RETURNING memory_record(m) AS record
 """
 
-# By time and then content hash, after those of a cursor.
-# How long a content is stands beside it: none is read beyond what a page may have.
+# Memories after a cursor, by time and then content hash. The sum of the lengths limits a page before contents are read.
 EXPORT: Final = """
 WITH page AS (
     SELECT m.id, octet_length(m.content) AS bytes, row_number() OVER by_time AS place
@@ -101,7 +100,7 @@ WITH page AS (
     SELECT id, place, sum(bytes) OVER (ORDER BY place) - bytes AS bytes_before FROM page
 )
 SELECT memory_record(m) AS record,
-    -- Of a deleted successor the hash of its id: no memory has it, so an import says that the successor is missing.
+    -- For a deleted successor, the hash of its id: no memory has it, so an import reports a missing successor.
     coalesce(successor.content_hash, encode(sha256(uuid_send(m.superseded_by)), 'hex')) AS superseded_by_hash
 FROM summed
 JOIN memories m USING (id)
@@ -110,12 +109,12 @@ WHERE summed.bytes_before < CAST(:bytes AS bigint)
 ORDER BY summed.place
 """
 
-# One change of supersession at a time: two at once could close a circle that neither sees.
+# One change of supersession at a time: two concurrent changes could form a cycle that neither sees.
 LOCK_SUPERSESSION: Final = """
 SELECT lock_supersession(:namespace)
 """
 
-# A memory, what supersedes it, what supersedes that, and so on.
+# A memory, its successor, the successor's successor, and so on.
 SUPERSEDED_CHAIN: Final = """
 WITH RECURSIVE chain (id, next) AS (
     SELECT id, superseded_by FROM memories WHERE namespace = :namespace AND id = :id
@@ -131,7 +130,7 @@ WITH rated AS (
     SET rating_count = rating_count + 1, rating_sum = rating_sum + CAST(:rating AS integer)
     WHERE namespace = :namespace AND id = :id
     RETURNING id, rating_count, rating_sum
-), kept AS (
+), inserted AS (
     INSERT INTO memory_ratings (memory_id, namespace, rating, reason)
     SELECT id, CAST(:namespace AS text), CAST(:rating AS smallint), CAST(:reason AS text) FROM rated
 )
@@ -144,7 +143,7 @@ STATS: Final = """
 WITH open AS (
     SELECT shown.state
     FROM ingest_requests i
-    CROSS JOIN LATERAL shown_outcome(i.state, i.error, i.memory_id, i.updated_at, i.redriven_at) AS shown
+    CROSS JOIN LATERAL reported_outcome(i.state, i.error, i.memory_id, i.updated_at, i.redriven_at) AS shown
     WHERE i.namespace = :namespace AND i.state IN ('queued', 'dead_lettered')
 )
 SELECT
@@ -156,7 +155,7 @@ SELECT
     (SELECT count(*) FROM dead_letters WHERE namespace = :namespace) AS dead_letters
 """
 
-# Of the newest 5,000: more are not looked through for each who asks.
+# Of the newest 5,000 memories only, to bound the cost of a call.
 TOP_TAGS: Final = """
 SELECT min(tag.written) AS tag, count(*) AS memories
 FROM (

@@ -1,4 +1,4 @@
-"""The statements of the authorization server."""
+"""SQL statements of the authorization server, with bind parameters."""
 
 from typing import Final
 
@@ -18,8 +18,8 @@ UPDATE oauth_clients SET expires_at = greatest(expires_at, now() + CAST(:seconds
 WHERE id = :id
 """
 
-# The oldest requests of the same network give way, but none of a person who has logged in. SKIP LOCKED: two that begin
-# at once do not wait for each other.
+# Evict the oldest requests of the same network if it has too many, but none of a person who has logged in. SKIP LOCKED:
+# two concurrent inserts do not wait for each other.
 BEGIN: Final = """
 WITH of_network AS (
     SELECT cookie_hash FROM oauth_requests
@@ -109,7 +109,7 @@ INSERT INTO oauth_refresh_tokens (hash, grant_id, expires_at)
 VALUES (:hash, CAST(:grant_id AS uuid), now() + CAST(:seconds AS integer) * interval '1 second')
 ON CONFLICT (hash) DO NOTHING
 """
-# The lock on the grant orders all that happens to its refresh tokens. They are read after it is held.
+# A lock on the grant serializes all changes to its refresh tokens. The tokens are read after it is taken.
 REFRESH_GRANT: Final = "SELECT grant_id FROM oauth_refresh_tokens WHERE hash = :hash"
 REFRESH: Final = """
 SELECT expires_at > now() AS valid, used_at IS NOT NULL AS used,
@@ -118,7 +118,7 @@ SELECT expires_at > now() AS valid, used_at IS NOT NULL AS used,
 FROM oauth_refresh_tokens
 WHERE hash = :hash
 """
-# Only the token that was used last keeps a salt, so that no chain of successors can be derived.
+# Only the token that was used last has a salt, so that no chain of successors can be derived.
 USE_REFRESH: Final = """
 UPDATE oauth_refresh_tokens
 SET used_at = CASE WHEN hash = CAST(:hash AS bytea) THEN now() ELSE used_at END,
@@ -137,7 +137,7 @@ VALUES (:subject, :client_id, CAST(:scopes AS text[]), :resource)
 ON CONFLICT (subject, client_id, resource) DO UPDATE SET scopes = EXCLUDED.scopes, given_at = now()
 """
 
-# Two that clean at once take different rows. Codes and refresh tokens go with their grants.
+# Concurrent cleanups delete different rows. Codes and refresh tokens are deleted with their grants.
 FORGET_REQUESTS: Final = """
 DELETE FROM oauth_requests WHERE cookie_hash IN (
     SELECT cookie_hash FROM oauth_requests WHERE expires_at <= now() ORDER BY expires_at LIMIT 100

@@ -13,9 +13,9 @@ SELECT namespace, CAST(coalesce(sum(u.memories), 0) AS bigint) AS memories,
     CAST(coalesce(sum(u.bytes), 0) AS bigint) AS bytes,
     CAST(coalesce(sum(u.texts) FILTER (WHERE u.day = CAST(now() AT TIME ZONE 'UTC' AS date)), 0) AS bigint)
         AS texts_today,
-    min(limit_of(q.memories, everybody.memories)) AS memories_limit,
-    min(limit_of(q.bytes, everybody.bytes)) AS bytes_limit,
-    min(limit_of(q.texts_a_day, everybody.texts_a_day)) AS texts_limit
+    min(effective_limit(q.memories, everybody.memories)) AS memories_limit,
+    min(effective_limit(q.bytes, everybody.bytes)) AS bytes_limit,
+    min(effective_limit(q.texts_a_day, everybody.texts_a_day)) AS texts_limit
 FROM namespace_usage u
 FULL JOIN quotas q USING (namespace)
 LEFT JOIN (SELECT memories, bytes, texts_a_day FROM quotas WHERE namespace = '') AS everybody ON true

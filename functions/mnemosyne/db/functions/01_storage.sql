@@ -1,7 +1,9 @@
--- A repeated content and a rating each update the row. If the page has room for another version of the row, the
--- update is HOT and touches no index; otherwise the row is inserted into HNSW again, at a hundred times the cost. So a page
--- holds two rows and a third of it stays free, or one row and half of it, and TOAST takes what makes a row larger than that.
--- With the largest embeddings a page has no room for a second version in any case.
+-- Set the fill factor of `memories` so that updates stay on the row's page.
+--
+-- A repeated content and a rating each update the row. If the page has room for another version of the row, the update
+-- is a HOT update, which changes no index; otherwise the row is inserted into the HNSW index again, at a hundred times
+-- the cost. So a page holds two rows with a third of the page free, or one row with half of the page free, and TOAST
+-- stores the fields of larger rows. With the largest embeddings a page has no room for a second version in any case.
 CREATE OR REPLACE FUNCTION fit_rows_to_pages(p_dimension integer) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 BEGIN

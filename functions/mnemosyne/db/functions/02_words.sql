@@ -1,13 +1,13 @@
--- The words of a memory, as BM25 weighs them (Robertson, Zaragoza 2009, "The Probabilistic Relevance Framework: BM25 and
--- Beyond"), with k1 = 1.2 and b = 0.4. Stored per memory: the saturated frequency of each word. The query multiplies it by
--- what depends on the memory's length and on how rare the word is in the namespace.
+-- The words of a memory, as BM25 weighs them (Robertson, Zaragoza 2009, "The Probabilistic Relevance Framework: BM25
+-- and Beyond"), with k1 = 1.2 and b = 0.4. Each memory stores the saturated frequency of each word. A query multiplies
+-- it by factors for the memory's length and for the rarity of the word in the namespace.
 --
 -- A change to words_of, a function that it uses, term_key, term_weights or searched_text needs a migration that fills
 -- memory_words again.
 
--- The text without accents: without the marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters, and with the base letter
--- of Latin letters that have a stroke or are ligatures. Marks of other scripts, such as vowel signs and the Japanese dakuten,
--- make other letters and stay.
+-- Remove the marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters, and replace Latin letters with a stroke, and
+-- ligatures, by their base letters. Marks of other scripts, for example vowel signs and the Japanese dakuten,
+-- distinguish letters and are kept.
 CREATE OR REPLACE FUNCTION without_accents(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
@@ -15,72 +15,73 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
         '[\u0300-\u036F\u0591-\u05BD\u05BF\u05C1\u05C2\u05C4\u05C5\u05C7\u0640\u064B-\u0655\u0670]', '', 'g'), NFC),
         'łŁøØđĐðÐħĦŧŦıς', 'lLoOdDdDhHtTiσ'), 'ß', 'ss'), 'ẞ', 'SS'), 'æ', 'ae'), 'Æ', 'AE'), 'œ', 'oe'), 'Œ', 'OE') END;
 
--- The text with a space between the parts of a compound: a path, an address, an identifier, a file name, an issue key. Left
--- as it is, PostgreSQL's parser takes "tea/coffee" for a file, "done.Next" for a host and the end of "INC-4821" for a negative
--- number. A dot between digits stays; a number with dots is added without the letters before it ("v1.2.3", "1.2.3").
--- 1,200 becomes 1200. No lookbehind: with it the time grows with the square of the text.
-CREATE OR REPLACE FUNCTION separated(p_text text) RETURNS text
+-- Put a space between the parts of each compound: a path, an address, an identifier, a file name, an issue key.
+-- Otherwise PostgreSQL's parser takes "tea/coffee" for a file, "done.Next" for a host and the end of "INC-4821" for a
+-- negative number. A dot between digits stays; a number with dots is added without the letters before it ("v1.2.3",
+-- "1.2.3"). 1,200 becomes 1200. The expressions have no lookbehind, because it takes time quadratic in the text's
+-- length.
+CREATE OR REPLACE FUNCTION split_compounds(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(regexp_replace(regexp_replace(translate(p_text, '_/\@:#', '      '),
     '(\w)[-+&=~|](?=\w)|([[:alpha:]])\.(?=\w)|(\d)\.(?=[[:alpha:]])', '\1\2\3 ', 'g'),
     '\m([[:alpha:]]+)(\d+(?:\.\d+)+)', '\1\2 \1 \2', 'g'),
     '(\d),(?=\d{3}(?!\d))', '\1', 'g');
 
--- The words of a text that `separated` has taken apart, each whole: "inc-4821".
-CREATE OR REPLACE FUNCTION compounds(p_text text) RETURNS text[]
+-- The compounds of a text, which `split_compounds` takes apart, in lower case and whole: "inc-4821".
+CREATE OR REPLACE FUNCTION compound_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY(
-    SELECT DISTINCT lower(found[1]) FROM regexp_matches(p_text, '\w+(?:[-./\\@:+#&=~|_]+\w+)+', 'g') AS found
-    WHERE char_length(found[1]) <= 200
+    SELECT DISTINCT lower(match[1]) FROM regexp_matches(p_text, '\w+(?:[-./\\@:+#&=~|_]+\w+)+', 'g') AS match
+    WHERE char_length(match[1]) <= 200
 );
 
--- Both together; p_words alone where both would be larger than a tsvector can be, a megabyte.
-CREATE OR REPLACE FUNCTION united_words(p_words tsvector, p_others tsvector) RETURNS tsvector
+-- The union of both; p_words alone if the union would exceed the maximum size of a tsvector, one megabyte.
+CREATE OR REPLACE FUNCTION merge_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN pg_column_size(p_words) + pg_column_size(p_others) < 1000000 THEN p_words || p_others ELSE p_words END;
 
--- The words, and those of a text that are not among them.
-CREATE OR REPLACE FUNCTION with_words_of(p_words tsvector, p_text text) RETURNS tsvector
+-- p_words, and the words of p_text that it does not contain.
+CREATE OR REPLACE FUNCTION add_words(p_words tsvector, p_text text) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN united_words(p_words, ts_delete(to_tsvector('english', p_text), tsvector_to_array(p_words)));
+RETURN merge_words(p_words, ts_delete(to_tsvector('english', p_text), tsvector_to_array(p_words)));
 
--- The text in one Unicode normal form, in which scripts that write without spaces (Thai to Khmer, kana, Han) are split into
--- characters.
-CREATE OR REPLACE FUNCTION spaced(p_text text) RETURNS text
+-- Normalize the text to NFKC, and put spaces around each character of scripts that separate no words (Thai to Khmer,
+-- kana, Han).
+CREATE OR REPLACE FUNCTION split_characters(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(normalize(p_text, NFKC),
     '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])', ' \1 ', 'g') END;
 
--- The stemmed words of a text without English stop words; CamelCase whole and in parts.
+-- The stemmed words of a text without English stop words. CamelCase words occur whole and in parts.
 CREATE OR REPLACE FUNCTION simple_words(p_text text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
-    apart text := separated(p_text);
-    words tsvector := to_tsvector('english', apart);
-    camel text := regexp_replace(apart, '([[:lower:]\d])(?=[[:upper:]])|([[:upper:]])(?=[[:upper:]][[:lower:]])', '\1\2 ', 'g');
+    parts text := split_compounds(p_text);
+    words tsvector := to_tsvector('english', parts);
+    camel text := regexp_replace(parts, '([[:lower:]\d])(?=[[:upper:]])|([[:upper:]])(?=[[:upper:]][[:lower:]])', '\1\2 ', 'g');
 BEGIN
-    RETURN CASE WHEN camel = apart THEN words ELSE with_words_of(words, camel) END;
+    RETURN CASE WHEN camel = parts THEN words ELSE add_words(words, camel) END;
 END
 $$;
 
--- The words by which a text is found: without accents, with the accents that it has, and compounds whole.
+-- The searchable words of a text: without accents, as written with accents, and compounds as a whole.
 CREATE OR REPLACE FUNCTION words_of(p_text text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
-    accented text := spaced(p_text);
+    accented text := split_characters(p_text);
     plain text := without_accents(accented);
     words tsvector := simple_words(plain);
 BEGIN
     IF plain <> accented THEN
-        words := with_words_of(words, separated(accented));
+        words := add_words(words, split_compounds(accented));
     END IF;
-    RETURN united_words(words, array_to_tsvector(compounds(plain)));
+    RETURN merge_words(words, array_to_tsvector(compound_words(plain)));
 END
 $$;
 
--- A word as a number of 29 bits, with the namespace hashed in: entries of one index belong to one namespace each.
+-- Hash of a namespace and a word, 29 bits: an index entry belongs to a single namespace.
 CREATE OR REPLACE FUNCTION term_key(p_namespace text, p_lexeme text) RETURNS integer
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN 1 + (CAST(CAST('x' || left(md5(p_namespace || ' ' || p_lexeme), 8) AS bit(32)) AS integer) & 536870911);
@@ -94,9 +95,10 @@ BEGIN
 END
 $$;
 
--- (k1 + 1) n / (n + k1) by key, where n is the number of occurrences, 1 of a compound. A sparsevec has 16,000 elements at most
--- (https://github.com/pgvector/pgvector#sparsevec-type), and a content of 100,000 characters may have more distinct words:
--- the most frequent are weighed. The memory is still found by the others, which are among its keys.
+-- (k1 + 1) n / (n + k1) by key, where n is the number of occurrences (1 for a compound). A sparsevec has at most 16,000
+-- elements (https://github.com/pgvector/pgvector#sparsevec-type), and a content of 100,000 characters may have more
+-- distinct words: only the most frequent get a weight. The others still match, because they are among the memory's
+-- keys.
 CREATE OR REPLACE FUNCTION term_weights(p_namespace text, p_words tsvector) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
@@ -113,7 +115,7 @@ BEGIN
 END
 $$;
 
--- The text whose words are searched: the title comes first unless it is the beginning of the content, and tags last.
+-- The searchable text of a memory: the title, unless the content contains it, then the content, then the tags.
 CREATE OR REPLACE FUNCTION searched_text(p_title text, p_content text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN position(p_title IN translate(p_content, E'\n\t\r', '   ')) > 0 THEN p_content ELSE p_title || ' ' || p_content END;
@@ -122,15 +124,15 @@ CREATE OR REPLACE FUNCTION searched_text(p_title text, p_tags text[], p_content 
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN concat_ws(' ', searched_text(p_title, p_content), nullif(array_to_string(p_tags, ' '), ''));
 
--- SECURITY DEFINER, because no function's role may write memory_words. Triggers fire in the order of their names:
+-- SECURITY DEFINER, because no service's role may write memory_words. Triggers fire in the order of their names:
 -- collect_words comes before count_stored, which reads the words.
 CREATE OR REPLACE FUNCTION collect_words() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
     INSERT INTO memory_words (memory_id, keys, weights)
-    SELECT one.id, term_keys(one.namespace, words), term_weights(one.namespace, words)
-    FROM stored AS one CROSS JOIN LATERAL words_of(searched_text(one.title, one.tags, one.content)) AS words;
+    SELECT m.id, term_keys(m.namespace, words), term_weights(m.namespace, words)
+    FROM stored AS m CROSS JOIN LATERAL words_of(searched_text(m.title, m.tags, m.content)) AS words;
     RETURN NULL;
 END
 $$;
@@ -152,6 +154,6 @@ CREATE OR REPLACE TRIGGER collect_words AFTER INSERT ON memories REFERENCING NEW
 CREATE OR REPLACE TRIGGER collect_changed_words AFTER UPDATE OF title, tags, content ON memories
     FOR EACH ROW EXECUTE FUNCTION collect_changed_words();
 
-REVOKE ALL ON FUNCTION without_accents, separated, compounds, united_words, with_words_of, spaced, simple_words,
+REVOKE ALL ON FUNCTION without_accents, split_compounds, compound_words, merge_words, add_words, split_characters, simple_words,
     words_of, term_key, term_keys, term_weights, searched_text(text, text),
     searched_text(text, text[], text), collect_words, collect_changed_words FROM PUBLIC;

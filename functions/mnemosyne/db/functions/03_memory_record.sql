@@ -1,5 +1,5 @@
--- A memory as every tool and the export read it: its columns are named here and nowhere else. Put into each statement by
--- the planner. No BEGIN ATOMIC: that would keep `reembed` from replacing the columns of the embedding.
+-- The JSON form of a memory, which all tools and the export return. The planner inlines this function. It has no BEGIN
+-- ATOMIC, because the dependency on the columns would keep `reembed` from replacing the embedding column.
 CREATE OR REPLACE FUNCTION memory_record(m memories) RETURNS jsonb
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$
@@ -20,7 +20,7 @@ SELECT jsonb_build_object(
 )
 $$;
 
--- The memories that one has superseded, directly or through others, nearest first; five at most.
+-- Ids of the memories that a memory superseded, directly or through others: at most five, nearest first.
 CREATE OR REPLACE FUNCTION superseded_memories(p_namespace text, p_id uuid) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
@@ -30,7 +30,7 @@ BEGIN
             SELECT p_id, 0
             UNION
             SELECT m.id, older.step + 1 FROM older CROSS JOIN LATERAL (
-                SELECT one.id FROM memories one WHERE one.superseded_by = older.id AND one.namespace = p_namespace LIMIT 5
+                SELECT p.id FROM memories p WHERE p.superseded_by = older.id AND p.namespace = p_namespace LIMIT 5
             ) AS m
             WHERE older.step < 5
         )
@@ -40,8 +40,8 @@ BEGIN
 END
 $$;
 
--- A key of what a memory states: its wording, title, tags, metadata, and whether it is current. A title that was taken
--- from the content is left out. Null if the wording is unknown: such a memory is a near-duplicate of none.
+-- Key that near-duplicates share: a hash of the wording, title, tags, metadata, and whether the memory is superseded. A
+-- title derived from the content is left out. Null if the wording is unknown: such a memory has no near-duplicates.
 CREATE OR REPLACE FUNCTION statement_key(m memories) RETURNS uuid
 LANGUAGE sql STABLE PARALLEL SAFE
 AS $$

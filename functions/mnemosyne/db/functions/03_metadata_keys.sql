@@ -1,15 +1,15 @@
--- Metadata as hashed keys, by which the index finds memories: one key per path, and one per path with its value. The
--- namespace is hashed in. A change to these functions needs a migration that fills metadata_keys again.
+-- Hash metadata to keys for the index: one key per path, and one per path with its value. Each hash includes the
+-- namespace. A change to these functions needs a migration that fills metadata_keys again.
 
--- The text that a value is compared by: 3, 3.0 and "3" are equal.
+-- Canonical text of a value: 3, 3.0 and "3" are equal.
 CREATE OR REPLACE FUNCTION metadata_text(p_value jsonb) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE jsonb_typeof(p_value)
     WHEN 'number' THEN CAST(trim_scale(CAST(p_value AS numeric)) AS text)
     WHEN 'string' THEN p_value #>> '{}' WHEN 'boolean' THEN p_value #>> '{}' END;
 
--- Elements of an array are at the array's path. Metadata with more than 500 keys get one common key, which every search
--- includes; their values are then compared one by one.
+-- Elements of an array have the array's path. Metadata with more than 500 keys get a single common key, which every
+-- filter on metadata includes; these memories are then checked one by one.
 CREATE OR REPLACE FUNCTION metadata_keys(p_namespace text, p_metadata jsonb) RETURNS integer[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 BEGIN ATOMIC

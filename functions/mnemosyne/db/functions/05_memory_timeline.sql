@@ -1,37 +1,37 @@
--- How many memories of a namespace within filters fall into each day, week, month or year of a time zone, newest first and
--- a thousand at most; by the finest of them that needs no more than 400, where none is asked for. The first and the last
--- moment that a memory can be of are in the years 1 and 9999 everywhere.
+-- Number of memories that match the filters per day, week, month or year of a time zone, newest first, at most 1,000
+-- rows. Without p_per the finest unit that gives at most 400 rows is used. Dates are kept within the years 1 to 9999,
+-- also where the time zone moves the first or last possible timestamp out of them.
 CREATE OR REPLACE FUNCTION memory_timeline(p_namespace text, p_filters jsonb, p_per text, p_timezone text)
 RETURNS TABLE (per text, start date, memories bigint)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
-    filters memory_filters := filters_of(p_filters);
-    counted constant integer := 1000;
+    filters memory_filters := parse_filters(p_filters);
+    max_rows constant integer := 1000;
     earliest constant timestamp := '0001-01-01';
     latest constant timestamp := '9999-12-31';
     first timestamptz;
     last timestamptz;
 BEGIN
-    PERFORM require_own(p_namespace);
+    PERFORM require_session_namespace(p_namespace);
     SELECT min(m."timestamp"), max(m."timestamp") INTO first, last
     FROM memories m WHERE m.namespace = p_namespace
         AND m."timestamp" >= coalesce(filters.after, '-infinity') AND m."timestamp" < coalesce(filters.before, 'infinity');
     per := coalesce(p_per, (
         SELECT finest.name FROM (VALUES ('day', 400), ('week', 2800), ('month', 12000)) AS finest (name, days)
         WHERE last - first < make_interval(days => finest.days) ORDER BY finest.days LIMIT 1), 'year');
-    -- Filters by time alone are met by the index on time: no memory is read.
+    -- If there are only filters by time, the index on time is enough, and no row of the table is read.
     IF jsonb_strip_nulls(p_filters) - ARRAY['after', 'before', 'include_superseded'] = '{}' AND filters.include_superseded THEN
         RETURN QUERY
         SELECT per, CAST(greatest(least(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone), latest), earliest) AS date) AS bucket, count(*)
         FROM memories m WHERE m.namespace = p_namespace
             AND m."timestamp" >= coalesce(filters.after, '-infinity')
             AND m."timestamp" < coalesce(filters.before, 'infinity')
-        GROUP BY bucket ORDER BY bucket DESC LIMIT counted;
+        GROUP BY bucket ORDER BY bucket DESC LIMIT max_rows;
     ELSE
         RETURN QUERY
         SELECT per, CAST(greatest(least(date_trunc(per, m."timestamp" AT TIME ZONE p_timezone), latest), earliest) AS date) AS bucket, count(*)
-        FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters)
-        GROUP BY bucket ORDER BY bucket DESC LIMIT counted;
+        FROM memories m WHERE m.namespace = p_namespace AND matches_filters(m, filters)
+        GROUP BY bucket ORDER BY bucket DESC LIMIT max_rows;
     END IF;
 END
 $$;

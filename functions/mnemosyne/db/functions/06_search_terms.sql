@@ -1,35 +1,37 @@
--- The content words of a query, rarest first: their keys, the share of the namespace's memories that they stand in, and
--- the root of the inverse document frequency: on conversations it finds more than that itself, on abstracts as much. A word not counted is taken to be rarer than one that stands in a single memory: half
--- of one; in a namespace not yet sampled, in one of a thousand. No word weighs more than one that stands in a
--- hundred-thousandth. Words are taken stemmed and without stop words, among them the question words. The same word with its
--- accents, and a compound beside its parts, weigh a fourth: they decide between memories that have the same words.
+-- The words of a query, rarest first: key, share of the namespace's memories that contain the word, and weight.
+--
+-- The weight is the square root of the inverse document frequency: it gave better recall than the frequency itself on
+-- conversations, and the same on abstracts. A word outside the sample has half the share of a word in a single sampled
+-- memory; without a sample, a share of 1/1000. Shares below 1/100,000 do not increase the weight. Words are stemmed;
+-- stop words, which include question words, are left out. Words with accents, and compounds as a whole, get a quarter
+-- of the weight, because their plain words count already.
 CREATE OR REPLACE FUNCTION search_terms(p_namespace text, p_query text)
 RETURNS TABLE (key integer, share double precision, weight double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    own namespace_words;
-    simple text[] := tsvector_to_array(simple_words(without_accents(spaced(p_query))));
+    sample namespace_words;
+    simple text[] := tsvector_to_array(simple_words(without_accents(split_characters(p_query))));
 BEGIN
-    SELECT w.* INTO own FROM namespace_words w WHERE w.namespace = p_namespace;
+    SELECT w.* INTO sample FROM namespace_words w WHERE w.namespace = p_namespace;
     RETURN QUERY
-    WITH asked AS (
-        SELECT term_key(p_namespace, query.word) AS key, max(CASE WHEN query.word = ANY (simple) THEN 1.0 ELSE 0.25 END) AS part
+    WITH query_term AS (
+        SELECT term_key(p_namespace, query.word) AS key, max(CASE WHEN query.word = ANY (simple) THEN 1.0 ELSE 0.25 END) AS factor
         FROM unnest(tsvector_to_array(words_of(p_query))) AS query (word) GROUP BY 1
-    ), weighed AS MATERIALIZED (
-        SELECT asked.key, asked.part, coalesce(
-            CAST(own.shares[array_position(own.keys, asked.key)] AS double precision),
-            0.5 / greatest(own.sampled, 1),
+    ), term_share AS MATERIALIZED (
+        SELECT query_term.key, query_term.factor, coalesce(
+            CAST(sample.shares[array_position(sample.keys, query_term.key)] AS double precision),
+            0.5 / greatest(sample.sampled, 1),
             0.001
         ) AS share
-        FROM asked
+        FROM query_term
     )
-    SELECT w.key, w.share, w.part * sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) FROM weighed w ORDER BY w.share, w.key
-    LIMIT 30;  -- a whole page pasted as a query: its rarest words tell what it is about
+    SELECT w.key, w.share, w.factor * sqrt(ln(1.0 + 1.0 / greatest(w.share, 0.00001))) FROM term_share w ORDER BY w.share, w.key
+    LIMIT 30;  -- of a whole page pasted as a query, the rarest words are enough
 END
 $$;
 
--- A query's words as the vector whose inner product with a memory's is what they weigh in it together.
+-- The weights of a query's words as a vector. Its inner product with the weights of a memory is the memory's score.
 CREATE OR REPLACE FUNCTION terms_vector(p_keys integer[], p_weights double precision[]) RETURNS sparsevec
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -41,10 +43,10 @@ BEGIN
 END
 $$;
 
--- BM25 of a memory, where its words' weights are multiplied by what its length, in different words, leaves of them.
--- Longer ones say the same word more easily: (k1 + 1) / (1 + k1 (1 - b + b length / mean length)). Beyond four times the
--- mean it counts no more: else the longest would not be found at all (Lv, Zhai 2011, "When Documents Are Very Long, BM25
--- Fails!", https://doi.org/10.1145/2009916.2010070).
+-- BM25 score of a memory for a query: the inner product of the weights, times the length normalization (k1 + 1) / (1 +
+-- k1 (1 - b + b length / mean length)). The length is the number of distinct words, at most four times the mean:
+-- otherwise very long memories would never rank high (Lv, Zhai 2011, "When Documents Are Very Long, BM25 Fails!",
+-- https://doi.org/10.1145/2009916.2010070).
 CREATE OR REPLACE FUNCTION lexical_score(w memory_words, p_terms sparsevec, p_mean_length double precision)
 RETURNS double precision
 LANGUAGE sql IMMUTABLE

@@ -1,9 +1,10 @@
--- Memories that contain a text, in upper or lower case and any Unicode normal form: the newest within the filters.
-CREATE OR REPLACE FUNCTION contains(m memories, p_text text) RETURNS boolean
+-- Whether the content contains the text, regardless of case and Unicode normal form.
+CREATE OR REPLACE FUNCTION contains_text(m memories, p_text text) RETURNS boolean
 LANGUAGE sql IMMUTABLE
 RETURN position(literal_form(p_text) IN literal_form((m).content)) > 0;
 
--- Among the namespace's newest p_rows. No sort: whatever the planner thinks of the namespace, it is to read no more of it.
+-- Search the namespace's newest p_rows memories for a text. Sorting is disabled so that the planner reads the index in
+-- order and stops after p_rows, whatever its estimates.
 CREATE OR REPLACE FUNCTION newest_containing(
     p_namespace text, filters memory_filters, p_text text, p_limit integer, p_rows integer
 ) RETURNS TABLE (id uuid)
@@ -11,18 +12,19 @@ LANGUAGE plpgsql STABLE SET enable_sort = off SET enable_bitmapscan = off SET pl
 AS $$
 BEGIN
     RETURN QUERY
-    SELECT (n.one).id FROM (
-        SELECT m AS one FROM memories m WHERE m.namespace = p_namespace
+    SELECT (n.memory).id FROM (
+        SELECT m AS memory FROM memories m WHERE m.namespace = p_namespace
         ORDER BY m."timestamp" DESC, m.id DESC
         LIMIT p_rows
     ) AS n
-    WHERE contains(n.one, p_text) AND passes(n.one, filters)
+    WHERE contains_text(n.memory, p_text) AND matches_filters(n.memory, filters)
     LIMIT p_limit;
 END
 $$;
 
--- Among all, by the trigrams of the text's beginning. No index scan: whatever the planner thinks of the table, it is to ask
--- the index of the trigrams. They are the namespace's own: it is compared for chance's sake alone.
+-- Search all memories of the namespace for a text, by the trigrams of its first 200 characters. Plain index scans are
+-- disabled so that the planner uses the trigram index, whatever its estimates. Trigrams include a hash of the
+-- namespace; the namespace is compared as well, because hashes may collide.
 CREATE OR REPLACE FUNCTION all_containing(p_namespace text, filters memory_filters, p_text text, p_limit integer)
 RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
@@ -33,27 +35,28 @@ BEGIN
     RETURN QUERY
     SELECT m.id FROM memories m
     WHERE content_trigrams(m.namespace, m.content) @> trigrams AND m.namespace || '' = p_namespace
-        AND contains(m, p_text) AND passes(m, filters)
+        AND contains_text(m, p_text) AND matches_filters(m, filters)
     ORDER BY m."timestamp" DESC, m.id DESC
     LIMIT p_limit;
 END
 $$;
 
--- By whichever way reads least: few that pass are looked through, and so are all where the text has no trigrams, being of
--- fewer than three bytes; what many contain is found among the newest.
+-- Ids of the newest memories that contain a text. If few memories match the filters, or the text has fewer than three
+-- bytes and so no trigrams, each is compared. Otherwise the newest are compared first, which is enough for a frequent
+-- text, and then the trigram index is used.
 CREATE OR REPLACE FUNCTION match_substring(
-    p_namespace text, filters memory_filters, p_text text, p_limit integer, p_passing bigint
+    p_namespace text, filters memory_filters, p_text text, p_limit integer, p_matching bigint
 ) RETURNS uuid[]
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
-    few CONSTANT integer := 1000;
+    few_rows CONSTANT integer := 1000;
     ids uuid[];
 BEGIN
-    IF octet_length(literal_form(p_text)) < 3 OR p_passing <= few THEN
+    IF octet_length(literal_form(p_text)) < 3 OR p_matching <= few_rows THEN
         RETURN ARRAY(SELECT n.id FROM newest_memories(p_namespace, filters, p_text, p_limit) AS n);
     END IF;
-    ids := ARRAY(SELECT n.id FROM newest_containing(p_namespace, filters, p_text, p_limit, few) AS n);
+    ids := ARRAY(SELECT n.id FROM newest_containing(p_namespace, filters, p_text, p_limit, few_rows) AS n);
     IF cardinality(ids) < p_limit THEN
         ids := ARRAY(SELECT a.id FROM all_containing(p_namespace, filters, p_text, p_limit) AS a);
     END IF;
@@ -61,4 +64,4 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION contains, newest_containing, all_containing, match_substring FROM PUBLIC;
+REVOKE ALL ON FUNCTION contains_text, newest_containing, all_containing, match_substring FROM PUBLIC;

@@ -1,9 +1,10 @@
--- Where the hits of a search come from: each function lists memories of the namespace within the filters, with what is
--- known of their scores; of equal scores, the newest. Those that narrow by filters are planned anew for each; the
--- others' plans never differ.
+-- Candidate lists of a search. Each function returns memories of the namespace that match the filters, with the score
+-- that it computes; equal scores are ordered by time, the newest first. Functions whose best plan depends on the
+-- filters force a custom plan; the others force a generic plan, which saves planning time.
 
--- Whether the filters have keys that are the namespace's own: their index alone finds what passes. Beside it the planner,
--- which takes the two for independent, would read all of the namespace in another: an expression keeps it from that.
+-- Whether the filters have keys that include the namespace, so that a GIN index finds the matching rows. The statements
+-- then compare `namespace || ''`: with the plain column the planner takes the conditions for independent, and adds a
+-- scan of the namespace's whole index.
 CREATE OR REPLACE FUNCTION narrows_by_keys(filters memory_filters) RETURNS boolean
 LANGUAGE plpgsql IMMUTABLE
 AS $$
@@ -12,9 +13,9 @@ BEGIN
 END
 $$;
 
--- How many pass the filters; no further than to one more than p_limit. Where they are tags alone, how many have them, which
--- the index tells by itself of all pages that VACUUM has seen since they were written.
-CREATE OR REPLACE FUNCTION count_passing(p_namespace text, filters memory_filters, p_limit integer) RETURNS bigint
+-- Number of memories that match the filters, counted up to p_limit + 1. If tags are the only filters, all memories with
+-- the tags are counted, superseded ones as well: an index-only scan is enough for pages that VACUUM has processed.
+CREATE OR REPLACE FUNCTION count_matching(p_namespace text, filters memory_filters, p_limit integer) RETURNS bigint
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
 AS $$
 DECLARE
@@ -24,23 +25,23 @@ DECLARE
 BEGIN
     IF tags_alone AND filters.own_all IS NULL THEN
         RETURN (SELECT count(*) FROM (
-            SELECT FROM memories m WHERE own_tags(m.namespace, m.tag_keys) && filters.own_any LIMIT p_limit + 1
+            SELECT FROM memories m WHERE namespaced_tags(m.namespace, m.tag_keys) && filters.own_any LIMIT p_limit + 1
         ) AS some_);
     ELSIF tags_alone AND filters.own_any IS NULL THEN
         RETURN (SELECT count(*) FROM (
-            SELECT FROM memories m WHERE own_tags(m.namespace, m.tag_keys) @> filters.own_all LIMIT p_limit + 1
+            SELECT FROM memories m WHERE namespaced_tags(m.namespace, m.tag_keys) @> filters.own_all LIMIT p_limit + 1
         ) AS some_);
     END IF;
     RETURN (SELECT count(*) FROM (
         SELECT FROM memories m
-        WHERE CASE WHEN keyed THEN m.namespace || '' ELSE m.namespace END = p_namespace AND passes(m, filters)
+        WHERE CASE WHEN keyed THEN m.namespace || '' ELSE m.namespace END = p_namespace AND matches_filters(m, filters)
         LIMIT p_limit + 1
     ) AS some_);
 END
 $$;
 
--- The nearest of all that pass: every vector is compared.
-CREATE OR REPLACE FUNCTION scan_memories(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
+-- The exact nearest memories: compare the vectors of all memories that match the filters.
+CREATE OR REPLACE FUNCTION knn_exact(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
 AS $$
@@ -50,37 +51,38 @@ DECLARE
 BEGIN
     RETURN QUERY
     SELECT s.id, s.score FROM (
-        -- `+ 0` keeps the index out of it.
+        -- `+ 0` stops the planner from using the HNSW index.
         SELECT m.id, m."timestamp", CASE WHEN chunked
                 THEN 1.0 - least(m.embedding <=> p_vector, (
                     SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
                 ELSE 1.0 - ((m.embedding <=> p_vector) + 0) END AS score
         FROM memories m
-        WHERE CASE WHEN keyed THEN m.namespace || '' ELSE m.namespace END = p_namespace AND passes(m, filters)
+        WHERE CASE WHEN keyed THEN m.namespace || '' ELSE m.namespace END = p_namespace AND matches_filters(m, filters)
     ) AS s
     ORDER BY s.score DESC, s."timestamp" DESC, s.id DESC
     LIMIT p_limit;
 END
 $$;
 
--- The nearest by the index, which is walked until enough of what it yields passes the filters. No sort: the planner is
--- to take that index whatever it thinks of the filters.
-CREATE OR REPLACE FUNCTION walk_memories(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
+-- The approximately nearest memories, by the HNSW index, which is read until p_limit rows match the filters. Sorting is
+-- disabled so that the planner uses this index, whatever its estimates.
+CREATE OR REPLACE FUNCTION knn_hnsw(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET enable_sort = off SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     RETURN QUERY
     SELECT m.id, 1.0 - (m.embedding <=> p_vector) FROM memories m
-    WHERE m.namespace = p_namespace AND passes(m, filters)
+    WHERE m.namespace = p_namespace AND matches_filters(m, filters)
     ORDER BY m.embedding <=> p_vector
     LIMIT p_limit;
 END
 $$;
 
--- The nearest by the chunks of long memories. Those of one may be nearer than all others': walk on, four times as far
--- each time and 64 times at most, until enough memories are met.
-CREATE OR REPLACE FUNCTION walk_chunks(
+-- The approximately nearest long memories, by the HNSW index of their chunks. All nearest chunks may belong to one
+-- memory: repeat the scan with four times as many chunks, up to 64 * p_limit, until p_memories different memories are
+-- found.
+CREATE OR REPLACE FUNCTION knn_hnsw_chunks(
     p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer, p_memories integer
 ) RETURNS TABLE (id uuid, vector_score double precision)
 LANGUAGE plpgsql STABLE SET enable_sort = off SET plan_cache_mode = force_generic_plan
@@ -88,26 +90,27 @@ AS $$
 DECLARE
     ids uuid[];
     scores double precision[];
-    met integer;
-    walked integer := p_limit;
+    memory_count integer;
+    chunk_limit integer := p_limit;
 BEGIN
     LOOP
-        SELECT array_agg(w.memory_id), array_agg(w.score), count(DISTINCT w.memory_id) INTO ids, scores, met FROM (
+        SELECT array_agg(w.memory_id), array_agg(w.score), count(DISTINCT w.memory_id) INTO ids, scores, memory_count FROM (
             SELECT c.memory_id, 1.0 - (c.embedding <=> p_vector) AS score FROM memory_chunks c
             WHERE c.namespace = p_namespace
-                AND EXISTS (SELECT FROM memories m WHERE m.id = c.memory_id AND passes(m, filters))
+                AND EXISTS (SELECT FROM memories m WHERE m.id = c.memory_id AND matches_filters(m, filters))
             ORDER BY c.embedding <=> p_vector
-            LIMIT walked
+            LIMIT chunk_limit
         ) AS w;
-        EXIT WHEN met >= p_memories OR coalesce(cardinality(ids), 0) < walked OR walked >= 64 * p_limit;
-        walked := 4 * walked;
+        EXIT WHEN memory_count >= p_memories OR coalesce(cardinality(ids), 0) < chunk_limit OR chunk_limit >= 64 * p_limit;
+        chunk_limit := 4 * chunk_limit;
     END LOOP;
     RETURN QUERY SELECT u.id, max(u.score) FROM unnest(ids, scores) AS u (id, score) GROUP BY u.id;
 END
 $$;
 
--- Whose keys any of these are; of no more than p_rows, however wrong the shares may be. No index scan: whatever the
--- planner thinks of the table, it is to ask the index of the keys.
+-- Memories that contain any of the keys, with their scores: at most p_rows, so that outdated word counts cannot make
+-- the query expensive. Plain index scans are disabled so that the planner uses the GIN index of keys, whatever its
+-- estimates.
 CREATE OR REPLACE FUNCTION match_keys(p_keys integer[], p_terms sparsevec, p_mean_length double precision, p_rows integer)
 RETURNS TABLE (memory_id uuid, lexical_score double precision)
 LANGUAGE plpgsql STABLE SET enable_indexscan = off SET plan_cache_mode = force_generic_plan
@@ -118,9 +121,9 @@ BEGIN
 END
 $$;
 
--- Those in which any of the keys stands, by all the words: the best first, until enough pass the filters. The keys are
--- the namespace's own: it is compared for chance's sake alone. `OFFSET 0` keeps the planner from walking through the
--- memories instead.
+-- The memories with the best lexical scores that contain any of the keys and match the filters. Keys include a hash of
+-- the namespace; the namespace is compared as well, because hashes may collide. `OFFSET 0` stops the planner from
+-- scanning the memories first.
 CREATE OR REPLACE FUNCTION match_memories(
     p_namespace text, filters memory_filters, p_keys integer[], p_terms sparsevec, p_mean_length double precision,
     p_limit integer, p_rows integer
@@ -131,19 +134,20 @@ BEGIN
     RETURN QUERY
     SELECT k.memory_id, k.lexical_score
     FROM (
-        SELECT * FROM match_keys(p_keys, p_terms, p_mean_length, p_rows) AS found
-        ORDER BY found.lexical_score DESC, found.memory_id DESC
+        SELECT * FROM match_keys(p_keys, p_terms, p_mean_length, p_rows) AS matches
+        ORDER BY matches.lexical_score DESC, matches.memory_id DESC
     ) AS k
     CROSS JOIN LATERAL (
         SELECT FROM memories m
-        WHERE m.id = k.memory_id AND m.namespace || '' = p_namespace AND passes(m, filters) OFFSET 0
-    ) AS one
+        WHERE m.id = k.memory_id AND m.namespace || '' = p_namespace AND matches_filters(m, filters) OFFSET 0
+    ) AS matching_memory
     ORDER BY k.lexical_score DESC, k.memory_id DESC
     LIMIT p_limit;
 END
 $$;
 
--- Where even the rarest word is common: of the newest p_rows within the filters, those in which most of the words stand.
+-- The best lexical scores among the newest p_rows memories that match the filters. Used if even the rarest word is
+-- common.
 CREATE OR REPLACE FUNCTION match_newest(
     p_namespace text, filters memory_filters, p_terms sparsevec, p_mean_length double precision, p_limit integer,
     p_rows integer
@@ -155,7 +159,7 @@ BEGIN
     SELECT s.id, s.score FROM (
         SELECT n.id, n."timestamp", lexical_score(w, p_terms, p_mean_length) AS score
         FROM (
-            SELECT m.id, m."timestamp" FROM memories m WHERE m.namespace = p_namespace AND passes(m, filters)
+            SELECT m.id, m."timestamp" FROM memories m WHERE m.namespace = p_namespace AND matches_filters(m, filters)
             ORDER BY m."timestamp" DESC, m.id DESC
             LIMIT p_rows
         ) AS n JOIN memory_words w ON w.memory_id = n.id
@@ -166,7 +170,7 @@ BEGIN
 END
 $$;
 
--- The newest, or the newest that contain a text, in upper or lower case.
+-- The newest memories that match the filters and, if p_text is given, contain it.
 CREATE OR REPLACE FUNCTION newest_memories(p_namespace text, filters memory_filters, p_text text, p_limit integer)
 RETURNS TABLE (id uuid)
 LANGUAGE plpgsql STABLE SET plan_cache_mode = force_custom_plan
@@ -174,12 +178,12 @@ AS $$
 BEGIN
     RETURN QUERY
     SELECT m.id FROM memories m
-    WHERE m.namespace = p_namespace AND passes(m, filters)
-        AND (p_text IS NULL OR contains(m, p_text))
+    WHERE m.namespace = p_namespace AND matches_filters(m, filters)
+        AND (p_text IS NULL OR contains_text(m, p_text))
     ORDER BY m."timestamp" DESC, m.id DESC
     LIMIT p_limit;
 END
 $$;
 
-REVOKE ALL ON FUNCTION narrows_by_keys, count_passing, scan_memories, walk_memories, walk_chunks, match_keys, match_memories,
+REVOKE ALL ON FUNCTION narrows_by_keys, count_matching, knn_exact, knn_hnsw, knn_hnsw_chunks, match_keys, match_memories,
     match_newest, newest_memories FROM PUBLIC;

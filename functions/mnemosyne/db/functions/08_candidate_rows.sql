@@ -1,6 +1,6 @@
--- The rows of a search that Python ranks (functions/mnemosyne/domain/ranking.py): scores and the neighbours of candidates.
+-- Scores and neighbours of candidates, for the ranking in Python (functions/mnemosyne/domain/ranking.py).
 
--- Up to two memories before each head in its session, and two after it. A place before the head is negative.
+-- Neighbours of each head in its session: up to two memories before it, with negative places, and two after it.
 CREATE OR REPLACE FUNCTION neighbours_in_session(p_heads uuid[])
 RETURNS TABLE (head uuid, id uuid, place bigint)
 LANGUAGE plpgsql STABLE
@@ -21,11 +21,11 @@ BEGIN
 END
 $$;
 
--- Candidates as JSON: `columns` of equal length, listed memories first, and `neighbours` as [head, place, row] where head
--- and row are indexes into the columns. The arrays p_ids, p_vector_scores and p_lexical_scores are parallel; an id may
--- occur twice. Where p_vector is given, every row gets both scores, whichever list it came from, and the neighbours of
--- p_heads are added. `eligible` is false for a neighbour that the filters exclude: it only lends its score to others.
--- p_statements: whether near-duplicates get the key of their statement.
+-- Candidates as JSON: `columns` of equal length, listed memories first, and `neighbours` as [head, place, row] where
+-- head and row are indexes into the columns. The arrays p_ids, p_vector_scores and p_lexical_scores are parallel; an id
+-- may occur twice. If p_vector is given, every row gets both scores, whichever list it came from, and the neighbours of
+-- p_heads are added. `eligible` is false for a neighbour that the filters exclude: it contributes to the scores of
+-- others and is no hit. If p_statements is true, near-duplicates get their statement_key.
 CREATE OR REPLACE FUNCTION candidate_rows(
     p_namespace text, filters memory_filters, p_ids uuid[], p_vector_scores double precision[],
     p_lexical_scores double precision[], p_vector halfvec, p_terms sparsevec, p_mean_length double precision, p_heads uuid[],
@@ -54,7 +54,7 @@ BEGIN
                     memory_quality(m.rating_count, m.rating_sum) AS quality,
                     CASE WHEN (members.listed OR members.direct) AND position(': ' IN left(m.content, 42)) > 1
                         THEN split_part(left(m.content, 42), ': ', 1) END AS speaker,
-                    -- `+ 0` keeps the planner from the index of all chunks.
+                    -- `+ 0` stops the planner from using the index of all chunks.
                     coalesce(members.vector_score, CASE WHEN chunked
                         THEN greatest(1.0 - (m.embedding <=> p_vector), 1.0 - (
                             SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
@@ -62,7 +62,7 @@ BEGIN
                     coalesce(members.lexical_score, CASE WHEN p_terms IS NOT NULL THEN coalesce((
                         SELECT lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = m.id
                     ), 0) END) AS lexical_score,
-                    members.listed OR (members.direct AND passes(m, filters)) AS eligible
+                    members.listed OR (members.direct AND matches_filters(m, filters)) AS eligible
                 FROM members CROSS JOIN LATERAL (SELECT * FROM memories m WHERE m.id = members.id OFFSET 0) AS m
                 ORDER BY members.place
             ) AS s

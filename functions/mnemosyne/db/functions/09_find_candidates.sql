@@ -1,9 +1,9 @@
 -- Candidates of a search as JSON; null if the vector is not of the memories' embedding space. Python ranks them:
 -- functions/mnemosyne/domain/ranking.py.
 --
--- Mode hybrid lists memories by vector (if p_vector is given) and by words; semantic by vector, or by words without one;
--- exact by substring. Without p_query the newest memories are listed. p_candidates is the length of each list, p_limit
--- the number of hits wanted. `full` tells whether further candidates may exist.
+-- Mode hybrid lists memories by vector (if p_vector is given) and by words; semantic by vector, or by words without
+-- one; exact by substring. Without p_query the newest memories are listed. p_candidates is the length of each list,
+-- p_limit the number of hits to return. `full` is true if further candidates may exist.
 CREATE OR REPLACE FUNCTION find_candidates(
     p_namespace text, p_mode text, p_query text, p_vector text, p_model text, p_filters jsonb, p_limit integer,
     p_candidates integer
@@ -13,29 +13,29 @@ LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
-    filters memory_filters := filters_of(p_filters);
-    own bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
+    filters memory_filters := parse_filters(p_filters);
+    own_memories bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
     by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
     query_vector halfvec := CAST(p_vector AS halfvec);
-    -- The memories of all namespaces, which share the vector index; as of the last VACUUM.
-    everybody double precision := (SELECT greatest(own, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass));
-    -- One excluded session does not narrow the search.
+    -- Number of memories of all namespaces, which share the vector index, as of the last VACUUM.
+    all_memories double precision := (SELECT greatest(own_memories, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass));
+    -- Excluding one session or folded memories hardly reduces the number of matching rows.
     filtered boolean := jsonb_strip_nulls(p_filters) - CAST('{not_session,folded,shown}' AS text[])
         <> '{"include_superseded": false}';
     -- More than 1,000 numbers make a row larger than 2,000 bytes, which PostgreSQL stores out of line.
     out_of_line boolean := coalesce(vector_dims(query_vector) > 1000, false);
-    -- Up to this many memories, comparing all of them is as fast as the index, and exact. The index yields
-    -- p_candidates * everybody / passing rows until enough of them pass. A row of the index costs about as much as 25
+    -- Up to this many memories, comparing all of them is as fast as the index, and exact. The index yields p_candidates
+    -- * all_memories / matching rows until enough of them match. A row of the index costs about as much as 25
     -- comparisons (256 dimensions: 9 to 45 and 0.6 to 1.4 microseconds), as 8 if vectors are out of line (3,072
-    -- dimensions: 42 to 104 and 7.4 microseconds), and as 6 if the compared rows are scattered, as those with a tag are.
-    -- The rows that pass a filter are counted first, so the bound is at most 10,000 there.
+    -- dimensions: 42 to 104 and 7.4 microseconds), and as 6 if the compared rows are scattered, as with a filter by
+    -- tag. With filters the matching rows are counted first, so the bound is at most 10,000.
     exact_up_to integer := greatest(2000, least(CASE WHEN filtered OR out_of_line THEN 10000 ELSE 40000 END,
-        sqrt(CASE WHEN filtered THEN 6.0 WHEN out_of_line THEN 8.0 ELSE 25.0 END * p_candidates * everybody)));
+        sqrt(CASE WHEN filtered THEN 6.0 WHEN out_of_line THEN 8.0 ELSE 25.0 END * p_candidates * all_memories)));
     -- Words that match more memories than this, together with the rarer words, only add to the scores of other matches.
     lexical_rows CONSTANT integer := 2000;
     -- Neighbours are read for this many memories of each list.
     heads CONSTANT integer := 20;
-    passing bigint := own;
+    matching bigint := own_memories;
     strategy text;
     keys integer[];
     terms sparsevec;
@@ -44,10 +44,10 @@ DECLARE
     vector_scores double precision[];
     lexical_ids uuid[];
     lexical_scores double precision[];
-    found integer;
-    narrow boolean;
+    row_count integer;
+    few_match boolean;
 BEGIN
-    PERFORM require_own(p_namespace);
+    PERFORM require_session_namespace(p_namespace);
     -- Delays a move to another embedding space until this search has ended.
     LOCK TABLE memories IN ACCESS SHARE MODE;
     IF p_vector IS NOT NULL AND (p_model, vector_dims(query_vector)) IS DISTINCT FROM (
@@ -56,43 +56,43 @@ BEGIN
     ) THEN
         RETURN NULL;
     END IF;
-    -- Counted only as far as it matters: the planner's estimate covers all namespaces.
+    -- Count at most exact_up_to + 1 rows. The planner's estimate would not do: it covers all namespaces.
     IF p_query IS NOT NULL AND filtered THEN
-        passing := least(own, count_passing(p_namespace, filters, exact_up_to));
+        matching := least(own_memories, count_matching(p_namespace, filters, exact_up_to));
     END IF;
     IF p_query IS NULL THEN
         strategy := 'newest';
         ids := ARRAY(SELECT n.id FROM newest_memories(p_namespace, filters, NULL, p_candidates) AS n);
     ELSIF p_mode = 'exact' THEN
         strategy := 'substring';
-        ids := match_substring(p_namespace, filters, p_query, p_candidates, passing);
+        ids := match_substring(p_namespace, filters, p_query, p_candidates, matching);
     ELSIF query_vector IS NOT NULL THEN
-        strategy := CASE WHEN passing > exact_up_to THEN 'hnsw' ELSE 'exact' END;
+        strategy := CASE WHEN matching > exact_up_to THEN 'hnsw' ELSE 'exact' END;
     END IF;
     IF strategy = 'hnsw' THEN
         -- Recall of the ten nearest among 410,000: .97 with 200, .985 to .99 with 400 at 1.5 times the cost.
         PERFORM set_config('hnsw.ef_search',
-            CASE WHEN everybody < 50000 THEN '200' WHEN everybody < 500000 THEN '400' ELSE '600' END, true);
-        SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, found
-        FROM walk_memories(p_namespace, filters, query_vector, p_candidates) AS w;
-        -- A walk that ends early met too many nearer memories of other namespaces.
-        IF found < p_candidates THEN
+            CASE WHEN all_memories < 50000 THEN '200' WHEN all_memories < 500000 THEN '400' ELSE '600' END, true);
+        SELECT array_agg(w.id), array_agg(w.vector_score), count(*) INTO ids, vector_scores, row_count
+        FROM knn_hnsw(p_namespace, filters, query_vector, p_candidates) AS w;
+        -- Too few rows: the index scan ended early, because too many memories of other namespaces are nearer.
+        IF row_count < p_candidates THEN
             strategy := 'exact';
         ELSIF EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace) THEN
             SELECT array_agg(b.id), array_agg(b.score) INTO ids, vector_scores FROM (
                 SELECT u.id, max(u.score) AS score FROM (
                     SELECT * FROM unnest(ids, vector_scores) AS w (id, score)
-                    UNION ALL SELECT * FROM walk_chunks(p_namespace, filters, query_vector, p_candidates, p_limit)
+                    UNION ALL SELECT * FROM knn_hnsw_chunks(p_namespace, filters, query_vector, p_candidates, p_limit)
                 ) AS u GROUP BY u.id ORDER BY 2 DESC, 1 LIMIT p_candidates
             ) AS b;
         END IF;
     END IF;
     IF strategy = 'exact' THEN
         SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
-        FROM scan_memories(p_namespace, filters, query_vector, p_candidates) AS s;
+        FROM knn_exact(p_namespace, filters, query_vector, p_candidates) AS s;
     END IF;
     IF by_words THEN
-        SELECT array_agg(t.key) FILTER (WHERE t.together * own <= lexical_rows),
+        SELECT array_agg(t.key) FILTER (WHERE t.together * own_memories <= lexical_rows),
             terms_vector(array_agg(t.key), array_agg(t.weight))
         INTO keys, terms FROM (
             SELECT s.*, sum(s.share) OVER (ORDER BY s.share, s.key) AS together
@@ -100,14 +100,14 @@ BEGIN
         ) AS t;
         SELECT w.mean_length INTO mean_length FROM namespace_words w WHERE w.namespace = p_namespace;
         mean_length := coalesce(mean_length, 16);
-        -- If few of many memories pass the filters, all of them are compared; if even the rarest word is common, the newest.
-        narrow := passing < least(own, 2000);
+        -- Compare all matching memories if they are few; if even the rarest word is common, the newest of them.
+        few_match := matching < least(own_memories, 2000);
         SELECT array_agg(w.id), array_agg(w.lexical_score) INTO lexical_ids, lexical_scores FROM (
             SELECT * FROM match_memories(p_namespace, filters, keys, terms, mean_length, p_candidates, 2 * lexical_rows)
-            WHERE NOT narrow AND keys IS NOT NULL
+            WHERE NOT few_match AND keys IS NOT NULL
             UNION ALL
             SELECT * FROM match_newest(p_namespace, filters, terms, mean_length, p_candidates, 2 * lexical_rows)
-            WHERE narrow OR keys IS NULL
+            WHERE few_match OR keys IS NULL
         ) AS w;
     END IF;
     RETURN json_build_object(

@@ -3,9 +3,9 @@ CREATE OR REPLACE FUNCTION plain_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN array_remove(regexp_split_to_array(literal_form(p_text), '\W+'), '');
 
--- 240 characters of a content around the first occurrence of the longest query word in it; null if that is among the
--- first p_shown characters. A stem is a prefix of its word, except for a final i that replaced a y. Accents are ignored
--- if removing them keeps the position of every character.
+-- 240 characters of a content around the first occurrence of the longest query word in it; null if the first p_shown
+-- characters contain that occurrence. A stem is a prefix of its word, except for a final i that replaced a y. Accents
+-- are ignored if removing them keeps the position of every character.
 CREATE OR REPLACE FUNCTION snippet(p_content text, p_query text, p_shown integer) RETURNS text
 LANGUAGE sql IMMUTABLE
 RETURN (
@@ -23,18 +23,19 @@ RETURN (
 CREATE OR REPLACE FUNCTION matched_words(p_query text, p_words tsvector) RETURNS text[]
 LANGUAGE sql IMMUTABLE
 RETURN ARRAY(
-    SELECT DISTINCT w.word FROM unnest(plain_words(p_query) || compounds(literal_form(p_query))) AS w (word)
+    SELECT DISTINCT w.word FROM unnest(plain_words(p_query) || compound_words(literal_form(p_query))) AS w (word)
     WHERE tsvector_to_array(words_of(w.word)) && tsvector_to_array(p_words) ORDER BY w.word LIMIT 100
 );
 
 -- The shortened fields of a memory that has more than p_share characters. Metadata longer than half of p_share is left
--- out. The content is cut at the end; if 500 characters or more remain, a snippet around a query word takes 240 of them.
+-- out. The content is cut at the end; if 500 characters or more remain, a snippet around a query word takes 240 of
+-- them.
 CREATE OR REPLACE FUNCTION cut_record(m memories, p_query text, p_share integer) RETURNS jsonb
 LANGUAGE plpgsql STABLE
 AS $$
 DECLARE
     metadata_length integer := char_length(CAST(m.metadata AS text));
-    kept integer;
+    length_left integer;
     passage text;
 BEGIN
     IF char_length(m.content) + metadata_length <= p_share THEN
@@ -43,11 +44,11 @@ BEGIN
     IF metadata_length > p_share / 2 THEN
         metadata_length := NULL;
     END IF;
-    kept := greatest(0, p_share - coalesce(metadata_length, 0));
-    IF kept >= 500 THEN
-        passage := snippet(m.content, p_query, kept - 240);
+    length_left := greatest(0, p_share - coalesce(metadata_length, 0));
+    IF length_left >= 500 THEN
+        passage := snippet(m.content, p_query, length_left - 240);
     END IF;
-    RETURN jsonb_build_object('content', left(m.content, kept - coalesce(char_length(passage), 0)), 'snippet', passage)
+    RETURN jsonb_build_object('content', left(m.content, length_left - coalesce(char_length(passage), 0)), 'snippet', passage)
         || CAST(CASE WHEN metadata_length IS NULL THEN '{"metadata": null}' ELSE '{}' END AS jsonb);
 END
 $$;
@@ -74,8 +75,8 @@ BEGIN
 END
 $$;
 
--- Memories of the namespace as JSON, in the order of p_ids; ids of deleted memories are skipped. Contents and metadata are
--- cut until they have p_characters together (null: no limit). `matched_words` is null unless p_explain.
+-- Memories of the namespace as JSON, in the order of p_ids; ids of deleted memories are skipped. Contents and metadata
+-- are cut until they have p_characters together (null: no limit). `matched_words` is null unless p_explain.
 CREATE OR REPLACE FUNCTION read_hits(
     p_namespace text, p_ids uuid[], p_query text, p_characters integer, p_explain boolean
 ) RETURNS json
@@ -85,7 +86,7 @@ AS $$
 DECLARE
     share integer;
 BEGIN
-    PERFORM require_own(p_namespace);
+    PERFORM require_session_namespace(p_namespace);
     share := characters_each(p_namespace, p_ids, p_characters);
     RETURN (
         SELECT coalesce(json_agg(memory_record(m) || jsonb_build_object(
@@ -106,7 +107,7 @@ LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 SET enable_seqscan = off SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
-    PERFORM require_own(p_namespace);
+    PERFORM require_session_namespace(p_namespace);
     RETURN (
         WITH vectors AS MATERIALIZED (
             SELECT u.place, (

@@ -4,8 +4,8 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN octet_length(content) + octet_length(title) + octet_length(array_to_string(tags, ''))
     + octet_length(CAST(metadata AS text));
 
--- Add to what the namespace holds. A transaction that began before midnight and commits after it adds to the new day's texts
--- as well: `day` never goes back.
+-- Add to the namespace's usage. A transaction that began before midnight and commits after it counts its texts for the
+-- new day: `day` never goes back.
 CREATE OR REPLACE FUNCTION count_usage(p_namespace text, p_memories bigint, p_bytes bigint, p_texts bigint) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -18,20 +18,20 @@ BEGIN
 END
 $$;
 
--- Sample the namespace's words again after it has grown or shrunk by a tenth, at the next insert. On average each memory is
--- sampled ten times, less often in a namespace of more than 3,000; a sample reads at most two megabytes of words. Words
--- that only deleted memories had disappear from the counts then.
+-- Sample the namespace's words again if it has grown or shrunk by a tenth since the last sample. Every insert calls
+-- this. On average each memory is sampled ten times, less often in a namespace of more than 3,000; a sample reads at
+-- most two megabytes of words. Words that occurred only in deleted memories then disappear from the counts.
 CREATE OR REPLACE FUNCTION refresh_words(p_namespace text) RETURNS void
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 DECLARE
     sample CONSTANT integer := 3000;
     sample_bytes CONSTANT integer := 2000000;
-    kept CONSTANT integer := 5000;
-    now_ bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
-    before bigint := (SELECT w.memories FROM namespace_words w WHERE w.namespace = p_namespace);
+    max_words CONSTANT integer := 5000;
+    current_memories bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
+    previous_memories bigint := (SELECT w.memories FROM namespace_words w WHERE w.namespace = p_namespace);
 BEGIN
-    IF abs(now_ - before) < greatest(1, before / 10)
+    IF abs(current_memories - previous_memories) < greatest(1, previous_memories / 10)
         OR NOT pg_try_advisory_xact_lock(hashtextextended('words ' || p_namespace, 0))
     THEN
         RETURN;
@@ -41,7 +41,7 @@ BEGIN
         WHERE m.namespace = p_namespace
         ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
     ), sampled AS MATERIALIZED (
-        -- Measured as stored, so that nothing is decompressed; at least one memory, however long.
+        -- The stored size, so that no value is decompressed. At least one memory is sampled, however long.
         SELECT measured.keys FROM (
             SELECT newest.keys, sum(pg_column_size(keys)) OVER (
                 ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
@@ -50,12 +50,12 @@ BEGIN
         WHERE coalesce(measured.newer, 0) <= sample_bytes
     ), counted AS (
         SELECT key, count(*) AS n FROM sampled, unnest(sampled.keys) AS key
-        GROUP BY key ORDER BY n DESC, key LIMIT kept
+        GROUP BY key ORDER BY n DESC, key LIMIT max_words
     ), size AS (
         SELECT count(*) AS n, avg(cardinality(keys)) AS mean_length FROM sampled
     )
     INSERT INTO namespace_words AS w (namespace, memories, sampled, mean_length, keys, shares)
-    SELECT p_namespace, now_, size.n, greatest(coalesce(size.mean_length, 0), 1),
+    SELECT p_namespace, current_memories, size.n, greatest(coalesce(size.mean_length, 0), 1),
         array(SELECT key FROM counted ORDER BY n DESC, key),
         array(SELECT CAST(c.n AS real) / size.n FROM counted c ORDER BY c.n DESC, c.key)
     FROM size
@@ -65,16 +65,17 @@ BEGIN
 END
 $$;
 
--- SECURITY DEFINER: a role that stores memories may not write the count of them.
+-- SECURITY DEFINER, because roles that store memories may not write namespace_usage.
 CREATE OR REPLACE FUNCTION count_stored() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
-    PERFORM count_usage(one.namespace, one.memories, one.bytes, one.memories), refresh_words(one.namespace)
+    PERFORM count_usage(stored_sums.namespace, stored_sums.memories, stored_sums.bytes, stored_sums.memories),
+        refresh_words(stored_sums.namespace)
     FROM (
         SELECT namespace, count(*) AS memories, CAST(sum(memory_bytes(content, title, tags, metadata)) AS bigint) AS bytes
         FROM stored GROUP BY namespace
-    ) AS one;
+    ) AS stored_sums;
     RETURN NULL;
 END
 $$;
@@ -83,11 +84,11 @@ CREATE OR REPLACE FUNCTION count_deleted() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
-    PERFORM count_usage(one.namespace, -one.memories, -one.bytes, 0)
+    PERFORM count_usage(stored_sums.namespace, -stored_sums.memories, -stored_sums.bytes, 0)
     FROM (
         SELECT namespace, count(*) AS memories, CAST(sum(memory_bytes(content, title, tags, metadata)) AS bigint) AS bytes
         FROM deleted GROUP BY namespace
-    ) AS one;
+    ) AS stored_sums;
     RETURN NULL;
 END
 $$;
@@ -110,26 +111,26 @@ BEGIN ATOMIC
 END;
 
 -- The namespace's own limit, else the default. Null and the largest bigint mean no limit.
-CREATE OR REPLACE FUNCTION limit_of(own bigint, everybody bigint) RETURNS bigint
+CREATE OR REPLACE FUNCTION effective_limit(own_limit bigint, default_limit bigint) RETURNS bigint
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN nullif(coalesce(own, everybody), 9223372036854775807);
+RETURN nullif(coalesce(own_limit, default_limit), 9223372036854775807);
 
--- What the session's namespace holds and may hold. A null limit means no limit.
+-- Usage and quota of the session's namespace. A null limit means no limit.
 CREATE OR REPLACE FUNCTION usage_and_quota() RETURNS TABLE (
     memories bigint, bytes bigint, texts_today bigint,
     memories_limit bigint, bytes_limit bigint, texts_limit bigint
 )
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC
-    SELECT used.memories, used.bytes, used.texts, limit_of(own.memories, everybody.memories),
-        limit_of(own.bytes, everybody.bytes), limit_of(own.texts_a_day, everybody.texts_a_day)
+    SELECT used.memories, used.bytes, used.texts, effective_limit(own.memories, defaults.memories),
+        effective_limit(own.bytes, defaults.bytes), effective_limit(own.texts_a_day, defaults.texts_a_day)
     FROM (
         SELECT CAST(coalesce(sum(u.memories), 0) AS bigint) AS memories, CAST(coalesce(sum(u.bytes), 0) AS bigint) AS bytes,
             CAST(coalesce(sum(u.texts) FILTER (WHERE u.day = CAST(now() AT TIME ZONE 'UTC' AS date)), 0) AS bigint) AS texts
         FROM namespace_usage u WHERE u.namespace = current_setting('mnemosyne.namespace', true)
     ) AS used
     LEFT JOIN quotas own ON own.namespace = current_setting('mnemosyne.namespace', true)
-    LEFT JOIN quotas everybody ON everybody.namespace = '';
+    LEFT JOIN quotas defaults ON defaults.namespace = '';
 END;
 
 CREATE OR REPLACE TRIGGER count_stored AFTER INSERT ON memories REFERENCING NEW TABLE AS stored
@@ -140,7 +141,7 @@ CREATE OR REPLACE TRIGGER count_updated AFTER UPDATE OF title, tags, metadata ON
     FOR EACH ROW EXECUTE FUNCTION count_updated();
 
 REVOKE ALL ON FUNCTION memory_bytes, count_usage, refresh_words, count_stored, count_deleted, count_updated, count_chunks,
-    limit_of, usage_and_quota FROM PUBLIC;
+    effective_limit, usage_and_quota FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION count_chunks TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION usage_and_quota TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter;

@@ -1,20 +1,21 @@
--- Set the namespace, lock the requests, and report which of them need no storing.
+-- Set the namespace, lock the requests, and report which of them need not be stored.
 --
--- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}}, …]; a version of a record also has "source", "key",
--- "key_id", "version_at", "published" and "immutable". The answer is {"busy": [request_id, …], "already_final":
--- [{request_id, state, memory_id, attempts, error, note}, …], "conflicting": [request_id, …]}. Another delivery has locked
--- the busy requests. Requests that are already_final have a final state, which may have been recorded here: a duplicate
--- of a stored content, a version that a deletion covers, or a refused change of an immutable record. Another content was
--- stored under the id of a conflicting request. A request that failed or was dead-lettered is tried again.
+-- p_requests is [{"request_id": …, "content_hash": …, "labels": {…}}, …]; a version of a record also has "source",
+-- "key", "key_id", "version_at", "published" and "immutable". The answer is {"busy": [request_id, …], "already_final":
+-- [{request_id, state, memory_id, attempts, error, note}, …], "conflicting": [request_id, …]}. Another delivery has
+-- locked the busy requests. Requests that are already_final have a final state, which may have been recorded here: a
+-- duplicate of a stored content, a version that a deletion covers, or a refused change of an immutable record. Another
+-- content was stored under the id of a conflicting request. A request that failed or was dead-lettered is tried again.
 --
--- Request ids, keys and contents are locked, so that two deliveries cannot store two contents under one id, two versions of
--- a record, or one content twice. Locks are tried, not waited for: a waiting delivery would hold a pooled connection.
+-- Request ids, keys and contents are locked, so that two deliveries cannot store two contents under one id, two
+-- versions of a record, or one content twice. Locks are tried, not waited for: a waiting delivery would hold a pooled
+-- connection.
 --
 -- With p_to_store, the locks belong to the session, and the caller releases them after it has stored the memories in
--- another transaction. No transaction is open while texts are embedded: indexes could not be built, nor tables changed. A
--- crash leaves nothing to clean up, because the session ends with its connection, or after five minutes of silence.
--- A caller that only looks (not p_to_store) locks for this transaction, and shares the lock of a content, so that many
--- duplicates of it can be recorded at once.
+-- another transaction. No transaction is open while texts are embedded: indexes could not be built, nor tables changed.
+-- A crash leaves nothing to clean up, because the session ends with its connection, or after five minutes of silence.
+-- Without p_to_store, a caller only records outcomes. It locks for this transaction, and shares the lock of a content,
+-- so that many duplicates of it can be recorded at once.
 CREATE OR REPLACE FUNCTION claim_requests(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -38,14 +39,15 @@ BEGIN
             ELSE pg_try_advisory_xact_lock(id) AND coalesce(pg_try_advisory_xact_lock(key), true)
                 AND pg_try_advisory_xact_lock_shared(content) END
     );
-    -- Separate statements, so that they see what was committed before the locks were taken. Versions come first: to record
-    -- them may wait for a change of supersession, which must not find this transaction with a memory's row locked.
+    -- Separate statements, so that they see what was committed before the locks were taken. Versions come first:
+    -- recording them may wait for a change of supersession, and this transaction must not hold a lock on a memory's row
+    -- then.
     IF p_requests @? '$[*].key_id' THEN
-        versions := record_versions(p_namespace, known_versions(p_namespace, p_requests, busy));
+        versions := record_versions(p_namespace, settled_versions(p_namespace, p_requests, busy));
     END IF;
-    -- Outcomes are looked up by an array of ids: with a join, a plan made while the table was small would read all outcomes
-    -- of the namespace. One delivery at a time updates last_seen_at and the others skip it: waiting for each other's rows
-    -- could deadlock.
+    -- Outcomes are looked up by an array of ids: with a join, a plan made while the table was small would read all
+    -- outcomes of the namespace. One delivery at a time updates last_seen_at and the others skip it: waiting for each
+    -- other's rows could deadlock.
     WITH request AS (
         SELECT r.request_id, r.content_hash, r.key_id, r.labels
         FROM jsonb_to_recordset(p_requests) AS r (request_id uuid, content_hash text, key_id uuid, labels jsonb)
@@ -95,7 +97,7 @@ BEGIN
         SELECT * FROM recorded
     )
     SELECT jsonb_build_object(
-        -- A stored content whose request is not final here: another delivery has recorded its outcome meanwhile.
+        -- The content is stored but the request is not final: another delivery has recorded its outcome meanwhile.
         'busy', to_jsonb(busy || ARRAY(
             SELECT request_id FROM request JOIN seen USING (content_hash)
             WHERE request_id NOT IN (SELECT request_id FROM already_final)
@@ -108,7 +110,8 @@ BEGIN
 END
 $$;
 
--- claim_requests, with the namespace's usage and quota for a caller that goes on to store. Forgets some old requests.
+-- Call claim_requests, and delete some old requests. With p_to_store, add the namespace's usage and quota to the
+-- answer.
 CREATE OR REPLACE FUNCTION claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$

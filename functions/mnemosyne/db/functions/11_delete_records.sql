@@ -1,23 +1,24 @@
 -- Delete records by key. p_deletions is [{"request_id": …, "source": …, "key": …, "key_id": …, "deleted_at": …,
--- "published": …}, …]. For each, the memories of all versions that it covers are deleted, except those that are the current
--- version of another record, and what versions it does not cover are left, the latest is current. The deletion's times
--- stay, so that covered versions that arrive later are not stored.
+-- "published": …}, …]. Each deletion removes the memories of all versions that it covers, except memories that are the
+-- current version of another record. The latest version that it does not cover becomes current. The deletion's times
+-- are kept, so that covered versions that arrive later are not stored.
 --
--- At most about p_limit memories are deleted in one call, so that no transaction is long. The answer has the outcomes of the
--- finished deletions, as claim_requests gives them; the caller commits, and calls again for those that are left out.
+-- At most about p_limit memories are deleted in one call, so that no transaction is long. The answer has the outcomes
+-- of the finished deletions, as claim_requests gives them; the caller commits, and calls again with the other
+-- deletions.
 CREATE OR REPLACE FUNCTION delete_records(p_namespace text, p_deletions jsonb, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 DECLARE
     deletion record;
-    known source_keys;
+    record_key source_keys;
     latest record;
     deleted_ids uuid[];
     deleted bigint := 0;
     result record;
     recorded jsonb := '[]';
 BEGIN
-    PERFORM require_own(p_namespace);
+    PERFORM require_session_namespace(p_namespace);
     PERFORM lock_supersession(p_namespace);
     FOR deletion IN
         SELECT d.request_id, d.source, d.key, d.key_id, d.deleted_at, coalesce(d.published, now()) AS published
@@ -31,11 +32,11 @@ BEGIN
         ON CONFLICT (namespace, key_id) DO UPDATE
         SET deleted_at = greatest(k.deleted_at, EXCLUDED.deleted_at),
             deleted_published = greatest(k.deleted_published, EXCLUDED.deleted_published)
-        RETURNING * INTO known;
-        IF known.memory_id IS NOT NULL AND is_covered(known, known.version_at, known.version_published) THEN
+        RETURNING * INTO record_key;
+        IF record_key.memory_id IS NOT NULL AND is_covered(record_key, record_key.version_at, record_key.version_published) THEN
             SELECT i.memory_id, i.version_at, i.version_published INTO latest
             FROM versions_of(p_namespace, deletion.source, deletion.key) i
-            WHERE NOT is_covered(known, i.version_at, i.version_published)
+            WHERE NOT is_covered(record_key, i.version_at, i.version_published)
             ORDER BY i.version_at DESC, i.version_published DESC, i.content_hash DESC
             LIMIT 1;
             UPDATE source_keys k
@@ -48,16 +49,16 @@ BEGIN
             FROM versions_of(p_namespace, deletion.source, deletion.key) i
             WHERE NOT EXISTS (SELECT FROM source_keys k WHERE k.namespace = p_namespace AND k.memory_id = i.memory_id)
             GROUP BY i.memory_id
-            HAVING bool_and(is_covered(known, i.version_at, i.version_published))
+            HAVING bool_and(is_covered(record_key, i.version_at, i.version_published))
             LIMIT p_limit - deleted
-        ), gone AS (
+        ), removed AS (
             DELETE FROM memories m USING covered WHERE m.id = covered.memory_id RETURNING m.id
         )
-        SELECT coalesce(array_agg(id), '{}') INTO deleted_ids FROM gone;
+        SELECT coalesce(array_agg(id), '{}') INTO deleted_ids FROM removed;
         deleted := deleted + cardinality(deleted_ids);
         EXIT WHEN deleted >= p_limit;
         INSERT INTO ingest_requests AS i (request_id, namespace, state, memory_id, attempts, source, key)
-        VALUES (deletion.request_id, p_namespace, next_request_state(NULL, 'deleted'), known.memory_id, 1,
+        VALUES (deletion.request_id, p_namespace, next_request_state(NULL, 'deleted'), record_key.memory_id, 1,
             deletion.source, deletion.key)
         ON CONFLICT (namespace, request_id) DO UPDATE
         SET state = next_request_state(i.state, 'deleted'), memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
@@ -83,8 +84,9 @@ WHERE i.namespace = p_namespace AND md5(i.source) = md5(p_source) AND i.source =
     AND i.version_at IS NOT NULL AND i.state IN ('stored', 'duplicate')
 $$;
 
--- A record whose current version is deleted, in any way, has none. Its earlier versions stay out of searches, and are not
--- stored if they arrive now: to delete a memory by its id is a deletion at that version's timestamp.
+-- Clear the current version of a record when its memory is deleted. Deleting a memory by its id counts as a deletion of
+-- the record at that version's timestamp: earlier versions stay out of searches, and are not stored if they arrive
+-- later.
 CREATE OR REPLACE FUNCTION forget_versions() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$

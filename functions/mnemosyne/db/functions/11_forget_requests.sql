@@ -1,16 +1,16 @@
--- Forget requests that have not changed for 90 days, at most 100 of the namespace at once.
+-- Delete requests of the namespace that have not changed for 90 days, at most 100 per call.
 --
--- Every delivery calls this function. Otherwise outcomes of duplicates and failures, which no quota counts, would be kept
--- for ever. Two kinds are kept:
+-- Every delivery calls this function. Otherwise outcomes of duplicates and failures, which no quota counts, would be
+-- kept forever. Two kinds of requests are kept:
 --   * requests with source and key, because they are the versions of a record;
---   * requests that a dead letter may have, so that a redrive does not store a deleted memory again. A message fails at
+--   * requests whose message may be a dead letter, so that a redrive does not store a deleted memory again. A message fails at
 --     most 31 days after it was published, the longest time for which Pub/Sub keeps it.
 CREATE OR REPLACE FUNCTION forget_requests(p_namespace text) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
-    PERFORM require_own(p_namespace);
-    -- Nearly always there is none. To plan the statement below takes three times as long as this one.
+    PERFORM require_session_namespace(p_namespace);
+    -- There is almost never one. Planning the statement below takes three times as long as this one.
     IF NOT EXISTS (
         SELECT FROM ingest_requests i
         WHERE i.namespace = p_namespace AND i.source IS NULL AND i.updated_at < now() - interval '90 days'

@@ -1,10 +1,10 @@
 -- Versions of records. A source names a record by a key; versions are ordered by timestamp, then by when each was
--- published, then by content hash. The latest version that no deletion covers is the current one: source_keys has it.
--- A deletion covers the versions with a timestamp up to its own, and those first published before it. A version in the same
--- message was not published before: a record can be deleted and stored again by one message.
+-- published, then by content hash. The latest version that no deletion covers is the current one, which source_keys
+-- stores. A deletion covers the versions with a timestamp up to its own, and versions first published before it. A
+-- version in the same message was not published before: a record can be deleted and stored again by one message.
 --
--- Every change of supersession holds the advisory lock of `lock_supersession`, and takes it before any row. Functions with
--- SECURITY DEFINER are for ingest and mcp, which may not write these tables, or not so much of them.
+-- Every change of supersession holds the advisory lock of `lock_supersession`, and takes it before any row. Functions
+-- with SECURITY DEFINER are for ingest and mcp, which may not write all of these tables and columns themselves.
 
 CREATE OR REPLACE FUNCTION lock_supersession(p_namespace text) RETURNS void
 LANGUAGE sql
@@ -12,31 +12,31 @@ BEGIN ATOMIC
     SELECT pg_advisory_xact_lock(hashtextextended('supersession ' || p_namespace, 0));
 END;
 
--- Null counts as later than everything: where nothing was deleted, nothing is covered.
+-- Whether the record's latest deletion covers a version. Without a deletion no version is covered.
 CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_published timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
 
--- The labels, as a request gives them, that differ from the memory's.
+-- Names of the request's labels that differ from the memory's.
 CREATE OR REPLACE FUNCTION differing_labels(p_namespace text, p_memory_id uuid, p_labels jsonb) RETURNS text[]
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
-    PERFORM require_own(p_namespace);
+    PERFORM require_session_namespace(p_namespace);
     RETURN ARRAY(
-        SELECT given.key
-        FROM memories m, jsonb_each(p_labels) AS given
-        WHERE m.namespace = p_namespace AND m.id = p_memory_id AND CASE given.key
-            WHEN 'title' THEN m.title <> given.value #>> '{}'
-            WHEN 'tags' THEN to_jsonb(m.tags) <> given.value
-            WHEN 'metadata' THEN m.metadata <> given.value
-            WHEN 'timestamp' THEN m."timestamp" <> CAST(given.value #>> '{}' AS timestamptz) END
-        ORDER BY given.key
+        SELECT label.key
+        FROM memories m, jsonb_each(p_labels) AS label
+        WHERE m.namespace = p_namespace AND m.id = p_memory_id AND CASE label.key
+            WHEN 'title' THEN m.title <> label.value #>> '{}'
+            WHEN 'tags' THEN to_jsonb(m.tags) <> label.value
+            WHEN 'metadata' THEN m.metadata <> label.value
+            WHEN 'timestamp' THEN m."timestamp" <> CAST(label.value #>> '{}' AS timestamptz) END
+        ORDER BY label.key
     );
 END
 $$;
 
--- What to report of a duplicate, or null.
+-- Note on the outcome of a duplicate; null if there is nothing to report.
 CREATE OR REPLACE FUNCTION duplicate_note(p_superseded_by uuid, p_differing text[]) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN nullif(concat_ws('; ',
@@ -45,15 +45,15 @@ RETURN nullif(concat_ws('; ',
     'not taken, because the memory has another one: ' || nullif(array_to_string(p_differing, ', '), '')
 ), '');
 
--- The versions among the requests that need no storing, as record_versions takes them: those that a deletion covers,
--- changes of immutable records, and duplicates of stored contents. Of several new contents for one immutable record, the
--- earliest version is stored.
-CREATE OR REPLACE FUNCTION known_versions(p_namespace text, p_requests jsonb, p_busy uuid[]) RETURNS jsonb
+-- The versions among the requests that need not be stored, as arguments of record_versions: versions that a deletion
+-- covers, changes of immutable records, and duplicates of stored contents. Of several new contents for one immutable
+-- record, the earliest version is stored.
+CREATE OR REPLACE FUNCTION settled_versions(p_namespace text, p_requests jsonb, p_busy uuid[]) RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 BEGIN
     RETURN (
-        SELECT jsonb_agg(to_jsonb(known))
+        SELECT jsonb_agg(to_jsonb(settled))
         FROM (
             SELECT version.*, m.id AS memory_id, CASE
                 WHEN is_covered(k, version.version_at, coalesce(version.published, now())) THEN 'deleted'
@@ -71,16 +71,16 @@ BEGIN
             WHERE version.key_id IS NOT NULL AND version.request_id <> ALL (p_busy)
                 AND NOT EXISTS (SELECT FROM ingest_requests i WHERE i.namespace = p_namespace
                     AND i.request_id = version.request_id AND next_request_state(i.state, 'duplicate') IS NULL)
-        ) AS known
+        ) AS settled
         WHERE event IS NOT NULL
     );
 END
 $$;
 
--- Give each version its place among the versions of its record, and record its outcome. p_versions is as known_versions
--- gives it; `event` is also `stored`, for a memory that this transaction has stored. The answer is that of claim_requests'
--- already_final. The caller holds the locks of the keys. A version whose memory was deleted meanwhile is left out; raises
--- serialization_failure if a deletion has come to cover a memory that is stored already.
+-- Order each version among the versions of its record, and record its outcome. p_versions is as settled_versions gives
+-- it; `event` is also `stored`, for a memory that this transaction has stored. The answer has the form of already_final
+-- in claim_requests. The caller holds the locks of the keys. A version whose memory was deleted meanwhile is left out;
+-- raises serialization_failure if a deletion has come to cover a memory that is stored already.
 CREATE OR REPLACE FUNCTION record_versions(p_namespace text, p_versions jsonb) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -89,7 +89,7 @@ DECLARE
     result record;
     recorded jsonb := '[]';
 BEGIN
-    PERFORM require_own(p_namespace);
+    PERFORM require_session_namespace(p_namespace);
     IF jsonb_array_length(coalesce(p_versions, '[]')) = 0 THEN
         RETURN recorded;
     END IF;
@@ -97,7 +97,7 @@ BEGIN
     IF p_versions @? '$[*] ? (@.event != "stored")' OR EXISTS (
         SELECT FROM source_keys k
         WHERE k.namespace = p_namespace AND k.memory_id IS NOT NULL
-            AND k.key_id IN (SELECT CAST(one ->> 'key_id' AS uuid) FROM jsonb_array_elements(p_versions) AS one)
+            AND k.key_id IN (SELECT CAST(v ->> 'key_id' AS uuid) FROM jsonb_array_elements(p_versions) AS v)
     ) THEN
         PERFORM lock_supersession(p_namespace);
     END IF;
@@ -123,7 +123,8 @@ BEGIN
             version_published = EXCLUDED.version_published, updated_at = clock_timestamp(), announced_at = NULL
         WHERE next_request_state(i.state, result.event) IS NOT NULL
         RETURNING i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result;
-        -- A refused version whose message is a dead letter keeps its state. Without its row in the answer it would be stored.
+        -- A refused version whose message is a dead letter keeps its state. Without its row in the answer the caller
+        -- would store it.
         IF NOT FOUND THEN
             SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
             FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = version.request_id;
@@ -134,7 +135,8 @@ BEGIN
 END
 $$;
 
--- Put one version into its place; the event to record, with what to report. A null event: its memory is gone.
+-- Update source_keys and supersession for one version. Return the event to record, with its error or note; the event is
+-- null if the version's memory does not exist.
 CREATE OR REPLACE FUNCTION place_version(
     p_namespace text, p_event text, p_memory_id uuid, p_content_hash text, p_key_id uuid, p_at timestamptz,
     p_published timestamptz, p_labels jsonb, OUT event text, OUT memory_id uuid, OUT error text, OUT note text
@@ -143,7 +145,7 @@ LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 #variable_conflict use_column
 DECLARE
-    known source_keys;
+    record_key source_keys;
     memory record;
     current record;
     differing text[];
@@ -151,14 +153,14 @@ DECLARE
 BEGIN
     INSERT INTO source_keys AS k (namespace, key_id) VALUES (p_namespace, p_key_id)
     ON CONFLICT (namespace, key_id) DO UPDATE SET key_id = EXCLUDED.key_id
-    RETURNING * INTO known;
-    SELECT id, content_hash, superseded_by INTO current FROM memories WHERE id = known.memory_id;
-    IF is_covered(known, p_at, p_published) THEN
+    RETURNING * INTO record_key;
+    SELECT id, content_hash, superseded_by INTO current FROM memories WHERE id = record_key.memory_id;
+    IF is_covered(record_key, p_at, p_published) THEN
         IF p_event = 'stored' THEN
             RAISE serialization_failure USING MESSAGE = 'the record was deleted while its memory was stored';
         END IF;
         event := 'deleted';
-        error := 'the record was deleted at ' || to_char(coalesce(known.deleted_at, known.deleted_published) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
+        error := 'the record was deleted at ' || to_char(coalesce(record_key.deleted_at, record_key.deleted_published) AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS"Z"')
             || ', and this version is older: publish it with a later timestamp to store it';
         RETURN;
     ELSIF p_event = 'failed' THEN
@@ -175,7 +177,7 @@ BEGIN
     event := p_event;
     memory_id := memory.id;
     is_newer := current.id IS NULL OR (p_at, p_published, p_content_hash)
-        > (known.version_at, known.version_published, current.content_hash);
+        > (record_key.version_at, record_key.version_published, current.content_hash);
     IF is_newer THEN
         UPDATE source_keys k SET memory_id = memory.id, version_at = p_at, version_published = p_published
         WHERE k.namespace = p_namespace AND k.key_id = p_key_id;
@@ -205,8 +207,8 @@ BEGIN
 END
 $$;
 
--- Supersede an older memory by a newer one, unless it is superseded already or the current version of a record. What to
--- report, or null.
+-- Supersede an older memory by a newer one, unless it is superseded already or the current version of a record. Return
+-- the note to report, or null if nothing was changed.
 CREATE OR REPLACE FUNCTION supersede(p_older uuid, p_newer uuid) RETURNS text
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
@@ -218,8 +220,8 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION lock_supersession, is_covered, differing_labels, duplicate_note, known_versions, record_versions,
+REVOKE ALL ON FUNCTION lock_supersession, is_covered, differing_labels, duplicate_note, settled_versions, record_versions,
     place_version, supersede FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION lock_supersession TO mnemosyne_runtime, mnemosyne_mcp;
-GRANT EXECUTE ON FUNCTION is_covered, differing_labels, duplicate_note, known_versions, record_versions
+GRANT EXECUTE ON FUNCTION is_covered, differing_labels, duplicate_note, settled_versions, record_versions
     TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;

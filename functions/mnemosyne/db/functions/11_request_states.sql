@@ -1,4 +1,4 @@
--- The state of an ingest request after an event, or null where the event changes nothing. Every statement that changes a
+-- The state of an ingest request after an event, or null if the event changes nothing. Every statement that changes a
 -- state asks this function; docs/requests.md has the same table in words.
 --
 -- p_state is null for a request that has no row. The events:
@@ -6,12 +6,12 @@
 --   stored     its memory was stored
 --   duplicate  a memory with the same content exists
 --   deleted    the deletion was done, or a deletion of its key is newer than the request
---   failed     it can never be stored as it is
+--   failed     the request is invalid and can never be stored
 --   given_up   its message became a dead letter
 --   redriven   its dead letter was published again
 --
--- stored, duplicate and deleted are final. failed and dead_lettered are what was reported last: a later delivery of the same
--- request may still store it, and nothing else moves them, except that a redrive queues what was dead-lettered.
+-- stored, duplicate and deleted are final. failed and dead_lettered are not: a later delivery of the same request
+-- may still store it, and a redrive moves dead_lettered to queued. No other event changes them.
 CREATE OR REPLACE FUNCTION next_request_state(p_state text, p_event text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE
@@ -23,12 +23,13 @@ RETURN CASE
     WHEN p_event = 'redriven' AND p_state = 'dead_lettered' THEN 'queued'
 END;
 
--- The state and error that are reported of a request, p_existing being its memory's id if the memory still exists.
+-- The state and error to report for a request. p_existing is the id of its memory, null if the memory was deleted.
 --
--- A request whose memory was deleted later is reported as deleted. A redriven request is reported as dead_lettered again
--- if no attempt was recorded for 24 hours: the redrive crashed before it published the message, and the letter may be
--- redriven again (see dead_letter_due). It returns a set, because the planner inlines only those in FROM.
-CREATE OR REPLACE FUNCTION shown_outcome(
+-- A request whose memory was deleted later is reported as deleted. A redriven request is reported as dead_lettered
+-- again if no attempt was recorded for 24 hours: the redrive crashed before it published the message, and the letter
+-- may be redriven again (see dead_letter_due). It returns a set, because the planner inlines only set-returning
+-- functions in FROM.
+CREATE OR REPLACE FUNCTION reported_outcome(
     p_state text, p_error text, p_existing uuid, p_updated_at timestamptz, p_redriven_at timestamptz
 ) RETURNS TABLE (state text, error text)
 LANGUAGE sql STABLE PARALLEL SAFE ROWS 1
@@ -43,8 +44,8 @@ SELECT CASE
         ELSE p_error END
 $$;
 
-REVOKE ALL ON FUNCTION next_request_state, shown_outcome FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION shown_outcome TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
+REVOKE ALL ON FUNCTION next_request_state, reported_outcome FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION reported_outcome TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION next_request_state TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter, mnemosyne_import_object;

@@ -1,4 +1,4 @@
--- The functions look a key up by its id and can do nothing else.
+-- Look up an API key by its id. The services have no other access to api_keys.
 CREATE OR REPLACE FUNCTION find_api_key(p_id text) RETURNS SETOF api_keys
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
 BEGIN ATOMIC

@@ -1,7 +1,7 @@
--- Note in each request which transaction changed its state last.
+-- Store in each request the id of the transaction that changed its state last.
 --
--- Readers of outcomes go on from a snapshot: what their snapshot did not see is new to them, whenever it was committed.
--- updated_at cannot serve them: a transaction that commits late has an early time.
+-- Readers of outcomes continue from a snapshot: every change that was not visible in it is new to them. updated_at
+-- would not do: a transaction that commits late has an early time.
 CREATE OR REPLACE FUNCTION note_change() RETURNS trigger
 LANGUAGE plpgsql SET search_path = public, pg_temp AS $$
 BEGIN
@@ -9,7 +9,7 @@ BEGIN
     RETURN NEW;
 END
 $$;
--- Every change of state sets updated_at. To note that an outcome was announced is no change.
+-- Every change of state sets updated_at. Setting announced_at does not.
 CREATE OR REPLACE TRIGGER note_change BEFORE UPDATE OF updated_at ON ingest_requests
     FOR EACH ROW EXECUTE FUNCTION note_change();
 

@@ -1,4 +1,5 @@
--- A grant that is neither revoked nor expired, and of nobody who is blocked; no row if there is none. `mcp` may know no more of the authorization server.
+-- Look up a grant that is neither revoked nor expired, and whose person is not blocked. `mcp` has no other access to
+-- the authorization server's tables.
 CREATE OR REPLACE FUNCTION standing_grant(p_id uuid)
 RETURNS TABLE (subject text, namespace text, client_id text, scopes text[])
 LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp

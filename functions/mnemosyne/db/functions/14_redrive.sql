@@ -1,16 +1,16 @@
--- Dead letters: which ones a command means, when one may be published again, and its way to the queue and back.
+-- Dead letters: select them, compute when one may be published again, and record that one was published again.
 --
--- A letter keeps its row while its message is published again. `redriven_at` marks it as in flight. The republished message
--- carries `letter_id`, by which the subscriber deletes the letter once every request of the message has an outcome, or
--- updates it if the message fails again. The id is random and only the message carries it, so that nobody else can delete
--- a letter by publishing its id.
+-- A letter keeps its row while its message is published again. `redriven_at` marks it as in flight. The republished
+-- message carries `letter_id`, by which the subscriber deletes the letter once every request of the message has an
+-- outcome, or updates it if the message fails again. The id is random and only the message carries it, so that nobody
+-- else can delete a letter by publishing its id.
 
 -- The time from which a letter may be published again.
 --
--- A letter that was never redriven: at once. One that failed again: after 10 minutes, which double with each redrive up to
--- a day. One in flight: after 24 hours, because 100 deliveries 600 seconds apart, the most that Pub/Sub makes before it
--- gives a message up, take 16 h 40 min. Without that limit a letter would be in flight for ever if the redrive crashed
--- before it published.
+-- A letter that was never redriven: at once. One that failed again: after 10 minutes, which double with each redrive up
+-- to a day. One in flight: after 24 hours, because 100 deliveries 600 seconds apart, the most that Pub/Sub makes before
+-- it gives a message up, take 16 h 40 min. Without that limit a letter would be in flight forever if the redrive
+-- crashed before it published.
 CREATE OR REPLACE FUNCTION dead_letter_due(p_redriven_at timestamptz, p_last_failed_at timestamptz, p_redrives integer)
 RETURNS timestamptz
 LANGUAGE sql STABLE PARALLEL SAFE
@@ -20,17 +20,17 @@ RETURN CASE
     ELSE p_last_failed_at + least(interval '10 minutes' * 2 ^ least(p_redrives - 1, 10), interval '24 hours')
 END;
 
--- The cause without what differs between letters of the same kind: ids and numbers become #.
+-- The cause with ids and numbers replaced by #, so that letters can be grouped by it.
 CREATE OR REPLACE FUNCTION cause_group(p_cause text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN left(regexp_replace(
     p_cause, '[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|[0-9]+([.,][0-9]+)*', '#', 'gi'), 300);
 
--- The letters of a namespace that a command means. p_choice is {"message_ids": […], "cause": …, "younger_than": seconds,
--- "older_than": seconds, "redrivable": "due" or "now"}; what is absent or null restricts nothing. Ages are measured from the first
--- failure by the database's clock. "now" leaves out letters in flight, "due" those that back off as well.
--- It has no SET clause, so that the planner reads no more letters than the caller's LIMIT.
-CREATE OR REPLACE FUNCTION chosen_dead_letters(p_namespace text, p_choice jsonb) RETURNS SETOF dead_letters
+-- Select letters of a namespace. p_choice is {"message_ids": […], "cause": …, "younger_than": seconds, "older_than":
+-- seconds, "redrivable": "due" or "now"}; absent or null fields restrict nothing. Ages are measured from the first
+-- failure by the database's clock. "now" leaves out letters in flight; "due" also leaves out letters that back off. It
+-- has no SET clause, so that the planner reads no more letters than the caller's LIMIT.
+CREATE OR REPLACE FUNCTION select_dead_letters(p_namespace text, p_choice jsonb) RETURNS SETOF dead_letters
 LANGUAGE sql STABLE
 AS $$
     SELECT d.*
@@ -52,8 +52,9 @@ AS $$
         END
 $$;
 
--- Refuse a session of another namespace than the letter's. p_into is the namespace of its requests: the same one, or any for
--- a letter of the empty namespace, which has the messages that name none. require_own refuses the empty namespace.
+-- Raise insufficient_privilege unless the session's namespace is the letter's. p_into is the namespace of its requests:
+-- the same one, or any namespace for a letter of the empty namespace, which has the messages that name no namespace.
+-- require_session_namespace refuses the empty namespace.
 CREATE OR REPLACE FUNCTION require_letters_of(p_namespace text, p_into text) RETURNS void
 LANGUAGE plpgsql STABLE
 AS $$
@@ -65,8 +66,8 @@ BEGIN
 END
 $$;
 
--- Lock requests in the order of their ids, in which deliveries record outcomes. An UPDATE locks rows in the order of its plan,
--- so that it and a delivery could wait for each other.
+-- Lock requests in the order of their ids, in which deliveries record outcomes. An UPDATE locks rows in the order of
+-- its plan, so that it and a delivery could wait for each other.
 CREATE OR REPLACE FUNCTION lock_requests(p_namespace text, p_request_ids uuid[]) RETURNS void
 LANGUAGE plpgsql
 AS $$
@@ -78,8 +79,8 @@ BEGIN
 END
 $$;
 
--- Mark a letter as in flight, queue its dead-lettered requests, and return its letter_id. Return null and change nothing if there
--- is no such letter, or it is in flight, or it backs off and p_now is false.
+-- Mark a letter as in flight, queue its dead-lettered requests, and return its letter_id. Return null and change
+-- nothing if there is no such letter, or it is in flight, or its backoff has not ended and p_now is false.
 CREATE OR REPLACE FUNCTION mark_redriven(
     p_namespace text, p_message_id text, p_into text, p_request_ids uuid[], p_now boolean
 ) RETURNS uuid
@@ -125,19 +126,20 @@ BEGIN
 END
 $$;
 
--- Lock the letter that a message was republished from until the transaction ends. mark_redriven locks a letter before its
--- requests; without this lock, giving the message up would lock the requests first, and both could wait for each other.
+-- Lock the letter that a message was republished from until the transaction ends. mark_redriven locks a letter before
+-- its requests; without this lock, giving the message up would lock the requests first, and both could wait for each
+-- other.
 CREATE OR REPLACE FUNCTION lock_dead_letter(p_namespace text, p_letter_id uuid) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
-    PERFORM require_own(p_namespace);
+    PERFORM require_session_namespace(p_namespace);
     PERFORM FROM dead_letters WHERE letter_id = p_letter_id AND namespace IN (p_namespace, '') FOR UPDATE;
 END
 $$;
 
--- Record that the republished message of a letter has failed again, and return the letter; no row if there is no such letter.
--- A second delivery of the failed message changes the cause only: the letter is no longer in flight. The empty namespace is
--- that of a message whose namespace could not be read.
+-- Record that the republished message of a letter has failed again, and return the letter; no row if there is no such
+-- letter. A second delivery of the failed message changes only the cause, because the letter is no longer in flight. A
+-- message whose namespace could not be read has the empty namespace.
 CREATE OR REPLACE FUNCTION fail_dead_letter_again(p_namespace text, p_letter_id uuid, p_cause text, p_lost boolean)
 RETURNS SETOF dead_letters
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
@@ -157,7 +159,7 @@ $$;
 CREATE OR REPLACE FUNCTION conclude_dead_letter(p_namespace text, p_letter_id uuid, p_request_ids uuid[]) RETURNS void
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 BEGIN
-    PERFORM require_own(p_namespace);
+    PERFORM require_session_namespace(p_namespace);
     DELETE FROM dead_letters
     WHERE letter_id = p_letter_id AND namespace IN (p_namespace, '') AND NOT EXISTS (
         SELECT FROM ingest_requests
@@ -166,7 +168,8 @@ BEGIN
 END
 $$;
 
--- Delete letters of the session's namespace by message id, and return their number. The outcomes of their requests stay.
+-- Delete letters of the session's namespace by message id, and return their number. The outcomes of their requests
+-- stay.
 CREATE OR REPLACE FUNCTION drop_dead_letters(p_namespace text, p_message_ids text[]) RETURNS bigint
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
@@ -179,9 +182,9 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION dead_letter_due, cause_group, chosen_dead_letters, require_letters_of, lock_requests, mark_redriven,
+REVOKE ALL ON FUNCTION dead_letter_due, cause_group, select_dead_letters, require_letters_of, lock_requests, mark_redriven,
     unmark_redriven, lock_dead_letter, fail_dead_letter_again, conclude_dead_letter, drop_dead_letters FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION dead_letter_due, cause_group, chosen_dead_letters, mark_redriven, unmark_redriven,
+GRANT EXECUTE ON FUNCTION dead_letter_due, cause_group, select_dead_letters, mark_redriven, unmark_redriven,
     drop_dead_letters TO mnemosyne_runtime, mnemosyne_mcp;
 GRANT EXECUTE ON FUNCTION lock_dead_letter, fail_dead_letter_again, conclude_dead_letter TO mnemosyne_runtime,
     mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;

@@ -1,11 +1,11 @@
--- The rights of each role on tables; rights on functions are granted where the functions are. This file states all of
--- them: what it does not grant is revoked when it is applied.
+-- The rights of each role on tables; rights on functions are granted where the functions are created. This file lists
+-- all table rights: applying it revokes all others.
 
 DO $$
 DECLARE
     name text;
 BEGIN
-    -- The owner's own tables: an extension's views in the same schema may belong to another role.
+    -- Only the owner's tables: an extension's views in the same schema may belong to another role.
     FOR name IN SELECT tablename FROM pg_tables WHERE schemaname = 'public' AND tableowner = current_user LOOP
         EXECUTE format('REVOKE ALL ON %I FROM mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest, mnemosyne_dead_letter, '
             'mnemosyne_import_object, mnemosyne_auth', name);
@@ -16,7 +16,7 @@ $$;
 GRANT SELECT ON embedding_space, schema_migrations, schema_repeatables TO mnemosyne_runtime, mnemosyne_mcp,
     mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
 
--- The command line does what all functions do.
+-- The command line has the rights of all functions.
 GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO mnemosyne_runtime;
 GRANT SELECT, INSERT ON memory_chunks, memory_ratings TO mnemosyne_runtime;
 GRANT SELECT, INSERT, UPDATE ON ingest_requests, object_imports TO mnemosyne_runtime;
@@ -31,7 +31,7 @@ GRANT SELECT, DELETE, UPDATE (title, tags, tag_keys, metadata, superseded_by, ra
 GRANT SELECT, INSERT ON memory_ratings TO mnemosyne_mcp;
 GRANT SELECT ON ingest_requests, dead_letters, namespace_usage, quotas TO mnemosyne_mcp;
 
--- ingest and dead_letter store memories. They read only what is needed to find out whether a content is stored.
+-- ingest and dead_letter store memories. They read only the columns needed to find out whether a content is stored.
 GRANT INSERT, SELECT (id, namespace, content_hash, superseded_by, last_seen_at), UPDATE (last_seen_at)
     ON memories TO mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT INSERT ON memory_chunks TO mnemosyne_ingest, mnemosyne_dead_letter;
@@ -51,7 +51,7 @@ GRANT SELECT, INSERT, UPDATE, DELETE ON oauth_clients, oauth_requests, oauth_gra
     oauth_consents TO mnemosyne_auth;
 GRANT SELECT ON schema_migrations, oauth_blocked_people TO mnemosyne_auth;
 
--- While `reembed` runs.
+-- These tables exist while `reembed` runs.
 DO $$
 BEGIN
     IF to_regclass('memory_chunks_next') IS NOT NULL THEN
@@ -61,6 +61,6 @@ BEGIN
 END
 $$;
 
--- A write evaluates the functions that the indexes use.
-GRANT EXECUTE ON FUNCTION own_tags, literal_form, content_trigrams TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
+-- Every write to `memories` calls the functions of the expression indexes.
+GRANT EXECUTE ON FUNCTION namespaced_tags, literal_form, content_trigrams TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter;

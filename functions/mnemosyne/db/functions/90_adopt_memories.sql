@@ -1,4 +1,5 @@
--- Copy the rows of a Go server's table, which the baseline has set aside, and drop that table. Without one, do nothing.
+-- Copy the rows of an earlier Go server's table, which the baseline has moved to another schema, and drop that table.
+-- Do nothing if there is no such table.
 DO $$
 DECLARE
     dimension integer;
@@ -22,8 +23,8 @@ BEGIN
     END IF;
     -- Building the index once takes less time than inserting every row into it.
     DROP INDEX memories_embedding;
-    -- The old hash was computed from date and content. The first row of each content gets the hash of the content alone, so
-    -- that a repeated content is recognised. Later rows with the same content keep their hash, and are kept.
+    -- The old hash was computed from date and content. The first row of each content gets the hash of the content
+    -- alone, so that a repeated content is recognised. Later rows with the same content are copied with their old hash.
     INSERT INTO memories (
         id, namespace, "timestamp", content, title, tags, tag_keys, content_hash, embedding_model, embedding,
         created_at, last_seen_at
@@ -32,7 +33,7 @@ BEGIN
         CASE WHEN CAST(old.id AS text) ~* '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$'
             THEN CAST(CAST(old.id AS text) AS uuid) ELSE gen_random_uuid() END,
         'default', CAST(old."timestamp" AS timestamptz), old.content,
-        -- Titles and tags, read from the text as the server reads them.
+        -- Parse title and tags from the content in the same way as the server.
         regexp_replace(coalesce(
             nullif(left(btrim((regexp_match(old.content, '(?n)^[ \t]*TITLE:(.*)$'))[1], E' \t\r'), 500), ''),
             left(old.content, 50)

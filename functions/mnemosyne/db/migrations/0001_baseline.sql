@@ -1,13 +1,14 @@
--- Tables, indexes, roles and rights. Functions, triggers and the copying of adopted rows are in ../sql.
+-- Tables, indexes, roles and rights. Functions and triggers are in ../functions, and so is the script that copies the
+-- rows of an adopted table.
 --
--- The session that applies this file names the embedding space in three settings, mnemosyne.embedding_provider,
--- mnemosyne.embedding_model and mnemosyne.embedding_dimension. Apart from `vector` no extension is used, so that the
+-- The session that applies this file passes the embedding space in three settings, mnemosyne.embedding_provider,
+-- mnemosyne.embedding_model and mnemosyne.embedding_dimension. No extension other than `vector` is used, so that the
 -- schema is the same on every server.
 
 CREATE EXTENSION IF NOT EXISTS vector;
 
--- Set aside a table memories(id, timestamp, content, embedding, content_hash, last_seen_at) of the earlier Go server.
--- ../sql/90_adopt_memories.sql copies its rows.
+-- Move a table memories(id, timestamp, content, embedding, content_hash, last_seen_at) of the earlier Go server to
+-- another schema. ../functions/90_adopt_memories.sql copies its rows.
 DO $$
 DECLARE
     owner oid := (SELECT relowner FROM pg_class WHERE oid = to_regclass('public.memories'));
@@ -48,14 +49,14 @@ CREATE TABLE memories (
     tags            text[] NOT NULL DEFAULT '{}',
     tag_keys        text[] NOT NULL DEFAULT '{}',  -- the tags, case-folded, in the same order: filters compare these
     metadata        jsonb NOT NULL DEFAULT '{}',
-    metadata_keys   integer[] NOT NULL DEFAULT '{}',  -- hashes of metadata paths and values: ../sql/03_metadata_keys.sql
+    metadata_keys   integer[] NOT NULL DEFAULT '{}',  -- hashes of metadata paths and values: ../functions/03_metadata_keys.sql
     session         text,  -- the conversation or document that the memory is a part of
     content_hash    text NOT NULL,
-    wording         uuid,  -- digest of the content but for white space and a final full stop; null: compared with none
+    wording         uuid,  -- digest of the content without white space and a final full stop; null: has no near-duplicates
     embedding_model text NOT NULL,
     created_at      timestamptz NOT NULL DEFAULT now(),
     last_seen_at    timestamptz NOT NULL DEFAULT now(),
-    superseded_by   uuid,  -- No foreign key: what a deleted memory has superseded stays out of searches.
+    superseded_by   uuid,  -- No foreign key: memories stay out of searches when their successor is deleted.
     rating_count    integer NOT NULL DEFAULT 0,
     rating_sum      integer NOT NULL DEFAULT 0,
     UNIQUE (namespace, content_hash),
@@ -86,15 +87,15 @@ $$;
 ALTER TABLE memories ALTER COLUMN embedding SET STORAGE PLAIN;
 ALTER TABLE memory_chunks ALTER COLUMN embedding SET STORAGE PLAIN;
 
--- The BM25 weights of a memory's words, by hashed word. In a table of its own, ten times as many rows fit on a page, and
--- a change of weights rewrites no vectors.
+-- The BM25 weights of a memory's words, by hashed word. In this separate table ten times as many rows fit on a page,
+-- and a change of weights rewrites no vectors.
 CREATE TABLE memory_words (
     memory_id uuid PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
     keys      integer[] NOT NULL,
     weights   sparsevec NOT NULL
 );
 
--- Every rating as given. Searches read the sums on the memory.
+-- All ratings. Searches read the sums in `memories`.
 CREATE TABLE memory_ratings (
     memory_id uuid NOT NULL REFERENCES memories ON DELETE CASCADE,
     namespace text NOT NULL,
@@ -103,27 +104,27 @@ CREATE TABLE memory_ratings (
     rated_at  timestamptz NOT NULL DEFAULT now()
 );
 
--- The state of every accepted request. Where a publisher gives source and key, each version of the record is a request of its
--- own, and its id follows from source, key, content and time.
+-- The state of every accepted request. If a publisher gives source and key, each version of the record is a separate
+-- request, and its id is computed from source, key, content and time.
 CREATE TABLE ingest_requests (
     namespace    text NOT NULL,
     request_id   uuid NOT NULL,
     state        text NOT NULL CHECK (state IN ('queued', 'stored', 'duplicate', 'deleted', 'failed', 'dead_lettered')),
     memory_id    uuid,  -- No foreign key: the outcome outlives the memory, so that redelivery cannot revive it.
-    content_hash bytea,  -- of the stored content: tells a redelivery from another content under the same id
+    content_hash bytea,  -- of the stored content: distinguishes a redelivery from another content under the same id
     source       text,
     key          text,
-    version_at        timestamptz,  -- of a version of a record that is stored, or deleted: its timestamp
-    version_published timestamptz,  -- and when it was first published
+    version_at        timestamptz,  -- timestamp of a stored or deleted version of a record
+    version_published timestamptz,  -- when that version was first published
     attempts     integer NOT NULL DEFAULT 0,
     error        text,
-    note         text,  -- what else to report: which memory supersedes which, and labels that were taken or not
+    note         text,  -- further results: supersessions, and which labels were updated or ignored
     created_at   timestamptz NOT NULL DEFAULT now(),
     -- Not now(): the transaction may begin long before others see the row.
     updated_at   timestamptz NOT NULL DEFAULT clock_timestamp(),
     changed_in   xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- the transaction that set updated_at
     announced_at timestamptz,  -- when the outcome was published
-    redriven_at  timestamptz,  -- when its dead letter was redriven last; the same as updated_at until something happens to it
+    redriven_at  timestamptz,  -- when its dead letter was redriven last; equals updated_at until the next attempt
     PRIMARY KEY (namespace, request_id)
 )
 WITH (fillfactor = 70);
@@ -132,7 +133,7 @@ WITH (fillfactor = 70);
 CREATE TABLE source_keys (
     namespace         text NOT NULL,
     key_id            uuid NOT NULL,  -- uuid5(uuid5(NAMESPACE_URL, source), key)
-    memory_id         uuid,           -- of the current version; null where there is none
+    memory_id         uuid,           -- of the current version; null without one
     version_at        timestamptz,    -- the current version's timestamp, then when it was published: the order of versions
     version_published timestamptz,
     deleted_at        timestamptz,    -- the latest deletion's timestamp, and when it was published
@@ -140,7 +141,8 @@ CREATE TABLE source_keys (
     PRIMARY KEY (namespace, key_id)
 );
 
--- Messages that were given up, whole, so that they can be published again. A letter stays while its message is in flight.
+-- Complete messages that could not be processed, so that they can be published again. A letter is kept while its
+-- message is in flight.
 CREATE TABLE dead_letters (
     namespace        text NOT NULL,
     message_id       text NOT NULL,
@@ -152,7 +154,7 @@ CREATE TABLE dead_letters (
     last_failed_at   timestamptz NOT NULL DEFAULT now(),
     failures         integer NOT NULL DEFAULT 1,
     redrives         integer NOT NULL DEFAULT 0,
-    redriven_at      timestamptz,  -- while it is in flight: when it was published again
+    redriven_at      timestamptz,  -- when it was published again; null unless it is in flight
     lost             boolean NOT NULL DEFAULT false,  -- whether a request in the message has no other outcome
     changed_in       xid8 NOT NULL DEFAULT pg_current_xact_id(),  -- the transaction in which it failed last
     PRIMARY KEY (namespace, message_id)
@@ -180,8 +182,8 @@ CREATE TABLE object_import_lines (
     PRIMARY KEY (namespace, source, line)
 );
 
--- What each namespace holds: the sum over its rows. There are 64 rows at most, one per remainder of the backend's
--- process id, so that concurrent writers do not wait for one another.
+-- Usage of each namespace: the sum over its rows, at most 64, one per remainder of the backend's process id, so that
+-- concurrent writers do not wait for one another.
 CREATE TABLE namespace_usage (
     namespace text NOT NULL,
     shard     integer NOT NULL,
@@ -193,7 +195,8 @@ CREATE TABLE namespace_usage (
 )
 WITH (fillfactor = 50);
 
--- What a namespace may hold. A null takes the value of the row of namespace '', and means no limit in that row.
+-- Limits per namespace. The row of namespace '' has the defaults, which replace nulls; a null in that row means no
+-- limit.
 CREATE TABLE quotas (
     namespace   text PRIMARY KEY,
     memories    bigint CHECK (memories >= 0),
@@ -264,7 +267,7 @@ CREATE TABLE oauth_requests (
     expires_at    timestamptz NOT NULL
 );
 
--- What a person allows a client to do. All codes and tokens belong to a grant.
+-- Authorizations that a person gave to a client. All codes and tokens belong to a grant.
 CREATE TABLE oauth_grants (
     id          uuid PRIMARY KEY,
     subject     text NOT NULL,
@@ -294,10 +297,10 @@ CREATE TABLE oauth_refresh_tokens (
     grant_id       uuid NOT NULL REFERENCES oauth_grants ON DELETE CASCADE,
     expires_at     timestamptz NOT NULL,
     used_at        timestamptz,
-    successor_salt bytea CHECK (length(successor_salt) = 32)  -- with the token itself, it gives the successor
+    successor_salt bytea CHECK (length(successor_salt) = 32)  -- the successor is derived from the token and this salt
 );
 
--- Earlier consents: the same client is not asked about again.
+-- Earlier consents, so that a person is not asked twice for the same client.
 CREATE TABLE oauth_consents (
     subject   text NOT NULL,
     client_id text NOT NULL,
@@ -307,14 +310,14 @@ CREATE TABLE oauth_consents (
     PRIMARY KEY (subject, client_id, resource)
 );
 
--- People who may not log in, by address or subject, whatever rule lets them in.
+-- People who may not log in, by address or subject, even if a rule allows them.
 CREATE TABLE oauth_blocked_people (
     who        text PRIMARY KEY CHECK (who <> ''),
     subjects   text[] NOT NULL DEFAULT '{}',  -- of their grants when they were blocked
     blocked_at timestamptz NOT NULL DEFAULT now()
 );
 
--- Filters of a search or a list; null means any. ../sql/04_filters.sql applies them.
+-- Filters of a search or a list; null means any. ../functions/04_filters.sql applies them.
 CREATE TYPE memory_filters AS (
     after timestamptz, before timestamptz, any_tags text[], all_tags text[], include_superseded boolean, session text,
     metadata jsonpath, metadata_keys integer[], own_any text[], own_all text[], not_session text,
@@ -324,48 +327,48 @@ CREATE TYPE memory_filters AS (
 -- Functions that indexes use. A change to one of them needs a migration that rebuilds the index.
 --
 -- An index holds the memories of all namespaces. 32 bits of the namespace's MD5 in every key make a search read only
--- entries of its own namespace, so that neither its cost nor its duration depends on other namespaces. MD5 is the same in
--- all versions of PostgreSQL.
+-- entries of its own namespace, so that neither its cost nor its duration depends on other namespaces. MD5 is the same
+-- in all versions of PostgreSQL.
 
--- Tags prefixed by namespace. Built from native array functions, because every insert evaluates it. A tag that contains
--- the separator becomes two entries; `passes` compares the tags themselves as well.
-CREATE FUNCTION own_tags(p_namespace text, p_tag_keys text[]) RETURNS text[]
+-- Tags prefixed by a hash of the namespace. Built from native array functions, because every insert evaluates it. A tag
+-- that contains the separator becomes two entries; `matches_filters` compares the tags themselves as well.
+CREATE FUNCTION namespaced_tags(p_namespace text, p_tag_keys text[]) RETURNS text[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
-    own text := left(md5(p_namespace), 8);
+    prefix text := left(md5(p_namespace), 8);
 BEGIN
     RETURN CASE WHEN cardinality(p_tag_keys) > 0
-        THEN string_to_array(own || array_to_string(p_tag_keys, E'\x1f' || own), E'\x1f') ELSE '{}' END;
+        THEN string_to_array(prefix || array_to_string(p_tag_keys, E'\x1f' || prefix), E'\x1f') ELSE '{}' END;
 END
 $$;
 
--- The text as an exact search compares it: in lower case, and in the Unicode normal form of compatible characters, so that
--- composed and decomposed letters, full-width letters and ligatures are found by each other.
+-- The text in lower case and in Unicode normal form NFKC, so that an exact search treats composed and decomposed
+-- letters, full-width letters and ligatures alike.
 CREATE FUNCTION literal_form(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN lower(p_text)
     ELSE normalize(lower(normalize(p_text, NFKC)), NFKC) END;
 
--- Trigrams of the UTF-8 bytes of the content's literal form, prefixed by namespace; null for fewer than three bytes. Bytes,
--- because reaching the n-th byte costs the same everywhere, unlike the n-th character.
+-- Trigrams of the UTF-8 bytes of the content's literal form, prefixed by namespace; null for fewer than three bytes.
+-- Bytes, because reaching the n-th byte costs the same everywhere, unlike the n-th character.
 CREATE FUNCTION content_trigrams(p_namespace text, p_content text) RETURNS bigint[]
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
     bytes bytea := convert_to(public.literal_form(p_content), 'UTF8');  -- REINDEX and pg_restore set no search_path
-    own bigint := CAST(CAST('x' || left(md5(p_namespace), 8) AS bit(32)) AS bigint) << 24;
+    prefix bigint := CAST(CAST('x' || left(md5(p_namespace), 8) AS bit(32)) AS bigint) << 24;
 BEGIN
     RETURN (
         SELECT array_agg(once.trigram) FROM (
-            SELECT DISTINCT own | (get_byte(bytes, i) << 16) | (get_byte(bytes, i + 1) << 8) | get_byte(bytes, i + 2)
+            SELECT DISTINCT prefix | (get_byte(bytes, i) << 16) | (get_byte(bytes, i + 1) << 8) | get_byte(bytes, i + 2)
                 AS trigram
             FROM generate_series(0, length(bytes) - 3) AS i
         ) AS once
     );
 END
 $$;
-REVOKE ALL ON FUNCTION own_tags, literal_form, content_trigrams FROM PUBLIC;
+REVOKE ALL ON FUNCTION namespaced_tags, literal_form, content_trigrams FROM PUBLIC;
 
 CREATE INDEX memories_newest ON memories (namespace, "timestamp" DESC, id DESC);
 CREATE INDEX memories_session ON memories (namespace, session, "timestamp", id) WHERE session IS NOT NULL;
@@ -374,9 +377,9 @@ CREATE INDEX memories_embedding ON memories
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200);
 CREATE INDEX memory_chunks_embedding ON memory_chunks
     USING hnsw (embedding halfvec_cosine_ops) WITH (m = 16, ef_construction = 200);
--- Without fastupdate: every search would read the whole list of pending entries, those of all namespaces.
+-- Without fastupdate: every search would read the whole list of pending entries of all namespaces.
 -- https://www.postgresql.org/docs/current/gin.html#GIN-FAST-UPDATE
-CREATE INDEX memories_tags ON memories USING gin (own_tags(namespace, tag_keys)) WITH (fastupdate = off);
+CREATE INDEX memories_tags ON memories USING gin (namespaced_tags(namespace, tag_keys)) WITH (fastupdate = off);
 CREATE INDEX memories_metadata ON memories USING gin (metadata_keys) WITH (fastupdate = off);
 CREATE INDEX memories_trigrams ON memories USING gin (content_trigrams(namespace, content)) WITH (fastupdate = off);
 CREATE INDEX memory_words_keys ON memory_words USING gin (keys) WITH (fastupdate = off);
@@ -401,8 +404,8 @@ CREATE INDEX oauth_grants_of_person ON oauth_grants (subject, client_id);
 CREATE INDEX oauth_codes_of_grant ON oauth_codes (grant_id);
 CREATE INDEX oauth_refresh_tokens_of_grant ON oauth_refresh_tokens (grant_id);
 
--- Row-level security. A transaction sees the rows of the namespace that it has set, even if a query omits the condition.
--- Tables without a policy (api_keys, namespace_words, memory_words) are visible to the owner only.
+-- Row-level security. A transaction sees the rows of the namespace that it has set, even if a query omits the
+-- condition. Tables without a policy (api_keys, namespace_words, memory_words) are visible to the owner only.
 DO $$
 DECLARE
     name text;
