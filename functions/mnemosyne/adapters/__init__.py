@@ -1,1 +1,1 @@
-"""The real parts behind the ports; each heavy library is imported by the one file here that needs it."""
+"""Implementations of the ports. Each heavy library is imported by a single module here."""

@@ -1,4 +1,4 @@
-"""Client ID Metadata Documents, read from public addresses of the web only.
+"""Fetch Client ID Metadata Documents, from public addresses only.
 
 https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/, section on security considerations.
 """
@@ -27,17 +27,17 @@ log = EventLog(__name__)
 
 DOCUMENT_BYTES = 16 * 1024
 SECONDS = 3.0
-"""For all of a fetch: resolution, connection, and the last byte."""
+"""Timeout of a whole fetch, from name resolution to the last byte."""
 AT_ONCE = 256
-"""Fetches at a time. Each is a socket and no thread."""
+"""Concurrent fetches. Each needs a socket but no thread."""
 AT_ONCE_OF_NETWORK, AT_ONCE_OF_LARGE_NETWORK = 4, 16
-"""Fetches at a time for the callers of one network."""
+"""Concurrent fetches for the callers of one network."""
 AT_ONCE_OF_HOST = 8
-"""Fetches at a time from one host, so that nobody attacks a host through us."""
+"""Concurrent fetches from one host, so that nobody can attack a host through this server."""
 
 
 class WebDocuments:
-    """The ClientDocuments of the web: https, public addresses, no redirections, bounded in size, time and number."""
+    """Fetches documents by https, from public addresses, without redirections, with limits on size, time and number."""
 
     def __init__(self, context: ssl.SSLContext | None = None) -> None:
         self._context = context or ssl.create_default_context()
@@ -46,7 +46,7 @@ class WebDocuments:
     async def fetch(self, client_id: str, address: str) -> bytes:
         """Return the document at that URL, for a caller at `address`.
 
-        Raises InvalidRequest, or Unavailable if it may be there later.
+        Raises InvalidRequest, or Unavailable if a later attempt may succeed.
         """
         host = urlsplit(client_id).hostname or ""
         with self._counted(host, address):
@@ -59,7 +59,7 @@ class WebDocuments:
                 raise Unavailable(f"the document of the client {client_id} cannot be read: {reason}") from exc
 
     async def addresses_of(self, host: str) -> list[str]:
-        """Return the addresses of a host's name, asked of the system's name servers without a thread."""
+        """Resolve a host name with the system's name servers, without a thread."""
         answers = await self._resolver.resolve_name(host, lifetime=SECONDS, search=False)
         return list(answers.addresses())
 
@@ -92,7 +92,7 @@ class WebDocuments:
             del self._in_flight[name]
 
     async def _fetch(self, client_id: str, host: str) -> bytes:
-        # The addresses that were checked are those that are connected to: the name is not resolved again.
+        # Connect to the checked addresses: resolving the name again could return others.
         addresses = await self._public_addresses(host)
         connector = aiohttp.TCPConnector(
             resolver=_Checked(addresses), ssl=self._context, force_close=True, use_dns_cache=False
@@ -144,7 +144,7 @@ class _Checked(AbstractResolver):
         ]
 
     async def close(self) -> None:
-        """Nothing is open."""
+        """Do nothing: the resolver holds no resources."""
 
 
 async def _read(response: aiohttp.ClientResponse, client_id: str) -> bytes:

@@ -12,19 +12,19 @@ from mnemosyne.errors import InvalidRequest, NotFound
 
 READ_BYTES = 4 * 1024 * 1024
 WRITE_BYTES = 1024 * 1024
-"""A multiple of 256 KiB, as resumable uploads ask for."""
+"""Chunk size in bytes. Resumable uploads require a multiple of 256 KiB."""
 _NEW = 0
-"""The generation that says: only where there is none."""
+"""Generation precondition: write the object only if it does not exist."""
 
 ResultT = TypeVar("ResultT")
 
 
 class CloudStorage:
-    """The ObjectStore on Cloud Storage; the client honours STORAGE_EMULATOR_HOST itself."""
+    """The ObjectStore on Cloud Storage. The client library reads STORAGE_EMULATOR_HOST."""
 
     @cached_property
     def _client(self) -> Any:
-        from google.cloud import storage  # half a second: only where buckets are read
+        from google.cloud import storage  # imported late: takes half a second, and only imports of objects need it
 
         return storage.Client()
 
@@ -33,7 +33,7 @@ class CloudStorage:
         """Yield the object's content, as it is stored; raises NotFound or a ServiceError, also in use."""
         blob = self._client.bucket(wanted.bucket).blob(wanted.name, generation=wanted.generation)
         _translated(wanted, blob.reload)
-        # Raw: unpacked on the way, a packed object cannot be read in ranges, and its reader loses its place:
+        # Raw: with decompression, a compressed object cannot be read in ranges, and the reader loses its position:
         # https://github.com/googleapis/python-storage/issues/607.
         reader = blob.open("rb", raw_download=True, chunk_size=READ_BYTES)
         with io.BufferedReader(_Reader(reader, wanted), READ_BYTES) as stream:
@@ -49,7 +49,7 @@ class CloudStorage:
         def write() -> bool:
             from google.cloud.storage.exceptions import InvalidResponse
 
-            # In binary: left by an error, a writer of text would finish the object with what it has.
+            # Binary mode: on an error, a text writer would finish the object with the lines written so far.
             report = blob.open(
                 "wb", chunk_size=WRITE_BYTES, content_type="application/x-ndjson", if_generation_match=_NEW
             )
@@ -58,7 +58,7 @@ class CloudStorage:
                     report.write(line)
                 report.close()
             except BaseException as exc:
-                report.terminate()  # else it tries for two minutes more to finish, when it is collected
+                report.terminate()  # otherwise it retries for two minutes when it is garbage-collected
                 if isinstance(exc, InvalidResponse) and exc.response.status_code == 412:
                     return False  # another delivery was faster
                 raise
@@ -68,7 +68,7 @@ class CloudStorage:
 
 
 class _Reader(io.RawIOBase):
-    """A blob's reader whose errors are ours."""
+    """Reader of a blob that raises this package's errors."""
 
     def __init__(self, reader: Any, wanted: StoredObject) -> None:
         super().__init__()
@@ -85,7 +85,7 @@ class _Reader(io.RawIOBase):
 
 
 def _translated(wanted: StoredObject, call: Callable[[], ResultT]) -> ResultT:
-    """Return what the call returns; the library's errors become ours."""
+    """Make the call and translate the library's errors to ours."""
     import requests
     from google.api_core.exceptions import GoogleAPIError
     from google.auth.exceptions import GoogleAuthError

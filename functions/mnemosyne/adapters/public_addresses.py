@@ -1,8 +1,8 @@
-"""Which addresses belong to the public Internet and to no network of ours."""
+"""Check whether an address belongs to the public Internet."""
 
 import ipaddress
 
-# What `is_global` takes for public and is not, or leads on to an IPv4 address:
+# Networks that `is_global` accepts but that are not public, or that translate to IPv4 addresses:
 # https://www.iana.org/assignments/iana-ipv6-special-registry and iana-ipv4-special-registry.
 _NOT_PUBLIC = tuple(
     map(

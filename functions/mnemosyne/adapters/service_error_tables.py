@@ -1,4 +1,4 @@
-"""The errors of all services: what each means for the deployment, and what the operator should do.
+"""Errors of all services: their meaning for the deployment, and the step to take.
 
 docs/service-errors.md has the same tables, and a test compares the two.
 """
@@ -99,7 +99,7 @@ RANKING: Final = (
     Rule(UNREACHABLE, _T, "the ranking API cannot be reached"),
     Rule(".*", _T, "the ranking API does not work"),
 )
-"""The reranker. As long as it is away, searches keep the order in which they found the memories."""
+"""The reranker. While it is unavailable, searches keep the original order of the results."""
 
 TOPIC: Final = (
     Rule(
@@ -205,7 +205,7 @@ CONNECTOR: Final = (
     ),
     Rule(".*", _T, "the database cannot be reached"),
 )
-"""The Cloud SQL Connector, before PostgreSQL is asked."""
+"""The Cloud SQL Connector, before a connection to PostgreSQL exists."""
 
 TABLES: Final = {
     "Embedding API": EMBEDDING,

@@ -1,4 +1,4 @@
-"""What a service's error means for the deployment. The tables of all services are in `service_error_tables`.
+"""Translate errors of services by the tables in `service_error_tables`.
 
 Adapters look up an error by its code and, if the code is not enough, by the service's message. The first rule that
 matches decides.
@@ -13,19 +13,19 @@ from typing import Final
 from mnemosyne.errors import Broken, InvalidRequest, Misconfigured, MnemosyneError, Unavailable
 
 UNREACHABLE: Final = "unreachable"
-"""Code of an error without an answer: no connection, or none in time."""
+"""Code of an error without a response: no connection, or a timeout."""
 CREDENTIALS: Final = "credentials"
-"""Code of an error of google-auth that a later try will not pass."""
+"""Code of a permanent error of google-auth."""
 UNUSABLE: Final = "unusable"
-"""Code of an answer that is not what the API promises."""
+"""Code of an invalid response."""
 DIMENSION: Final = "dimension"
-"""Code of vectors of another dimension than was asked for."""
+"""Code of vectors with a dimension other than requested."""
 _API_KEY: Final = re.compile(r"\bAIza[\w-]{8,}|(?<=api_key:)[^\s'\"]+")
 """An API key. Google quotes it in some refusals, and the refusal is shown in the status of requests."""
 
 
 class Kind(StrEnum):
-    """What an error says about."""
+    """Scope of an error: one item, the moment, or the deployment."""
 
     ITEM = "item-specific"
     """About one item, if the service takes another one: the item fails."""
@@ -49,10 +49,10 @@ class Rule:
     temporary: type[Unavailable] = Unavailable
     """Class of a temporary error."""
     concerns_all: bool = False
-    """Whether the answer cannot be about one text, so that no other text need be tried."""
+    """Whether the error cannot concern a single text, so that no other text is tried."""
 
     def matches(self, code: str, message: str) -> bool:
-        """Return whether an error is one of these."""
+        """Whether the rule matches an error."""
         return bool(re.fullmatch(self.codes, code) and re.search(self.message, message, re.IGNORECASE))
 
     def error(self, detail: str, context: Mapping[str, object]) -> MnemosyneError:
@@ -93,7 +93,7 @@ def google_error(table: tuple[Rule, ...], exc: Exception, **context: object) -> 
 
 
 def google_code(exc: Exception) -> tuple[str, str]:
-    """Return the HTTP status of an answer, or what kept it from coming, and the message."""
+    """Return the HTTP status of a response, or the code of a connection error, and the message."""
     from google.api_core.exceptions import GoogleAPICallError
     from google.auth.exceptions import GoogleAuthError, TransportError
 

@@ -1,8 +1,8 @@
-"""Counters and latencies for an OpenTelemetry collector, made of the events that the log tells.
+"""Export counters and latencies of logged events to an OpenTelemetry collector.
 
-`mnemosyne.events` counts each event, and `mnemosyne.duration` takes its times in seconds, one `stage` for each field
-`<stage>_ms`. Both carry the event's name and those of its fields that have few values: never an id, a namespace or a
-text. Where the exporter sends them, and with which headers, it reads itself from OpenTelemetry's own variables:
+`mnemosyne.events` counts each event, and `mnemosyne.duration` records its times in seconds, one `stage` for each field
+`<stage>_ms`. Attributes are the event's name and its fields with few values: never an id, a namespace or a text. The
+exporter reads its endpoint and headers from OpenTelemetry's environment variables:
 https://opentelemetry.io/docs/specs/otel/protocol/exporter/.
 """
 
@@ -22,15 +22,15 @@ _FIELDS_OF_FEW_VALUES = ("tool", "action", "outcome", "state", "mode", "strategy
 _SECONDS = (0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1.0, 2.5, 5.0, 10.0, 30.0)
 _MS = "_ms"
 LAST_EXPORT_SECONDS = 3.0
-"""Of the ten that Cloud Run gives a process to end."""
+"""Seconds for the last export, of the 10 that Cloud Run gives a process to end."""
 
 
 def export(service: str) -> None:
-    """Count and time every event from now on, and send the figures every minute and when the process ends.
+    """Export metrics of all events, every minute and when the process ends.
 
-    `service` is what the figures are said to come from, unless OTEL_SERVICE_NAME says otherwise.
+    `service` is the service name, unless OTEL_SERVICE_NAME is set.
     """
-    # Instances of one function count each for itself: without an id of its own one would overwrite the other.
+    # Each instance counts separately: without a unique id, instances would overwrite each other's metrics.
     own = Resource.create(
         {"service.name": service, "service.version": mnemosyne.__version__, "service.instance.id": str(uuid4())}
     )
@@ -58,7 +58,7 @@ def export(service: str) -> None:
                 durations.record(value / 1000, {**attributes, "stage": name.removesuffix(_MS)})
 
     def flush() -> None:
-        # The exporter's own deadline is longer, and a collector that hangs is not waited for.
+        # Do not wait for a collector that hangs: the exporter's timeout is longer.
         sending = threading.Thread(target=provider.force_flush, name="last-export", daemon=True)
         sending.start()
         sending.join(LAST_EXPORT_SECONDS)

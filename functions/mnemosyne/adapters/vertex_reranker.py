@@ -1,6 +1,6 @@
 """The reranker on Vertex AI's ranking API: https://cloud.google.com/generative-ai-app-builder/docs/ranking.
 
-What is sent are the query and the beginnings of the memories found, to its global endpoint: it has no others.
+The query and the beginnings of the results are sent to the API's global endpoint; there are no regional ones.
 """
 
 import math
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from google.cloud.discoveryengine_v1 import RankServiceClient
 
 DEADLINE_SECONDS = 0.3
-"""For all of it: a search that waits longer is better answered as it is."""
+"""Timeout of a request, in seconds; after it a search returns its results in the original order."""
 CHECK_SECONDS = 20.0
-"""Its client alone takes seconds to import."""
+"""Timeout of the check, in seconds: importing the client alone takes some."""
 
 
 def _connected() -> "RankServiceClient":
@@ -29,7 +29,7 @@ def _connected() -> "RankServiceClient":
 
 
 class VertexReranker:
-    """The Reranker on a model of the ranking API. Its client is loaded in the background, and until then is away."""
+    """The Reranker on the ranking API. It is unavailable until its client has been loaded in the background."""
 
     def __init__(self, project: str, model: str, connect: "Callable[[], RankServiceClient]" = _connected) -> None:
         self._ranking_config = f"projects/{project}/locations/global/rankingConfigs/default_ranking_config"
@@ -40,11 +40,11 @@ class VertexReranker:
         self._loading = self._threads.submit(self._load)
 
     def score(self, query: str, texts: Sequence[str]) -> Sequence[float]:
-        """Return a relevance in [0, 1] for each, to two decimals; raises a ServiceError."""
+        """Return a relevance in [0, 1] for each text, with two decimals; raises a ServiceError."""
         return self._score(query, texts, DEADLINE_SECONDS)
 
     def check(self) -> str:
-        """Return which model orders the results; raises a ServiceError if it cannot be used."""
+        """Describe the model for `doctor`; raises a ServiceError if it cannot be used."""
         self._score("Is anyone there?", ["Yes."], CHECK_SECONDS)
         return f"{self._model} orders the results"
 
@@ -54,7 +54,7 @@ class VertexReranker:
             client = self._client().result(seconds)
         except TimeoutError:
             raise Unavailable("the ranking API's client is being loaded: the next search may have it") from None
-        # Not sooner: whoever imports what another thread is importing waits for it.
+        # Imported here, because importing a module while another thread imports it blocks.
         from google.api_core.exceptions import GoogleAPICallError
         from google.auth.exceptions import GoogleAuthError
 
@@ -72,7 +72,7 @@ class VertexReranker:
         return _in_order({record.id: record.score for record in answer.records}, len(texts))
 
     def _client(self) -> "Future[RankServiceClient]":
-        """Return the client or what it is loaded by; one that failed is loaded again by who comes next."""
+        """Return the future of the client. After a failure the next call loads it again."""
         with self._lock:
             if self._loading.done() and self._loading.exception():
                 self._loading = self._threads.submit(self._load)
@@ -91,7 +91,7 @@ class VertexReranker:
 
 
 def _in_order(scores: dict[str, float], count: int) -> list[float]:
-    """Return the scores by place, checked; raises Unavailable where one is missing or is none."""
+    """Return the scores in the order of the texts; raises Unavailable if one is missing or invalid."""
     relevances = [scores.get(str(place), math.nan) for place in range(count)]
     if not all(0 <= relevance <= 1 for relevance in relevances):
         raise Unavailable(

@@ -1,6 +1,6 @@
 """Contents known to be stored: for ten minutes, in their namespace."""
 
-from mnemosyne.adapters.database.content_cache import KNOWN_SECONDS, KnownContents
+from mnemosyne.adapters.database.content_cache import KNOWN_SECONDS, ContentCache
 from tests.fakes import request
 
 
@@ -13,7 +13,7 @@ class _Timer:
 
 def test_a_content_is_known_for_ten_minutes() -> None:
     timer = _Timer()
-    known, seen, other = KnownContents(timer), request("seen"), request("other")
+    known, seen, other = ContentCache(timer), request("seen"), request("other")
     known.add("ns", [seen.content_hash])
     timer.now = KNOWN_SECONDS - 1
     assert known.among("ns", [seen, other]) == [seen]
@@ -22,6 +22,6 @@ def test_a_content_is_known_for_ten_minutes() -> None:
 
 
 def test_a_content_is_known_in_its_namespace_only() -> None:
-    known, seen = KnownContents(), request("seen")
+    known, seen = ContentCache(), request("seen")
     known.add("ada", [seen.content_hash])
     assert known.among("bob", [seen]) == []

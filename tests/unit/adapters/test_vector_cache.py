@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from mnemosyne.adapters.embedders.vector_cache import KeptVectors
+from mnemosyne.adapters.embedders.vector_cache import VectorCache
 from mnemosyne.ports.embedder import Vector
 
 
@@ -13,7 +13,7 @@ def _vectors(*texts: str) -> dict[str, Vector]:
 
 @pytest.mark.parametrize("text", ["tea", "", "日本", "lone \ud800 surrogate", "x" * 100_000])
 def test_a_vector_is_taken_once(text: str) -> None:
-    kept = KeptVectors()
+    kept = VectorCache()
     kept.keep(_vectors(text))
     assert list(kept.take([text, "another"])) == [text]
     assert kept.take([text]) == {}
@@ -21,7 +21,7 @@ def test_a_vector_is_taken_once(text: str) -> None:
 
 @pytest.mark.parametrize(("count", "left"), [(2, ["a", "b"]), (3, ["a", "b", "c"]), (5, ["c", "d", "e"])])
 def test_the_oldest_are_dropped(count: int, left: list[str]) -> None:
-    kept = KeptVectors(most=3)
+    kept = VectorCache(most=3)
     for text in "abcde"[:count]:
         kept.keep(_vectors(text))
     assert list(kept.take(list("abcde"))) == left

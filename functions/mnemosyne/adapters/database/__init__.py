@@ -1,1 +1,1 @@
-"""PostgreSQL with pgvector: connections, the schema, and each port that is kept in it."""
+"""PostgreSQL with pgvector: connections, migrations, and the ports that store data in it."""

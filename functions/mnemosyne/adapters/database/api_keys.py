@@ -1,4 +1,4 @@
-"""API keys in PostgreSQL. The functions can only look one up by its id; making and revoking is the owner's."""
+"""API keys in PostgreSQL. Services can only look up a key by its id; the schema's owner creates and revokes keys."""
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
@@ -30,26 +30,26 @@ RETURNING id, name, namespace, scopes, secret_hash, created_at, expires_at, revo
 
 
 class PostgresApiKeys:
-    """Looks keys up, as the functions may."""
+    """Looks up keys, with the rights of the services."""
 
     def __init__(self, pool: Pool) -> None:
         self._pool = pool
 
     def find(self, key_id: str) -> ApiKey | None:
-        """Return the key of that id; raises Unavailable where the database is away."""
+        """Return the key with that id. Raises Unavailable if the database cannot be reached."""
         with self._pool.connection() as connection:
             rows = connection.run(_FIND, id=key_id)
         return _key(rows[0]) if rows else None
 
 
 class PostgresApiKeyStore:
-    """Makes, lists and revokes keys, as the schema's owner; opens a connection for each."""
+    """Creates, lists and revokes keys as the schema's owner, with a new connection for each operation."""
 
     def __init__(self, connect: Callable[[], Connection]) -> None:
         self._open = connect
 
     def create(self, key: ApiKey) -> None:
-        """Keep a new key."""
+        """Store a new key."""
         with closing(self._open()) as connection:
             connection.run(
                 _CREATE,
@@ -68,7 +68,7 @@ class PostgresApiKeyStore:
             return [_key(row) for row in connection.run(_LIST)]
 
     def revoke(self, key_id: str) -> ApiKey:
-        """Return the key, which opens nothing any more; raises NotFound."""
+        """Revoke a key and return it; raises NotFound."""
         with closing(self._open()) as connection:
             rows = connection.run(_REVOKE, id=key_id)
         if not rows:

@@ -7,7 +7,7 @@ from typing import Any, Final
 from mnemosyne.adapters.database.connections import Connection
 
 _LIST: Final = "SELECT who, subjects, blocked_at FROM oauth_blocked_people ORDER BY blocked_at, who"
-# The subjects of the grants that an address had stay blocked when the person changes the address at the provider.
+# Subjects of the address's grants are stored too: the person stays blocked after changing the address at the provider.
 _BLOCK: Final = """
 WITH known AS (
     SELECT subject FROM oauth_grants WHERE subject = CAST(:who AS text) OR lower(person) = lower(CAST(:who AS text))
@@ -40,16 +40,16 @@ class PostgresBlockedPeople:
         self._open = connect
 
     def blocked(self) -> Sequence[dict[str, Any]]:
-        """List who is blocked, oldest first."""
+        """List blocked people, oldest first."""
         with closing(self._open()) as connection:
             return [row.named | {"blocked_at": row["blocked_at"].isoformat()} for row in connection.run(_LIST)]
 
     def block(self, who: str) -> Sequence[str]:
-        """Block a person by their address or subject; return the ids of the grants that this ended."""
+        """Block a person by their address or subject; return the ids of the revoked grants."""
         with closing(self._open()) as connection:
             return [str(row["id"]) for row in connection.run(_BLOCK, who=who)]
 
     def unblock(self, who: str) -> bool:
-        """Let a person log in again; whether they were blocked."""
+        """Let a person log in again; return whether they were blocked."""
         with closing(self._open()) as connection:
             return bool(connection.run(_UNBLOCK, who=who))

@@ -41,8 +41,8 @@ def claim_requests(
 ) -> "PostgresClaim":
     """Return a claim. `locks` releases its locks.
 
-    `known` are the requests whose content was lately seen stored: they are tried first, without preparing to store.
-    If only some of the requests need storing, the others are unlocked, so that nobody waits for them meanwhile.
+    `known` are the requests whose content is in the cache of stored contents: they are looked up first, without locks.
+    If only some of the requests must be stored, the others are unlocked, so that no other delivery waits for them.
     """
 
     def look_up(some: Sequence[IngestRequest], *, to_store: bool) -> _Found:
@@ -68,7 +68,7 @@ class _Found:
     """Answer of the database about requests to claim."""
 
     already_final: dict[UUID, IngestStatus] = field(default_factory=dict)
-    """Outcomes of the requests that need no storing."""
+    """Outcomes of the requests that need not be stored."""
     busy: frozenset[UUID] = frozenset()
     """The requests whose id, key or content another delivery has locked."""
     conflicting: frozenset[UUID] = frozenset()
@@ -78,7 +78,7 @@ class _Found:
 
 
 def _prepare(connection: Connection) -> None:
-    """Make the connection's table for incoming memories: outside of transactions, which would take it with them."""
+    """Create the staging table, outside a transaction: a rollback would drop it."""
     if not connection.has_incoming:
         connection.script(ingest_sql.CREATE_INCOMING)
         connection.has_incoming = True
@@ -94,10 +94,7 @@ def _release(connection: Connection) -> None:
 
 
 def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool) -> _Found:
-    """Return what need not be stored, and what cannot.
-
-    With `to_store` the session locks the others.
-    """
+    """Look up which requests need not or cannot be stored. With `to_store` the session locks the others."""
     answer = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store)["answer"]
     found = orjson.loads(answer)
     return _Found(
@@ -138,9 +135,9 @@ class PostgresClaim:
     def store(
         self, fitting: Sequence[IngestRequest], embeddings: Sequence[Sequence[Vector]], model: str
     ) -> Mapping[UUID, IngestStatus]:
-        """Store the memories of those of the new requests that there is room for, and commit them with their outcomes.
+        """Store new memories within the quota, and commit them with their outcomes.
 
-        Where several requests carry the same content, the first is stored and the others are its duplicates. Raises
+        If several requests have the same content, the first is stored and the others are its duplicates. Raises
         InvalidRequest or ItemUnavailable only if the database can store another memory at the same time.
         """
         try:
@@ -155,7 +152,10 @@ class PostgresClaim:
             ) from exc
 
     def _try_another(self, model: str, dimension: int, error: InvalidRequest | StatementTimeout) -> None:
-        """Return if the database can store another memory, which is rolled back, or raise what it says about all."""
+        """Store another memory and roll it back, to find out whether an error concerns one item.
+
+        Raises the error that concerns all items, if there is one.
+        """
         memory_id = new_id()
         request = IngestRequest.of(new_id(), content=f"memory {memory_id}", timestamp=datetime.now(UTC))
         vector: Vector = np.full(dimension, dimension**-0.5, dtype=np.float32)
@@ -214,7 +214,7 @@ class PostgresClaim:
         return rows.read_outcomes(recorded)
 
     def _record(self, versions: Sequence[Mapping[str, object]]) -> Sequence[Mapping[str, Any]]:
-        """Give stored versions their places, and return their outcomes as recorded."""
+        """Record stored versions of records, and return their outcomes."""
         answer = self._connection.one(
             ingest_sql.RECORD_VERSIONS, namespace=self._namespace, versions=rows.json_text(versions)
         )["recorded"]
@@ -228,7 +228,7 @@ class PostgresClaim:
         model: str,
         dimension: int,
     ) -> Sequence[Mapping[str, Any]]:
-        """Insert memories and their requests' outcomes, and return the latter as recorded."""
+        """Insert memories and the outcomes of their requests; return the recorded outcomes."""
         data = copy_binary.memories((memory_id, request, vectors[0]) for memory_id, request, vectors in incoming)
         self._connection.copy(ingest_sql.COPY_INCOMING, data)
         answer = self._connection.one(

@@ -1,4 +1,4 @@
-"""One connection to PostgreSQL: how it is opened, what runs on it, and what each error of the driver means."""
+"""Connections to PostgreSQL: open them, run statements, and translate the driver's errors."""
 
 import io
 import select
@@ -23,9 +23,9 @@ log = EventLog(__name__)
 
 CONNECT_TIMEOUT_SECONDS = 10.0
 TRUSTED_SECONDS = 1.0
-"""How long an idle connection is used again without a check, which costs a round trip."""
+"""Seconds for which an idle connection is reused without a check, which costs a round trip."""
 
-# They cost no round trip: they travel with the connection request. Every search is planned for its own filters.
+# Settings in the connection request cost no round trip. Custom plans: every search is planned for its filters.
 _SESSION_OPTIONS = " ".join(
     f"-c {option}"
     for option in (
@@ -41,12 +41,12 @@ _SESSION_OPTIONS = " ".join(
 
 
 def session_options(statement_seconds: int) -> str:
-    """Return the settings of a connection in which a statement may take so long."""
+    """Build the settings of a connection with that statement timeout, in seconds."""
     return f"{_SESSION_OPTIONS} -c statement_timeout={statement_seconds * 1000}"
 
 
 class Row(list[Any]):
-    """One row; a value is read by its column's name."""
+    """A row of a result; `row[name]` reads a column."""
 
     def __init__(self, values: Iterable[Any], columns: Mapping[str, int]) -> None:
         super().__init__(values)
@@ -57,12 +57,12 @@ class Row(list[Any]):
 
     @property
     def named(self) -> dict[str, Any]:
-        """The values by their columns' names."""
+        """Return the values by column name."""
         return dict(zip(self._columns, self, strict=True))
 
 
 class _Statement:
-    """A statement prepared on one connection, and where each of its columns stands."""
+    """A statement prepared on one connection, with the index of each column."""
 
     def __init__(self, driver: Any, sql: str) -> None:
         self._prepared = pg8000.native.PreparedStatement(driver, sql)
@@ -74,7 +74,7 @@ class _Statement:
 
 
 class Connection:
-    """One connection, on which named statements are prepared once and run in one round trip each."""
+    """A connection that prepares each statement once and runs it in one round trip."""
 
     def __init__(self, driver: Any, socket_timeout: float | None) -> None:
         _prepare(driver._usock)
@@ -83,14 +83,14 @@ class Connection:
         self._prepared: dict[str, _Statement] = {}
         self.opened_at = self.used_at = time.monotonic()
         self.has_incoming = False
-        """Whether this connection has made its temporary table for memories on their way in."""
+        """Whether the staging table for COPY exists on this connection."""
         self.broken = False
 
     def answers(self) -> bool:
-        """Whether an idle connection is still good: the server has not cut it and, after a while, answers again."""
+        """Whether an idle connection is usable. After a longer idle time this asks the server."""
         waiting = select.poll()
         waiting.register(self._driver._usock, select.POLLIN)
-        if waiting.poll(0):  # it has closed the connection, or is saying why it will
+        if waiting.poll(0):  # the server has closed the connection, or has sent the reason
             return False
         if time.monotonic() < self.used_at + TRUSTED_SECONDS:
             return True
@@ -103,7 +103,7 @@ class Connection:
     def run(self, sql: LiteralString, **parameters: object) -> list[Row]:
         """Run one statement, prepared once on this connection, and return its rows.
 
-        Raises Unavailable where the database is away.
+        Raises Unavailable if the database cannot be reached.
         """
         with self._translated():
             statement = self._prepared.get(sql)
@@ -112,28 +112,28 @@ class Connection:
             return statement.run(parameters)
 
     def one(self, sql: LiteralString, **parameters: object) -> Row:
-        """Run one statement and return the one row that it has."""
+        """Run one statement and return its only row."""
         (row,) = self.run(sql, **parameters)
         return row
 
     def copy(self, sql: LiteralString, data: bytes) -> None:
-        """Run a COPY … FROM STDIN with that input."""
+        """Run a COPY … FROM STDIN statement with this input."""
         with self._translated():
             self._driver.execute_unnamed(sql, stream=io.BytesIO(data))
 
     def script(self, sql: LiteralString) -> list[list[Any]]:
-        """Run statements without parameters in one round trip; the last one's rows."""
+        """Run statements without parameters in one round trip; return the rows of the last one."""
         return self.run_file(sql)
 
     def run_file(self, text: str) -> list[list[Any]]:
-        """Run a file of the schema's, whatever it holds: the one way for SQL that is no constant of the source."""
+        """Run an SQL file of the schema. Only this method accepts SQL that is not a constant in the source."""
         with self._translated():
             rows: list[list[Any]] | None = self._driver.execute_simple(text).rows
             return rows or []
 
     @contextmanager
     def transaction(self) -> Iterator[None]:
-        """Commit what runs inside, or roll it back where it raises."""
+        """Commit at the end of the context, or roll back if it raises."""
         self.script("BEGIN")
         try:
             yield
@@ -151,7 +151,7 @@ class Connection:
             raise Uncertain(f"{exc}; it may or may not have been done") from exc
 
     def close(self) -> None:
-        """Let the connection go, whatever state it is in."""
+        """Close the connection; errors are ignored."""
         try:
             self._driver.close()
         except (pg8000.exceptions.Error, OSError):
@@ -164,7 +164,7 @@ class Connection:
         except pg8000.exceptions.DatabaseError as exc:
             detail = exc.args[0] if exc.args and isinstance(exc.args[0], Mapping) else {}
             state = str(detail.get("C", ""))
-            # Disconnected, read-only since a failover, or with statements from before a migration.
+            # Disconnected, read-only after a failover, or with statements prepared before a migration.
             if not state or state.startswith(("08", "57P")) or state in ("25P03", "25006", "0A000", "26000"):
                 self.broken = True
             if state == "P0001":  # raised by a migration, with a message for the operator
@@ -184,7 +184,7 @@ class Connection:
             self.broken = True
             raise Unavailable("the database is away: the connection was lost") from exc
         except BaseException:
-            # Interrupted in the middle of the protocol (a worker being stopped): never to be used again.
+            # Interrupted in the middle of the protocol, as when a worker is stopped: never use it again.
             self.broken = True
             raise
 
@@ -238,7 +238,7 @@ def _prepare(connected: socket.socket) -> None:
     connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
     connected.setsockopt(socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1)
     if hasattr(socket, "TCP_USER_TIMEOUT"):
-        # A server that vanished without a word, as in a failover, is noticed long before the socket's own timeout.
+        # TCP detects a server that vanished in a failover long before the socket's timeout.
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPIDLE, 30)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_KEEPINTVL, 5)
         connected.setsockopt(socket.IPPROTO_TCP, socket.TCP_USER_TIMEOUT, 15_000)

@@ -1,4 +1,4 @@
-"""What people look at beside memories themselves: counts over time, tags, histories, requests and dead letters."""
+"""Queries of the console: counts over time, tags, histories and requests."""
 
 from abc import abstractmethod
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import one_line
 
 
-class PostgresOverview:
-    """The part of a MemoryStore on PostgreSQL that pages for people ask."""
+class PostgresConsoleQueries:
+    """The queries of a MemoryStore on PostgreSQL that the console needs."""
 
     @abstractmethod
     def _connection(self) -> AbstractContextManager[Connection]:
@@ -23,10 +23,10 @@ class PostgresOverview:
 
     @abstractmethod
     def _transaction(self, namespace: str) -> AbstractContextManager[Connection]:
-        """Return a transaction that has named its namespace."""
+        """Begin a transaction with the namespace set."""
 
     def timeline(self, namespace: str, filters: Filters, per: Per | None, timezone: str) -> Timeline:
-        """Count the memories within the filters by when they happened."""
+        """Count memories that match the filters, by their timestamps."""
         with self._connection() as connection:
             found = connection.run(
                 console_queries_sql.TIMELINE,
@@ -39,7 +39,7 @@ class PostgresOverview:
         return Timeline(per=chosen, buckets=[(row["start"], row["memories"]) for row in reversed(found)])
 
     def facets(self, namespace: str, filters: Filters, limit: int) -> Facets:
-        """Count the tags of the newest 5,000 memories within the filters."""
+        """Count the tags of the newest 5,000 memories that match the filters."""
         with self._connection() as connection:
             found = connection.run(
                 console_queries_sql.FACETS, namespace=namespace, filters=filters_json(filters), limit=limit
@@ -47,7 +47,7 @@ class PostgresOverview:
         return [(one_line(row["tag"]), row["memories"]) for row in found]
 
     def history(self, namespace: str, memory_id: UUID) -> History | None:
-        """Return what stands around one memory; None where there is none."""
+        """Return the predecessors, successors and ratings of a memory; None if it does not exist."""
         with self._transaction(namespace) as connection:
             around = connection.run(console_queries_sql.HISTORY, namespace=namespace, id=memory_id, limit=HISTORY_LIMIT)
             ratings = connection.run(
@@ -64,7 +64,7 @@ class PostgresOverview:
     def ingest_requests(
         self, namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None = None
     ) -> Sequence[IngestStatus]:
-        """List requests in a state, or all, the latest first, from a cursor on."""
+        """List requests after a cursor, the latest first; all states if none is given."""
         with self._transaction(namespace) as connection:
             found = connection.run(
                 console_queries_sql.REQUESTS,

@@ -1,4 +1,4 @@
-"""Which contents were lately seen stored, so that settling their duplicates costs the database less."""
+"""Cache of recently stored content hashes, which makes duplicates cheaper for the database."""
 
 import threading
 import time
@@ -10,14 +10,14 @@ from mnemosyne.domain.memory import IngestRequest
 
 KNOWN_SECONDS = 10 * 60.0
 KNOWN_CONTENTS = 50_000
-"""Of some 300 bytes each."""
+"""Maximum number of entries, of about 300 bytes each."""
 
 
-class KnownContents:
-    """Content hashes that this process has seen committed within the last ten minutes.
+class ContentCache:
+    """Content hashes that this process committed or looked up within the last ten minutes.
 
-    A hint and no more: a memory may have been deleted since. What is known here is still looked up in the database,
-    only without preparing to store it.
+    An entry is only a hint, because the memory may have been deleted. A cached content is still looked up in the
+    database, but without locks for storing it.
     """
 
     def __init__(self, timer: Callable[[], float] = time.monotonic) -> None:
@@ -25,12 +25,12 @@ class KnownContents:
         self._lock = threading.Lock()
 
     def add(self, namespace: str, hashes: Iterable[str]) -> None:
-        """Note contents as stored; to be called once they are committed."""
+        """Add stored contents, after the transaction has committed."""
         with self._lock:
             for content_hash in hashes:
                 self._seen[namespace, content_hash] = None
 
     def among(self, namespace: str, requests: Sequence[IngestRequest]) -> list[IngestRequest]:
-        """Return the requests whose content is known, except versions of records, whose order matters as well."""
+        """Return the requests whose content is cached, except versions of records, whose order matters too."""
         with self._lock:
             return [one for one in requests if one.origin is None and (namespace, one.content_hash) in self._seen]

@@ -1,4 +1,4 @@
-"""PostgreSQL's binary COPY format for memories: the fastest way in that the driver has.
+"""Encode memories in PostgreSQL's binary COPY format, the fastest way to insert rows with this driver.
 
 Format: https://www.postgresql.org/docs/current/sql-copy.html#id-1.9.3.55.9.4
 """
@@ -22,13 +22,13 @@ _NULL = struct.pack(">i", -1)
 _EPOCH = datetime(2000, 1, 1, tzinfo=UTC)
 _MICROSECOND = timedelta(microseconds=1)
 _TEXT_OID = 25
-"""Of the type text: https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat."""
+"""OID of the type text: https://github.com/postgres/postgres/blob/master/src/include/catalog/pg_type.dat."""
 _JSONB_VERSION = b"\x01"
 _LENGTH = struct.Struct(">i")
 
 
 def memories(rows: Iterable[tuple[UUID, IngestRequest, Vector]]) -> bytes:
-    """Encode the rows of the table `incoming`: the id, the memory's fields in their order, and what is made of them."""
+    """Encode rows of the staging table: id, the memory's fields in order, and the fields computed from them."""
     return _HEADER + b"".join(_row(*row) for row in rows) + _TRAILER
 
 
@@ -45,7 +45,7 @@ def _row(memory_id: UUID, request: IngestRequest, vector: Vector) -> bytes:
 
 
 def _field(value: object) -> bytes:
-    """Return the value with its length before it."""
+    """Encode a value with its length as a prefix."""
     if value is None:
         return _NULL
     data = _encoded(value)

@@ -12,7 +12,7 @@ log = EventLog(__name__)
 def read_embedding_space(connection: Connection, expected: EmbeddingSpace | None = None) -> EmbeddingSpace:
     """Return the space the memories are in; raises Misconfigured where it is not the expected one.
 
-    The one they have last been moved from will do as well: a function is deployed anew only after the move.
+    The previous space is accepted too, because a service is deployed again only after the move.
     """
     if not connection.one(memories_sql.HAS_SCHEMA)["has_schema"]:
         raise Misconfigured("the database has no memories table of ours: run `mnemosyne migrate`")

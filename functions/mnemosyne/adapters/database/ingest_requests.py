@@ -69,7 +69,7 @@ class PostgresRequests:
         return outcomes
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
-        """Return what is known of each request; those not yet seen are absent."""
+        """Return the outcome of each request; unknown requests are left out."""
         with self._transaction(namespace) as connection:
             rows = connection.run(ingest_sql.STATUSES, namespace=namespace, request_ids=uuid_array(request_ids))
         return read_statuses(rows)
@@ -107,12 +107,12 @@ class PostgresRequests:
         return {status.origin.key: status for status in read_statuses(rows).values() if status.origin}
 
     def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
-        """Those of the requests that are in a final state of which their publisher has not been told."""
+        """Return outcomes of requests that have not been announced to their publisher."""
         with self._transaction(namespace) as connection:
             rows = connection.run(ingest_sql.UNANNOUNCED, namespace=namespace, request_ids=uuid_array(request_ids))
         return list(read_statuses(rows).values())
 
     def mark_announced(self, namespace: str, announced: Sequence[IngestStatus]) -> None:
-        """Note that the publisher has been told of these states, where they are still the requests'."""
+        """Mark outcomes as announced, unless the requests have changed since."""
         with self._transaction(namespace) as connection:
             connection.run(ingest_sql.MARK_ANNOUNCED, namespace=namespace, announced=announced_json(announced))

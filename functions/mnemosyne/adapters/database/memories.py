@@ -1,4 +1,4 @@
-"""Memories in PostgreSQL with pgvector. Each statement is constant and stands in `memories_sql`."""
+"""Memories in PostgreSQL with pgvector. The statements are in `memories_sql`."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
@@ -8,13 +8,13 @@ from uuid import UUID
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.claim import PostgresClaim, claim_requests
 from mnemosyne.adapters.database.connections import Connection
-from mnemosyne.adapters.database.console_queries import PostgresOverview
-from mnemosyne.adapters.database.content_cache import KnownContents
+from mnemosyne.adapters.database.console_queries import PostgresConsoleQueries
+from mnemosyne.adapters.database.content_cache import ContentCache
 from mnemosyne.adapters.database.dead_letters import PostgresDeadLetters
 from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.ingest_requests import PostgresRequests
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.adapters.database.quota_cache import KnownQuotas
+from mnemosyne.adapters.database.quota_cache import QuotaCache
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
@@ -41,7 +41,7 @@ BYTES_OF_COORDINATE = 2
 """Of a halfvec: https://github.com/pgvector/pgvector#halfvec-type."""
 
 
-class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresOverview):
+class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQueries):
     """The MemoryStore on PostgreSQL.
 
     Every transaction first names its namespace; row-level security then confines whatever it runs.
@@ -52,8 +52,8 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresOverview):
         self._pool = pool
         self._expected = expected
         self._space: EmbeddingSpace | None = None
-        self._known = KnownContents()
-        self._quotas = KnownQuotas(self.quota)
+        self._known = ContentCache()
+        self._quotas = QuotaCache(self.quota)
 
     @property
     def embedding_space(self) -> EmbeddingSpace:
@@ -95,12 +95,12 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresOverview):
         self._known.add(namespace, claim.stored_contents)
 
     def quota(self, namespace: str) -> Quota:
-        """Return what the namespace holds, and what it may hold."""
+        """Return the usage and the limits of the namespace."""
         with self._transaction(namespace) as connection:
             return _quota(connection)
 
     def known_quota(self, namespace: str) -> Quota | None:
-        """Return what is known of it without waiting for the database."""
+        """Return the cached quota without waiting for the database; None if there is none."""
         return self._quotas.of(namespace)
 
     def find_candidates(
@@ -181,7 +181,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresOverview):
         return [rows.read_summary(row) for row in found]
 
     def delete(self, namespace: str, memory_id: UUID) -> DeletedMemory | None:
-        """Delete one memory and return it, or None if there is none. What it had superseded stays superseded."""
+        """Delete a memory and return it; None if it does not exist. Memories that it superseded stay superseded."""
         with self._transaction(namespace) as connection:
             connection.run(memories_sql.LOCK_SUPERSESSION, namespace=namespace)
             connection.run(memories_sql.RELINK_SUPERSEDED, namespace=namespace, id=memory_id)
@@ -191,7 +191,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresOverview):
         return DeletedMemory(title=one_line(deleted[0]["title"]), superseded=tuple(deleted[0]["superseded"]))
 
     def update(self, namespace: str, memory_id: UUID, change: MemoryChange) -> Memory | None:
-        """Return the memory after the change, or None where there is none."""
+        """Update a memory and return it; None if it does not exist."""
         with self._transaction(namespace) as connection:
             if change.superseded_by is not None:
                 connection.run(memories_sql.LOCK_SUPERSESSION, namespace=namespace)

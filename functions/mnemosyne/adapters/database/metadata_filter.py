@@ -14,12 +14,12 @@ _A_DATE: Final = '@ like_regex "^[0-9]{4}-[0-9]{2}-[0-9]{2}"'
 
 
 def jsonpath(conditions: Sequence[MetadataCondition]) -> str:
-    """Return the path that finds something in metadata of which all conditions are true."""
+    """Build a jsonpath that matches metadata for which all conditions are true."""
     return f"$ ? ({' && '.join(map(_predicate, conditions))})"
 
 
 def terms(conditions: Sequence[MetadataCondition]) -> list[str] | None:
-    """Return terms of which a memory must have one: those of the condition that narrows most.
+    """Return the index terms of the most selective condition: a memory must have one of these terms.
 
     None where no condition is of something that is there.
     """

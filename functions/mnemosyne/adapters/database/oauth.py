@@ -1,4 +1,4 @@
-"""What the authorization server keeps, in PostgreSQL."""
+"""Storage of the authorization server in PostgreSQL."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -34,7 +34,7 @@ class PostgresOAuth:
 
     @contextmanager
     def transaction(self) -> Iterator["PostgresOAuthRows"]:
-        """Commit what is done inside, or nothing; raises Unavailable."""
+        """Run a transaction; raises Unavailable."""
         with self._pool.connection() as connection, connection.transaction():
             yield PostgresOAuthRows(connection)
 
@@ -79,7 +79,7 @@ class PostgresOAuthRows:
     def begin(
         self, cookie_hash: bytes, parameters: Mapping[str, str], client: Client | None, networks: tuple[str, str]
     ) -> None:
-        """Keep a request until it is decided, has expired, or gives way to newer ones of its own network."""
+        """Store a request until it is decided, expires, or is evicted by newer requests of its network."""
         network, large_network = networks
         self._connection.run(
             sql.BEGIN,
@@ -94,7 +94,7 @@ class PostgresOAuthRows:
         )
 
     def pending(self, cookie_hash: bytes) -> Pending | None:
-        """Return the request of that browser, locked; None where there is none, or it has expired."""
+        """Return and lock the request of that browser; None if there is none or it has expired."""
         rows = self._connection.run(sql.PENDING, cookie_hash=cookie_hash)
         if not rows:
             return None
@@ -103,7 +103,7 @@ class PostgresOAuthRows:
         return Pending(**found | {"client": client and _client(client)})
 
     def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:
-        """Keep what the person must show next, and forget what was shown before."""
+        """Store the hash of the expected log-in value, and reset the number of attempts."""
         self._connection.run(sql.EXPECT_LOG_IN, cookie_hash=cookie_hash, log_in_hash=log_in_hash)
 
     def count_attempt(self, cookie_hash: bytes) -> None:
@@ -127,7 +127,7 @@ class PostgresOAuthRows:
     # -- grants, codes and refresh tokens
 
     def add_grant(self, grant: Grant, seconds: int) -> None:
-        """Keep what a person has let a client do."""
+        """Store a grant."""
         self._connection.run(
             sql.ADD_GRANT,
             id=str(grant.id),
@@ -192,7 +192,7 @@ class PostgresOAuthRows:
         return RefreshToken(hash=token_hash, grant=grant, **row.named)
 
     def use_refresh_token(self, token: RefreshToken, successor_salt: bytes) -> None:
-        """Note that a refresh token was used; the successors of earlier ones are answered no more."""
+        """Mark a refresh token as used. Earlier tokens lose the salts of their successors."""
         self._connection.run(
             sql.USE_REFRESH, hash=token.hash, grant_id=str(token.grant.id), successor_salt=successor_salt
         )
@@ -205,12 +205,12 @@ class PostgresOAuthRows:
         return bool(row["blocked"])
 
     def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
-        """Return what the person has agreed to before."""
+        """Return the person's earlier consent to this client; None if there is none."""
         rows = self._connection.run(sql.CONSENT, subject=subject, client_id=client_id, resource=resource)
         return Consent(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
 
     def remember(self, consent: Consent) -> None:
-        """Keep what a person has agreed to, in the place of what they did before."""
+        """Store a consent; it replaces the earlier consent to the same client."""
         self._connection.run(
             sql.REMEMBER,
             subject=consent.subject,

@@ -30,7 +30,7 @@ class Pool:
 
     @contextmanager
     def connection(self) -> Iterator[Connection]:
-        """Yield a connection of one's own until the context ends; raises Unavailable where none comes free in time."""
+        """Check out a connection for the context; raises Unavailable if none becomes free in time."""
         if not self._free.acquire(timeout=CHECKOUT_TIMEOUT_SECONDS):
             raise Unavailable(f"all {self.size} database connections are busy")
         try:

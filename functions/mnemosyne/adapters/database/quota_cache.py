@@ -1,4 +1,4 @@
-"""What namespaces' quotas were a moment ago: a hint for whoever must not wait for the database."""
+"""Cache of quotas, for callers that must not wait for the database."""
 
 import threading
 from collections.abc import Callable
@@ -17,8 +17,8 @@ ASKED_AT_ONCE = 2
 """Connections that these questions may take from the pool."""
 
 
-class KnownQuotas:
-    """Quotas as last seen, for half a minute; one that is not known is looked up beside, for the next who asks.
+class QuotaCache:
+    """Caches quotas for 30 seconds. A missing one is looked up in the background, for the next caller.
 
     `ingest` judges for certain; this spares an agent from hearing so only later.
     """

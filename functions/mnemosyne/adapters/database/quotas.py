@@ -7,7 +7,7 @@ from typing import Any, Final
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.domain.quota import Quota
 
-# Whatever has memories or a row of its own; the row of everybody first.
+# All namespaces that have memories or a row in `quotas`; the defaults first.
 _LIST: Final = """
 SELECT namespace, CAST(coalesce(sum(u.memories), 0) AS bigint) AS memories,
     CAST(coalesce(sum(u.bytes), 0) AS bigint) AS bytes,

@@ -1,4 +1,4 @@
-"""Values to parameters and rows to values. What has the fields of a dataclass becomes one by their names."""
+"""Convert values to SQL parameters, and rows to values. Columns are matched to dataclass fields by name."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import fields
@@ -55,7 +55,7 @@ def json_text(value: object) -> str:
 
 
 def requests_json(requests: Sequence[IngestRequest], immutable_sources: Collection[str] = ()) -> str:
-    """Return what the claim needs to know of each request, as JSON."""
+    """Encode the fields of each request that the claim needs, as JSON."""
     return json_text(
         [
             {
@@ -119,14 +119,14 @@ def unstored_json(requests: Sequence[Unstored], contents: Mapping[UUID, str] | N
 
 
 def announced_json(announced: Sequence[IngestStatus]) -> str:
-    """States that a publisher was told of, as JSON."""
+    """Encode announced states as JSON."""
     return json_text(
         [{"request_id": one.request_id, "state": one.state.value, "updated_at": one.updated_at} for one in announced]
     )
 
 
 def origin_values(origin: Origin | None) -> dict[str, str]:
-    """Return the columns that stand for an origin; none where there is none."""
+    """Return the columns of an origin; empty without an origin."""
     return {"source": origin.source, "key": origin.key} if origin else {}
 
 
@@ -238,12 +238,12 @@ def read_hit(record: Mapping[str, Any], ranked: Ranked, query: SearchQuery) -> H
 
 
 def read_summary(row: Row) -> MemorySummary:
-    """One line of a listing, whatever stands beside it."""
+    """Build a summary from a row; other columns are ignored."""
     return MemorySummary(**_shown({one.name: row[one.name] for one in fields(MemorySummary)}))
 
 
 def read_quota(row: Row) -> Quota:
-    """Return what a namespace holds and may hold."""
+    """Build a namespace's usage and limits from a row."""
     return Quota(**row.named)
 
 

@@ -12,7 +12,7 @@ import numpy as np
 from mnemosyne.adapters import service_errors
 from mnemosyne.adapters.embedders.gemini_calls import DOCUMENTS_SECONDS, calls, check_time
 from mnemosyne.adapters.embedders.gemini_errors import Explanations, Refused, VertexAi
-from mnemosyne.adapters.embedders.vector_cache import KeptVectors
+from mnemosyne.adapters.embedders.vector_cache import VectorCache
 from mnemosyne.domain.chunking import ChunkLimit, embed_whole
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.errors import (
@@ -105,7 +105,7 @@ class GeminiEmbedder:
         self._longest_seconds = longest_seconds
         self._pause_seconds = pause_seconds
         self._one_by_one = False
-        self._kept = KeptVectors()
+        self._kept = VectorCache()
 
     def for_namespace(self, namespace: str) -> "GeminiEmbedder":
         """Return itself: it learns nothing from the texts."""
@@ -190,7 +190,7 @@ class GeminiEmbedder:
         return vector
 
     def _probe(self, exc: Refused | TextTooLong, task: _Task) -> None:
-        """Return if the service takes another text now, or raise what it says about every text."""
+        """Embed another text, to find out whether an error concerns one text; raises the error that concerns all."""
         if isinstance(exc, Refused) and (exc.concerns_all or (task is _QUERY and not exc.refuses)):
             raise exc.error from exc
         try:
@@ -260,7 +260,7 @@ class GeminiEmbedder:
             raise self._explanations.doubt(service_errors.UNREACHABLE, "no answer in time") from exc
         except (GoogleAuthError, httpx2.HTTPError, OSError) as exc:
             raise self._explanations.error(*service_errors.google_code(exc)) from exc
-        except (ValueError, TypeError, AttributeError, LookupError) as exc:  # what the client makes of a wrong answer
+        except (ValueError, TypeError, AttributeError, LookupError) as exc:  # from an invalid response
             raise self._unusable(f"no embeddings ({type(exc).__name__})") from exc
         return self._vectors(answer, len(texts))
 

@@ -1,4 +1,4 @@
-"""What an answer of the embedding API means: the error to raise, or that it may be about the text."""
+"""Translate errors of the embedding API: the error to raise, and whether it may concern a single text."""
 
 import re
 from dataclasses import dataclass

@@ -1,4 +1,4 @@
-"""Keep vectors that were bought before a later call failed, so that the next attempt does not buy them again."""
+"""Cache of vectors paid for before a later call failed, so that a retry does not pay again."""
 
 import hashlib
 import threading
@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from mnemosyne.ports.embedder import Vector
 
 MOST = 2_000
-"""Most vectors that are kept, about 25 MB at dimension 3,072. The oldest are dropped first."""
+"""Maximum number of vectors, about 25 MB at dimension 3,072. The oldest are dropped first."""
 
 
-class KeptVectors:
+class VectorCache:
     """Vectors by text, until they are taken. Safe between threads. Texts are kept as digests only."""
 
     def __init__(self, most: int = MOST) -> None:
@@ -20,14 +20,14 @@ class KeptVectors:
         self._lock = threading.Lock()
 
     def keep(self, vectors: Mapping[str, Vector]) -> None:
-        """Keep vectors by their texts."""
+        """Add vectors by text."""
         with self._lock:
             self._vectors.update((_digest(text), vector) for text, vector in vectors.items())
             while len(self._vectors) > self._most:
                 self._vectors.popitem(last=False)
 
     def take(self, texts: Sequence[str]) -> dict[str, Vector]:
-        """Return the vectors of those of the texts that have one, and keep them no longer."""
+        """Remove the cached vectors of the texts, and return them by text."""
         with self._lock:
             if not self._vectors:
                 return {}

@@ -1,1 +1,1 @@
-"""Where accepted requests wait: Pub/Sub, and a directory on one machine."""
+"""Queues of accepted requests: Pub/Sub, and an SQLite file on one machine."""

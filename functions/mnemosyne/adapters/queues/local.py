@@ -1,7 +1,7 @@
-"""A durable queue in one SQLite file: Pub/Sub's stand-in on a single machine.
+"""A durable queue in one SQLite file, in place of Pub/Sub on a single machine.
 
-Any process may publish; `mnemosyne dev` delivers. SQLite's write-ahead log keeps an acknowledged message through
-the death of every process, without needing the database the memories live in.
+Any process may publish; `mnemosyne dev` delivers. SQLite's write-ahead log keeps an acknowledged message
+when every process is killed, and does not depend on the database of the memories.
 """
 
 import sqlite3
@@ -45,7 +45,7 @@ class QueuedMessage:
 
 
 class LocalQueue:
-    """The IngestQueue in a SQLite file, and the reading side that delivers from it. Safe between threads."""
+    """The IngestQueue in an SQLite file, with methods to deliver from it. Thread-safe."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
@@ -55,7 +55,7 @@ class LocalQueue:
     def _connection(self) -> sqlite3.Connection:
         if self._opened is None:
             try:
-                self._path.touch(mode=0o600)  # contents are private, also while they wait
+                self._path.touch(mode=0o600)  # queued contents are private too
             except OSError as exc:
                 raise sqlite3.OperationalError(str(exc)) from exc
             connection = sqlite3.connect(self._path, timeout=10, isolation_level=None, check_same_thread=False)
@@ -69,7 +69,7 @@ class LocalQueue:
         self.republish(*encode(namespace, readings, trace.traceparent if trace else ""))
 
     def check(self) -> str:
-        """Return what is seen of the file; raises Unavailable where it cannot be opened."""
+        """Describe the queue for `doctor`; raises Unavailable if the file cannot be opened."""
         try:
             with self._lock:
                 ((waiting,),) = self._connection().execute("SELECT count(*) FROM messages").fetchall()
@@ -89,7 +89,7 @@ class LocalQueue:
             raise Unavailable(f"the queue file cannot be written ({exc}); nothing was stored") from exc
 
     def due(self, now: float, limit: int, *, horizon: float, besides: Sequence[int] = ()) -> list[QueuedMessage]:
-        """Messages due at `now` (seconds since the epoch) apart from those of `besides`, oldest first.
+        """List messages due at `now` (seconds since the epoch), oldest first, without the ids in `besides`.
 
         A message that is due later than `horizon` seconds from now was scheduled before the clock was set back, and is
         due too.
@@ -113,7 +113,7 @@ class LocalQueue:
             ]
 
     def acknowledge(self, message_ids: Sequence[int]) -> None:
-        """Forget delivered messages, all at once."""
+        """Delete delivered messages in one transaction."""
         with self._lock:
             self._connection().execute(
                 "DELETE FROM messages WHERE message_id IN (SELECT value FROM json_each(?))",
@@ -129,7 +129,7 @@ class LocalQueue:
             )
 
     def reset_backoff(self) -> None:
-        """Make every message due at once: what kept them waiting may be over."""
+        """Make every message due now, because the reason of the backoff may be gone."""
         with self._lock:
             self._connection().execute("UPDATE messages SET due = 0")
 

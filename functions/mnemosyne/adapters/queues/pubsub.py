@@ -15,18 +15,18 @@ from mnemosyne.observability import current_trace
 PUBLISH_TIMEOUT_SECONDS = 20.0
 REQUEST_MESSAGES = 1_000
 REQUEST_BYTES = 9_500_000
-"""Of one request to publish: https://cloud.google.com/pubsub/quotas#resource_limits says 1,000 and 10,000,000."""
+"""Limits of one publish request: https://cloud.google.com/pubsub/quotas#resource_limits says 1,000 and 10,000,000."""
 
 
 class _Topic:
-    """A topic `projects/P/topics/T` to publish to; the client honours PUBSUB_EMULATOR_HOST itself."""
+    """A topic `projects/P/topics/T` to publish to; the client library reads PUBSUB_EMULATOR_HOST."""
 
     def __init__(self, topic: str) -> None:
         self._topic = topic
 
     @cached_property
     def _client(self) -> Any:
-        from google.cloud import pubsub_v1  # 190 ms and a gRPC stack: only where something is published
+        from google.cloud import pubsub_v1  # imported late: takes 190 ms, and only publishers need it
 
         return pubsub_v1.PublisherClient()
 
@@ -44,12 +44,12 @@ class _Topic:
         for _, attributes in messages:
             check_attributes(attributes)
         prepared = [PubsubMessage(data=data, attributes=dict(attributes)) for data, attributes in messages]
-        # The last attempt may begin just before the retries end, so each has half of the time.
+        # The last attempt may begin just before the retries end, so retries and attempt get half of the time each.
         half = PUBLISH_TIMEOUT_SECONDS / 2
         retry = Retry(predicate=if_exception_type(*_temporary()), initial=0.1, maximum=2.0, timeout=half)
         try:
             for batch in _batches(prepared):
-                # The method of the base class. That of pubsub_v1 takes attributes as keyword arguments, so an attribute
+                # The method of the base class: that in pubsub_v1 takes attributes as keyword arguments, so an attribute
                 # named topic is a TypeError, and one named timeout changes how the client publishes.
                 PublisherClient.publish(
                     self._client, topic=self._topic, messages=batch, retry=retry, timeout=ConstantTimeout(half)
@@ -107,7 +107,7 @@ class PubSubQueue(_Topic):
         self.republish(*encode(namespace, readings, trace.traceparent if trace else ""))
 
     def check(self) -> str:
-        """Return what is seen of the topic; raises a ServiceError if it cannot be published to."""
+        """Describe the topic for `doctor`; raises a ServiceError if publishing is not permitted."""
         from google.api_core.exceptions import GoogleAPIError, MethodNotImplemented
         from google.auth.exceptions import GoogleAuthError
 
@@ -116,7 +116,7 @@ class PubSubQueue(_Topic):
         try:
             try:
                 given = self._client.test_iam_permissions(request=request, timeout=PUBLISH_TIMEOUT_SECONDS).permissions
-            except MethodNotImplemented:  # the emulator knows no permissions
+            except MethodNotImplemented:  # the emulator has no permissions
                 self._client.get_topic(topic=self._topic, timeout=PUBLISH_TIMEOUT_SECONDS)
                 return f"{self._topic} on the emulator"
         except (GoogleAPIError, GoogleAuthError) as exc:
