@@ -1,4 +1,4 @@
-"""What the store shows to people: counts over time, tags, histories, requests and dead letters."""
+"""Queries of the console: counts over time, tags, histories, requests and dead letters."""
 
 from dataclasses import replace
 from datetime import UTC, date, datetime, timedelta

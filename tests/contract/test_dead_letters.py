@@ -44,7 +44,7 @@ class System(FakeServices):
         return taken
 
     def give_up(self, push: Push) -> None:
-        """Give up a message of which the embedder fails at a text."""
+        """Dead-letter a message with a text for which the embedder fails."""
         self.embedder.fault = ItemUnavailable("the model fails at this text")
         try:
             with suppress(ItemUnavailable):

@@ -1,4 +1,4 @@
-"""What every IngestQueue does: what is published arrives, whole and attributed."""
+"""Contract of every IngestQueue: published messages arrive complete, with their attributes."""
 
 import json
 import re
@@ -65,7 +65,7 @@ class PubSubEnd:
         return got.message.data, dict(got.message.attributes)
 
     def received_ids(self, count: int) -> set[str]:
-        """Return the message ids that so many outcomes name."""
+        """Wait for this number of outcomes, and return their message ids."""
         ids: set[str] = set()
         while len(ids) < count:
             pulled = self._subscriber.pull(subscription=self._subscription.name, max_messages=1_000).received_messages

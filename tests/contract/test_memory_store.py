@@ -1,4 +1,4 @@
-"""What the store does with memories, requests, searches and dead letters."""
+"""Contract of the MemoryStore: memories, requests, searches and dead letters."""
 
 import random
 import threading

@@ -1,1 +1,1 @@
-"""Servers that speak the wire protocols of what the product calls in the cloud."""
+"""Servers that speak the wire protocols of the cloud services that the product calls."""

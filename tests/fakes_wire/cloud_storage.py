@@ -32,7 +32,7 @@ class Blob:
 
 
 class CloudStorage:
-    """Buckets on loopback; what is finished is told to `notify`, twice: delivery is at least once."""
+    """Buckets on loopback. Calls `notify` twice for each finished object, because delivery is at least once."""
 
     def __init__(self, notify: Notify = lambda data, attributes: None) -> None:
         self.objects: dict[tuple[str, str], Blob] = {}
@@ -57,7 +57,7 @@ class CloudStorage:
             self._http.server_close()
 
     def put(self, bucket: str, name: str, data: bytes, *, encoding: str = "") -> Blob:
-        """Finish an object, whoever writes it, and tell of it."""
+        """Store a finished object and send its notifications."""
         before = self.objects.get((bucket, name))
         blob = self.objects[bucket, name] = Blob(data, next(self._generations), encoding)
         attributes = {

@@ -28,7 +28,7 @@ class Issuer(JsonServer):
 
     @property
     def clock_leeway(self) -> int:
-        """How far the clock of whoever checks, which is not shifted, may be behind."""
+        """Seconds by which the verifier's clock, which is not shifted, may be behind."""
         return self.ahead + LEEWAY_SECONDS
 
     def answer(self, path: str, body: Any, headers: Mapping[str, str]) -> tuple[int, Any]:

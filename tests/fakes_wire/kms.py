@@ -25,7 +25,7 @@ PAGE = 2
 
 
 class KmsServer(JsonServer):
-    """Has one key; `refusal` answers instead, and `damage` changes what is sent on its way."""
+    """Serves one key. `refusal` replaces the response; `damage` names a part of the response to corrupt."""
 
     def __init__(self) -> None:
         super().__init__()

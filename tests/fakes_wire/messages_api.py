@@ -11,7 +11,7 @@ from tests.fakes_wire.http import Events, JsonServer
 
 
 class MessagesApi(JsonServer):
-    """Says `text` whatever it is asked, and keeps what it was asked."""
+    """Answers every request with `text`, and records the requests."""
 
     def __init__(self, text: str) -> None:
         super().__init__()

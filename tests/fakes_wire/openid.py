@@ -16,7 +16,7 @@ CLIENT_ID, CLIENT_SECRET = "mnemosyne.apps.example", "of the operator"
 
 
 class OpenIdProvider(Issuer):
-    """Lets in whoever `claims` says, and answers as Google does:
+    """Logs in the person given by `claims`, and responds as Google does:
     https://developers.google.com/identity/openid-connect/openid-connect#authenticatingtheuser.
 
     The browser comes back with more than was asked for (`scope`, `authuser`, `prompt`), and what is wrong with a code
@@ -76,6 +76,6 @@ class OpenIdProvider(Issuer):
                      "id_token": token}  # fmt: skip
 
     def later(self, seconds: int) -> dict[str, int]:
-        """The times of a token that was given so many seconds from now."""
+        """The time claims of a token issued this number of seconds from now."""
         now = int(time.time()) + seconds
         return {"iat": now, "nbf": now, "exp": now + 60}

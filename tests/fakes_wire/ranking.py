@@ -24,7 +24,7 @@ PEM = serialization.Encoding.PEM
 
 
 def self_signed(roots: Path) -> grpc.ServerCredentials:
-    """Return credentials of `localhost`, and write there what a client has to trust."""
+    """Create credentials for `localhost`, and write the certificate that clients must trust."""
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(x509.NameOID.COMMON_NAME, "localhost")])
     now = datetime.now(UTC)
@@ -64,7 +64,7 @@ class RankingServer:
 
     @contextmanager
     def serving(self, credentials: grpc.ServerCredentials | None = None) -> Iterator[Self]:
-        """Serve on a port of its own, over TLS with these credentials."""
+        """Serve on a free port, over TLS with these credentials."""
         server = grpc.server(ThreadPoolExecutor(4))
         rank = grpc.unary_unary_rpc_method_handler(
             self._rank, request_deserializer=RankRequest.deserialize, response_serializer=RankResponse.serialize

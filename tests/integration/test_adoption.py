@@ -39,7 +39,7 @@ CONTENTS = [
 
 
 class OldDatabase:
-    """What the server before left: six columns, its own hashes, its own index."""
+    """The table of the earlier server: six columns, with other hashes and another index."""
 
     def __init__(self, owner: Connection, dimension: int) -> None:
         self.owner = owner

@@ -25,7 +25,7 @@ EVE = {"sub": "1077", "email": "eve@example.com", "email_verified": True, "name"
 
 
 class Provider:
-    """A LogIn that lets in whoever the test says."""
+    """A LogIn that logs in the person that the test sets."""
 
     def __init__(self) -> None:
         self.claims: Mapping[str, Any] = EVE
@@ -117,7 +117,7 @@ def test_a_code_of_a_blocked_person_gives_nothing(company: Company) -> None:
 
 
 def test_a_grant_that_is_stored_after_the_block_does_not_stand(company: Company) -> None:
-    """As that of an answer which was under way."""
+    """A request in progress during the block can store such a grant."""
     tokens = company.tokens(EVE)
     company.people.block("eve@example.com")
     with closing(company.people._open()) as connection:

@@ -1,4 +1,4 @@
-"""What a claim does between concurrent deliveries, on the database's side."""
+"""Claims of concurrent deliveries, in the database."""
 
 import threading
 from collections.abc import Callable, Mapping

@@ -1,4 +1,4 @@
-"""Client ID Metadata Documents over real TLS: what is read, and what is never connected to."""
+"""Client ID Metadata Documents over real TLS: accepted documents, and addresses that are never connected to."""
 
 import asyncio
 import datetime

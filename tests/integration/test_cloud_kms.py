@@ -30,7 +30,7 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Those of a service account, as far as the client can tell."""
+    """Credentials that the client accepts as those of a service account."""
     monkeypatch.setattr(google.auth, "default", lambda *_, **__: (AnonymousCredentials(), "p"))
 
 

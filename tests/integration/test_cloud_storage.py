@@ -1,4 +1,4 @@
-"""google-cloud-storage against the JSON API's awkward behaviour: what is read is whole, what is written is whole."""
+"""google-cloud-storage and difficult responses of the JSON API: objects are read and written completely."""
 
 import gzip
 import random

@@ -1,4 +1,4 @@
-"""`mnemosyne doctor`: each thing that can be wrong is named, with what mends it."""
+"""`mnemosyne doctor` reports each fault with its fix."""
 
 import json
 from collections.abc import Callable

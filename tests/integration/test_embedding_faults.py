@@ -40,7 +40,7 @@ from tests.texts import SHAPES, Shape
 FAULT_SECONDS = float(os.environ.get("FAULT_SECONDS", "0"))
 ROUNDS = 3
 DELIVERY_ATTEMPTS = 2
-"""After so many a message goes to `dead_letter`, as with Pub/Sub's dead-letter policy."""
+"""Maximum number of deliveries before `dead_letter` gets a message, as in Pub/Sub's dead-letter policy."""
 SPACE = EmbeddingSpace("gemini", "gemini-embedding-2", 64)
 PREFIX = "title: none | text: "
 POISON = "the poison"

@@ -1,4 +1,4 @@
-"""The real google-genai client against a server that speaks the wire: what is sent, and what each fault becomes."""
+"""The real google-genai client against a local server: requests, and the error for each fault."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""The `migrate` function: what it applies and grants, and what it answers and logs when it fails."""
+"""The `migrate` function: migrations and grants, and its responses and logs on failure."""
 
 import io
 import json
@@ -27,7 +27,7 @@ USER = "mcp@test-project.iam"
 
 @pytest.fixture
 def log() -> Iterator[io.StringIO]:
-    """What is logged during the test, in Cloud Logging's format."""
+    """Log entries of the test, in Cloud Logging's format."""
     stream = io.StringIO()
     before = logging.root.handlers[:]
     configure_logging("INFO", stream)

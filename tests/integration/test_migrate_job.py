@@ -217,7 +217,7 @@ def test_settings_of_another_model_than_the_memories_fail(gemini: GeminiServer, 
 
 
 def _run(environment: dict[str, str]) -> tuple[int, list[dict[str, Any]]]:
-    """Run the job; its exit code and what it logged last."""
+    """Run the job; return its exit code and its last log entry."""
     run = subprocess.run(
         [sys.executable, "-m", "mnemosyne.app.migrate"],
         env={**os.environ, "PYTHONPATH": "functions", **environment},

@@ -1,4 +1,4 @@
-"""The schema: what the migrations make, how often they may run, and who may do what under it."""
+"""The schema: result of the migrations, repeated runs, and the rights of each role."""
 
 import json
 from collections.abc import Callable, Iterator

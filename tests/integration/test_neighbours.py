@@ -1,4 +1,4 @@
-"""What a hybrid search reads of the neighbours of what it finds."""
+"""Neighbours of results in a hybrid search."""
 
 from mnemosyne.adapters.database import memories_sql, rows
 from mnemosyne.adapters.database.connections import Connection

@@ -128,7 +128,7 @@ def test_an_issuer_that_is_away_is_not_a_bad_token(issuer: Issuer, verifier: Oid
 @pytest.mark.parametrize(
     ("claims", "status"),
     [
-        ({"email": "push@p.iam.gserviceaccount.com", "email_verified": True}, 400),  # let in; then the body is no push
+        ({"email": "push@p.iam.gserviceaccount.com", "email_verified": True}, 400),  # the body is no push
         ({"email": "other@p.iam.gserviceaccount.com", "email_verified": True}, 401),
         ({"email": "push@p.iam.gserviceaccount.com", "email_verified": True, "aud": "https://other.example"}, 401),
     ],
@@ -150,7 +150,7 @@ HASHED = "https://mnemosyne-ingest-a1b2c3d4e5-ew.a.run.app"
 @pytest.mark.parametrize(
     ("service", "changed", "status"),
     [
-        ("mnemosyne-ingest", {}, 400),  # let in; then the body is no push
+        ("mnemosyne-ingest", {}, 400),  # the body is no push
         ("mnemosyne-ingest", {"aud": HASHED}, 400),
         ("", {}, 401),
         ("mnemosyne-ingest", {"email": "other@p.iam.gserviceaccount.com"}, 401),

@@ -17,7 +17,7 @@ from tests.cloud_run.service import deterministic_url
 from tests.mcp_client import tool_call
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is killed and frozen in them
+pytestmark = pytest.mark.exhaustive  # each takes seconds to minutes, because processes are killed and frozen
 
 
 @pytest.fixture(scope="module")
@@ -105,7 +105,7 @@ def test_after_an_hour_without_processor_the_next_search_and_the_next_push_succe
     production.an_hour_passes()
     assert client.call("memory_search", {"query": "hour"})["memories"]
     client.remember("after the hour")
-    # What was counted before and after is told to the collector, as soon as there is a processor to tell it with.
+    # All counts reach the collector, as soon as the instance gets processor time.
     wait_until(
         lambda: (
             bool(client.call("memory_stats", {}))
@@ -153,7 +153,7 @@ def test_a_thousand_memories_are_stored_once_each_while_instances_come_and_go(pr
     assert [int(count) for count in stored[0]] == [1000, 1000]
     assert len(clean) >= 4
     assert all(clean)  # every instance ended within its ten seconds
-    # Nothing failed but what the platform itself would have failed, and it had no reason to.
+    # No request failed, because the platform had no reason to fail one.
     assert {status for status, _ in client.service.answers} == {200}
     assert {status for status, _ in production.ingest.answers} <= {204, 429, 503}
     assert not [one for one in production.ingest.answers if one[0] == 503 and one[1]]

@@ -38,7 +38,7 @@ VERTEX_AI = {
 }
 COUNT = 60
 LONG = "2222. " * 2_000
-"""Several chunks, with a vector unlike that of every other memory."""
+"""Store several chunks, with a vector that no other memory has."""
 CHUNKS = {OLD.model: 7, NEW.model: 4}
 """Chunks of LONG, which has a token per character: at most 2,000 tokens, or 4,000 characters, each."""
 SEARCHES_PER_SECOND = 20
@@ -280,7 +280,7 @@ def test_building_an_index_waits_for_open_transactions_beyond_the_connections_li
     move = Reembedding(limited, FakeEmbedder(), replace(OLD, dimension=96))
     move.begin()
     owner.script("BEGIN; LOCK TABLE memories IN ROW EXCLUSIVE MODE")  # as an owner's transaction that was left open
-    # A connection of its own: a transaction reads pg_stat_activity once, and sees no activity that began later.
+    # A separate connection: a transaction reads pg_stat_activity once, and does not see later activity.
     watching = connection_factory(cluster.url(postgres.OWNER, name))()
     waiting = (
         "SELECT EXISTS (SELECT FROM pg_stat_activity WHERE query LIKE '%CREATE INDEX CONCURRENTLY%'"

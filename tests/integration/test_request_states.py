@@ -1,4 +1,4 @@
-"""The states of a request are those of docs/requests.md."""
+"""The states of a request match docs/requests.md."""
 
 import re
 

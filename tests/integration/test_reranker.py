@@ -1,4 +1,4 @@
-"""The real client of Vertex AI's ranking API against a server that speaks its gRPC: what is sent, and each fault."""
+"""The real client of Vertex AI's ranking API against a local gRPC server: requests and faults."""
 
 import os
 import subprocess

@@ -109,7 +109,7 @@ class Haystack:
             hits = [int(hit.id) for hit in self.search(number, filters, limit).hits]
             assert mask[hits].all()
             assert len(set(hits)) == len(hits) == len(best)
-            # Half precision ties: what is as near as the last of the best is one of them.
+            # Half precision gives ties: a result as near as the last expected one is correct too.
             found += int((self.vectors[hits] @ query.astype(np.float64) >= best[-1] - 1e-3).sum())
             wanted += len(best)
         return found / wanted

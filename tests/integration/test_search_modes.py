@@ -1,4 +1,4 @@
-"""What each mode of a search finds on real PostgreSQL, and what the database may not reveal."""
+"""Results of each search mode on real PostgreSQL, and the rights of the runtime role."""
 
 from collections.abc import Callable
 from typing import Any

@@ -1,4 +1,4 @@
-"""Indexes hold everybody's memories: what one namespace stores costs the searches of another nothing."""
+"""Memories of one namespace do not make searches of another slower, although they share the indexes."""
 
 from collections.abc import Iterator
 
@@ -33,7 +33,7 @@ FROM generate_series(1, CAST(:count AS integer)) AS n, LATERAL (
 def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
     """Two namespaces of as many memories: ada has the common tag on each, bob on few.
 
-    The index takes as long as the machine needs: limits are for those who wait.
+    No timeout for building the index.
     """
     connection = connection_factory(cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
     for namespace, every in (("ada", 1), ("bob", MANY // FEW)):

@@ -63,7 +63,7 @@ class Caller:
 
 @pytest.fixture
 def server() -> Iterator[FunctionProcess]:
-    """The `mcp` function in a process of its own, which has answered once."""
+    """The `mcp` function in a separate process that has answered a request."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-shutdown-") as home:
         process = _started(DataDir.at(home))
         try:

@@ -36,7 +36,7 @@ CREATE TRIGGER fail AFTER {change} ON memories REFERENCING {rows} TABLE AS {rows
 
 
 def _text(name: object, chunks: int = 1) -> str:
-    """A text that the fake embedder embeds in about so many chunks, each unlike all others."""
+    """Make a text that the fake embedder splits into about this number of distinct chunks."""
     return f"{name} " + " ".join(f"{name}.{n:04}" for n in range(26 * (chunks - 1)))
 
 

@@ -1,4 +1,4 @@
-"""What memory_stats costs does not grow with what is stored: it looks at what is open, and at the newest."""
+"""The cost of memory_stats does not grow with the number of memories: it reads open requests and newest memories."""
 
 from mnemosyne.adapters.database import memories_sql
 from mnemosyne.adapters.database.connections import Connection

@@ -1,4 +1,4 @@
-"""What mode exact finds in a namespace of more memories than it looks through, and what it reads of them."""
+"""Results and reads of mode exact, in a namespace with more memories than it compares."""
 
 import random
 from datetime import timedelta
@@ -36,7 +36,7 @@ SELECT CAST(seq_tup_read + idx_tup_fetch AS integer) AS n FROM pg_stat_xact_user
 
 
 def _fill(store: PostgresMemories, count: int) -> None:
-    """Store what is old, and more that is newer."""
+    """Store an old memory, and then more newer ones."""
     made = [request(content, timestamp=NOW - timedelta(days=9), tags=("old",)) for content in OLD]
     made += [request(f"tea number {n} of many cups", timestamp=NOW + timedelta(minutes=n)) for n in range(count)]
     for start in range(0, len(made), 500):

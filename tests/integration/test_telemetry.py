@@ -1,4 +1,4 @@
-"""Counters and latencies as an OpenTelemetry collector gets them from a function that was told of one."""
+"""Counters and latencies that an OpenTelemetry collector receives from a function configured for it."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -40,7 +40,7 @@ def _call(function: FunctionProcess, tool: str, arguments: dict[str, Any]) -> No
 
 
 def _end(function: FunctionProcess) -> None:
-    """End it as the platform does: what was not yet sent is sent on the way out, however slow the machine is."""
+    """End the function as the platform does: it exports the remaining metrics, however slow the machine is."""
     function.ask_to_stop()
     function.wait(60)
     function.stop()

@@ -34,7 +34,7 @@ def server(auth: Pool, provider: OpenIdProvider, tmp_path: Path) -> AuthServer:
 
 
 def _begun(server: AuthServer, client: str) -> tuple[Visit, str]:
-    """A browser that stands before the provider's page, and that page's address."""
+    """A browser at the provider's log-in page, and the address of that page."""
     visit = Visit(server)
     where = visit.open(asked(client)).headers["Location"]
     return visit, where
@@ -145,7 +145,7 @@ def test_a_state_that_comes_back_twice_is_refused(server: AuthServer, provider: 
 
 
 def test_another_browser_s_state_is_refused(server: AuthServer, provider: OpenIdProvider) -> None:
-    """Log-in CSRF: who is sent to a callback that an attacker began does not become the attacker."""
+    """Log-in CSRF: following an attacker's callback link does not log a person in as the attacker."""
     client = server.register()
     attacker, where = _begun(server, client)
     victim, _ = _begun(server, client)

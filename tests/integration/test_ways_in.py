@@ -51,7 +51,7 @@ _UUID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 
 
 class System:
-    """What the functions use, on a database and a queue of its own; `deliver` pushes what is queued."""
+    """Services with a separate database and queue; `deliver` pushes queued messages."""
 
     reranker = None
     outcome_topic = None
@@ -176,12 +176,12 @@ WAYS: dict[str, Callable[[System, Sequence[Sample], Path], None]] = {
 
 @dataclass(frozen=True)
 class Ended:
-    """What a way made of the records."""
+    """Results of one way of ingestion."""
 
     outcomes: list[tuple[str, str, str | None]]
     """State, error and the memory's content hash, record by record."""
     memories: dict[str, tuple[Any, ...]]
-    """What is stored, and by what it is superseded, by content hash."""
+    """The stored memories by content hash, each with the hash of its successor."""
 
 
 def _ended(system: System, samples: Sequence[Sample]) -> Ended:
@@ -215,7 +215,7 @@ def samples() -> list[Sample]:
 def ended(
     cluster: postgres.EmbeddedPostgres, new_database: Callable[[], str], tmp_path: Path, samples: list[Sample]
 ) -> Iterator[dict[str, Ended]]:
-    """What each way made of the records."""
+    """Results of each way of ingestion."""
     made = {}
     for way, send in WAYS.items():
         directory = tmp_path / way

@@ -1,4 +1,4 @@
-"""The state machine on a database of its own."""
+"""The state machine, on a separate database."""
 
 from collections.abc import Callable, Iterator
 

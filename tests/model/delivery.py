@@ -233,7 +233,7 @@ def comparable(error: str | None) -> str:
 
 
 def _names(request: IngestRequest) -> set[object]:
-    """Return what a delivery locks for a request."""
+    """Return the names of the locks that a delivery takes for a request."""
     keys = {("key", key_of(request))} if request.origin else set()
     return {("id", request.request_id), ("content", request.content_hash), *keys}
 

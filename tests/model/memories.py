@@ -30,7 +30,7 @@ class Memory:
 
 @dataclass
 class Record:
-    """What is known of one source and key."""
+    """Expected state of one record."""
 
     current: int | None = None
     version: Version | None = None
@@ -148,7 +148,7 @@ class Memories:
                 self._forget(number)
 
     def delete_memory(self, number: int) -> None:
-        """Delete one memory. What it had superseded stays so, by its successor if it has one."""
+        """Delete a memory. Memories that it superseded stay superseded, by its successor if there is one."""
         gone = self.memories[number]
         for one in self.memories.values():
             if one.superseded_by == number and gone.superseded_by:

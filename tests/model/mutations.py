@@ -68,7 +68,7 @@ def _find(machine: type[Machine], fault: str) -> None:
     found = False
     try:
         run_state_machine_as_test(machine, settings=settings(SEQUENCES, max_examples=MOST, phases=[Phase.generate]))
-    except Exception as exc:  # noqa: BLE001  (the database itself may refuse what a fault does)
+    except Exception as exc:  # noqa: BLE001  (the database may reject the fault)
         found = True
         print(f"{fault}: found in sequence {machine.sequences}: {type(exc).__name__}")
     assert found, f"{MOST} sequences did not find it: {fault}"

@@ -20,7 +20,7 @@ def succeeded(result: Any) -> dict[str, Any]:
 
 
 def failed(payload: Any, context: str) -> dict[str, Any]:
-    """How an execution ends badly: what was raised, as JSON text, and where."""
+    """Failure of an execution: the exception as JSON text, and the step that raised it."""
     where = {"column": "13", "line": "5"}
     trace = {"elements": [{"routine": "main", "step": "call_migrate", "position": where}]}
     error = {"payload": json.dumps(payload), "context": context, "stackTrace": trace}

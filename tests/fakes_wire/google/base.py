@@ -25,7 +25,7 @@ Handler = Callable[..., Answer]
 
 
 def route(method: str, path: str) -> Callable[[Handler], Handler]:
-    """Let the method below answer this path, given what stands in {braces} and the body."""
+    """Register a method for a path. It gets the path's {parameters} and the body."""
     parts = re.split(r"\{(\w+)\}", path)
     pattern = "".join(f"(?P<{part}>[^/:]+)" if at % 2 else re.escape(part) for at, part in enumerate(parts))
 
@@ -45,7 +45,7 @@ class RoutedServer(JsonServer):
         super().__init__()
         self.calls: list[Call] = []
         self.faults: Fault = lambda call: None
-        """Asked before each call; what it returns is the answer, None lets the state answer."""
+        """Called before each request. A result other than None is the response."""
         self.polls = 0
         """How often a long-running operation or an execution is answered as under way before it is done."""
         self._pending: dict[str, int] = {}
@@ -75,7 +75,7 @@ class RoutedServer(JsonServer):
         return refused(404, f"The fake has no {call.method} {call.path}")
 
     def under_way(self, name: str) -> bool:
-        """Whether this operation or execution is to be answered as under way, this once more."""
+        """Whether to report this operation or execution as running, which holds for its first `polls` requests."""
         left = self._pending.setdefault(name, self.polls)
         self._pending[name] = left - 1
         return left > 0

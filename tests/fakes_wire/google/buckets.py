@@ -16,7 +16,7 @@ from tests.fakes_wire.google.errors import Answer, refused_of_old
 
 @dataclass
 class Bucket:
-    """A bucket's settings and what lies in it."""
+    """Settings and objects of a bucket."""
 
     name: str
     location: str = "EUROPE-WEST1"
@@ -26,7 +26,7 @@ class Bucket:
 
     @property
     def versioned(self) -> bool:
-        """Whether what is overwritten is kept."""
+        """Whether overwritten objects are kept."""
         return bool(self.settings.get("versioning", {}).get("enabled"))
 
     def put(self, name: str, content: bytes) -> None:
@@ -52,7 +52,7 @@ class Bucket:
         }
 
     def shown_object(self, name: str, url: str) -> dict[str, Any]:
-        """The `objects` resource; gcloud downloads from the link and checks what comes against the hash."""
+        """The `objects` resource. gcloud downloads from its link and checks the content against its hash."""
         content = self.objects[name]
         return {
             "kind": "storage#object",

@@ -31,7 +31,7 @@ def error_info(reason: str, domain: str, **metadata: str) -> dict[str, Any]:
 
 
 def service_disabled(service: str, project: str) -> Answer:
-    """What an API answers that the project has not enabled: https://cloud.google.com/apis/docs/troubleshooting."""
+    """Response of an API that the project has not enabled: https://cloud.google.com/apis/docs/troubleshooting."""
     title = TITLES.get(service, service)
     url = f"https://console.developers.google.com/apis/api/{service}/overview?project={project}"
     message = (
@@ -61,7 +61,7 @@ def permission_denied(permission: str, resource: str, domain: str) -> Answer:
 
 
 def enabling_denied(*services: str) -> Answer:
-    """What Service Usage answers to someone who may not enable a service; the token and the numbers are its own."""
+    """Response of Service Usage to a caller without permission to enable a service. Token and numbers are examples."""
     message = "\n".join(f"Permission denied to enable service [{service}]" for service in services)
     violation = {"type": "googleapis.com", "subject": "?error_code=110002&services=" + "&services=".join(services)}
     failure = {"@type": "type.googleapis.com/google.rpc.PreconditionFailure", "violations": [violation]}

@@ -10,7 +10,7 @@ ORGANIZATION = "987654321"
 
 
 class OrganizationApis(RoutedServer):
-    """What an organization and the log of its project hold."""
+    """Policies of an organization, and log entries of its project."""
 
     def __init__(self) -> None:
         super().__init__()

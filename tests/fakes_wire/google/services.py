@@ -7,7 +7,7 @@ from tests.fakes_wire.google.errors import Answer, refused, refused_of_old
 
 
 class ServiceApis(RoutedServer):
-    """What a project has deployed."""
+    """Deployed services of a project."""
 
     def __init__(self) -> None:
         super().__init__()

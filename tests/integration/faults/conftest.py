@@ -1,4 +1,4 @@
-"""The real parts around ingestion, each of which can be made to fail: emulator, PostgreSQL, functions, embedder."""
+"""Real services for ingestion, which a test can make fail: emulator, PostgreSQL, functions, embedder."""
 
 import itertools
 import json
@@ -130,7 +130,7 @@ class Cloud:
             client.create_subscription(request=request)
 
     def told(self, count: int) -> list[dict[str, Any]]:
-        """The outcome events of the test's namespace, each id once, as soon as there are so many."""
+        """Wait for this number of outcome events of the test's namespace, and return them without repeated ids."""
         name, found = OUTCOMES.replace("/topics/", "/subscriptions/"), {}
 
         def enough() -> bool:

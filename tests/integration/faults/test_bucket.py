@@ -10,7 +10,7 @@ import pytest
 from tests.integration.faults.conftest import Cloud
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is killed and frozen in them
+pytestmark = pytest.mark.exhaustive  # each takes seconds to minutes, because processes are killed and frozen
 
 BUCKET = "memories"
 SECONDS = 600
@@ -21,13 +21,13 @@ def _line(content: str, **fields: Any) -> str:
 
 
 def _reports(cloud: Cloud, name: str) -> list[list[dict[str, Any]]]:
-    """The reports that lie beside the object, as JSON."""
+    """The reports next to the object, as JSON."""
     found = [one for key, one in cloud.storage.objects.items() if key[1].startswith(f"{name}.") and "report" in key[1]]
     return [[json.loads(line) for line in one.data.splitlines()] for one in found]
 
 
 def _report(cloud: Cloud, name: str, count: int = 1) -> list[dict[str, Any]]:
-    """The newest of so many reports, once it is there."""
+    """Wait for this number of reports and return the newest."""
     wait_until(lambda: len(_reports(cloud, name)) == count, f"report {count} of {name} is there", seconds=SECONDS)
     return _reports(cloud, name)[-1]
 

@@ -18,7 +18,7 @@ from tests.fakes_wire.gemini import GeminiServer, error
 from tests.integration.faults.conftest import Cloud
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is killed and frozen in them
+pytestmark = pytest.mark.exhaustive  # each takes seconds to minutes, because processes are killed and frozen
 
 COUNT = 10_000
 SECONDS = 600.0

@@ -1,4 +1,4 @@
-"""What the Pub/Sub emulator does with messages that are refused, and with those that are acknowledged late."""
+"""Behaviour of the Pub/Sub emulator for rejected messages and late acknowledgements."""
 
 import base64
 import threading

@@ -33,7 +33,7 @@ from tests.integration.faults.traffic import (
 )
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.exhaustive  # what is killed takes seconds to start again
+pytestmark = pytest.mark.exhaustive  # a killed process takes seconds to start again
 
 KILL_SECONDS = float(os.environ.get("KILL_SECONDS", "8"))
 KILL_SEED = int(os.environ.get("KILL_SEED", "1"))
@@ -159,7 +159,7 @@ def test_every_request_has_one_outcome_and_every_key_its_latest_version_although
     def publish(data: bytes) -> None:
         before = time.time()
         publisher.publish(local_emulator.TOPIC, data, namespace=cloud.namespace).result(20)
-        # The order of publication is that of publish times, which the emulator keeps in milliseconds.
+        # Messages are ordered by publish time, which the emulator stores in milliseconds.
         wait_until(lambda: time.time() > before + 0.003, "the clock has gone on")
 
     traffic = Traffic(random, publish)
@@ -186,7 +186,7 @@ def test_every_request_has_one_outcome_and_every_key_its_latest_version_although
 
 
 def _report(cloud: Cloud, disturbance: Disturbance, traffic: Traffic, states: dict[UUID, IngestState]) -> None:
-    """Print the figures, for whoever runs it with -s."""
+    """Print the figures, visible with -s."""
     deliveries = cloud.ingest.answers + cloud.dead_letter.answers
     print(f"seed {KILL_SEED}: {traffic.published} messages, {len(traffic.allowed)} requests, {dict(disturbance.done)}")
     print(f"deliveries {deliveries.total()}: {dict(Counter({s: n for (s, _), n in deliveries.items()}))}")

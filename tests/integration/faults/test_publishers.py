@@ -1,4 +1,4 @@
-"""Publishers that cannot write elsewhere, and what they are told: topics and subscriptions as Terraform makes them."""
+"""Restricted publishers and their outcomes, with the topics and subscriptions that Terraform creates."""
 
 import json
 from typing import Any
@@ -10,7 +10,7 @@ from tests.fakes_wire.gemini import error
 from tests.integration.faults.conftest import Cloud
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is killed and frozen in them
+pytestmark = pytest.mark.exhaustive  # each takes seconds to minutes, because processes are killed and frozen
 
 
 def _memory(content: str, **fields: Any) -> bytes:

@@ -13,7 +13,7 @@ from mnemosyne.ids import deletion_id, version_id
 
 SOURCE = "crm"
 POISON = "poison"
-"""In a text of which the embedder always makes an unusable answer."""
+"""Marks a text for which the embedder always returns an invalid response."""
 REFUSED = "refused"
 """In a text that the embedder always refuses with 400."""
 FIRST = datetime(2026, 5, 20, tzinfo=UTC)
@@ -34,7 +34,7 @@ KINDS: Mapping[str, int] = {
 
 @dataclass
 class Record:
-    """What was published under one key: (event time, place in the order of publication, content)."""
+    """Messages published under one key: (event time, index in the order of publication, content)."""
 
     versions: list[tuple[int, int, str]] = field(default_factory=list)
     deletions: list[tuple[int, int]] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Message:
 
 
 class Traffic:
-    """Draws messages, publishes them one after another, and keeps what is expected."""
+    """Draws random messages, publishes them in order, and records the expected results."""
 
     def __init__(self, random: Random, publish: Callable[[bytes], object]) -> None:
         self._random = random
@@ -72,9 +72,9 @@ class Traffic:
         self.contents: dict[UUID, str] = {}
         """The content of each memory that was published without a key."""
         self.alternatives: list[set[str]] = []
-        """Contents of which exactly one must be stored, whichever was delivered first."""
+        """Groups of contents: exactly one of each must be stored, the first delivered."""
         self.dead_letters: list[set[bytes]] = []
-        """Messages of which exactly one must be kept as a dead letter."""
+        """Groups of messages: exactly one of each must become a dead letter."""
         self.published = 0
 
     def problems_of_contents(self, found: set[str]) -> list[str]:

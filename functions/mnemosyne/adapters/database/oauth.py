@@ -107,7 +107,7 @@ class PostgresOAuthRows:
         self._connection.run(sql.EXPECT_LOG_IN, cookie_hash=cookie_hash, log_in_hash=log_in_hash)
 
     def count_attempt(self, cookie_hash: bytes) -> None:
-        """Note that something wrong was shown."""
+        """Count a failed log-in attempt."""
         self._connection.run(sql.COUNT_ATTEMPT, cookie_hash=cookie_hash)
 
     def set_status(self, cookie_hash: bytes, status: str) -> None:
