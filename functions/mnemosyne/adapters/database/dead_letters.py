@@ -1,4 +1,4 @@
-"""Messages that were given up, in PostgreSQL."""
+"""Dead letters in PostgreSQL."""
 
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,7 @@ from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterCause, Dead
 from mnemosyne.domain.memory import DeadLetter, KeysetCursor, Unstored
 
 DROPPED_AT_ONCE: Final = 100
-"""Letters that one transaction deletes, at most: each may have ten megabytes."""
+"""Maximum number of letters that one transaction deletes; a letter may have ten megabytes."""
 
 
 class PostgresDeadLetters:
@@ -29,10 +29,10 @@ class PostgresDeadLetters:
 
     @abstractmethod
     def _transaction(self, namespace: str) -> AbstractContextManager[Connection]:
-        """Return a transaction that has named its namespace."""
+        """Begin a transaction with the namespace set."""
 
     def store_dead_letter(self, namespace: str, dead_letter: DeadLetter, *, unless: int | None = None) -> bool:
-        """Store a message as a dead letter, whatever its requests; whether it was not stored before."""
+        """Store a message as a dead letter, whatever the states of its requests; return whether it is new."""
         values = dead_letter_values(dead_letter) | {"cause": dead_letter.cause, "unless": unless}
         with self._transaction(namespace) as connection:
             if dead_letter.letter_id and connection.run(
@@ -48,7 +48,7 @@ class PostgresDeadLetters:
     def give_up(
         self, namespace: str, dead_letter: DeadLetter, waiting: Sequence[Unstored], *, contents: Mapping[UUID, str]
     ) -> DeadLetter | None:
-        """Record the requests of a message as dead-lettered, and store it; None if it needs no storing."""
+        """Record the requests of a message as dead-lettered, and store it; None if all its requests are stored."""
         with self._transaction(namespace) as connection:
             if dead_letter.letter_id:
                 connection.run(dead_letter_sql.LOCK_DEAD_LETTER, namespace=namespace, letter_id=dead_letter.letter_id)
@@ -79,7 +79,7 @@ class PostgresDeadLetters:
         after: DeadLetter | None = None,
         choice: DeadLetterChoice = ALL_DEAD_LETTERS,
     ) -> Sequence[DeadLetter]:
-        """List dead letters, oldest first, after one of them."""
+        """List dead letters after a cursor, oldest first."""
         with self._transaction(namespace) as connection:
             listed = connection.run(
                 dead_letter_sql.DEAD_LETTERS,
@@ -126,7 +126,7 @@ class PostgresDeadLetters:
         return [DeadLetterCause(**row.named) for row in rows]
 
     def dead_letter(self, namespace: str, message_id: str) -> DeadLetter | None:
-        """Return one dead letter whole."""
+        """Return a dead letter with its message."""
         with self._transaction(namespace) as connection:
             rows = connection.run(dead_letter_sql.DEAD_LETTER, namespace=namespace, message_id=message_id)
         return next(map(read_dead_letter, rows), None)

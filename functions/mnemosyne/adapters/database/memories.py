@@ -57,7 +57,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
 
     @property
     def embedding_space(self) -> EmbeddingSpace:
-        """The space the memories are in, as last read; raises Misconfigured where it is not the settings'."""
+        """The space the memories are in, as last read; raises Misconfigured if it differs from the settings."""
         if self._space is None:  # a known one takes no connection: claims may hold all while they embed
             with self._connection():
                 pass
@@ -81,7 +81,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
 
     @contextmanager
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> Iterator["PostgresClaim"]:
-        """Claim the requests under locks that end with the connection, whatever becomes of this process."""
+        """Claim requests with locks that end with the connection, even if this process is killed."""
         known = self._known.among(namespace, requests)
         with self._connection() as connection, ExitStack() as locks:
             claim = claim_requests(
@@ -154,7 +154,7 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
         return [rows.read_hit(record, by_id[record["id"]], query) for record in records]
 
     def fetch(self, namespace: str, memory_id: UUID) -> Memory | None:
-        """Read one memory, whole."""
+        """Read a memory with all fields."""
         with self._transaction(namespace) as connection:
             found = connection.run(memories_sql.FETCH, namespace=namespace, id=memory_id)
         return rows.read_memory(found[0]["record"]) if found else None
@@ -215,13 +215,13 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
         return rows.read_memory(changed[0]["record"]) if changed else None
 
     def rate(self, namespace: str, memory_id: UUID, rating: int, reason: str | None) -> Rating | None:
-        """Record a rating; quality before and after, or None where there is no such memory."""
+        """Record a rating; return the quality before and after, or None if the memory does not exist."""
         with self._transaction(namespace) as connection:
             rated = connection.run(memories_sql.RATE, namespace=namespace, id=memory_id, rating=rating, reason=reason)
         return Rating(**rated[0].named) if rated else None
 
     def export(self, namespace: str, limit: int, *, after: KeysetCursor | None = None) -> Sequence[ExportedMemory]:
-        """List memories by time and then content hash, whatever their ids, after a cursor, some EXPORT_BYTES."""
+        """List memories after a cursor, by time and then content hash, about EXPORT_BYTES per page."""
         with self._transaction(namespace) as connection:
             found = connection.run(
                 memories_sql.EXPORT,

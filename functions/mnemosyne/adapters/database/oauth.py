@@ -66,12 +66,12 @@ class PostgresOAuthRows:
         return (_client(rows[0]["metadata"] | {"id": client_id}), rows[0]["age"]) if rows else None
 
     def keep_client(self, client: Client, seconds: int) -> None:
-        """Keep a client whose document has just been read, and not for less than it is kept already."""
+        """Store a client whose document was just read; its expiry is never moved to an earlier time."""
         metadata = {name: value for name, value in _metadata(client).items() if name != "id"}
         self._connection.run(sql.KEEP_CLIENT, id=client.id, metadata=json_text(metadata), seconds=seconds)
 
     def extend_client(self, client_id: str, seconds: int) -> None:
-        """Keep a client for longer, because it is used."""
+        """Extend the expiry of a client that is in use."""
         self._connection.run(sql.EXTEND_CLIENT, id=client_id, seconds=seconds)
 
     # -- requests under way
@@ -147,7 +147,7 @@ class PostgresOAuthRows:
         return _grant(rows[0]) if rows else None
 
     def extend_grant(self, grant_id: UUID, seconds: int) -> None:
-        """Keep a grant for so long from now on."""
+        """Set the expiry of a grant to this many seconds from now."""
         self._connection.run(sql.EXTEND_GRANT, id=str(grant_id), seconds=seconds)
 
     def revoke(self, grant_id: UUID, reason: str) -> None:
@@ -155,7 +155,7 @@ class PostgresOAuthRows:
         self._connection.run(sql.REVOKE, id=str(grant_id), reason=reason)
 
     def add_code(self, code: Code, seconds: int) -> None:
-        """Keep an authorization code."""
+        """Store an authorization code."""
         self._connection.run(
             sql.ADD_CODE,
             hash=code.hash,
@@ -179,7 +179,7 @@ class PostgresOAuthRows:
         self._connection.run(sql.USE_CODE, hash=code_hash)
 
     def add_refresh_token(self, token: RefreshToken, seconds: int) -> None:
-        """Keep a refresh token if it is not kept already."""
+        """Store a refresh token, unless it exists."""
         self._connection.run(sql.ADD_REFRESH, hash=token.hash, grant_id=str(token.grant.id), seconds=seconds)
 
     def refresh_token(self, token_hash: bytes) -> RefreshToken | None:
@@ -220,7 +220,7 @@ class PostgresOAuthRows:
         )
 
     def grants_of(self, subject: str) -> Sequence[Grant]:
-        """List the grants of a person that stand, newest first."""
+        """List the active grants of a person, newest first."""
         return [_grant(row) for row in self._connection.run(sql.GRANTS_OF, subject=subject)]
 
     def withdraw(self, subject: str, client_id: str) -> int:

@@ -18,7 +18,7 @@ UPDATE oauth_clients SET expires_at = greatest(expires_at, now() + CAST(:seconds
 WHERE id = :id
 """
 
-# Evict the oldest requests of the same network if it has too many, but none of a person who has logged in. SKIP LOCKED:
+# Evict the oldest requests of the same network if it has too many, but none with a logged-in person. SKIP LOCKED:
 # two concurrent inserts do not wait for each other.
 BEGIN: Final = """
 WITH of_network AS (

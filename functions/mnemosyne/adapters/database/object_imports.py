@@ -114,7 +114,7 @@ class PostgresObjectImports:
             )
 
     def lines(self, namespace: str, source: str, limit: int, *, after: str = "") -> Sequence[ObjectLine]:
-        """List the object's lines in order, after one of them, with their outcomes."""
+        """List the object's lines after a cursor, in order, with their outcomes."""
         with self._transaction(namespace) as connection:
             rows = connection.run(LINES, namespace=namespace, source=source, cursor_line=after, limit=limit)
             ids = uuid_array([row["request_id"] for row in rows])
