@@ -117,7 +117,7 @@ def test_the_memory_of_the_readme_is_found(terminal: Terminal, clone: Path) -> N
     lines = [c.text for c in commands(ROOT / "README.md") if re.match(r"export PATH|mnemosyne ", c.text)]
     assert len(lines) == 3
     printed = terminal.type(lines, clone)
-    assert re.match(r"(Stored|Known already) as [0-9a-f-]{36}\.\n", printed)
+    assert re.match(r"(Stored|Already stored) as [0-9a-f-]{36}\.\n", printed)
     assert "    The oolong is on shelf 7." in printed
 
 

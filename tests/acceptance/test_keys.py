@@ -90,7 +90,7 @@ def test_without_keys_no_host_but_loopback_is_served(own_dev: DevServer) -> None
         check=False,
     )
     assert refused.returncode == 1
-    assert "whoever can connect can read everything" in refused.stderr
+    assert "anybody could read everything" in refused.stderr
 
 
 def test_the_doctor_tells_who_is_let_in_where_dev_runs_and_where_it_does_not(guarded: DevServer) -> None:

@@ -1,4 +1,4 @@
-"""The dead letters that a command works on."""
+"""Options that select dead letters, and the letters that they select."""
 
 from collections.abc import Callable, Iterator
 from datetime import timedelta
@@ -13,20 +13,25 @@ from mnemosyne.domain.memory import DeadLetter
 from mnemosyne.ports.memories import MemoryStore
 
 PAGE = 10
-"""Messages in memory at a time: one may have ten megabytes."""
+"""Letters read at a time: a message can have 10 MB."""
 
 NAMESPACE = click.option(
     "--namespace",
     default=DEFAULT_NAMESPACE,
     show_default=True,
-    help='Whose messages; "" is that of messages that name none.',
+    help='Letters of this namespace; "" selects messages without a namespace.',
 )
 _OPTIONS = (
     click.option(
-        "--younger-than", callback=duration, metavar="AGE", help="Only what failed first in the last 90m, 12h or 7d."
+        "--younger-than",
+        callback=duration,
+        metavar="AGE",
+        help="Only letters that first failed within this age: 90m, 12h or 7d.",
     ),
-    click.option("--older-than", callback=duration, metavar="AGE", help="Only what failed first longer ago."),
-    click.option("--cause", metavar="TEXT", help="Only if the cause, or its group, contains this; case is ignored."),
+    click.option("--older-than", callback=duration, metavar="AGE", help="Only letters that first failed earlier."),
+    click.option(
+        "--cause", metavar="TEXT", help="Only letters whose cause, or its group, contains this text, in any case."
+    ),
 )
 
 
@@ -38,12 +43,12 @@ def choice_options(command: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def choice(younger_than: timedelta | None, older_than: timedelta | None, cause: str | None) -> DeadLetterChoice:
-    """Return the choice that the options of `choice_options` make."""
+    """Return the choice for the values of the options of `choice_options`."""
     return DeadLetterChoice(younger_than=younger_than, older_than=older_than, cause=cause)
 
 
 def all_dead_letters(memories: MemoryStore, namespace: str, chosen: DeadLetterChoice) -> Iterator[DeadLetter]:
-    """Yield the chosen letters whole, oldest first."""
+    """Yield the chosen letters with their data, oldest first."""
     after: DeadLetter | None = None
     while page := memories.dead_letters(namespace, PAGE, after=after, choice=chosen):
         yield from page

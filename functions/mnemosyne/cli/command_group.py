@@ -1,13 +1,13 @@
-"""A group whose `--help` shows the first sentence of each command whole."""
+"""A click group that does not shorten the commands' descriptions in `--help`."""
 
 import click
 
 LONGEST = 1_000
-"""Characters of a sentence, so that click shortens none."""
+"""Maximum characters of a description: more than any has, so that click shortens none."""
 
 
-class WholeSentences(click.Group):
-    """A group of commands that does not shorten their descriptions."""
+class FullHelpGroup(click.Group):
+    """A group whose `--help` shows the whole first sentence of each command's help."""
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write each command with the first sentence of its help."""

@@ -1,4 +1,4 @@
-"""`mnemosyne dead-letters`: messages that were given up or could not be read, with their causes."""
+"""`mnemosyne dead-letters`: list, show and drop messages whose delivery was given up or that cannot be read."""
 
 import json
 import sys
@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from mnemosyne.cli.all_dead_letters import NAMESPACE, all_dead_letters, choice, choice_options
-from mnemosyne.cli.command_group import WholeSentences
+from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.open_services import open_services
 from mnemosyne.cli.target import DATA_DIR, target
 from mnemosyne.cli.terminal import plain, say
@@ -21,14 +21,14 @@ from mnemosyne.errors import NotFound
 from mnemosyne.service.dead_letters import request_ids_in
 
 
-@click.group(name="dead-letters", cls=WholeSentences)
+@click.group(name="dead-letters", cls=FullHelpGroup)
 def dead_letters() -> None:
-    """Messages that were given up or could not be read: list, show and drop them; `redrive` puts them back."""
+    """List, show and drop messages that were given up or cannot be read; `redrive` publishes them again."""
 
 
 @dead_letters.command(name="list")
 @choice_options
-@click.option("--by-cause", is_flag=True, help="Count letters by cause; # is in the place of ids and numbers.")
+@click.option("--by-cause", is_flag=True, help="Count letters by cause; # replaces ids and numbers.")
 @NAMESPACE
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @target(DATA_DIR)
@@ -41,18 +41,18 @@ def list_(
     as_json: bool,
     data_dir: str | None,
 ) -> None:
-    """One line each: message id, first failure, memories that can be named, failures, until when it waits, cause."""
+    """Show a line per letter: message id, first failure, memories, failures, next redrive, cause."""
     chosen = choice(younger_than, older_than, cause)
     count = 0
     with open_services(data_dir) as services:
         if by_cause:
             for group in services.memories.dead_letter_causes(namespace, chosen):
                 count += group.letters
-                say(json.dumps(_group(group)) if as_json else plain(_group_line(group)))
+                say(json.dumps(_group_json(group)) if as_json else plain(_group_line(group)))
         else:
             for letter in all_dead_letters(services.memories, namespace, chosen):
                 count += 1
-                say(json.dumps(_shown(letter, namespace)) if as_json else plain(_line(letter, namespace)))
+                say(json.dumps(_letter_json(letter, namespace)) if as_json else plain(_line(letter, namespace)))
     if not as_json:
         say(f"{counted(count, 'dead letter')}.", err=True)
 
@@ -62,15 +62,15 @@ def list_(
 @NAMESPACE
 @target(DATA_DIR)
 def show(message_id: str, namespace: str, data_dir: str | None) -> None:
-    """Write one message's data to standard output, and what is known of it to standard error.
+    """Write a message's data to standard output, and its attributes, times and cause to standard error.
 
-    The data are byte for byte as they came, unless standard output is a terminal.
+    The data are unchanged bytes, unless standard output is a terminal.
     """
     with open_services(data_dir) as services:
         letter = services.memories.dead_letter(namespace, message_id)
     if letter is None:
         raise _not_found(namespace, message_id)
-    say(json.dumps(_shown(letter, namespace), indent=2), err=True)
+    say(json.dumps(_letter_json(letter, namespace), indent=2), err=True)
     if sys.stdout.isatty():
         say(letter.data.decode(errors="replace"))
     else:
@@ -81,7 +81,7 @@ def show(message_id: str, namespace: str, data_dir: str | None) -> None:
 @click.argument("message_ids", nargs=-1, metavar="[MESSAGE_ID]...")
 @choice_options
 @click.option("--all", "everything", is_flag=True, help="Every letter of the namespace.")
-@click.option("--dry-run", is_flag=True, help="Show how many would be dropped, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print how many would be dropped; change nothing.")
 @click.option("--yes", is_flag=True, help="Do not ask for confirmation.")
 @NAMESPACE
 @target(DATA_DIR)
@@ -96,13 +96,13 @@ def drop(
     namespace: str,
     data_dir: str | None,
 ) -> None:
-    """Delete messages for good: by id, by age, by cause, or all. The outcomes of their requests stay.
+    """Delete messages permanently: by id, age or cause, or all. The outcomes of their requests stay.
 
-    A message id needs no confirmation.
+    No confirmation is asked for message ids.
     """
     chosen = replace(choice(younger_than, older_than, cause), message_ids=message_ids or None)
     if everything != (chosen == DeadLetterChoice()):
-        raise click.UsageError("say which: message ids, --cause, --younger-than, --older-than, or --all by itself")
+        raise click.UsageError("name message ids, --cause, --younger-than or --older-than, or --all alone")
     with open_services(data_dir) as services:
         ids = services.memories.dead_letter_ids(namespace, chosen)
         if missing := sorted(set(message_ids) - set(ids)):
@@ -111,7 +111,9 @@ def drop(
             say(f"{counted(len(ids), 'dead letter')} would be dropped.")
             return
         if ids and not message_ids and not yes:
-            click.confirm(f"Drop {counted(len(ids), 'dead letter')} of namespace {namespace!r} for good?", abort=True)
+            click.confirm(
+                f"Drop {counted(len(ids), 'dead letter')} of namespace {namespace!r} permanently?", abort=True
+            )
         dropped = services.memories.drop_dead_letters(namespace, ids)
     say(f"Dropped {message_ids[0]}." if len(message_ids) == 1 else f"Dropped {counted(dropped, 'dead letter')}.")
 
@@ -132,7 +134,7 @@ def _line(letter: DeadLetter, namespace: str) -> str:
     return "  ".join([*parts, letter.cause])
 
 
-def _shown(letter: DeadLetter, namespace: str) -> dict[str, Any]:
+def _letter_json(letter: DeadLetter, namespace: str) -> dict[str, Any]:
     return {
         "message_id": letter.message_id,
         "dead_lettered_at": rfc3339(letter.dead_lettered_at),
@@ -144,11 +146,11 @@ def _shown(letter: DeadLetter, namespace: str) -> dict[str, Any]:
         "cause": letter.cause,
         "attributes": dict(letter.attributes),
         "bytes": len(letter.data),
-        "request_ids": [str(one) for one in request_ids_in(namespace, letter)],
+        "request_ids": [str(request_id) for request_id in request_ids_in(namespace, letter)],
     }
 
 
-def _group(group: DeadLetterCause) -> dict[str, Any]:
+def _group_json(group: DeadLetterCause) -> dict[str, Any]:
     return {
         "cause": group.cause,
         "letters": group.letters,

@@ -1,4 +1,4 @@
-"""`mnemosyne dev`: the whole system on this machine."""
+"""`mnemosyne dev`: run the whole system on this machine."""
 
 import os
 import shlex
@@ -28,30 +28,30 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
     "--host",
     default="127.0.0.1",
     show_default=True,
-    help="Address to serve on; loopback only, unless keys are asked for.",
+    help="Address to serve on; other than loopback only with authentication.",
 )
 @click.option("--port", default=8080, show_default=True, type=click.IntRange(1, 65535), help="Port to serve on.")
-@click.option("--data-dir", metavar="DIR", help="Where memories are kept [default: the user's data directory].")
+@click.option("--data-dir", metavar="DIR", help="The memories' directory [default: the user's data directory].")
 @click.option(
     "--auth-mode",
     default="none",
     show_default=True,
     type=click.Choice(["none", "api_key", "oauth"]),
-    help="Who is let in.",
+    help="How callers authenticate.",
 )
 @click.option(
     "--embedder",
     type=click.Choice(["offline", "gemini"]),
-    help="What embeds memories in a new directory [default: offline; afterwards as the directory was made].",
+    help="The embedder of a new directory [default: offline]. An existing directory keeps its own.",
 )
 def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: str | None) -> None:
-    """Serve a working memory on this machine until Ctrl-C; the data stays."""
+    """Run the whole system on this machine until Ctrl-C. The data stays."""
     if host not in LOOPBACK_HOSTS and auth_mode == "none":
         raise Misconfigured(
-            f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: whoever can connect can read everything. "
-            "With --auth-mode api_key any host will do"
+            f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: anybody could read everything. "
+            "With --auth-mode api_key any host is accepted"
         )
-    # What the extra `local` brings: `--help` works without.
+    # Imported here because they need the extra `local`: `--help` works without it.
     from mnemosyne.cli.local import functions, stack
     from mnemosyne.cli.local.data_dir import DataDir, is_root
 
@@ -68,17 +68,17 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
     configure_logging("INFO", directory.log("delivery").open("a"))
     say(f"Mnemosyne is starting on {directory.path} …")
     if is_root():
-        say("Running as root: PostgreSQL refuses to, so it runs as the system user pgserver.")
+        say("Running as root: PostgreSQL runs as the system user pgserver, because it refuses to run as root.")
     try:
         with stack.full_stack(directory, host=host, port=port, auth_mode=auth_mode, wanted=wanted) as system:
             say(f"Ready after {time.monotonic() - started:.1f} s.\n")
             if auth_mode != "none":
                 make = f"{command()} keys create --name NAME --data-dir {shlex.quote(str(directory.path))}"
-                say(f"{_WHO_IS_LET_IN[auth_mode]}: {make}\n")
+                say(f"{_HOW_CALLERS_AUTHENTICATE[auth_mode]}: {make}\n")
             is_default = directory.is_default and not settings_of_a_system()
             say(how_to_connect(system.url, str(directory.path), auth_mode=auth_mode, is_default=is_default))
             if others := functions.other_urls(host, port):
-                say(f"Other machines reach it at {', '.join(f'{one}/mcp' for one in others)}\n")
+                say(f"Other machines reach it at {', '.join(f'{url}/mcp' for url in others)}\n")
             serving.set()
             system.watch(stopping, say)
             say("\nStopping …")
@@ -95,20 +95,20 @@ def _space(embedder: str | None) -> EmbeddingSpace | None:
         return OFFLINE
     if not any(os.environ.get(name) for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")):
         raise Misconfigured("--embedder gemini needs GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true and a project")
-    named = ("embedding_model", "embedding_dimension")
-    chosen = {name: value for name in map(variable, named) if (value := os.environ.get(name))}
-    anywhere = {variable("database_url"): "postgresql://nobody@/nowhere", variable("topic"): "file:///nowhere"}
-    return embedding_space(Settings.from_environment({**anywhere, **chosen, variable("embedder"): "gemini"}))
+    names = ("embedding_model", "embedding_dimension")
+    chosen = {name: value for name in map(variable, names) if (value := os.environ.get(name))}
+    required = {variable("database_url"): "postgresql://nobody@/nowhere", variable("topic"): "file:///nowhere"}
+    return embedding_space(Settings.from_environment({**required, **chosen, variable("embedder"): "gemini"}))
 
 
-_WHO_IS_LET_IN = {
-    "api_key": "Callers need a key, mnk_…",
-    "oauth": "Clients open a browser to log in, by a code that is shown here. Commands need a key, mnk_…",
+_HOW_CALLERS_AUTHENTICATE = {
+    "api_key": "Callers need an API key, mnk_…",
+    "oauth": "Clients log in in a browser, with a code that is printed here. Commands need an API key, mnk_…",
 }
 
 
 class _Interrupted(BaseException):
-    """A second signal, or one while starting: leave at once, through every clean-up."""
+    """A second signal, or a signal during the start. Not an Exception, so that only clean-up code sees it."""
 
 
 def _stop_on_signals(serving: threading.Event, stopping: threading.Event) -> None:

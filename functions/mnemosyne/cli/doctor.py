@@ -1,4 +1,4 @@
-"""`mnemosyne doctor`: look at every part, say what is wrong and what mends it."""
+"""`mnemosyne doctor`: check every part of a system, and print what is wrong and how to fix it."""
 
 import json
 import sys
@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 import click
 
-from mnemosyne.app import doctor as checks_of_all
+from mnemosyne.app import doctor as examination
 from mnemosyne.cli.open_services import open_services
 from mnemosyne.cli.target import DATA_DIR, target
 from mnemosyne.cli.terminal import say
@@ -40,6 +40,6 @@ def _checks(data_dir: str | None) -> Iterator[Check]:
     try:
         with open_services(data_dir) as services:
             yield Check("settings", "complete and consistent")
-            yield from checks_of_all.examine(services)
+            yield from examination.examine(services)
     except Misconfigured as exc:
-        yield Check("settings", str(exc), "do what it says; of variables docs/settings.md lists all")
+        yield Check("settings", str(exc), "change the setting as described; docs/settings.md lists all variables")

@@ -1,4 +1,4 @@
-"""Durations as people write them on a command line: 90m, 12h, 7d."""
+"""Parse durations on the command line: 90m, 12h, 7d."""
 
 from datetime import timedelta
 
@@ -8,7 +8,7 @@ _UNITS = {"m": 60, "h": 3600, "d": 86_400}
 
 
 def duration(context: click.Context, parameter: click.Parameter, value: str | None) -> timedelta | None:
-    """Return the duration that an option names; a click callback."""
+    """Parse a duration option; a click callback."""
     if value is None:
         return None
     number, unit = value[:-1], value[-1:]

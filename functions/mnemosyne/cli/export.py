@@ -1,4 +1,4 @@
-"""`mnemosyne export`: everything in a namespace, as files that `import` takes elsewhere."""
+"""`mnemosyne export`: write a namespace's memories to files that `mnemosyne import` reads."""
 
 import sys
 from collections.abc import Iterator
@@ -22,10 +22,10 @@ PAGE = 200
 @click.command()
 @click.option("--format", "format_", type=click.Choice(["jsonl", "markdown"]), default="jsonl", show_default=True)
 @click.option("--output", type=click.Path(path_type=Path), help="File (jsonl) or directory (markdown) [default: -].")
-@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories.")
+@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="The namespace to export.")
 @target(DATA_DIR)
 def export(format_: str, output: Path | None, namespace: str, data_dir: str | None) -> None:
-    """Write all memories, oldest first. Ratings and reads stay behind; supersession goes along."""
+    """Write all memories, oldest first, with their supersession but without ratings and reads."""
     if format_ == "markdown" and output is None:
         raise click.UsageError("markdown needs --output DIR: one file per memory")
     try:
@@ -58,7 +58,7 @@ def _export(format_: str, output: Path | None, namespace: str, data_dir: str | N
 
 
 def memories(store: MemoryStore, namespace: str) -> Iterator[ExportedMemory]:
-    """Every memory, a page at a time: none is held for longer."""
+    """Yield every memory, reading one page at a time."""
     after: KeysetCursor | None = None
     while page := store.export(namespace, PAGE, after=after):
         yield from page

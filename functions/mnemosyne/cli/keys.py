@@ -1,4 +1,4 @@
-"""`mnemosyne keys`: make, list and revoke API keys, here or in a deployment."""
+"""`mnemosyne keys`: create, list and revoke API keys, locally or in a deployment."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from mnemosyne.adapters.database.api_keys import PostgresApiKeyStore
-from mnemosyne.cli.command_group import WholeSentences
+from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.deployment import Deployment
 from mnemosyne.cli.open_services import DEFAULT_NAMESPACE, owner_connection_factory
 from mnemosyne.cli.target import DATA_DIR, PROJECT, target
@@ -25,14 +25,14 @@ log = EventLog(__name__)
 NAME_LIMIT = 200
 
 
-class _There:
-    """The keys of a deployment: of a new key only the hash leaves this machine."""
+class RemoteKeys:
+    """The API keys of a deployment. Only the hash of a new key's secret is sent."""
 
     def __init__(self, deployment: Deployment) -> None:
         self._run = partial(deployment.post, "keys")
 
     def create(self, key: ApiKey) -> None:
-        """Keep a new key."""
+        """Store a new key."""
         self._run(
             action="create",
             id=key.id,
@@ -44,69 +44,75 @@ class _There:
         )
 
     def listed(self) -> list[dict[str, Any]]:
-        """All keys, oldest first."""
+        """Return all keys, oldest first."""
         keys: list[dict[str, Any]] = self._run(action="list")["keys"]
         return keys
 
     def revoke(self, key_id: str) -> None:
-        """Let a key open nothing any more."""
+        """Revoke a key."""
         self._run(action="revoke", id=key_id)
 
 
-class _Here:
-    """The keys of the database that the environment names, or of a local system."""
+class LocalKeys:
+    """The API keys in the database that the environment names, or in a local system's."""
 
-    def __init__(self, keeper: PostgresApiKeyStore) -> None:
-        self.create = keeper.create
-        self._keeper = keeper
+    def __init__(self, store: PostgresApiKeyStore) -> None:
+        self.create = store.create
+        self._store = store
 
     def revoke(self, key_id: str) -> None:
-        """Let a key open nothing any more."""
-        self._keeper.revoke(key_id)
+        """Revoke a key."""
+        self._store.revoke(key_id)
 
     def listed(self) -> list[dict[str, Any]]:
-        """All keys, oldest first."""
-        return [api_keys.shown(key) for key in self._keeper.every()]
+        """Return all keys, oldest first."""
+        return [api_keys.shown(key) for key in self._store.every()]
 
 
 @contextmanager
 def _keys(
     project: str | None, region: str, deployment: str, data_dir: str | None, *, make: bool = False
-) -> Iterator[_There | _Here]:
+) -> Iterator[RemoteKeys | LocalKeys]:
     configure_logging("INFO", sys.stderr)
     if project is not None:
-        yield _There(Deployment(project, region, deployment))
+        yield RemoteKeys(Deployment(project, region, deployment))
         return
     with owner_connection_factory(data_dir, make=make) as connection_factory:
-        yield _Here(PostgresApiKeyStore(connection_factory))
+        yield LocalKeys(PostgresApiKeyStore(connection_factory))
 
 
-@click.group(cls=WholeSentences)
+@click.group(cls=FullHelpGroup)
 def keys() -> None:
-    """Make, list and revoke the API keys that agents call with."""
+    """Create, list and revoke the API keys of agents."""
 
 
-def _named(context: click.Context, parameter: click.Parameter, value: str) -> str:
+def _check_name(context: click.Context, parameter: click.Parameter, value: str) -> str:
     if not value.strip() or len(value) > NAME_LIMIT or not value.isprintable():
         raise click.BadParameter(f"must be 1 to {NAME_LIMIT} printable characters, got {value!r}")
     return value
 
 
 @keys.command()
-@click.option("--name", required=True, callback=_named, help="What the key is for, for whoever lists them.")
+@click.option("--name", required=True, callback=_check_name, help="What the key is for; shown by `keys list`.")
 @click.option(
-    "--namespace", default=DEFAULT_NAMESPACE, show_default=True, callback=_named, help="Whose memories it opens."
+    "--namespace",
+    default=DEFAULT_NAMESPACE,
+    show_default=True,
+    callback=_check_name,
+    help="The namespace that it gives access to.",
 )
 @click.option(
     "--scope", "scopes", multiple=True, type=click.Choice(list(map(str, Scope))), help="[default: read, write]"
 )
-@click.option("--expires-in", metavar="DAYS", type=click.IntRange(1), help="Days until it expires [default: never].")
+@click.option(
+    "--expires-in", metavar="DAYS", type=click.IntRange(1), help="Days until the key expires [default: never]."
+)
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def create(
     name: str, namespace: str, scopes: tuple[str, ...], expires_in: int | None, as_json: bool, **place: Any
 ) -> None:
-    """Make a key and show its token, this once."""
+    """Create a key and print its token. The token is not stored and cannot be shown again."""
     now = datetime.now(UTC)
     key, token = api_keys.new_key(
         name=name,
@@ -115,27 +121,27 @@ def create(
         created_at=now,
         expires_at=now + timedelta(days=expires_in) if expires_in else None,
     )
-    with _keys(**place, make=True) as known:
-        known.create(key)
+    with _keys(**place, make=True) as store:
+        store.create(key)
     log.info("audit", action="key_create", outcome="done", key=key.id, namespace=namespace, scopes=sorted(key.scopes))
     if as_json:
         say(json.dumps({"id": key.id, "token": token}))
     else:
-        say(f"{token}\n\nThis is the only time it is shown. Send it as `Authorization: Bearer {token[:9]}…`.")
+        say(f"{token}\n\nThe token is not shown again. Send it as `Authorization: Bearer {token[:9]}…`.")
 
 
 @keys.command(name="list")
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def list_(as_json: bool, **place: Any) -> None:
-    """Show all keys; no secret is kept, so none is shown."""
-    with _keys(**place) as known:
-        listed = known.listed()
+    """Show all keys, without their secrets, which are not stored."""
+    with _keys(**place) as store:
+        rows = store.listed()
     if as_json:
-        say(json.dumps(listed))
+        say(json.dumps(rows))
         return
     now = datetime.now(UTC).isoformat()
-    for key in listed:
+    for key in rows:
         expires = key["expires_at"]
         state = "revoked" if key["revoked_at"] else "expired" if expires and expires < now else "valid"
         until = f"until {expires[:10]}" if expires else "for ever"
@@ -148,9 +154,8 @@ def list_(as_json: bool, **place: Any) -> None:
 @target(DATA_DIR, PROJECT)
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 def revoke(key_id: str, as_json: bool, **place: Any) -> None:
-    """Let a key open nothing any more, within half a minute (ten minutes while the database is away)."""
-    with _keys(**place) as known:
-        known.revoke(key_id)
+    """Revoke a key, within 30 seconds (10 minutes while the database cannot be reached)."""
+    with _keys(**place) as store:
+        store.revoke(key_id)
     log.info("audit", action="key_revoke", outcome="done", key=key_id)
-    said = json.dumps({"revoked": key_id}) if as_json else f"Revoked {key_id}: it opens nothing within half a minute."
-    say(said)
+    say(json.dumps({"revoked": key_id}) if as_json else f"Revoked {key_id}: it is refused within 30 seconds.")

@@ -1,4 +1,4 @@
-"""`mnemosyne`: the command's entry point. Exit code 0 done, 1 it failed, 2 it was called wrongly."""
+"""`mnemosyne`: the command's entry point. Exit codes: 0 success, 1 failure, 2 wrong usage."""
 
 import re
 import sys
@@ -8,7 +8,7 @@ from types import FrameType
 import click
 
 import mnemosyne
-from mnemosyne.cli.command_group import WholeSentences
+from mnemosyne.cli.command_group import FullHelpGroup
 from mnemosyne.cli.dead_letters import dead_letters
 from mnemosyne.cli.dev import dev
 from mnemosyne.cli.doctor import doctor
@@ -31,7 +31,7 @@ from mnemosyne.errors import MnemosyneError
 DISTRIBUTION = "mnemosyne-serverless"
 
 
-@click.group(cls=WholeSentences, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=FullHelpGroup, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(mnemosyne.__version__, prog_name="mnemosyne")
 def cli() -> None:
     """Mnemosyne: a remote semantic memory for AI agents."""
@@ -55,14 +55,14 @@ cli.add_command(search)
 cli.add_command(stdio)
 
 
-def _leave(number: int, frame: FrameType | None) -> None:
-    """End through every clean-up: a database started for the command must not stay behind."""
+def _exit_on_signal(number: int, frame: FrameType | None) -> None:
+    """Exit by SystemExit, so that all clean-up runs: a database started for the command must be stopped."""
     sys.exit(128 + number)
 
 
 def main() -> None:
-    """Run the command; an error raised on purpose is one line on standard error."""
-    on_termination(_leave)
+    """Run the command. A MnemosyneError is printed as one line on standard error."""
+    on_termination(_exit_on_signal)
     try:
         code = cli(prog_name="mnemosyne", standalone_mode=False)
     except MnemosyneError as exc:
@@ -74,11 +74,13 @@ def main() -> None:
             raise
         say(
             f"mnemosyne: this needs the package {package}, which the extra `local` installs: "
-            f"pip install '{DISTRIBUTION}[local]', or the wheel's file name with [local] behind it",
+            f"pip install '{DISTRIBUTION}[local]', or the wheel's file name followed by [local]",
             err=True,
         )
         sys.exit(1)
-    except click.ClickException as exc:  # it may name a file, which the shell has found by a pattern
+    except (
+        click.ClickException
+    ) as exc:  # by `say`, not by click: the message may quote a file name with control characters
         if isinstance(exc, click.UsageError) and exc.ctx is not None:
             say(f"{exc.ctx.get_usage()}\nTry '{exc.ctx.command_path} --help' for help.\n", err=True)
         say(f"Error: {exc.format_message()}", err=True)
@@ -90,6 +92,6 @@ def main() -> None:
 
 
 def _local_packages() -> set[str]:
-    """Return the packages of the extra `local`, by the names that they are imported under."""
-    wanted = (one for one in requires(DISTRIBUTION) or () if re.search(r"extra == ['\"]local['\"]", one))
-    return {re.split(r"[^\w-]", one, maxsplit=1)[0].replace("-", "_") for one in wanted}
+    """Return the import names of the packages in the extra `local`."""
+    requirements = (line for line in requires(DISTRIBUTION) or () if re.search(r"extra == ['\"]local['\"]", line))
+    return {re.split(r"[^\w-]", line, maxsplit=1)[0].replace("-", "_") for line in requirements}

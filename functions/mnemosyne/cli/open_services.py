@@ -1,4 +1,4 @@
-"""Which system a command works on: the one the environment names, or the one in a data directory."""
+"""Open the system that a command works on: the one that the environment names, or a local one."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -10,16 +10,14 @@ from mnemosyne.app.container import ConfiguredServices, connection_factory_for
 from mnemosyne.cli.terminal import say
 from mnemosyne.settings import PREFIX, Settings, variable
 
-if TYPE_CHECKING:  # what the extra `local` brings is imported where it is used
+if TYPE_CHECKING:  # packages of the extra `local` are imported in functions: other commands work without them
     from mnemosyne.cli.local.data_dir import DataDir
 
 DEFAULT_NAMESPACE = "default"
 
 
 def owner_settings() -> Settings:
-    """Return the environment's settings, for commands of the schema's owner: those publish nothing, and need no
-    topic.
-    """
+    """Return the environment's settings for the schema owner's commands. These publish nothing and need no topic."""
     return Settings.from_environment({variable("topic"): "file:///nowhere", **os.environ})
 
 
@@ -39,7 +37,7 @@ def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Ite
 
 
 def settings_of_a_system() -> list[str]:
-    """Return the variables of the environment that are settings of a system: then it is meant, and needs them all."""
+    """Return the names of the environment's variables that are settings of a system."""
     named = {variable(name) for name in Settings.model_fields} - {variable("log_level")}
     return sorted(name for name in named if name.startswith(PREFIX) and name in os.environ)
 
@@ -66,13 +64,13 @@ def open_services(data_dir: str | None, *, make: bool = False) -> Iterator[Confi
 def data_directory(data_dir: str | None, make: bool) -> "DataDir":
     """Return the directory of a local system: `data_dir`, else the user's own.
 
-    If it has none, one is made, with a note on standard error, if `make` is true and `data_dir` names the directory;
-    otherwise Misconfigured is raised.
+    A missing system is created, with a note on standard error, if `make` is true and `data_dir` names the directory.
+    Otherwise Misconfigured is raised.
     """
     from mnemosyne.cli.local.data_dir import DataDir
 
     if data_dir is None or not make:
         return DataDir.existing(data_dir)
     if absence := DataDir.absence(data_dir):
-        say(f"Note: {absence}; one is made now.", err=True)
+        say(f"Note: {absence}; creating one.", err=True)
     return DataDir.at(data_dir)

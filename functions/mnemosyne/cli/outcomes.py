@@ -1,4 +1,4 @@
-"""`mnemosyne outcomes`: the outcomes of published memories, so far or as they are committed."""
+"""`mnemosyne outcomes`: print the outcomes of published memories, also as they are committed."""
 
 import json
 import sys
@@ -27,16 +27,20 @@ Row = dict[str, Any]
 
 
 @click.command()
-@click.option("--since", metavar="TIME", help="Only outcomes since then: 90m, 12h, 7d, yesterday or 2026-05-20.")
-@timezone_option(machine_zone, help="Of --since in words; an IANA name.")
+@click.option(
+    "--since",
+    metavar="TIME",
+    help="Only outcomes of this age or since this time: 90m, 12h, 7d, yesterday or 2026-05-20.",
+)
+@timezone_option(machine_zone, help="Time zone of --since; an IANA name.")
 @click.option("--source", metavar="SOURCE", help="Only records of this source.")
 @click.option(
     "--keys",
     type=click.Path(exists=True, dir_okay=False, path_type=Path),
-    help="A file with one key of SOURCE in each line: show the latest outcome of each key, in this order.",
+    help="A file with one key of SOURCE per line: print the latest outcome of each key, in the file's order.",
 )
-@click.option("--follow", is_flag=True, help="Go on and show further outcomes, until Ctrl-C.")
-@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories.")
+@click.option("--follow", is_flag=True, help="Print further outcomes until Ctrl-C.")
+@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Outcomes of this namespace.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON lines.")
 @target(DATA_DIR)
 def outcomes(
@@ -49,7 +53,7 @@ def outcomes(
     as_json: bool,
     data_dir: str | None,
 ) -> None:
-    """Show the outcome of each request: stored, duplicate, deleted, failed or dead_lettered, and why.
+    """Print the outcome of each request: stored, duplicate, deleted, failed or dead_lettered, with its cause.
 
     Outcomes are in the order of the transactions that set them. With --follow, each is shown as soon as it is
     committed. All times are in UTC by the database's clock.
@@ -81,7 +85,7 @@ def outcomes(
 
 
 def _note_waiting(memories: MemoryStore, namespace: str) -> None:
-    """Say on stderr how many requests are still queued although they were attempted, and why."""
+    """Print to stderr how many requests wait for another attempt, and the last error."""
     waiting = memories.stats(namespace).pending
     last = memories.ingest_requests(namespace, IngestState.QUEUED, 1)
     if waiting and last and last[0].error:
@@ -102,13 +106,13 @@ def _line(row: Row) -> str:
 def outcome_rows(
     memories: MemoryStore, namespace: str, source: str | None, after: OutcomeCursor, *, follow: bool
 ) -> Iterator[Row]:
-    """Yield every outcome so far, then messages without a request; with `follow`, go on as more are committed."""
+    """Yield the outcomes of requests and of unreadable messages; with `follow`, also later ones without end."""
     never = threading.Event()
     while True:
         page = memories.outcomes(namespace, PAGE, after=after, source=source)
         yield from map(_row, page.outcomes)
-        lost = (_lost(one, memories, namespace, source) for one in page.lost)
-        yield from (row for row in lost if source in (None, row["source"]))
+        unread = (_unreadable(letter, memories, namespace, source) for letter in page.lost)
+        yield from (row for row in unread if source in (None, row["source"]))
         after = page.after
         if page.is_last:
             if not follow:
@@ -116,8 +120,8 @@ def outcome_rows(
             never.wait(POLL_SECONDS)
 
 
-def _lost(dead_letter: DeadLetter, memories: MemoryStore, namespace: str, source: str | None) -> Row:
-    """Return the row of a message. Its data is read only if a source is wanted that its attributes do not name."""
+def _unreadable(dead_letter: DeadLetter, memories: MemoryStore, namespace: str, source: str | None) -> Row:
+    """Return the row of an unreadable message. Its data is read only to find a source that the attributes lack."""
     whole = None
     if source is not None and "source" not in dead_letter.attributes:
         whole = memories.dead_letter(namespace, dead_letter.message_id)
@@ -137,14 +141,14 @@ def _lost(dead_letter: DeadLetter, memories: MemoryStore, namespace: str, source
 
 
 def _of_keys(memories: MemoryStore, namespace: str, source: str, keys: Path) -> Iterator[Row]:
-    """Yield the outcome of each key's latest change, in the file's order; `unknown` for a key without any."""
+    """Yield the outcome of each key's latest change, in the file's order, or `unknown` for a key without outcome."""
     with keys.open(encoding="utf-8") as file:
         names = [line.rstrip("\r\n") for line in file]
     for start in range(0, len(names), PAGE):
         chunk = names[start : start + PAGE]
-        known = memories.outcomes_of_keys(namespace, source, chunk)
+        statuses = memories.outcomes_of_keys(namespace, source, chunk)
         for name in chunk:
-            status = known.get(name)
+            status = statuses.get(name)
             unknown = {"state": "unknown", "request_id": None, "message_id": None, "memory_id": None}
             row = _row(status) if status else {"updated_at": None, **unknown, "error": None, "note": None}
             yield {**row, "source": source, "key": name}

@@ -19,11 +19,13 @@ from mnemosyne.service import dead_letters
 
 @click.command()
 @choice_options
-@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Whose memories.")
-@click.option("--message-id", "message_ids", multiple=True, metavar="ID", help="Only these; also if they back off.")
-@click.option("--into", metavar="NAMESPACE", help='Whose memories they become, with --namespace "" only.')
+@click.option("--namespace", default=DEFAULT_NAMESPACE, show_default=True, help="Letters of this namespace.")
+@click.option(
+    "--message-id", "message_ids", multiple=True, metavar="ID", help="Only these letters, even if they back off."
+)
+@click.option("--into", metavar="NAMESPACE", help='The namespace to store them in; only with --namespace "".')
 @click.option("--now", is_flag=True, help="Also letters that back off because they have failed again.")
-@click.option("--dry-run", is_flag=True, help="Show what would be put back, and change nothing.")
+@click.option("--dry-run", is_flag=True, help="Print what would be published; change nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 @target(DATA_DIR)
 def redrive(
@@ -38,15 +40,15 @@ def redrive(
     as_json: bool,
     data_dir: str | None,
 ) -> None:
-    """Put dead letters back on the queue: all that are due, or by age and cause. Each at most once.
+    """Publish dead letters again: all that are due, or by age and cause. Each at most once.
 
     A letter stays until its message has an outcome. If it fails again, it backs off: for 10 minutes after its first
     redrive, and twice as long after each further one, up to a day. While it is in flight it is left alone, until it
     fails or for 24 hours.
 
-    `--namespace ""` is that of messages that name none: say with --into whose they are.
+    `--namespace ""` selects the messages without a namespace; --into names the namespace to store them in.
 
-    Exits with 1 if a letter could not be put back.
+    Exits with 1 if a letter could not be published.
     """
     _check_target(namespace, into)
     redrivable = Redrivable.NOW if now or message_ids else Redrivable.DUE
@@ -56,25 +58,25 @@ def redrive(
     with open_services(data_dir) as services:
         due = len(services.memories.dead_letter_ids(namespace, chosen))
         waiting = len(services.memories.dead_letter_ids(namespace, replace(chosen, redrivable=None))) - due
-        for one in dead_letters.redrive_chosen(
+        for attempt in dead_letters.redrive_chosen(
             namespace, chosen, memories=services.memories, queue=services.queue, into=into, dry_run=dry_run
         ):
-            if one.problem or one.letter is None:
-                problems.append({"message_id": one.message_id, "problem": one.problem})
-                say(plain(one.problem), err=True)
+            if attempt.problem or attempt.letter is None:
+                problems.append({"message_id": attempt.message_id, "problem": attempt.problem})
+                say(plain(attempt.problem), err=True)
                 continue
-            shown.append({"message_id": one.message_id, "cause": one.letter.cause})
+            shown.append({"message_id": attempt.message_id, "cause": attempt.letter.cause})
             if not as_json:
-                say(_line(one.letter, len(one.request_ids)))
+                say(_line(attempt.letter, len(attempt.request_ids)))
     if as_json:
         kinds = {"redriven": [] if dry_run else shown, "would_redrive": shown if dry_run else []}
         say(json.dumps({**kinds, "problems": problems}))
     else:
         done = "would be" if dry_run else "was" if len(shown) == 1 else "were"
-        say(f"{counted(len(shown), 'dead letter')} {done} put back.")
+        say(f"{counted(len(shown), 'dead letter')} {done} published again.")
         _note_others(0 if message_ids else waiting, due - len(shown) - len(problems))
     if problems:
-        say(f"{len(problems)} could not be put back.", err=True)
+        say(f"{len(problems)} could not be published again.", err=True)
         sys.exit(1)
 
 
@@ -83,7 +85,7 @@ def _check_target(namespace: str, into: str | None) -> None:
         raise click.UsageError(
             '--into is for --namespace "" only: other letters are redriven into their own namespace'
             if namespace
-            else 'with --namespace "" say --into NAMESPACE: messages that name none must become somebody\'s'
+            else 'with --namespace "" give --into NAMESPACE: the messages name no namespace to store them in'
         )
 
 
@@ -93,7 +95,7 @@ def _line(letter: DeadLetter, count: int) -> str:
 
 
 def _note_others(waiting: int, untried: int) -> None:
-    """Say on stderr which letters the run has left."""
+    """Print to stderr how many letters were not published, and why."""
     if waiting > 0:
         say(f"In flight or backing off: {waiting}. `mnemosyne dead-letters list` says until when.", err=True)
     if untried > 0:

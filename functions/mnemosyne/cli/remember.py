@@ -1,4 +1,4 @@
-"""`mnemosyne remember` and `mnemosyne search`: store a memory and find it again, from a terminal."""
+"""`mnemosyne remember` and `mnemosyne search`: store and find memories from a terminal."""
 
 import sys
 from typing import Any
@@ -13,7 +13,7 @@ from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
 
 WAIT = 10
-"""Seconds: what a server lets a client wait for an outcome."""
+"""Seconds to wait for the outcome: the most that the server accepts."""
 
 
 def _tags(context: click.Context, parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -26,22 +26,22 @@ def _tags(context: click.Context, parameter: click.Parameter, values: tuple[str,
 @click.option("--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Labels, separated by commas.")
 @target(URL, DATA_DIR, by_settings=False)
 def remember(text: tuple[str, ...], tags: tuple[str, ...], url: str | None, data_dir: str | None) -> None:
-    """Store TEXT as one memory and say what became of it; `-` reads it from standard input."""
+    """Store TEXT as one memory and print the outcome. `-` reads the text from standard input."""
     content = _standard_input() if text == ("-",) else " ".join(text)
-    asked = {"content": content, "wait": WAIT, **({"tags": list(tags)} if tags else {})}
+    arguments = {"content": content, "wait": WAIT, **({"tags": list(tags)} if tags else {})}
     with tool_client(url, data_dir, make=True) as client:
-        _remember(client, asked)
+        _remember(client, arguments)
 
 
-def _remember(client: ToolClient, asked: dict[str, Any]) -> None:
-    outcome = client.call("ingest_memory", asked)
+def _remember(client: ToolClient, arguments: dict[str, Any]) -> None:
+    outcome = client.call("ingest_memory", arguments)
     state = outcome["status"]
     if state in ("failed", "dead_lettered"):
         raise InvalidRequest(f"{state}: {outcome.get('error')}")
     if state != "queued":
-        say(f"{'Stored' if state == 'stored' else 'Known already'} as {outcome['memory_id']}.")
+        say(f"{'Stored' if state == 'stored' else 'Already stored'} as {outcome['memory_id']}.")
         return
-    say(f"Queued as request {outcome['request_id']}: it is stored as soon as the server can.")
+    say(f"Queued as request {outcome['request_id']}: the server stores it as soon as it can.")
     (status,) = client.call("ingest_status", {"request_ids": [outcome["request_id"]]})["requests"]
     if error := status["error"]:
         say(f"The last of {counted(status['attempts'], 'attempt')} failed: {plain(error)}", err=True)
@@ -49,22 +49,22 @@ def _remember(client: ToolClient, asked: dict[str, Any]) -> None:
 
 def _standard_input() -> str:
     """Return the text on standard input without its last newline; raises InvalidRequest if it is not UTF-8."""
-    read = sys.stdin.buffer.read()
+    data = sys.stdin.buffer.read()
     try:
-        return read.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
+        return data.decode("utf-8-sig").removesuffix("\n").removesuffix("\r")
     except UnicodeDecodeError as exc:
         raise InvalidRequest(
-            f"standard input must be text in UTF-8, found the byte 0x{read[exc.start]:02x} at position {exc.start:,}: "
+            f"standard input must be text in UTF-8, found the byte 0x{data[exc.start]:02x} at position {exc.start:,}: "
             "convert it, as with iconv -f LATIN1 -t UTF-8"
         ) from exc
 
 
 @click.command()
 @click.argument("query", nargs=-1, required=True)
-@click.option("--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Only with these labels.")
-@click.option("--when", metavar="WORDS", help="Only of that time: 'last week', 'since May'.")
-@timezone_option(machine_zone, help="Of --when, times in the query and dates shown; an IANA name.")
-@click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 100), help="How many.")
+@click.option("--tag", "tags", multiple=True, callback=_tags, metavar="TAGS", help="Only memories with these labels.")
+@click.option("--when", metavar="WORDS", help="Only memories of this time: 'last week', 'since May'.")
+@timezone_option(machine_zone, help="Time zone of --when, the query and the printed dates; an IANA name.")
+@click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 100), help="Most results.")
 @target(URL, DATA_DIR, by_settings=False)
 def search(
     query: tuple[str, ...],
@@ -75,22 +75,24 @@ def search(
     url: str | None,
     data_dir: str | None,
 ) -> None:
-    """Find memories by meaning and words, best first. A note on stderr says why a search was by words only."""
-    narrowed = {"tags": list(tags) or None, "time_expr": when}
-    asked = {"query": " ".join(query), "limit": limit, "timezone": timezone} | {k: v for k, v in narrowed.items() if v}
+    """Find memories by meaning and words, best first. A note on stderr tells if only words were searched, and why."""
+    filters = {"tags": list(tags) or None, "time_expr": when}
+    arguments = {"query": " ".join(query), "limit": limit, "timezone": timezone} | {
+        k: v for k, v in filters.items() if v
+    }
     with tool_client(url, data_dir) as client:
-        answer = client.call("memory_search", asked)
-    found = answer["memories"]
+        answer = client.call("memory_search", arguments)
+    memories = answer["memories"]
     if answer.get("degraded"):
         say(plain(answer["degraded"]), err=True)
-    for one in found:
-        labels = "".join(f"  #{plain(tag)}" for tag in one["tags"])
-        say(f"{local_date(one['timestamp'], timezone)}  {one['id']}{labels}")
-        for line in one["content"].splitlines():
+    for memory in memories:
+        labels = "".join(f"  #{plain(tag)}" for tag in memory["tags"])
+        say(f"{local_date(memory['timestamp'], timezone)}  {memory['id']}{labels}")
+        for line in memory["content"].splitlines():
             say(f"    {plain(line)}")
-        if one.get("supersedes"):
-            say(f"    (replaces {', '.join(one['supersedes'])})")
-        if one.get("near_duplicates"):
-            say(f"    (the same, but for white space or a full stop: {', '.join(one['near_duplicates'])})")
-    if not found:
+        if memory.get("supersedes"):
+            say(f"    (replaces {', '.join(memory['supersedes'])})")
+        if memory.get("near_duplicates"):
+            say(f"    (the same, but for white space or a full stop: {', '.join(memory['near_duplicates'])})")
+    if not memories:
         say("No memories found.")

@@ -1,4 +1,4 @@
-"""`mnemosyne stdio`: the same tools for a local client, over standard input and output."""
+"""`mnemosyne stdio`: serve the tools to a local client over standard input and output."""
 
 import os
 from concurrent.futures import Future
@@ -19,36 +19,36 @@ from mnemosyne.ports.memories import MemoryStore
 from mnemosyne.ports.queue import IngestQueue
 from mnemosyne.ports.services import Clock
 
-if TYPE_CHECKING:  # what the extra `local` brings is imported where it is used
+if TYPE_CHECKING:  # packages of the extra `local` are imported in functions: other commands work without them
     from mnemosyne.cli.local.data_dir import DataDir
 
 events = EventLog("mnemosyne.stdio")
 
 
 @click.command()
-@click.option("--data-dir", metavar="DIR", help="Where memories are kept [default: the user's data directory].")
+@click.option("--data-dir", metavar="DIR", help="The memories' directory [default: the user's data directory].")
 def stdio(data_dir: str | None) -> None:
-    """Serve the tools over standard input and output, on the same memories as `dev`, also while it runs."""
+    """Serve the tools over standard input and output, on the same memories as `dev`. Both can run at once."""
     from mnemosyne.cli.local.data_dir import DataDir
 
     directory = DataDir.at(data_dir)
     with directory.log("stdio").open("a") as log:
-        configure_logging("INFO", log)  # standard output is the protocol's
-        starting = _Starting(directory)
-        on_termination(starting.leave)
+        configure_logging("INFO", log)  # standard output carries the protocol
+        services = _BackgroundServices(directory)
+        on_termination(services.exit_on_signal)
         code = 1
         try:
-            anyio.run(entry_points.serve_stdio, starting)
+            anyio.run(entry_points.serve_stdio, services)
             code = 0
-        except BaseException as exc:  # noqa: BLE001 - the client has gone, or Ctrl-C; whatever else, the log has it
+        except BaseException as exc:  # noqa: BLE001 - the client closed the pipe, Ctrl-C, or a fault: all are logged
             events.warning("stdio_ended", error=repr(exc))
-        starting.stop()
-        # Past the read of standard input that may still be under way, and would be waited for.
+        services.stop()
+        # A normal exit would wait for the thread that may still read standard input.
         os._exit(code)
 
 
-class _Starting:
-    """Services that come up in the background, so that the client's handshake does not wait for PostgreSQL."""
+class _BackgroundServices:
+    """Services that start in the background, so that the client's handshake does not wait for PostgreSQL."""
 
     def __init__(self, directory: "DataDir") -> None:
         self._directory = directory
@@ -69,43 +69,43 @@ class _Starting:
         except BaseException as exc:
             if self._services.done():
                 raise
-            self._services.set_exception(exc)  # every tool call then says so
+            self._services.set_exception(exc)  # every tool call then fails with this error
 
     def stop(self) -> None:
-        """End what was started."""
+        """Stop the local system and wait until it has stopped."""
         self._stopping.set()
         self._thread.join()
 
-    def leave(self, number: int, frame: FrameType | None) -> None:
-        """End what was started, and the process: a read of standard input under way cannot be interrupted."""
+    def exit_on_signal(self, number: int, frame: FrameType | None) -> None:
+        """Stop the local system and exit at once: a blocking read of standard input cannot be interrupted."""
         self.stop()
         os._exit(0)
 
     @property
     def queue(self) -> IngestQueue:
-        """Where accepted requests go."""
+        """Queue of accepted requests."""
         return self._services.result().queue
 
     @property
     def memories(self) -> MemoryStore:
-        """Where memories are."""
+        """The memory store."""
         return self._services.result().memories
 
     def known_quota(self, namespace: str) -> Quota | None:
-        """Return what is known of a namespace's quota."""
+        """Return a namespace's quota if it is cached."""
         return self._services.result().known_quota(namespace)
 
     @property
     def embedder(self) -> Embedder:
-        """What turns text into vectors."""
+        """The embedder of the memories' embedding space."""
         return self._services.result().embedder
 
     @property
     def reranker(self) -> Reranker | None:
-        """What orders anew what is found, where the settings name it."""
+        """The reranker of search results; None if the settings name none."""
         return self._services.result().reranker
 
     @property
     def clock(self) -> Clock:
-        """What time it is."""
+        """The system's clock."""
         return self._services.result().clock

@@ -1,7 +1,7 @@
-"""Which system a command works on: `--url`, `--data-dir`, `--project`, the environment's settings, or the user's own.
+"""The options --url, --data-dir and --project, which choose the system that a command works on.
 
-Without an option, the settings in the environment name the system; without those it is the local system in the user's
-data directory. If there is none, the command says so, and makes none.
+Without an option, the settings in the environment name the system, if there are any; otherwise it is the local system
+in the user's data directory. A missing system is an error; none is created.
 """
 
 import functools

@@ -1,4 +1,4 @@
-"""Text of others on a terminal: shown, and never obeyed."""
+"""Print untrusted text to a terminal without control characters."""
 
 import click
 
@@ -6,18 +6,18 @@ from mnemosyne.domain.visible import escaped
 
 
 def plain(text: object) -> str:
-    """Return the text on one line, with what a terminal would obey or hide written out as its code point."""
+    """Return the text on one line, with control and invisible characters escaped as code points."""
     return escaped(str(text))
 
 
 def lines_of(text: object) -> str:
-    """Return the text with its line ends, and each line as `plain` has it."""
+    """Return the text with its line breaks, each line escaped by `plain`."""
     return "\n".join(map(plain, str(text).split("\n")))
 
 
 def say(text: object, *, err: bool = False) -> None:
-    """Print a text with its line ends. Whatever is in it, the terminal obeys nothing.
+    """Print a text with its line breaks, control characters escaped.
 
-    Every command prints by this function, so that no name, cause or content has to be escaped by itself.
+    Every command prints with this function, so that callers need not escape names, causes or contents.
     """
     click.echo(lines_of(text), err=err)

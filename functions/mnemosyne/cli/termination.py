@@ -1,4 +1,4 @@
-"""How commands end when they are told to: through every clean-up."""
+"""Handle the signals that end a command."""
 
 import signal
 from collections.abc import Callable
@@ -6,9 +6,9 @@ from types import FrameType
 
 
 def on_termination(handler: Callable[[int, FrameType | None], None]) -> None:
-    """Have the handler called when the process is to end: by SIGTERM, or because its terminal has gone.
+    """Call the handler on SIGTERM and, when the terminal is closed, on SIGHUP.
 
-    What whoever started us has us ignore, as `nohup` does, stays ignored.
+    A signal that the parent process had us ignore, as `nohup` does with SIGHUP, stays ignored.
     """
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:

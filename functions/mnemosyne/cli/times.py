@@ -1,4 +1,4 @@
-"""Times as people write them on a command line, in the time zone of the machine."""
+"""Times and time zones on the command line."""
 
 import os
 from collections.abc import Callable
@@ -17,19 +17,19 @@ F = TypeVar("F", bound=Callable[..., Any])
 LOCALTIME: Final = Path("/etc/localtime")
 """A link into the time zone database, on Linux and macOS."""
 NAME: Final = Path("/etc/timezone")
-"""The name, on Debian, whose images have a copy instead of the link."""
+"""The zone's name on Debian, in whose images /etc/localtime is a copy and not a link."""
 _DATABASE: Final = "zoneinfo/"
 
 
 def machine_zone(localtime: Path = LOCALTIME, name: Path = NAME) -> str:
-    """Return the IANA name of this machine's time zone: of TZ, else as the system is set, else UTC."""
+    """Return the IANA name of this machine's time zone: from TZ, else from the system's settings, else UTC."""
     candidates = [str(localtime.resolve()), *(name.read_text().split() if name.is_file() else [])]
-    if given := os.environ.get("TZ", "").removeprefix(":"):
-        candidates = [given]
+    if variable := os.environ.get("TZ", "").removeprefix(":"):
+        candidates = [variable]
     for candidate in candidates:
-        found = candidate.partition(_DATABASE)[2] or candidate
-        if _is_zone(found):
-            return found
+        zone_name = candidate.partition(_DATABASE)[2] or candidate
+        if _is_zone(zone_name):
+            return zone_name
     return "UTC"
 
 
@@ -42,7 +42,7 @@ def _is_zone(name: str) -> bool:
 
 
 def timezone_option(default: str | Callable[[], str], *, help: str) -> Callable[[F], F]:  # noqa: A002 - as click's own
-    """Return the option --timezone."""
+    """Return a decorator that adds the option --timezone."""
     shown = default if isinstance(default, str) else "this machine's"
     return click.option("--timezone", metavar="ZONE", default=default, show_default=shown, callback=_zone, help=help)
 
@@ -56,12 +56,12 @@ def _zone(context: click.Context, parameter: click.Parameter, value: str) -> str
 
 
 def local_date(timestamp: str, timezone: str) -> str:
-    """Return the date that a time in RFC 3339 has in that zone."""
+    """Return the local date of an RFC 3339 time in a zone."""
     return datetime.fromisoformat(timestamp).astimezone(zone(timezone)).date().isoformat()
 
 
 def age(value: str, timezone: str) -> timedelta:
-    """Return how long ago a time began: an age (90m, 12h, 7d), or words (yesterday, last week, 2026-05-20).
+    """Return the age that an option names: 90m, 12h, 7d, or since the start of yesterday, last week, 2026-05-20.
 
     Raises BadParameter for anything else.
     """
@@ -82,5 +82,5 @@ def age(value: str, timezone: str) -> timedelta:
             param_hint="'--since'",
         ) from exc
     if window.after is None or window.after > now:
-        raise click.BadParameter(f"must have begun, got {value[:60]!r}", param_hint="'--since'")
+        raise click.BadParameter(f"must be in the past, got {value[:60]!r}", param_hint="'--since'")
     return now - window.after
