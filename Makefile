@@ -3,10 +3,10 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 PYTEST_ARGS ?=
-# Most of what is long waits for programs and clocks: three tests to a core.
+# Long tests mostly wait for other programs, so three run per core.
 WORKERS ?= $(shell expr 3 \* $$(getconf _NPROCESSORS_ONLN))
 SBOM ?= sbom.json
-# A file is one worker's, and what takes longest comes first.
+# All tests of a file run in one worker, and the slowest directories come first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install dev unit integration test coverage lint lint-javascript licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
@@ -22,44 +22,44 @@ install: .venv/installed
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { echo "Mnemosyne needs Python 3.11 or newer; '$(PYTHON)' is $$($(PYTHON) -V 2>&1). Try: make install PYTHON=python3.12" >&2; exit 1; }
 	@echo "Installing into .venv: a minute or two, once."
 	@$(PYTHON) -m venv .venv
-	@# The lock is whole: pip 23, as Python 3.11 brings it, would look for `google-auth[requests]` anew, and refuse a later release.
+	@# --no-deps, because the lock is complete: pip 23 of Python 3.11 would resolve `google-auth[requests]` again and fail.
 	@$(BIN)/pip install --disable-pip-version-check --no-deps --require-hashes --requirement requirements.lock
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# The linter of JavaScript, pinned with all it needs.
+# The JavaScript linter, with pinned dependencies.
 node_modules/.package-lock.json: package-lock.json package.json
 	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# By itself, for its own pinned dependencies are at odds with ours.
+# Checkov has its own environment, because its pinned dependencies conflict with ours.
 .venv-checkov/installed: terraform/checkov.lock
 	$(PYTHON) -m venv .venv-checkov
 	.venv-checkov/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement terraform/checkov.lock
 	@touch $@
 
-# pip-licenses, pip-audit and CycloneDX, in an environment of their own so that the lock does not hold their dependencies.
+# pip-licenses, pip-audit and CycloneDX have their own environment, so that requirements.lock has no dependencies of theirs.
 .venv-supply-chain/installed: infra/supply_chain/tools.lock
 	$(PYTHON) -m venv .venv-supply-chain
 	.venv-supply-chain/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement infra/supply_chain/tools.lock
 	@touch $@
 
-# Serve a memory on this machine: ARGS="--port 9000 --data-dir DIR".
+# Run the system on this machine: ARGS="--port 9000 --data-dir DIR".
 dev: install
 	@exec $(BIN)/mnemosyne dev $(ARGS)
 
-# Some shells are told to keep no bytecode; without it each run rewrites every test's assertions anew.
+# Unset PYTHONDONTWRITEBYTECODE so that pytest can cache rewritten assertions.
 unit integration test: export PYTHONDONTWRITEBYTECODE =
 
 # Seconds: pure logic and use cases on the embedded PostgreSQL, no network, few examples of each property.
 unit: install
 	$(BIN)/pytest -q -n auto -m "not exhaustive" --hypothesis-profile=unit tests/unit tests/javascript $(PYTEST_ARGS)
 
-# Minutes: every adapter on real parts. Without the tests that take half a minute each.
+# Minutes: every adapter with real services, without the tests that take half a minute each.
 integration: install
 	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
 
-# All tests; PYTEST_ARGS="-k chaos" and the like choose.
+# All tests; PYTEST_ARGS="-k chaos" selects some.
 test: install
 	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/servers tests/model tests/integration tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 
@@ -70,7 +70,7 @@ test: install
 coverage:
 	$(MAKE) test PYTEST_ARGS="$(PYTEST_ARGS) --cov"
 
-# Every client of docs/clients.md through the same steps; writes the document's table.
+# Test every client of docs/clients.md with the same steps, and write the document's table.
 clients: install
 	PYTHONPATH=functions:. $(BIN)/python -m tests.conformance.clients.run
 
@@ -91,7 +91,7 @@ lint: install
 lint-javascript: node_modules/.package-lock.json
 	npm run --silent lint
 
-# Every installed package has a licence that pyproject.toml allows.
+# Check that every installed package has a licence that pyproject.toml allows.
 licences: install .venv-supply-chain/installed
 	.venv-supply-chain/bin/pip-licenses >/dev/null
 
@@ -112,7 +112,7 @@ format: install
 bench: install
 	$(BIN)/python -m infra.benchmarks $(BENCH_ARGS)
 
-# Resolve anew: requirements.lock for development, functions/requirements.txt for the deployed archive.
+# Resolve all dependencies again: requirements.lock for development, functions/requirements.txt for the deployed archive.
 lock:
 	$(PYTHON) -m venv .venv && $(BIN)/pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --extra local --extra dev pyproject.toml --output-file requirements.lock
@@ -127,7 +127,7 @@ package: install
 	$(BIN)/python -m hatchling build --directory dist
 	cd infra/adk && $(CURDIR)/$(BIN)/python -m hatchling build --directory $(CURDIR)/dist
 
-# The pages that are made from the source: the deployment's variables, the settings, the schema of the message.
+# Generate the pages of docs/ for the deployment's variables, the settings and the message schema.
 docs: install
 	$(BIN)/python -m infra.deploy.variables > docs/variables.md
 	$(BIN)/python -m infra.deploy.settings > docs/settings.md
@@ -151,6 +151,6 @@ deploy: require-project
 key: require-project install
 	@$(DEPLOY)/key "$(or $(NAME),$(shell whoami))" $(ARGS)
 
-# Take the deployment away.
+# Delete the deployment.
 destroy: require-project
 	@$(DEPLOY)/destroy $(ARGS)

@@ -1,4 +1,4 @@
-"""Wire the authorization server: who signs, who logs people in, and where its rows are, as the settings ask."""
+"""Build the authorization server from the settings: its signer, its log-in and its store."""
 
 import re
 from functools import partial
@@ -21,7 +21,7 @@ _KMS_KEY = re.compile(r"projects/[^/]+/locations/[^/]+/keyRings/[^/]+/cryptoKeys
 
 
 def flow_and_clients(settings: Settings, pool: "Pool") -> tuple[Flow, Clients]:
-    """Return the flow and its clients; raises Misconfigured naming what is not set."""
+    """Return the flow and its clients. Raises Misconfigured with the names of missing settings."""
     needed = ("oauth_issuer", "oauth_resources", "oauth_signing_key", "oauth_people")
     if missing := [f"MNEMOSYNE_{name.upper()}" for name in needed if not getattr(settings, name)]:
         raise Misconfigured(f"the auth function needs {', '.join(missing)}")

@@ -1,4 +1,4 @@
-"""Choose the adapters that the settings ask for and build them: each on first use, once, whatever the threads."""
+"""Build the adapters that the settings choose, each once, on first use, safely across threads."""
 
 import threading
 from collections.abc import Callable
@@ -29,7 +29,7 @@ BuiltT = TypeVar("BuiltT")
 
 
 class _Once(Generic[BuiltT]):
-    """A value built by the first thread that asks; a failed build is tried again by the next."""
+    """A value built on first use, by one thread. A failed build is tried again on the next use."""
 
     def __init__(self, build: Callable[[], BuiltT]) -> None:
         self._build = build
@@ -38,7 +38,7 @@ class _Once(Generic[BuiltT]):
 
     @property
     def built(self) -> bool:
-        """Whether it has been asked for."""
+        """Whether the value has been built."""
         return self._built is not None
 
     def __call__(self) -> BuiltT:
@@ -50,7 +50,7 @@ class _Once(Generic[BuiltT]):
 
 
 class ConfiguredServices:
-    """The adapters that the settings ask for, behind the ports that the use cases see."""
+    """The adapters that the settings choose, as the ports that the services use."""
 
     def __init__(self, settings: Settings, *, statement_seconds: int = STATEMENT_SECONDS) -> None:
         self.settings = settings
@@ -64,54 +64,54 @@ class ConfiguredServices:
 
     @property
     def pool(self) -> "Pool":
-        """The connections that the store uses."""
+        """The store's database connections."""
         return self._pool()
 
     @property
     def memories(self) -> MemoryStore:
-        """The store, on the pool."""
+        """The memory store, which uses the pool."""
         return self._memories()
 
     def known_quota(self, namespace: str) -> Quota | None:
-        """Return what is known of a namespace's quota; nothing before this process has had to do with the database."""
+        """Return a namespace's quota if it is cached; None before the first use of the database."""
         return self.memories.known_quota(namespace) if self._pool.built else None
 
     @property
     def queue(self) -> IngestQueue:
-        """Where `mcp` publishes."""
+        """The queue that `mcp` publishes to."""
         return self._queue()
 
     @property
     def outcome_topic(self) -> OutcomeTopic | None:
-        """Where outcomes are told; None where the settings name no topic for them."""
+        """The topic for outcomes; None if the settings name none."""
         return self._outcome_topic()
 
     @cached_property
     def objects(self) -> ObjectStore:
-        """Buckets."""
+        """The objects in Cloud Storage buckets."""
         from mnemosyne.adapters.cloud_storage import CloudStorage
 
         return CloudStorage()
 
     @cached_property
     def imports(self) -> ObjectImports:
-        """How far objects of buckets have been read."""
+        """The progress of object imports."""
         from mnemosyne.adapters.database.object_imports import PostgresObjectImports
 
         return PostgresObjectImports(self.pool)
 
     @property
     def embedder(self) -> Embedder:
-        """The embedder of the space that the memories are in."""
+        """The embedder of the memories' embedding space."""
         return self.embedder_of(self.memories.embedding_space)
 
     @property
     def reranker(self) -> Reranker | None:
-        """The ranking API, where the settings name a model of it."""
+        """The ranking API; None if the settings name no model."""
         return self._reranker()
 
     def embedder_of(self, space: EmbeddingSpace) -> Embedder:
-        """Return the embedder of that space; each is built once."""
+        """Return the embedder of a space; each is built once."""
         from mnemosyne.adapters.embedders.registry import build
 
         with self._building:
@@ -125,7 +125,7 @@ class ConfiguredServices:
         return _now
 
     def close(self) -> None:
-        """Close the connections that are idle, where there are any."""
+        """Close the idle connections."""
         if self._pool.built:
             self._pool().close()
 
@@ -154,10 +154,10 @@ def connection_factory_for(
     statement_seconds: int = STATEMENT_SECONDS,
     socket_timeout: float | None = SOCKET_TIMEOUT_SECONDS,
 ) -> "Callable[[], Connection]":
-    """Return what opens a connection to the database that the settings name.
+    """Return a function that opens connections to the database that the settings name.
 
-    A statement may take `statement_seconds`; a server that says nothing is given up after `socket_timeout` seconds,
-    never where that is None: migrations build indexes.
+    A statement may take `statement_seconds`. A read from the server times out after `socket_timeout` seconds, or never
+    if it is None, as for migrations, which build indexes.
     """
     if settings.database_url:
         from mnemosyne.adapters.database.connections import connection_factory

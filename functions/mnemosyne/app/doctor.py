@@ -1,4 +1,4 @@
-"""The doctor: look whether every part that a function needs is there and fits the others; changes nothing."""
+"""Check every part that the functions need. The checks change nothing."""
 
 from collections.abc import Iterator, Sequence
 from typing import Final
@@ -41,7 +41,7 @@ WHERE r.rolname = current_user
 
 
 def check_database(connection: Connection, files: Sequence[SchemaFile], expected: EmbeddingSpace) -> Iterator[Check]:
-    """Server, extension, schema and embedding space; raises Unavailable where the database goes away meanwhile."""
+    """Check server, extension, schema and embedding space. Raises Unavailable if the connection is lost."""
     server = connection.one(_SERVER)
     version, vector = server["version"], server["vector"]
     old = version < OLDEST_POSTGRESQL
@@ -63,7 +63,7 @@ def check_database(connection: Connection, files: Sequence[SchemaFile], expected
 
 
 def check_role(connection: Connection) -> Check:
-    """Whether row-level security binds the role that the functions log in as."""
+    """Check that row-level security applies to the functions' role."""
     role = connection.one(_ROLE)
     user = role["name"]
     if role["bypasses"] or role["is_owner"]:
@@ -74,7 +74,7 @@ def check_role(connection: Connection) -> Check:
 
 
 def check_embedder(embedder: Embedder) -> Check:
-    """Whether a text becomes a vector."""
+    """Embed one text."""
     try:
         vector = embedder.embed_query("Is anyone there?")
     except InvalidRequest as exc:
@@ -85,7 +85,7 @@ def check_embedder(embedder: Embedder) -> Check:
 
 
 def check_reranker(reranker: Reranker) -> Check:
-    """Whether it can be asked at all; a search gives it less time."""
+    """Call the reranker once, with more time than a search has."""
     try:
         return Check("reranker", reranker.check())
     except ServiceError as exc:
@@ -93,7 +93,7 @@ def check_reranker(reranker: Reranker) -> Check:
 
 
 def check_queue(queue: IngestQueue) -> Check:
-    """Whether accepted requests can be published; the queue says so itself."""
+    """Check that requests can be published."""
     try:
         return Check("topic", queue.check())
     except ServiceError as exc:
@@ -101,13 +101,13 @@ def check_queue(queue: IngestQueue) -> Check:
 
 
 def _wrong(name: str, exc: ServiceError, otherwise: str) -> Check:
-    """Return the failed check of a service: what its error says, and the next step of the error or another one."""
+    """Return the failed check of a service, with the error's next step, or `otherwise` if it has none."""
     seen = f"{exc.cause} ({exc.detail})" if exc.detail else exc.cause
     return Check(name, seen, exc.next_step or otherwise)
 
 
 def check_issuer(verifier: OidcVerifier, issuer: str, mode: str = "oidc") -> Check:
-    """Whether the keys that tokens are signed with can be had."""
+    """Check that the issuer's signing keys can be fetched."""
     try:
         return Check("authentication", f"{mode}: {issuer} signs with {verifier.check()} keys")
     except Unavailable as exc:
@@ -116,7 +116,7 @@ def check_issuer(verifier: OidcVerifier, issuer: str, mode: str = "oidc") -> Che
 
 
 def check_api_keys(keys: PostgresApiKeys) -> Check:
-    """Whether an API key could be looked up."""
+    """Check that API keys can be looked up."""
     try:
         keys.find("none")
     except ServiceError as exc:
@@ -133,26 +133,26 @@ def _extension(version: str | None) -> Check:
 
 
 def examine_database(services: ConfiguredServices) -> Iterator[Check]:
-    """Whether the database is there and fits."""
+    """Check the database."""
     try:
         with services.pool.connection() as connection:
             yield from check_database(connection, bundled(), embedding_space(services.settings))
     except ServiceError as exc:
         yield _wrong("database", exc, "check the database's address, that it runs, and who may reach it")
-    except Exception as exc:  # whatever it is: a check that cannot be made is not passed
+    except Exception as exc:  # a check that fails for an unknown reason is reported as failed
         log.exception("examination_crashed")
         yield Check("database", f"{type(exc).__name__}: {exc}", "let this user do what the functions do: see role")
 
 
 def examine_dependencies(services: ConfiguredServices) -> Iterator[Check]:
-    """Whether the services that every search and every stored memory need are there; what `/health?deep=1` tells."""
+    """Check database and embedder, which every search needs; used by `/health?deep=1`."""
     database = list(examine_database(services))
     yield from database
     yield _examine_embedder(services, database_ok=all(check.ok for check in database))
 
 
 def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Check:
-    """Check the embedder of the memories, or that of the settings if the database cannot be asked."""
+    """Check the memories' embedder, or the settings' embedder if the database cannot be reached."""
     try:
         embedder = services.embedder if database_ok else services.embedder_of(embedding_space(services.settings))
     except ServiceError as exc:
@@ -161,7 +161,7 @@ def _examine_embedder(services: ConfiguredServices, *, database_ok: bool) -> Che
 
 
 def examine(services: ConfiguredServices) -> Iterator[Check]:
-    """Whether every part is there and fits; what `mnemosyne doctor` tells."""
+    """Check every part; used by `mnemosyne doctor`."""
     database = list(examine_database(services))
     yield from database
     if all(check.ok for check in database):

@@ -1,4 +1,4 @@
-"""Wire the functions: each entry point's app, from the settings, the adapters they choose and the edges in front."""
+"""Build the app of each entry point from the settings, with its adapters and middleware."""
 
 from collections.abc import Callable
 from functools import lru_cache, partial

@@ -1,4 +1,4 @@
-"""Where one machine's memories live, and what is in there."""
+"""The data directory of a local system, and the files in it."""
 
 import os
 import tempfile
@@ -14,22 +14,22 @@ from mnemosyne.errors import Misconfigured
 
 @dataclass(frozen=True)
 class DataDir:
-    """One installation's directory: everything under it survives restarts, nothing outside it is written."""
+    """The directory of a local system. All its files are in it, and survive restarts."""
 
     path: Path
 
     @classmethod
     def at(cls, chosen: str | None) -> "DataDir":
-        """Return the chosen directory, else the user's own, made if missing.
+        """Return the chosen directory, else the user's data directory, creating it if it is missing.
 
-        Raises Misconfigured where it cannot be.
+        Raises Misconfigured if it cannot be created or written.
         """
         path = _path(chosen)
         try:
             path.mkdir(mode=0o700, parents=True, exist_ok=True)
             with tempfile.TemporaryFile(dir=path):
                 pass
-            # Logs name namespaces and ids: for their owner alone, whoever may pass the directory itself.
+            # Logs contain namespaces and ids, so only their owner may read them, even if others can enter.
             (path / "logs").mkdir(mode=0o700, exist_ok=True)
             (path / "logs").chmod(0o700)
             for name in ("mcp", "ingest", "dead_letter", "import_object", "auth", "delivery", "stdio"):
@@ -43,9 +43,9 @@ class DataDir:
 
     @classmethod
     def existing(cls, chosen: str | None) -> "DataDir":
-        """Return the chosen directory, else the user's own, where a memory is kept in it.
+        """Return the chosen directory, else the user's data directory, if it holds a local system.
 
-        Raises Misconfigured where none is, naming those that are known.
+        Raises Misconfigured otherwise, with the directories of other local systems.
         """
         if absence := cls.absence(chosen):
             raise Misconfigured(f"{absence}: name its directory with --data-dir, or start one with `mnemosyne dev`")
@@ -53,7 +53,7 @@ class DataDir:
 
     @staticmethod
     def absence(chosen: str | None) -> str:
-        """Return that no memory is kept in the chosen directory, and where there are some; empty where one is."""
+        """Return an error message if the directory holds no local system, else an empty string."""
         path = _path(chosen)
         if (path / "postgres" / "PG_VERSION").exists():
             return ""
@@ -73,7 +73,7 @@ class DataDir:
 
     @property
     def making_cluster(self) -> Path:
-        """There while PostgreSQL's cluster is made."""
+        """A marker file that exists while PostgreSQL's cluster is created."""
         return self.path / "making-cluster"
 
     @property
@@ -88,37 +88,37 @@ class DataDir:
 
     @property
     def lock(self) -> Path:
-        """Held by the one `mnemosyne dev` that runs on this directory."""
+        """Lock of the `mnemosyne dev` that runs on this directory."""
         return self.path / "dev.lock"
 
     @property
     def access(self) -> Path:
-        """The settings by which the `mnemosyne dev` that runs on this directory lets callers in, as JSON."""
+        """The authentication settings of the running `mnemosyne dev`, as JSON."""
         return self.path / "access.json"
 
     @property
     def address(self) -> Path:
-        """The address of the `mnemosyne dev` that runs on this directory."""
+        """A file with the URL of the running `mnemosyne dev`."""
         return self.path / "address"
 
     @property
     def signing_keys(self) -> Path:
-        """What the authorization server signs with."""
+        """The authorization server's signing keys."""
         return self.path / "signing-keys"
 
     @property
     def log_in_codes(self) -> Path:
-        """The codes that people log in with at this machine, for its terminal."""
+        """The log-in codes that `mnemosyne dev` prints to its terminal."""
         return self.path / "log-in-codes"
 
     @property
     def starting(self) -> Path:
-        """Held while PostgreSQL is started and its schema brought up to date."""
+        """Lock held while PostgreSQL starts and is migrated."""
         return self.path / "starting.lock"
 
     @property
     def delivery_lock(self) -> Path:
-        """Held by the one process that delivers from the queue, `dev` or `stdio`."""
+        """Lock of the process that delivers from the queue, `dev` or `stdio`."""
         return self.path / "delivery.lock"
 
     def log(self, name: str) -> Path:
@@ -131,7 +131,7 @@ def _path(chosen: str | None) -> Path:
 
 
 def _known() -> set[Path]:
-    """Return where a memory is kept, as far as can be told: the user's own directory, and those being served."""
+    """Return the known local systems: the user's data directory, and those whose PostgreSQL runs."""
     own = _path(None)
     known = {own} if (own / "postgres" / "PG_VERSION").exists() else set()
     for process in psutil.process_iter(["cmdline"]):
