@@ -1,4 +1,4 @@
-"""Run the functions as the platform does: functions-framework itself, one process per entry point."""
+"""Run the functions with functions-framework, as Cloud Run does, in one process per entry point."""
 
 import ctypes
 import errno
@@ -26,12 +26,12 @@ SOURCE = Path(mnemosyne.__file__).resolve().parent / "app" / "functions.py"
 """The module that the functions framework serves, as `functions/main.py` does in the cloud."""
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
-# Found before any process is forked: in the child of a process with threads, importing may wait for a lock for ever.
+# Loaded before any fork: after a fork in a process with threads, an import can wait for a lock forever.
 LIBC = ctypes.CDLL(None)
 
 
 def free_port(host: str = "127.0.0.1") -> int:
-    """Return a port that nobody listens on, below those given to outgoing connections, and kept for a minute."""
+    """Return a free port below the range of outgoing connections, and reserve it for a minute."""
     for _ in range(100):
         port = 20_000 + secrets.randbelow(12_000)
         with suppress(OSError):
@@ -41,7 +41,7 @@ def free_port(host: str = "127.0.0.1") -> int:
 
 
 def keep_port(host: str, port: int) -> None:
-    """Let nobody listen on the port for a minute who does not, as servers do, say SO_REUSEADDR.
+    """Reserve a port for a minute: only sockets with SO_REUSEADDR, as servers use it, can bind to it.
 
     A connection that was closed on this side first is in TIME_WAIT: RFC 9293, section 3.6. Raises OSError where
     somebody listens already, or the port is kept.
@@ -57,7 +57,7 @@ def keep_port(host: str, port: int) -> None:
 
 
 def require_free(host: str, port: int, purpose: str) -> None:
-    """Raise Misconfigured if the port cannot be listened on, with what it is for."""
+    """Raise Misconfigured if no server can listen on the port. The message names the purpose."""
     family = socket.AF_INET6 if ":" in host else socket.AF_INET
     with socket.socket(family) as probe:
         probe.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
@@ -115,12 +115,12 @@ class FunctionProcess:
             sys.executable, "-m", "functions_framework", "--source", str(source), "--target", target,
             "--host", host, "--port", str(port),
         ]  # fmt: skip
-        # No module of the current directory's, whatever it is named, takes the place of one of ours.
+        # PYTHONSAFEPATH, so that modules in the current directory do not shadow ours.
         self._environment = {**os.environ, **environment, "PYTHONUNBUFFERED": "1", "PYTHONSAFEPATH": "1"}
         self._process: subprocess.Popen[bytes] | None = None
 
     def start(self) -> None:
-        """Start the process; in a session of its own, so that the terminal's Ctrl-C does not reach it."""
+        """Start the process in a new session, so that Ctrl-C in the terminal does not reach it."""
         with self._log.open("ab") as log:
             self._logged_before = log.tell()
             self._process = subprocess.Popen(
@@ -134,7 +134,7 @@ class FunctionProcess:
             )
 
     def wait_ready(self) -> None:
-        """Return once it answers; raises Misconfigured where it ends or stays silent instead."""
+        """Wait until the function answers. Raises Misconfigured if it exits or does not answer in time."""
         deadline = time.monotonic() + START_SECONDS
         while time.monotonic() < deadline:
             if not self.running:
@@ -144,12 +144,12 @@ class FunctionProcess:
                 if status == httpx.codes.OK and self._listens():
                     return
                 if status == httpx.codes.INTERNAL_SERVER_ERROR and self._listens():
-                    break  # misconfigured: no waiting mends it
+                    break  # misconfigured: waiting does not help
             time.sleep(0.02)
         raise Misconfigured(f"the function {self.target} did not start{self._reason()} (its log: {self._log})")
 
     def _reason(self) -> str:
-        """Return the last line that this start has logged: of an event its error, of a traceback what was raised."""
+        """Return the error in the last line of this start's log: of a log event, or of a traceback."""
         with self._log.open("rb") as log:
             log.seek(self._logged_before)
             lines = log.read().decode(errors="replace").split("\n")
@@ -160,7 +160,7 @@ class FunctionProcess:
         return f": {said[:500]}" if said else ""
 
     def _listens(self) -> bool:
-        """Whether it is this process, or one that it started, that listens on the port, as far as may be seen."""
+        """Whether the process or a child of it listens on the port; True if this user may not see that."""
         try:
             own = psutil.Process(self.pid)
             return any(
@@ -175,21 +175,21 @@ class FunctionProcess:
 
     @property
     def running(self) -> bool:
-        """Whether the process lives."""
+        """Whether the process runs."""
         return self._process is not None and self._process.poll() is None
 
     @property
     def pid(self) -> int:
-        """The process's number; -1 where it was never started."""
+        """The process id; -1 if the process was never started."""
         return -1 if self._process is None else self._process.pid
 
     def ask_to_stop(self) -> None:
-        """Tell the process to finish what it is doing and end."""
+        """Ask the process to finish its requests and exit."""
         if self._process is not None and self.running:
             self._process.send_signal(signal.SIGTERM)
 
     def stop(self) -> None:
-        """End the process and all it started, at the latest after a few seconds."""
+        """Stop the process, and kill it and its children after STOP_SECONDS."""
         if self._process is None:
             return
         self.ask_to_stop()
@@ -197,20 +197,20 @@ class FunctionProcess:
             self.kill()
 
     def wait(self, seconds: float) -> bool:
-        """Whether the process has ended, at the latest after that long."""
+        """Wait for the process to exit, at most so many seconds; return whether it has."""
         with suppress(subprocess.TimeoutExpired):
             if self._process is not None:
                 self._process.wait(seconds)
         return not self.running
 
     def signal(self, number: signal.Signals) -> None:
-        """Send a signal to the process and all it started."""
+        """Send a signal to the process and its children."""
         if self._process is not None:
             with suppress(ProcessLookupError):
                 os.killpg(self._process.pid, number)
 
     def kill(self) -> None:
-        """End the process and all it started at once, whatever they are doing; return once the port is free."""
+        """Kill the process and its children, and wait until the port is free."""
         if self._process is None:
             return
         workers = []
@@ -222,6 +222,6 @@ class FunctionProcess:
 
 
 def _die_with_parent() -> None:
-    """Ask the kernel to end this process with the one that started it: with its thread, to be exact."""
+    """Ask the kernel to terminate this process when the thread that started it ends."""
     pr_set_pdeathsig = 1
     LIBC.prctl(pr_set_pdeathsig, signal.SIGTERM)

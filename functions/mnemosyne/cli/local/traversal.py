@@ -1,4 +1,4 @@
-"""Let PostgreSQL's system user pass through directories that are closed to others, and nobody else with it."""
+"""Let PostgreSQL's system user, and nobody else, traverse directories that are closed to others."""
 
 import os
 import stat
@@ -16,7 +16,7 @@ _PASS = 0o1
 
 
 def let_pass(user: int, path: Path) -> None:
-    """Grant that user to pass through every directory above the path, by an entry in its access control list.
+    """Grant a user the right to traverse every directory above the path, by an access control list entry.
 
     Those that everybody may pass are left alone; of the others neither mode nor anybody else's rights change. Raises
     Misconfigured where the file system keeps no such lists. The lists' form: acl(5), and linux/posix_acl_xattr.h.
@@ -46,7 +46,7 @@ def let_pass(user: int, path: Path) -> None:
 
 
 def _entries(directory: Path, mode: int) -> Iterator[tuple[tuple[int, int], int]]:
-    """Yield the directory's list; where it has none, what its mode says."""
+    """Yield the entries of the directory's access control list, or those that its mode stands for if it has none."""
     try:
         packed = os.getxattr(directory, _ACCESS)[4:]
     except OSError:
