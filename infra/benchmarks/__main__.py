@@ -1,6 +1,6 @@
 """Measure everything in one run, each figure a ratio with its spread: `python -m infra.benchmarks [--full] [--keep]`.
 
-Fails where a ratio is 1.5 times worse than the kept one; `--keep` keeps these, and writes the documents' table.
+Fails if a ratio is 1.5 times worse than the baseline. `--keep` replaces the baseline and the table in the documents.
 """
 
 import argparse
@@ -35,7 +35,7 @@ PARTS: dict[str, Callable[[bool], list[Figure]]] = {
 
 
 def main() -> int:
-    """Measure, print, compare with what was kept; 1 where something is worse."""
+    """Measure, print and compare with the baseline; return 1 if a ratio is worse."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--full", action="store_true", help="larger sizes and more rounds: takes an hour or two")
     parser.add_argument("--keep", action="store_true", help="keep these figures, and write them into the documents")
@@ -56,7 +56,7 @@ def main() -> int:
 
 
 def write_document(figures: list[Figure]) -> None:
-    """Put the table in its place in the documents."""
+    """Replace the table in docs/benchmarks.md."""
     text = DOCUMENT.read_text()
     before, rest = text.split(BEGIN)
     DOCUMENT.write_text(f"{before}{BEGIN}{table(figures)}\n{END}{rest.split(END)[1]}")

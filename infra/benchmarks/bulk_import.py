@@ -1,6 +1,6 @@
-"""How fast `mnemosyne import` is beside the `ingest` function's own rate: both in one run, by turns.
+"""Compare the rate of `mnemosyne import` with that of the `ingest` function, alternately in one run.
 
-`ingest` alone is given messages of 100 that wait for it; the importer reads a file, publishes it, and follows every
+`ingest` alone stores queued messages of 100 memories. The importer reads a file, publishes it and follows every
 memory to its outcome.
 """
 
@@ -28,7 +28,7 @@ WORDS = ["tea", "coffee", "garden", "river", "project", "budget", "meeting", "re
 
 
 def figures(count: int, rounds: int) -> list[Figure]:
-    """Measure with so many memories a round."""
+    """Measure with `count` memories per round."""
     os.environ.pop("PUBSUB_EMULATOR_HOST", None)
     ratios, firsts = [], []
     with (
@@ -56,7 +56,7 @@ def _contents(name: str, count: int) -> list[str]:
 
 
 def _ingest(system: ConfiguredServices, contents: Sequence[str]) -> float:
-    """Memories a second that `ingest` stores of what waits for it."""
+    """Return how many memories per second `ingest` stores from a full queue."""
     now = datetime.now(UTC)
     requests = [IngestRequest.of(issue_request_id("bench"), content=one, timestamp=now) for one in contents]
     before = system.memories.stats("bench").memories
@@ -69,7 +69,7 @@ def _ingest(system: ConfiguredServices, contents: Sequence[str]) -> float:
 
 
 def _import(system: ConfiguredServices, contents: Sequence[str], home: Path) -> float:
-    """Memories a second that an import follows to their outcome."""
+    """Return how many memories per second an import follows to their outcome."""
     source = home / "source.jsonl"
     lines = (json.dumps({"content": one, "timestamp": "2026-05-20T12:00:00Z"}) for one in contents)
     source.write_text("\n".join(lines))

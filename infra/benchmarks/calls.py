@@ -1,6 +1,6 @@
-"""What a tool's call costs in CPU time beside the bare SDK and its high-level server, in both eras.
+"""Compare the CPU time of a tool call with the SDK's low-level and high-level servers, in two protocol versions.
 
-The services are in memory, so that only the protocol, the edge, validation, the thread and the log are measured. The
+The services are in memory, so only protocol, middleware, validation, thread and log are measured. The
 bare SDK's tool does nothing at all. Each round sends the same requests to each, one after the other.
 """
 
@@ -78,7 +78,7 @@ def bare() -> Starlette:
 
 
 def high_level() -> Starlette:
-    """The SDK's server made of a decorated function."""
+    """Return the SDK's high-level server with a decorated function as its tool."""
     server = MCPServer("high")
 
     @server.tool(name=TOOL)
@@ -95,7 +95,7 @@ def _app(server: Any) -> Starlette:
 
 
 def figures(rounds: int) -> list[Figure]:
-    """Measure both eras."""
+    """Measure both protocol versions."""
     configure_logging("INFO", io.StringIO())
     return asyncio.run(_measured(rounds))
 
@@ -119,7 +119,7 @@ async def _measured(rounds: int) -> list[Figure]:
 
 
 async def _cost(app: Starlette, era: str) -> float:
-    """Seconds of CPU that so many requests take."""
+    """Return the CPU seconds of REQUESTS requests."""
     headers, body = _request(era)
     before = time.process_time()
     for _ in range(REQUESTS):

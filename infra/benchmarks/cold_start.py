@@ -1,4 +1,4 @@
-"""How long each function takes from its start to its first answer, beside a bare functions-framework hello."""
+"""Compare the time from start to first response of each function with that of a minimal function."""
 
 import os
 import subprocess
@@ -30,7 +30,7 @@ INGEST = {
 
 
 def first_answer(source: Path, target: str, path: str, body: Any, environment: dict[str, str]) -> float:
-    """Seconds from the start of the process to its first answer that is not an error."""
+    """Return the seconds from the process's start to its first successful response."""
     port = functions.free_port()
     command = [sys.executable, "-m", "functions_framework", "--source", str(source), "--target", target]
     started = time.perf_counter()
@@ -58,7 +58,7 @@ def first_answer(source: Path, target: str, path: str, body: Any, environment: d
 
 
 def figures(rounds: int) -> list[Figure]:
-    """Measure each function, by turns with the hello."""
+    """Measure each function and the minimal one alternately."""
     with tempfile.TemporaryDirectory() as scratch:
         hello = Path(scratch) / "hello.py"
         hello.write_text(HELLO)

@@ -1,4 +1,4 @@
-"""A collection of documents and questions whose answers are known, as most of the field keep them."""
+"""Read a retrieval test collection: documents, and questions with their relevant documents."""
 
 import json
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ OURS = {name: ROOT / "tests" / "data" / name for name in ("conversations", "many
 
 @dataclass(frozen=True)
 class Question:
-    """What is asked, what kind of question it is, and the ids of the documents that answer it."""
+    """A question, its kind, and the ids of the documents that answer it."""
 
     text: str
     kind: str

@@ -1,4 +1,4 @@
-"""What a page of the console waits for: its calls among many memories beside a call that reads none, and a first visit.
+"""Measure the console: each page's tool calls with many memories against one that reads none, and a first visit.
 
 A `mnemosyne dev` of each size. Each round makes every call of a page once, one after the other.
 """
@@ -38,11 +38,11 @@ PAGES: dict[str, tuple[tuple[str, dict[str, Any]], ...]] = {
     "figures": (("memory_stats", {}),),
     NOTHING: (("ingest_status", {"request_ids": [UNKNOWN, UNKNOWN]}),),
 }
-"""What each page calls before it is whole."""
+"""The tool calls of each page."""
 
 
 def figures(size: int, rounds: int, visits: int) -> list[Figure]:
-    """Measure a console of so many memories; every page but the last is among them all."""
+    """Measure a console with `size` memories."""
     corpus = texts(size + rounds)
     asked = questions(corpus[size:], rounds)
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
@@ -86,7 +86,7 @@ def _timed(dev: DevServer, tool: str, arguments: Mapping[str, Any]) -> tuple[flo
 
 
 def _pages(dev: DevServer, asked: Sequence[str]) -> dict[str, list[float]]:
-    """Milliseconds that each page's calls take together, of every round but the first three."""
+    """Return the milliseconds of all calls of each page, for every round after the first three."""
     costs: dict[str, list[float]] = defaultdict(list)
     for question in asked:
         for name, calls in PAGES.items():
@@ -105,7 +105,7 @@ def _paging(dev: DevServer, pages: int) -> list[float]:
 
 
 def _visit(port: int, question: str) -> float:
-    """Milliseconds from a browser's first request to the first hit on the page, in a browser that was never there."""
+    """Return the milliseconds from a new browser's first request to the first search result on the page."""
     with chromium() as browser:
         browser.open(f"http://127.0.0.1:{port}/")
         field = WebDriverWait(browser.driver, 30).until(lambda driver: driver.find_element(By.ID, "query"))

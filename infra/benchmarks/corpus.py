@@ -1,4 +1,4 @@
-"""Real text to measure with: the paragraphs of the docstrings of every installed package."""
+"""Real text for benchmarks: paragraphs of the docstrings of all installed packages."""
 
 import ast
 import random
@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 WORDS = range(8, 121)
-"""How many words a paragraph has that passes for a memory."""
+"""Words of a paragraph that is long enough, and short enough, for a memory."""
 
 
 def texts(count: int, seed: int = 7) -> list[str]:
@@ -27,7 +27,7 @@ def texts(count: int, seed: int = 7) -> list[str]:
 
 
 def questions(paragraphs: list[str], count: int, seed: int = 11) -> list[str]:
-    """Return six words in a row out of each of so many paragraphs."""
+    """Return six consecutive words of each of the first `count` paragraphs."""
     chosen = random.Random(seed)
     asked = []
     for paragraph in paragraphs[:count]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Any
 
 TOLERATED = 1.5
-"""How much worse than the kept figure one may be: machines are noisy, and a regression is seldom smaller."""
+"""Factor by which a figure may be worse than the baseline: machines are noisy, and regressions are rarely smaller."""
 
 
 @dataclass(frozen=True)
@@ -24,19 +24,19 @@ class Figure:
     def of(
         cls, name: str, ratios: Sequence[float], goal: float | None = None, *, more_is_better: bool = False
     ) -> "Figure":
-        """Return the figure of so many rounds, each a ratio of two measurements made one after the other."""
+        """Return the figure for the ratios of all rounds."""
         low, middle, high = statistics.quantiles(ratios, n=4) if len(ratios) > 1 else [ratios[0]] * 3
         return cls(name, middle, low, high, goal, more_is_better)
 
     @property
     def reached(self) -> bool | None:
-        """Whether the goal is; None without one."""
+        """Whether the goal is reached; None without a goal."""
         if self.goal is None:
             return None
         return self.ratio >= self.goal if self.more_is_better else self.ratio <= self.goal
 
     def worse_than(self, kept: float) -> bool:
-        """Whether it is worse than the kept ratio by more than machines differ."""
+        """Whether the ratio is worse than the baseline by more than TOLERATED."""
         return self.ratio < kept / TOLERATED if self.more_is_better else self.ratio > kept * TOLERATED
 
     @property
@@ -53,7 +53,7 @@ def table(figures: Sequence[Figure]) -> str:
 
 
 def regressions(figures: Sequence[Figure], kept: Mapping[str, Any]) -> list[str]:
-    """Return what is worse than what was kept, in sentences."""
+    """Return a sentence for each figure that is worse than its baseline."""
     return [
         f"{one.name}: {one.ratio:.2f}, kept {kept[one.name]['ratio']:.2f}"
         for one in figures

@@ -1,4 +1,4 @@
-"""Vectors that a model has made of a collection, kept in a file: its space can then be measured without its key."""
+"""Embeddings of a collection in a file, so that retrieval can be measured without the model's API key."""
 
 import hashlib
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ def _key(text: str) -> str:
 def record(embedder: Embedder, collection: Collection, file: Path) -> None:
     """Write the vectors of its documents, with tags and without, and of its questions.
 
-    As half floats: of more the database keeps none either.
+    They are half floats, as in the database.
     """
     requests = [one for tags in (False, True) for _, one in collection.requests(sessions=False, tags=tags)]
     parts = chain.from_iterable(chunks(one.embedded_text, embedder.chunk_limit) for one in requests)
@@ -39,7 +39,7 @@ def record(embedder: Embedder, collection: Collection, file: Path) -> None:
 
 
 class RecordedEmbedder:
-    """The Embedder whose vectors of some texts are in a file; it knows no others."""
+    """An embedder that reads vectors from a file. Other texts raise Misconfigured."""
 
     def __init__(self, file: Path) -> None:
         with np.load(file) as recorded:
@@ -52,19 +52,19 @@ class RecordedEmbedder:
         self._file = file
 
     def for_namespace(self, namespace: str) -> "RecordedEmbedder":
-        """Itself: it learns nothing."""
+        """Return itself: the vectors are the same in all namespaces."""
         return self
 
     def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
-        """The vectors recorded of these texts; raises Misconfigured where there is none."""
+        """Return the recorded vectors of the texts. Raises Misconfigured if one is missing."""
         return [self._recorded(self._documents, text) for text in texts]
 
     def embed_query(self, text: str) -> Vector:
-        """Return the vector recorded of this query; raises Misconfigured where there is none."""
+        """Return the recorded vector of the query. Raises Misconfigured if it is missing."""
         return self._recorded(self._queries, text)
 
     def _recorded(self, vectors: dict[str, Vector], text: str) -> Vector:
         vector = vectors.get(_key(text))
         if vector is None:
-            raise Misconfigured(f"{self._file.name} has no vector of {text[:60]!r}: record it anew")
+            raise Misconfigured(f"{self._file.name} has no vector of {text[:60]!r}: record the collection again")
         return np.asarray(vector, dtype=np.float32)

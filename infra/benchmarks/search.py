@@ -1,7 +1,7 @@
-"""What a search costs: the backend's CPU time by kind and size, growth, recall, and statistics, on real text.
+"""Measure searches on real text: the database's CPU time by kind and size, growth, and recall.
 
 Namespaces of growing size share one database. Each round asks one question in each way and size, one after the other,
-so that the machine's moods fall on all alike.
+so that changes in the machine's speed affect all equally.
 """
 
 import itertools
@@ -37,12 +37,12 @@ BATCH = 100
 NARROW = 50
 """How many memories of a namespace have the tag that few have; a tenth have the one that many have."""
 PART = 10_000
-"""Made at once, so that a million need no more memory."""
+"""Memories built at a time, which bounds the memory use."""
 WRITERS = 2
 LARGE = 1_000_000
-"""Of so many memories fewer of the nearest are found at the same cost."""
+"""Memories from which on the recall goal is lower, because the same cost finds fewer of the nearest."""
 SMALL = 20_000
-"""Up to so many memories in all, CI measures the same."""
+"""Total memories up to which figures are named without the total, as in CI."""
 SESSION = 25
 """How many memories a session has, in the namespace that has sessions."""
 BARE = """
@@ -123,7 +123,7 @@ def _request(n: int, content: str, count: int, *, sessions: bool) -> IngestReque
 
 
 def ask(bench: Bench, namespace: str, question: str) -> dict[str, float]:
-    """The cost of one question in every way."""
+    """Return the cost of a question in each kind of search."""
     vector = bench.vector(namespace, question)
     narrow, tenth, text = Filters(tags=("narrow",)), Filters(tags=("tenth",)), json.dumps(vector.tolist())
     ways: dict[str, Callable[[], object]] = {
@@ -146,12 +146,12 @@ def _writing(server: postgres.EmbeddedPostgres, embedder: OfflineEmbedder, owner
 
 
 def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
-    """How many memories a second are stored while the index is kept, of ten such loads."""
+    """Return the memories stored per second with the vector index in place, for ten loads."""
     return [store(bench, "kept", [f"{n} {one}" for one in contents]) for n in range(10)]
 
 
 def with_sessions(bench: Bench, contents: Sequence[str], asked: Sequence[str]) -> list[float]:
-    """What a hybrid search costs more than one by meaning where it looks at what stands around what it finds.
+    """Return the cost of hybrid relative to semantic search among sessions, whose neighbours hybrid search reads.
 
     In a namespace of its own, stored last: it shares the vector index with all others.
     """

@@ -1,4 +1,4 @@
-"""What one instance of `mcp` answers to many searchers, beside the same SQL over eight raw connections by turns.
+"""Compare the throughput of one `mcp` instance with the same SQL on eight raw connections.
 
 The database has a core to itself and all else the other, as where they are two machines; where there is one core, both
 share it.
@@ -47,7 +47,7 @@ BATCH = 100
 
 @dataclass(frozen=True)
 class Load:
-    """What some searchers met: answers a second, the slow twentieth's seconds, and the server's CPU for one."""
+    """Result of a load: answers per second, median and 95th percentile in seconds, and CPU seconds per answer."""
 
     rate: float
     p50: float
@@ -56,7 +56,7 @@ class Load:
 
     @classmethod
     def of(cls, took: Sequence[float], seconds: float, cpu: float = 0.0) -> "Load":
-        """Return what so many answers, each after so long, make of that time."""
+        """Compute the result from the seconds of each answer."""
         ordered = sorted(took)
         p95 = ordered[int(0.95 * len(ordered))]
         return cls(len(took) / seconds, statistics.median(took), p95, cpu / len(took))
@@ -78,7 +78,7 @@ def search_raw(connection: Connection, asked: dict[str, Any]) -> None:
 def over_raw_connections(
     connections: Sequence[Connection], asked: Sequence[dict[str, Any]], searchers: int, seconds: float
 ) -> Load:
-    """So many searchers, each with one search at a time, wait for a connection that is free."""
+    """Run searchers that share the connections, each with one search at a time."""
     waiting: queue.SimpleQueue[float | None] = queue.SimpleQueue()
     took: list[float] = []
     begin = time.perf_counter() + WARM_SECONDS
@@ -108,7 +108,7 @@ def over_raw_connections(
 
 
 def over_http(mcp: functions.FunctionProcess, bodies: Sequence[bytes], searchers: int, seconds: float) -> Load:
-    """So many searchers, each with a connection of its own to the function, and one call at a time."""
+    """Run searchers against the function, each with its own HTTP connection and one call at a time."""
     return asyncio.run(_over_http(mcp, bodies, searchers, seconds))
 
 
@@ -179,7 +179,7 @@ def parameters(question: str, mode: SearchMode, embedder: OfflineEmbedder) -> di
 
 @contextmanager
 def system(size: int, rounds: int) -> Iterator[tuple[stack.Stack, OfflineEmbedder, list[str]]]:
-    """The whole system with so many memories, and questions that nobody asked yet."""
+    """Yield the whole system with `size` memories, and questions."""
     corpus = texts(size + rounds)
     with (
         tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch,
@@ -198,7 +198,7 @@ def system(size: int, rounds: int) -> Iterator[tuple[stack.Stack, OfflineEmbedde
 
 @contextmanager
 def _apart(postmaster: int) -> Iterator[None]:
-    """The database's processes on one core, this and the functions on the others."""
+    """Run the database's processes on one core, and this process and the functions on the others."""
     cores = os.sched_getaffinity(0)
     first = {min(cores)}
     rest = cores - first or first
@@ -245,7 +245,7 @@ def importing(running: stack.Stack) -> Iterator[None]:
 
 
 def figures(size: int, rounds: int, seconds: float) -> list[Figure]:
-    """Measure among so many memories, so long each time."""
+    """Measure with `size` memories, `seconds` for each load."""
     ratios: dict[str, list[float]] = defaultdict(list)
     with system(size, 200) as (running, embedder, asked):
         mcp, _, _ = running.functions

@@ -1,4 +1,4 @@
-"""Hold every statement to being a whole constant, and every row to being read by name.
+"""Check that every SQL statement is a constant and every row is read by column name.
 
 `LiteralString` says so to the reader, but mypy accepts `connection.run(f"… {name}")`:
 https://github.com/python/mypy/issues/12554. So the calls of a Connection are looked at here: what `run`, `one`,

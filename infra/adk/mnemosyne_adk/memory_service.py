@@ -21,9 +21,9 @@ from mcp.shared._httpx_utils import create_mcp_http_client
 from mnemosyne_adk.records import Scope, batches, entry_of, of_entries, of_events, refused
 
 REVISION = "2026-07-28"
-"""Of the protocol: one request a call, without a handshake."""
-ASK_EVERY = 0.25
-"""Seconds between two questions what became of requests."""
+"""Protocol version: one request per call, without a handshake."""
+POLL_SECONDS = 0.25
+"""Seconds between two calls of `ingest_status`."""
 
 Key = str | Callable[[str, str], str | Awaitable[str]] | None
 
@@ -45,18 +45,17 @@ class MemoryServiceError(Exception):
         self.retryable = retryable
 
 
-class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is in an environment of its own
-    """Keeps what was said in ADK's sessions, event by event, and finds it for the user and app that it is of.
+class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is not installed where mypy runs
+    """Stores the events of ADK's sessions as memories, and finds them for the same user and app.
 
-    A repetition of any call stores nothing twice: the ids of requests are made of the events' own and their words.
-    Sessions and users share what one API key opens, and find their own alone; with a key for each user they are
-    separate namespaces.
+    A repeated call stores nothing twice, because keys are derived from the events' ids and text. Users with the same
+    API key share a namespace, but find only their own memories. With a key for each user, namespaces are separate.
     """
 
     def __init__(
         self, url: str, *, api_key: Key = None, limit: int = 10, max_response_chars: int = 9_000, wait: float = 10.0
     ) -> None:
-        """Say where the server is, and how it is asked.
+        """Configure the server's URL, key and limits.
 
         `api_key` is the key, or a function from app name and user id to it, which may be async. `limit` and
         `max_response_chars` bound what a search answers. `wait` is for how many seconds storing waits for the outcome,
@@ -67,7 +66,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
 
     @classmethod
     def from_uri(cls, uri: str, **_: Any) -> Self:
-        """Make it from `mnemosyne://host[:port]/mcp`, as ADK's registry of services does.
+        """Build the service from `mnemosyne://host[:port]/mcp`, for ADK's registry of services.
 
         The key is MNEMOSYNE_API_KEY of the environment. A host on this machine is reached by http, any other by https.
         """
@@ -78,7 +77,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         return cls(f"{scheme}://{at.netloc}{at.path or '/mcp'}", api_key=os.environ.get("MNEMOSYNE_API_KEY"))
 
     async def add_session_to_memory(self, session: Session) -> None:
-        """Store what was said in the session; what is stored already stays as it is.
+        """Store the events of the session. Events that are stored already do not change.
 
         Raises MemoryServiceError.
         """
@@ -94,7 +93,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         session_id: str | None = None,
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Store what was said in the events, with `custom_metadata` as metadata. Raises MemoryServiceError."""
+        """Store the events, with `custom_metadata` as metadata. Raises MemoryServiceError."""
         scope = Scope(app_name, user_id)
         await self._store(scope, of_events(events, scope, session_id, custom_metadata or {}))
 
@@ -106,7 +105,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         memories: Sequence[MemoryEntry],
         custom_metadata: Mapping[str, object] | None = None,
     ) -> None:
-        """Store memories as they are given; one without a time is of now. Raises MemoryServiceError."""
+        """Store the memories. A missing timestamp means now. Raises MemoryServiceError."""
         scope = Scope(app_name, user_id)
         await self._store(scope, of_entries(memories, scope, custom_metadata or {}))
 
@@ -126,7 +125,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         return SearchMemoryResponse(memories=[entry_of(hit) for hit in found["memories"]])
 
     async def delete_memory(self, *, app_name: str, user_id: str, memory_id: str | None = None) -> None:
-        """Delete a memory of this user and app; one that is not there, or another's, is left as it is.
+        """Delete a memory of this user and app. An unknown id, or a memory of another scope, changes nothing.
 
         Raises MemoryServiceError.
         """
@@ -157,7 +156,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
 
     @asynccontextmanager
     async def _client(self, scope: Scope) -> AsyncIterator[Client]:
-        """Yield a client for one call: ADK calls from event loops that come and go."""
+        """Yield a client for one operation: ADK may use another event loop for each."""
         try:
             key = self._api_key(scope.app_name, scope.user_id) if callable(self._api_key) else self._api_key
             key = await key if isawaitable(key) else key
@@ -175,7 +174,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
 
 
 def _cause(exc: BaseException) -> BaseException:
-    """Return what went wrong first, where task groups have wrapped it."""
+    """Return the first exception inside exception groups."""
     while isinstance(exc, BaseExceptionGroup):
         exc = exc.exceptions[0]
     return exc
@@ -194,11 +193,11 @@ async def _call(client: Client, tool: str, arguments: dict[str, Any]) -> dict[st
 
 
 async def _outcomes(client: Client, request_ids: Sequence[str], until: float) -> list[dict[str, Any]]:
-    """Return what became of requests, as far as it is known then."""
+    """Poll the outcomes of requests until all are known or the time `until` has come."""
     known: list[dict[str, Any]] = []
     while time.monotonic() < until:
         known = (await _call(client, "ingest_status", {"request_ids": list(request_ids)}))["requests"]
         if all(one["state"] not in ("queued", "unknown") for one in known):
             break
-        await anyio.sleep(ASK_EVERY)
+        await anyio.sleep(POLL_SECONDS)
     return known

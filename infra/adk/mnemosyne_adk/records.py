@@ -16,7 +16,7 @@ CONTENT_LIMIT = 100_000
 """Characters of one memory: docs/contract.md, section 2."""
 SESSION_LIMIT = 200
 VALUE_LIMIT = 1_000
-"""Characters of a value that metadata are searched for."""
+"""Maximum characters of a metadata value in a search condition."""
 BATCH_LIMIT = 100
 BATCH_BYTES = 3_000_000
 """Of JSON: a request has at most 4 MiB."""
@@ -25,33 +25,33 @@ USER = "user"
 
 @dataclass(frozen=True)
 class Scope:
-    """Whose memories: those of one user of one app, which no other finds."""
+    """The app and user that memories belong to. Searches find the memories of their own scope only."""
 
     app_name: str
     user_id: str
 
     def session(self, session_id: str | None) -> str:
-        """Return the name of the session among everybody's; of what was said in none, one name for all of it."""
+        """Return a session name that is unique across apps and users; one name for all content without a session."""
         parts = (self.app_name, self.user_id) if session_id is None else (self.app_name, self.user_id, session_id)
         name = "/".join(quote(one, safe="") for one in parts)
         return name if len(name) <= SESSION_LIMIT else _digest(name)
 
     def source(self, session_id: str | None) -> str:
-        """Return what an event's id is unique in."""
+        """Return the source of events, within which their ids are unique."""
         return f"adk:{self.session(session_id)}"
 
     @property
     def metadata(self) -> dict[str, str]:
-        """What tells this scope's memories from others'."""
+        """The metadata that identify this scope's memories."""
         return {"app": _value(self.app_name), "user": _value(self.user_id)}
 
     @property
     def conditions(self) -> list[dict[str, Any]]:
-        """The conditions on metadata that this scope's memories fulfil."""
+        """The search conditions that select this scope's memories."""
         return [{"path": f"adk.{name}", "values": [value]} for name, value in self.metadata.items()]
 
     def has(self, metadata: Mapping[str, Any]) -> bool:
-        """Whether a memory with these metadata is of this scope."""
+        """Whether a memory with these metadata belongs to this scope."""
         own = metadata.get("adk")
         return isinstance(own, dict) and self.metadata.items() <= own.items()
 
@@ -59,10 +59,10 @@ class Scope:
 def of_events(
     events: Iterable[Event], scope: Scope, session_id: str | None, metadata: Mapping[str, object]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the arguments for each event in which something is said, in writing or by voice.
+    """Yield the arguments for each event that contains text or transcribed speech.
 
-    The event's id and its words make a repetition known. Calls of tools, what they answered and the model's thoughts
-    are not what was said. Of more than 100,000 characters each part is a memory.
+    The key is a digest of the event's id and text, so that a repeated call stores nothing twice. Tool calls, their
+    results and the model's thoughts are left out. Text of more than 100,000 characters becomes several memories.
     """
     for event in events:
         if event.partial:
@@ -78,26 +78,26 @@ def of_events(
 def of_entries(
     entries: Iterable[MemoryEntry], scope: Scope, metadata: Mapping[str, object]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the arguments for each memory that was given as one: stored once, and again once it was deleted."""
+    """Yield the arguments for each memory entry. A deleted memory can be stored again."""
     for entry in entries:
         own = {**entry.custom_metadata, **metadata}
         yield from _fields(text_of(entry.content), entry.timestamp, entry.author, scope, None, own)
 
 
 def text_of(content: types.Content | None) -> str:
-    """Return what is said, without thoughts, as it can be stored."""
+    """Return the text of a content without the model's thoughts, in storable characters."""
     parts = (content.parts or []) if content else []
     return _storable("\n".join(part.text for part in parts if part.text and not part.thought))
 
 
 def _heard(event: Event) -> str:
-    """Return what was said by voice, as it was transcribed."""
+    """Return the transcribed speech of an event."""
     heard = [getattr(event, name, None) for name in ("input_transcription", "output_transcription")]
     return _storable("\n".join(one.text for one in heard if one and one.text))
 
 
 def batches(memories: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]]:
-    """Yield the arguments in lists that one call takes, none with a key twice."""
+    """Yield batches of arguments that fit into one call, without repeated keys."""
     batch: list[dict[str, Any]] = []
     keys: set[tuple[str, str]] = set()
     size = 0
@@ -117,7 +117,7 @@ def batches(memories: Iterable[dict[str, Any]]) -> Iterator[list[dict[str, Any]]
 
 
 def entry_of(hit: Mapping[str, Any]) -> MemoryEntry:
-    """Return a memory found, as ADK shows it to a model."""
+    """Convert a search result to ADK's memory entry."""
     metadata = dict(hit["metadata"])
     author = metadata.pop("adk", {}).get("author")
     shown = ("session", "relevance", "truncated", "near_duplicates")
@@ -133,7 +133,7 @@ def entry_of(hit: Mapping[str, Any]) -> MemoryEntry:
 
 
 def refused(outcomes: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return why memories were not stored, one sentence each."""
+    """Return one sentence for each memory that was not stored."""
     return [
         f"{one['request_id']} {one['state']}: {one['error']}"
         for one in outcomes
@@ -161,7 +161,7 @@ def _fields(
 
 
 def _moment(timestamp: float | None) -> str | None:
-    """Return when it was; None, which is now, of what is no time in seconds."""
+    """Convert seconds since 1970 to RFC 3339; None, which the server reads as now, for an invalid number."""
     try:
         return datetime.fromtimestamp(timestamp, UTC).isoformat()  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError, OSError):
