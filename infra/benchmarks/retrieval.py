@@ -1,4 +1,4 @@
-"""How well each search mode finds what answers a question: recall@5, recall@10, nDCG@10, and how long it takes.
+"""Measure the retrieval quality of each search mode: recall@5, recall@10, nDCG@10 and the time.
 
 Measured through the real store and service, on conversations of our own (tests/data) and, where they are present, on
 the Cranfield abstracts: with sessions and without, with tags where the collection has some, by kind of question, right
@@ -62,11 +62,11 @@ STEPS = (
     ("hybrid", "hybrid, with tags"),
     ("hybrid", "hybrid, reranked"),
 )
-"""What is compared question by question."""
+"""Pairs of variants, compared question by question."""
 
 
 class Stored:
-    """A collection in a namespace of its own, and the searches of it."""
+    """A collection stored in its own namespace, and searches of it."""
 
     def __init__(
         self,
@@ -127,7 +127,7 @@ class Stored:
         return [self._names[one] for one in ids]
 
     def reranked(self, reranker: Reranker) -> Search:
-        """Return the hybrid search whose best are ordered anew; says so where they were not, as a caller is told."""
+        """Return the hybrid search with a reranker. Prints a note if a search was answered without it."""
 
         def found(question: str) -> Sequence[str]:
             asked = self.query(question, SearchMode.HYBRID)
@@ -156,7 +156,7 @@ def measure(questions: Sequence[Question], search: Search) -> Rows:
 
 
 def interval(before: Rows, after: Rows) -> str:
-    """The 95 % interval of what recall@10 gains."""
+    """Return the 95 % interval of the difference in recall@10."""
     gains = (after - before)[:, 1]
     generator = np.random.default_rng(0)
     means = [gains[generator.integers(0, len(gains), len(gains))].mean() for _ in range(RESAMPLES)]

@@ -1,4 +1,4 @@
-"""Use the Pub/Sub emulator: make the topic and the push subscription that delivers to the `ingest` function."""
+"""Create the topics and push subscriptions on a Pub/Sub emulator."""
 
 from contextlib import suppress
 
@@ -13,11 +13,11 @@ DEAD_LETTER_TOPIC = f"projects/{PROJECT}/topics/dead-dead_letter"
 DEAD_LETTER_SUBSCRIPTION = f"projects/{PROJECT}/subscriptions/dead-dead_letter"
 ACK_DEADLINE_SECONDS = 60
 MAX_DELIVERY_ATTEMPTS = 100
-"""The most there are: the emulator tries again every second, so that an outage of a minute and a half is outlived."""
+"""Pub/Sub's maximum. The emulator retries every second, so a message survives an outage of 100 seconds."""
 
 
 def is_served(host: str) -> bool:
-    """Whether the push subscription on the emulator at `host` leads to a function that lives."""
+    """Whether the emulator's push subscription delivers to a running function."""
     from google.api_core.exceptions import GoogleAPIError
     from google.cloud import pubsub_v1
 
@@ -39,7 +39,7 @@ def prepare(
     max_delivery_attempts: int = MAX_DELIVERY_ATTEMPTS,
     ack_deadline_seconds: int = ACK_DEADLINE_SECONDS,
 ) -> None:
-    """Make topics and push subscriptions on the emulator at `host`; raises Misconfigured where it does not answer."""
+    """Make topics and push subscriptions on the emulator at `host`; raises Misconfigured if it does not answer."""
     from google.api_core.exceptions import AlreadyExists, GoogleAPIError
     from google.cloud import pubsub_v1
     from google.pubsub_v1.types import DeadLetterPolicy, PushConfig
