@@ -1,6 +1,6 @@
-"""Turn what arrives from outside into values, or into an error that names the thing, the value and the fix.
+"""Validate input. Errors name the argument, the value and the rule. Pure.
 
-Pure. The one place where the rules of input are stated; tools and messages share them.
+Tools and messages share these rules.
 """
 
 import json
@@ -28,20 +28,20 @@ METADATA_BYTES = 65_536
 METADATA_DEPTH = 20
 SESSION_LIMIT = 200
 SOURCE_LIMIT = 1500
-"""Characters of a source, at most: an object of a bucket has a name of up to 1,024 bytes."""
+"""Maximum characters of a source. Names of Cloud Storage objects have up to 1,024 bytes."""
 KEY_LIMIT = 300
-"""Characters of a key, at most: an index holds it beside a namespace, in 2,704 bytes."""
+"""Maximum characters of a key. Key and namespace must fit into an index entry of 2,704 bytes."""
 
 _SHOWN = 80
 PROBLEMS = 5
-"""Said of one request: its sender can mend these and ask again, and an answer is no place for thousands."""
-# What UUID() takes beside these, such as underscores and digits of other scripts, nobody means.
+"""Maximum problems that one error lists."""
+# UUID() also accepts underscores and digits of other scripts, which are more likely mistakes.
 _UUID = re.compile(r"[0-9a-fA-F]{8}-?([0-9a-fA-F]{4}-?){3}[0-9a-fA-F]{12}")
 _UUID_EXAMPLE = "0192f3a4-643f-7f9f-8bdd-01b104fff04f"
 
 
 def storable(text: str) -> str:
-    """Return the text, where PostgreSQL can store it exactly: no NUL, no lone surrogate."""
+    """Return the text unchanged. Raises ValueError if PostgreSQL cannot store it: NUL or a lone surrogate."""
     if (at := text.find("\x00")) >= 0:
         raise ValueError(f"must not contain NUL (U+0000), found at character {at}")
     if not text.isascii() and (problem := surrogate(text)):
@@ -50,12 +50,12 @@ def storable(text: str) -> str:
 
 
 def surrogate(text: str) -> str:
-    """Return what to say of the first lone surrogate in the text; empty where there is none."""
+    """Return an error about the first lone surrogate in the text; empty if there is none."""
     try:
         text.encode()
     except UnicodeEncodeError as exc:
-        found = f"U+{ord(text[exc.start]):04X} at character {exc.start}"
-        return f"must be valid Unicode, found the lone surrogate {found}"
+        surrogate_ = f"U+{ord(text[exc.start]):04X} at character {exc.start}"
+        return f"must be valid Unicode, found the lone surrogate {surrogate_}"
     return ""
 
 
@@ -66,7 +66,7 @@ def _not_blank(text: str) -> str:
 
 
 def _line(text: str) -> str:
-    """Return a name, which is shown in one line; raises ValueError naming a character that nobody would see."""
+    """Return a name unchanged. Raises ValueError if it is blank or contains an invisible character or line break."""
     if problem := unseen(storable(text)):
         raise ValueError(f"must hold visible characters on one line, found {problem}")
     return _not_blank(text)
@@ -103,14 +103,14 @@ def _check_json(value: object, depth: int) -> None:
     elif isinstance(value, float) and not math.isfinite(value):
         raise ValueError(f"must hold finite numbers, got {value}")
     elif isinstance(value, int | float) and not -(2**63) - isinstance(value, int) < value < 2**64:
-        # A float of that size has no fraction and comes back as an integer, or was one before it was read.
+        # Larger floats have no fraction, so the database would return them as integers.
         raise ValueError("must hold numbers of at most 64 bits; send a larger one as a string")
     elif value is not None and not isinstance(value, int | float):
         raise ValueError(f"must hold what JSON has, got {shown(value)}")
 
 
 def uuid(value: object) -> object:
-    """Return the UUID that a string spells; anything but a string as it is, for the type to judge."""
+    """Convert a string to a UUID. Other types are returned unchanged, for pydantic to check."""
     if isinstance(value, str):
         if not _UUID.fullmatch(value):
             if len(value) <= SOURCE_LIMIT and (alone := _UUID.search(value)):
@@ -155,26 +155,23 @@ Instant = Annotated[datetime, BeforeValidator(_instant, json_schema_input_type=s
 
 
 class Input(BaseModel):
-    """Base of everything parsed from outside: exact types, nothing unknown, frozen."""
+    """Base class of input models: strict types, no unknown fields, frozen."""
 
     model_config = ConfigDict(strict=True, extra="forbid", frozen=True)
 
     example: ClassVar[str] = ""
-    """A correct value, which the error about an unknown field shows."""
+    """Example for the error about an unknown field."""
     instead: ClassVar[Mapping[str, str]] = {}
-    """What to do instead of passing an argument of that name."""
+    """Advice for arguments that callers often pass by mistake, by name."""
 
 
 InputT = TypeVar("InputT", bound=BaseModel)
 
 
 def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
-    """Return the data as a `model`; raises InvalidRequest naming the arguments that are wrong, their values and
-    the rules.
+    """Validate the data as a `model`. Raises InvalidRequest with the first five problems and the number of others.
 
-    Of five problems it says each, of more the first five and how many more there are.
-
-    `of` names what takes the arguments, for the error about an unknown one.
+    `of` is the name of the tool or object, for the error about an unknown argument.
     """
     try:
         return model.model_validate(data)
@@ -187,7 +184,7 @@ def parse(model: type[InputT], data: object, *, of: str = "") -> InputT:
 
 
 def parse_json(body: bytes, *, of: str) -> Any:
-    """Read JSON; raises InvalidRequest where it is none."""
+    """Parse JSON. Raises InvalidRequest if it is invalid."""
     try:
         return json.loads(body)
     except (ValueError, RecursionError) as exc:
@@ -195,7 +192,7 @@ def parse_json(body: bytes, *, of: str) -> Any:
 
 
 def read_json(data: bytes, *, of: str) -> Any:
-    """Return the JSON value. Odd strings and numbers in it are left for the rules of their fields.
+    """Parse JSON leniently. Invalid strings and numbers in it are accepted, so that errors can name their fields.
 
     Raises InvalidRequest if it is not JSON.
     """
@@ -204,7 +201,7 @@ def read_json(data: bytes, *, of: str) -> Any:
     except orjson.JSONDecodeError:
         pass
     try:
-        # Accepts what orjson refuses: lone surrogates, bytes that are not UTF-8, NaN, a byte order mark.
+        # Unlike orjson, this accepts lone surrogates, invalid UTF-8, NaN and a byte order mark.
         return json.loads(data.decode("utf-8-sig", errors="surrogateescape"), parse_int=_integer)
     except RecursionError as exc:
         raise InvalidRequest(f"{of} must be JSON that is nested less deeply") from exc
@@ -213,7 +210,7 @@ def read_json(data: bytes, *, of: str) -> Any:
 
 
 def _integer(digits: str) -> int | float:
-    """Return the integer; infinity if it has more digits than Python converts."""
+    """Convert digits to an integer; infinity if there are more digits than `int` accepts."""
     return int(digits) if len(digits) < sys.int_info.default_max_str_digits else math.inf
 
 
@@ -241,20 +238,20 @@ def _sentence(error: ErrorDetails, model: type[BaseModel], of: str) -> str:
 
 
 def _unknown(location: tuple[int | str, ...], model: type[BaseModel], of: str) -> str:
-    """Return the sentence about an argument, or a field of a nested model, that is not taken."""
+    """Return the error about an unknown argument, or an unknown field of a nested model."""
     inner = model_at(model, location[:-1])
     named, owner = str(location[-1]), path(location[:-1])
-    said = f"{path(location)} is not " + (f"a field of {owner}" if owner else f"an argument{of and f' of {of}'}")
+    problem = f"{path(location)} is not " + (f"a field of {owner}" if owner else f"an argument{of and f' of {of}'}")
     instead = inner.instead.get(named, "") if issubclass(inner, Input) else ""
     if not instead and (meant := misnamed(named, inner.model_fields)):
         instead = f"did you mean {meant}"
     example = f", such as {inner.example}" if issubclass(inner, Input) and inner.example else ""
     takes = f"it takes {', '.join(inner.model_fields) or 'none'}{example}"
-    return "; ".join(filter(None, [said, instead, takes]))
+    return "; ".join(filter(None, [problem, instead, takes]))
 
 
 def shown(value: object) -> str:
-    """Return the value as an error shows it: as JSON and cut short, whatever it is."""
+    """Return the value as JSON for an error message, truncated to 80 characters."""
     try:
         text = json.dumps(value, ensure_ascii=True, default=str)
     except (TypeError, ValueError, RecursionError):

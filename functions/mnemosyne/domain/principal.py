@@ -1,4 +1,4 @@
-"""Who calls, and what they may do. Pure."""
+"""Principals, their scopes and API keys. Pure."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -7,35 +7,35 @@ from enum import StrEnum
 
 
 class Scope(StrEnum):
-    """What a principal may do."""
+    """Permission of a principal."""
 
     READ = "read"
     WRITE = "write"
     OPERATE = "operate"
-    """Put back on the queue what was given up."""
+    """Redrive dead letters."""
     ADMIN = "admin"
 
 
 @dataclass(frozen=True, kw_only=True)
 class Principal:
-    """One caller, known by its credential; its namespace is nobody else's to say."""
+    """An authenticated caller. Its credential determines the namespace."""
 
     id: str
     namespace: str
     scopes: frozenset[Scope]
 
     def may(self, scope: Scope) -> bool:
-        """Whether it holds the scope; an admin holds all."""
+        """Whether the principal has the scope. `admin` includes all scopes."""
         return scope in self.scopes or Scope.ADMIN in self.scopes
 
 
 LOCAL = Principal(id="local", namespace="default", scopes=frozenset({Scope.READ, Scope.WRITE, Scope.OPERATE}))
-"""Whoever is on this machine, where no credential is asked for."""
+"""Principal of every caller if authentication is off, on one machine."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class ApiKey:
-    """A key as it is stored: its secret is known by its hash alone."""
+    """A stored API key, with the hash of its secret."""
 
     id: str
     name: str
@@ -47,16 +47,16 @@ class ApiKey:
     revoked_at: datetime | None = None
 
     def valid(self, now: datetime) -> bool:
-        """Whether it opens anything at that time."""
+        """Whether the key is neither revoked nor expired at that time."""
         return self.revoked_at is None and (self.expires_at is None or now < self.expires_at)
 
     @property
     def principal(self) -> Principal:
-        """Who calls with it."""
+        """The principal that the key authenticates."""
         return Principal(id=f"key:{self.id}", namespace=self.namespace, scopes=self.scopes)
 
 
 def scopes_of(names: Iterable[str]) -> frozenset[Scope]:
-    """Return the scopes among those names, with or without `mnemosyne:` before them; the others are somebody else's."""
+    """Return our scopes among the names, with or without the prefix `mnemosyne:`. Other names are ignored."""
     plain = {name.removeprefix("mnemosyne:") for name in names}
     return frozenset(scope for scope in Scope if scope.value in plain)

@@ -1,4 +1,4 @@
-"""A message as Pub/Sub delivers it, and its envelope. Pure; accepts any data."""
+"""Pub/Sub messages and their envelopes. Pure; accepts any data."""
 
 import base64
 import re
@@ -13,18 +13,18 @@ from mnemosyne.errors import InvalidRequest
 
 NAMESPACE_CHARACTERS = 300
 PUBSUB_ATTRIBUTES = ("CloudPubSubDeadLetter", "goog")
-"""Prefixes of the attributes that Pub/Sub adds: on the way to a dead-letter topic, and on a topic with a schema."""
+"""Prefixes of attributes that Pub/Sub adds: when it forwards to a dead-letter topic, and if a topic has a schema."""
 LETTER_ID = "dead_letter_id"
-"""The attribute that names the dead letter from which a message was published again."""
+"""Attribute of a redriven message: the id of its dead letter."""
 _SOURCE_PUBLISH_TIME = "CloudPubSubDeadLetterSourceTopicPublishTime"
 FIRST_PUBLISHED = "first_published"
-"""Attribute of a redriven dead letter: when it was first published."""
+"""Attribute of a redriven message: when it was first published."""
 _REQUEST_ID = re.compile(rb'"request_id"\s*:\s*"([0-9A-Fa-f-]{32,36})"')
 
 
 @dataclass(frozen=True, kw_only=True)
 class Published:
-    """One message: its data and attributes, and its id and time from Pub/Sub."""
+    """A published message: data, attributes, and the id and time from Pub/Sub."""
 
     message_id: str
     data: bytes
@@ -35,15 +35,15 @@ class Published:
     def first_published(self) -> str:
         """When it was first published, in RFC 3339 to the millisecond. Forwarding does not change it."""
         attributes = self.attributes
-        known = attributes.get(FIRST_PUBLISHED) or attributes.get(_SOURCE_PUBLISH_TIME) or self.publish_time
+        time = attributes.get(FIRST_PUBLISHED) or attributes.get(_SOURCE_PUBLISH_TIME) or self.publish_time
         try:
-            return datetime.fromisoformat(known).astimezone(UTC).isoformat(timespec="milliseconds")
+            return datetime.fromisoformat(time).astimezone(UTC).isoformat(timespec="milliseconds")
         except (ValueError, OverflowError):
-            return known
+            return time
 
     @property
     def first_published_at(self) -> datetime | None:
-        """The same as a time; None if it is unknown."""
+        """`first_published` as a datetime; None if it is unknown."""
         try:
             return datetime.fromisoformat(self.first_published).astimezone(UTC)
         except (ValueError, OverflowError):
@@ -51,14 +51,14 @@ class Published:
 
     @property
     def kept_attributes(self) -> dict[str, str]:
-        """The attributes to keep it with, so that publishing it again gives the same requests."""
+        """The attributes to store with a dead letter. Publishing it again with them makes the same requests."""
         kept = {k: v for k, v in self.attributes.items() if k != LETTER_ID and not k.startswith(PUBSUB_ATTRIBUTES)}
         kept |= {FIRST_PUBLISHED: self.first_published} if self.first_published else {}
         return {name.replace("\x00", "\ufffd"): value.replace("\x00", "\ufffd") for name, value in kept.items()}
 
     @property
     def letter_id(self) -> UUID | None:
-        """The id of the dead letter from which it was published again."""
+        """The dead letter's id if the message was redriven."""
         try:
             return UUID(self.attributes.get(LETTER_ID, ""))
         except ValueError:
@@ -66,12 +66,12 @@ class Published:
 
     @property
     def visible_request_ids(self) -> list[UUID]:
-        """The request ids that can be found in unreadable data and in the attribute."""
-        seen = [found.decode() for found in _REQUEST_ID.findall(self.data)]
+        """The request ids in the attributes, and in the data even if it cannot be parsed."""
+        in_data = [match.decode() for match in _REQUEST_ID.findall(self.data)]
         ids: dict[UUID, None] = {}
-        for one in [*seen, self.attributes.get("request_id", "")]:
+        for text in [*in_data, self.attributes.get("request_id", "")]:
             try:
-                ids[UUID(one)] = None
+                ids[UUID(text)] = None
             except ValueError:
                 continue
         return list(ids)
@@ -79,42 +79,42 @@ class Published:
 
 @dataclass(frozen=True, kw_only=True)
 class Unwrapped:
-    """A message's body, and its labels in attributes, the body or a CloudEvent's context."""
+    """Body of a message, with the fields that may also be in its attributes or in a CloudEvent."""
 
     body: Mapping[str, Any]
     problem: str
-    """Why there is no body."""
+    """Error if the body could not be parsed; else empty."""
     namespaces: tuple[object, ...]
-    """As they were given, the attribute's first."""
+    """All given values, from the attribute first."""
     version: object
     source: str
     key: str
 
     def destination(self, allowed_namespace: str | None) -> tuple[str, str]:
-        """Return the namespace, empty if there is none, and the problem with it.
+        """Return the namespace (empty if there is none) and an error (empty if it is valid).
 
-        `allowed_namespace` is the one that the publisher may write to.
+        `allowed_namespace` is the only namespace that the publisher may write to.
         """
         if not allowed_namespace and not self.namespaces:
             return "", "attribute namespace is required"
         namespace = allowed_namespace or storable_name(self.namespaces[0], characters=NAMESPACE_CHARACTERS)
         if not namespace:
             return "", f"namespace cannot be {shown(self.namespaces[0])}"
-        return namespace, next(filter(None, (foreign(one, namespace) for one in self.namespaces)), "")
+        return namespace, next(filter(None, (foreign(name, namespace) for name in self.namespaces)), "")
 
 
 def foreign(named: object, namespace: str) -> str:
-    """Return the error for a record that names another namespace than its own; empty if it does not."""
+    """Return an error if the named namespace is not `namespace`; else an empty string."""
     is_same = storable_name(named, characters=NAMESPACE_CHARACTERS) == namespace
     return "" if is_same else f"namespace must be {shown(namespace)}, got {shown(named)}"
 
 
 def unwrap(message: Published) -> Unwrapped:
-    """Return the JSON object that a message carries, plain or as a CloudEvent 1.0 in binary or structured mode.
+    """Parse the data of a message: a JSON object, or a CloudEvent 1.0 in binary or structured mode.
 
-    On Pub/Sub the context attributes of binary mode are message attributes that begin with `ce-`:
+    In binary mode, the context attributes are message attributes that begin with `ce-`:
     https://github.com/googleapis/google-cloudevents/blob/main/docs/spec/pubsub.md.
-    Anything else gets a problem instead of a body.
+    If the data cannot be parsed, the result has a problem and an empty body.
     """
     attributes = message.attributes
     event: Mapping[str, Any] = {}
@@ -134,25 +134,25 @@ def unwrap(message: Published) -> Unwrapped:
         body = {}
     batch = body if "memories" in body else {}  # a single memory's source and key are its own
     versions = (attributes.get("schema_version"), body.get("schema_version"))
-    said = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
+    namespaces = (attributes.get("namespace"), body.get("namespace"), event.get("namespace"))
     return Unwrapped(
         body=body,
         problem=problem,
-        namespaces=tuple(one for one in said if one not in (None, "")),
-        version=next((one for one in versions if one not in (None, "")), None),
+        namespaces=tuple(name for name in namespaces if name not in (None, "")),
+        version=next((version for version in versions if version not in (None, "")), None),
         source=_first(SOURCE_LIMIT, attributes.get("source"), batch.get("source"), event.get("source")),
         key=_first(KEY_LIMIT, attributes.get("key"), batch.get("key"), event.get("id")),
     )
 
 
-def _first(characters: int, *given: object) -> str:
-    return next((name for one in given if (name := storable_name(one, characters=characters))), "")
+def _first(characters: int, *values: object) -> str:
+    return next((name for value in values if (name := storable_name(value, characters=characters))), "")
 
 
 def storable_name(value: object, *, characters: int) -> str:
-    """Return a text or whole number as text if it can be a name; else empty."""
+    """Return a text or whole number as text; empty if it is blank, too long or cannot be stored."""
     text = value
-    if isinstance(value, float):  # beyond that it is not the number that was written
+    if isinstance(value, float):  # above 2**53, a float may differ from the number in the JSON text
         text = str(int(value)) if abs(value) <= 2**53 and value.is_integer() else ""
     elif isinstance(value, int) and not isinstance(value, bool):
         text = str(value) if -(2**63) <= value < 2**64 else ""

@@ -1,17 +1,17 @@
-"""What a namespace may hold and have embedded, and what to say to one that has no room left. Pure."""
+"""Quota of a namespace: usage, limits, and the error when a limit is exceeded. Pure."""
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime, time, timedelta
 
 EVERYBODY = ""
-"""The name under which the limits stand of all who have none of their own."""
+"""Key of the default limits, for namespaces without their own."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Quota:
-    """What a namespace holds, and what it may hold at most; a limit of None is none.
+    """Usage and limits of a namespace. A limit of None means no limit.
 
-    Bytes are those of contents, titles, tags and metadata in UTF-8; texts are those embedded since midnight, UTC.
+    Bytes count contents, titles, tags and metadata in UTF-8. Texts are those embedded since midnight UTC.
     """
 
     memories: int = 0
@@ -22,7 +22,7 @@ class Quota:
     texts_limit: int | None = None
 
     def refusal(self, now: datetime, *, memories: int = 1, size: int = 1, texts: int = 1) -> str | None:
-        """Why there is no room for so much more; None where there is."""
+        """Return an error if this much more would exceed a limit; else None."""
         if memories and _exceeds(self.memories + memories, self.memories_limit):
             return (
                 f"the namespace's quota of {self.memories_limit:,} memories is used up: delete some, or ask the "
@@ -41,20 +41,20 @@ class Quota:
         return None
 
     def exceeds_bytes(self, size: int) -> bool:
-        """Whether there is no room for so many more bytes."""
+        """Whether `size` more bytes would exceed the limit."""
         return _exceeds(self.bytes + size, self.bytes_limit)
 
     def with_more(self, memories: int, size: int, texts: int) -> "Quota":
-        """Return what it holds once so much more is stored."""
+        """Return the quota with increased usage."""
         return replace(
             self, memories=self.memories + memories, bytes=self.bytes + size, texts_today=self.texts_today + texts
         )
 
 
 def midnight(now: datetime) -> datetime:
-    """When the next day begins, in UTC."""
+    """Return the start of the next day in UTC."""
     return datetime.combine(now.astimezone(UTC).date() + timedelta(days=1), time(), UTC)
 
 
-def _exceeds(wanted: int, limit: int | None) -> bool:
-    return limit is not None and wanted > limit
+def _exceeds(amount: int, limit: int | None) -> bool:
+    return limit is not None and amount > limit

@@ -27,13 +27,13 @@ class Weights:
     """
 
     second_previous: float = 0.25
-    """Part of the own score of the memory two places earlier in the session."""
+    """Fraction added of the score of the memory two places earlier in the session."""
     previous: float = 0.45
-    """Of the memory before: it often holds the question that this one answers."""
+    """Fraction added of the previous memory's score. It often contains the question that this one answers."""
     following: float = 0.1
     second_following: float = 0.05
     session_best: float = 0.3
-    """Part of the best score in the session, because a session usually has one topic."""
+    """Fraction added of the best score in the session, because a session usually has one topic."""
     preferred_time: float = 0.2
     """Bonus for a memory from a time that the query names."""
     speaker: float = 0.2
@@ -53,11 +53,11 @@ DEFAULT_WEIGHTS = Weights()
 POOL = 20
 """Candidates among which `diversify` chooses."""
 CHOSEN = 10
-"""Candidates that it chooses one by one; the others keep the penalty they have by then."""
+"""Candidates that `diversify` chooses one by one. The others keep the penalty computed so far."""
 JOINING = 10
 """Best candidates whose direct neighbours become candidates too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# As `without_accents` of the database: marks of other scripts, such as vowel signs, are letters.
+# Same as `without_accents` in the database. Marks of other scripts, such as vowel signs, count as letters.
 _ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0655\u0670]")
 _STROKES = str.maketrans("łøđðħŧı", "loddhti")
 _ASCII_WORD = re.compile(r"\w+", re.ASCII)
@@ -81,7 +81,7 @@ class Candidate(NamedTuple):
     statement: str | None
     """Equal for near-duplicates; None for a memory without any among the candidates."""
     eligible: bool
-    """Whether it passes the filters. Others only lend their scores to neighbours."""
+    """Whether the memory matches the filters. Other memories only contribute to their neighbours' scores."""
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -156,7 +156,10 @@ def fuse(rows: Sequence[Candidate], listed: int, lexical_weight: float) -> list[
 
 
 def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list[float]:
-    """Scale to [0, 1] by the listed scores. If those are equal: 1 for a score above `flat`, or not below the others."""
+    """Scale scores to [0, 1] by the least and largest listed score.
+
+    If the listed scores are equal, a score above `flat` becomes 1, or without `flat` one that is not below them.
+    """
     if not listed:
         return [0.0] * len(scores)
     least, largest = min(scores[:listed]), max(scores[:listed])
@@ -170,7 +173,7 @@ def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list
 def add_context(
     rows: Sequence[Candidate], own: Sequence[float], around: Mapping[int, Mapping[int, int]], weights: Weights
 ) -> list[float]:
-    """Return what the neighbours of each row and the best of its session add; 0 for a row without neighbours."""
+    """Return the bonus of each row for its neighbours and the best score in its session; 0 without neighbours."""
     best: dict[int, float] = {}
     for row, score in zip(rows, own, strict=True):
         if row.session is not None:
@@ -185,33 +188,33 @@ def add_context(
 
 
 def _named(query: str, speakers: Iterable[str]) -> Collection[str]:
-    """The speakers of whose names the query has a word."""
-    asked = name_words(query)
-    return {speaker for speaker in speakers if not asked.isdisjoint(name_words(speaker))}
+    """Return the speakers whose name shares a word with the query."""
+    query_words = name_words(query)
+    return {speaker for speaker in speakers if not query_words.isdisjoint(name_words(speaker))}
 
 
 def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int, int]]:
-    """The rows at offsets -2 to 2 of each row, from the runs of memories around each head."""
+    """Return the rows at offsets -2 to 2 of each row, by row and offset."""
     runs: dict[int, dict[int, int]] = {}
     for head, offset, row in neighbours:
         runs.setdefault(head, {0: head})[offset] = row
     around: dict[int, dict[int, int]] = {}
     for run in runs.values():
         for place, row in run.items():
-            known = around.setdefault(row, {})
+            by_offset = around.setdefault(row, {})
             for offset in (-2, -1, 1, 2):
                 if (neighbour := run.get(place + offset)) is not None:
-                    known[offset] = neighbour
+                    by_offset[offset] = neighbour
     return around
 
 
 def _joining(found: Candidates, own: Sequence[float], around: Mapping[int, Mapping[int, int]]) -> Iterable[int]:
-    """Eligible direct neighbours of the best listed rows, without the listed rows themselves."""
+    """Return the eligible direct neighbours of the best listed rows, without listed rows."""
     best = sorted(range(found.listed), key=lambda index: (-own[index], found.rows[index].id))[:JOINING]
-    beside = {
+    direct = {
         around[index][offset] for index in best if index in around for offset in (-1, 1) if offset in around[index]
     }
-    return sorted(index for index in beside if index >= found.listed and found.rows[index].eligible)
+    return sorted(index for index in direct if index >= found.listed and found.rows[index].eligible)
 
 
 def plain(found: Candidates) -> list[Ranked]:
@@ -233,7 +236,7 @@ def plain(found: Candidates) -> list[Ranked]:
 
 
 def pool(ranked: Sequence[Ranked]) -> list[str]:
-    """Ids of the candidates that `diversify` compares; none if there is no second one, or none belongs to a session."""
+    """Return the ids of the candidates for `diversify`; none if there are fewer than two or none has a session."""
     if len(ranked) < 2 or all(one.candidate.session is None for one in ranked):
         return []
     return [one.candidate.id for one in ranked[:POOL]]
@@ -244,8 +247,9 @@ def diversify(
 ) -> None:
     """Reduce the relevance of candidates that resemble better ones: maximal marginal relevance.
 
-    `cosines` are those of each pair of the pool, None for a memory deleted meanwhile. Candidates outside the pool get
-    the full penalty. A memory without a session gets none: similar abstracts are wanted, similar chat turns are not.
+    `cosines` is the matrix of cosines in the pool, with None for a memory deleted meanwhile. Candidates outside the
+    pool get the full penalty. A memory without a session gets none: similar abstracts are wanted, similar chat turns
+    are not.
 
     Carbonell, Goldstein 1998, https://doi.org/10.1145/290941.291025.
     """
@@ -284,15 +288,15 @@ def order(ranked: Sequence[Ranked], quality_weight: float) -> list[Ranked]:
 
 
 def reranked(ranked: Iterable[Ranked], relevances: Mapping[str, float], quality_weight: float) -> list[Ranked]:
-    """Replace the relevances, by id, and sort by score; candidates without one are left out.
+    """Replace the relevances, by id, and sort by score. Candidates without a new relevance are omitted.
 
     Candidates of equal score keep their order.
     """
-    read = [one for one in ranked if one.candidate.id in relevances]
-    for one in read:
+    rescored = [one for one in ranked if one.candidate.id in relevances]
+    for one in rescored:
         one.relevance = relevances[one.candidate.id]
         one.score = (1 - quality_weight) * one.relevance + quality_weight * one.candidate.quality
-    return sorted(read, key=attrgetter("score"), reverse=True)
+    return sorted(rescored, key=attrgetter("score"), reverse=True)
 
 
 def _sort_key(one: Ranked) -> tuple[float, float, int, str]:
@@ -302,7 +306,7 @@ def _sort_key(one: Ranked) -> tuple[float, float, int, str]:
 
 
 def name_words(text: str) -> frozenset[str]:
-    """The words of a text in lower case without accents, to compare names in any script."""
+    """Return the words of a text in lower case without accents, to compare names in any script."""
     if text.isascii():
         return frozenset(_ASCII_WORD.findall(text.lower()))
     folded = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).casefold().translate(_STROKES)

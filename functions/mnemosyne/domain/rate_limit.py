@@ -1,10 +1,8 @@
-"""What a request costs its principal, in units, and the token bucket they are paid from. Pure.
+"""Cost of requests in units, and the token bucket that limits units per minute. Pure.
 
-One unit is a request that does next to nothing.
-
-The weights follow what each takes from the others: time of the database and of the loop, memory, and money. A budget of
-600 units a minute is 600 requests without weight, or 9 MiB in, 1,400 short memories, 200 hybrid searches or 100 exact
-ones.
+One unit is the cost of a minimal request. The costs reflect database time, CPU time, memory and money. 600 units a
+minute allow 600 minimal requests, 9 MiB of request bodies, 1,400 short memories, 200 hybrid searches or 100 exact
+searches.
 """
 
 import ipaddress
@@ -15,22 +13,22 @@ from typing import Any, Final, Self
 REQUEST: Final = 1.0
 MEMORY: Final = 0.2
 TEXT: Final = 0.2
-"""A text to be embedded; a long memory is cut into several."""
+"""Cost of embedding one text. A long memory is split into several."""
 TEXT_CHARACTERS: Final = 2_000
 SEARCH: Final = {"semantic": 1.0, "hybrid": 2.0, "exact": 5.0}
 COUNTING: Final = 2.0
-"""Whatever looks at all memories of a namespace."""
+"""Cost of a query that reads all memories of a namespace."""
 BYTES_IN: Final = 16 * 1024
-"""Of a request, for one unit."""
+"""Request bytes per unit."""
 BYTES_OUT: Final = 64 * 1024
-"""Of an answer, for one unit."""
+"""Response bytes per unit."""
 
 
 def networks_of(address: str) -> tuple[str, str]:
-    """Return the small and the large network of an address: /64 and /48 of IPv6, one address and /24 of IPv4.
+    """Return the small and the large network of an address: /64 and /48 for IPv6, /32 and /24 for IPv4.
 
-    A subscriber of IPv6 is given a /64 at least and often a /48 (RFC 6177), so a full address limits nobody. Everything
-    that is not an address is one network.
+    An IPv6 subscriber has at least a /64 and often a /48 (RFC 6177), so a limit per address would have no effect. All
+    invalid addresses belong to one network, `unknown`.
     """
     try:
         ip = ipaddress.ip_address(address.partition("%")[0])
@@ -43,14 +41,14 @@ def networks_of(address: str) -> tuple[str, str]:
 
 
 def cost_of_memories(memories: object) -> float:
-    """Return the cost of storing what a caller hands over, whether or not it will be accepted."""
+    """Return the cost of storing the memories in a call's arguments, valid or not."""
     if not isinstance(memories, Sequence) or isinstance(memories, str):
         return MEMORY
-    return sum(MEMORY + TEXT * (1 + _length(one) // TEXT_CHARACTERS) for one in memories)
+    return sum(MEMORY + TEXT * (1 + _length(memory) // TEXT_CHARACTERS) for memory in memories)
 
 
 def cost_of_search(arguments: Mapping[str, Any], otherwise: str = "hybrid") -> float:
-    """Return the cost of a search in the mode asked for; without a query it costs no more than any request."""
+    """Return the additional cost of a search, by its mode; 0 without a query. `otherwise` is the default mode."""
     mode = arguments.get("mode", otherwise)
     return SEARCH.get(mode if isinstance(mode, str) else otherwise, 0.0) if arguments.get("query") else 0.0
 
@@ -62,7 +60,7 @@ def _length(memory: object) -> int:
 
 @dataclass(frozen=True, kw_only=True)
 class TokenBucket:
-    """A token bucket: full it holds `per_minute` tokens, and fills at that rate.
+    """A token bucket with the capacity `per_minute`, refilled at that rate.
 
     https://en.wikipedia.org/wiki/Token_bucket
     """
@@ -73,14 +71,14 @@ class TokenBucket:
 
     @classmethod
     def full(cls, per_minute: int, now: float) -> Self:
-        """Return a bucket nobody has taken from."""
+        """Return a full bucket."""
         return cls(per_minute=per_minute, tokens=float(per_minute), at=now)
 
     def take(self, now: float, cost: float = 1, paid: float = 0) -> tuple[Self, float]:
-        """Return the bucket afterwards, and how many seconds too early this was: 0 where the tokens were there.
+        """Take tokens. Return the new bucket and 0, or the unchanged bucket and the seconds to wait.
 
-        What costs more than a full bucket holds, with what was `paid` for it before, needs a full one, and the rest is
-        owed. Who comes too early pays all of it once more.
+        `paid` is the part of the request's cost taken earlier. A request whose total cost exceeds the capacity needs a
+        full bucket, and the rest becomes a negative balance. A retry before the wait is over pays the full cost again.
         """
         filled, full = self._filled(now), float(self.per_minute)
         if filled.tokens >= min(cost, max(0.0, full - paid)):
@@ -88,10 +86,7 @@ class TokenBucket:
         return filled, (min(cost + paid, full) - filled.tokens) / (full / 60)
 
     def owing(self, now: float, cost: float) -> Self:
-        """Return the bucket after tokens were taken that may not have been there.
-
-        Nobody owes more than two full ones.
-        """
+        """Take tokens even if the balance becomes negative, but not below two full buckets."""
         filled = self._filled(now)
         return self._with(max(-2.0 * self.per_minute, filled.tokens - cost), now)
 

@@ -1,4 +1,4 @@
-"""Instants as text and back: https://www.rfc-editor.org/rfc/rfc3339. Pure."""
+"""Format and parse RFC 3339 timestamps: https://www.rfc-editor.org/rfc/rfc3339. Pure."""
 
 import re
 from datetime import UTC, datetime
@@ -7,15 +7,12 @@ _RFC_3339 = re.compile(r"\d{4}-\d\d-\d\d[Tt ]\d\d:\d\d:\d\d(\.\d+)?([Zz]|[+-]\d\
 
 
 def rfc3339(moment: datetime | None) -> str | None:
-    """Return the instant in RFC 3339, in UTC, without a fraction where there is none."""
+    """Format a datetime in UTC. Fractions of a second are omitted if they are zero."""
     return None if moment is None else moment.astimezone(UTC).isoformat().replace("+00:00", "Z")
 
 
 def instant(text: str) -> datetime:
-    """Return the instant an RFC 3339 string names, in UTC.
-
-    Raises ValueError for any other form, or without an offset.
-    """
+    """Parse an RFC 3339 timestamp to a datetime in UTC. Raises ValueError for other formats or without an offset."""
     problem = f"must be RFC 3339 with an offset, such as 2026-05-20T14:30:00Z, got {text[:60]!r}"
     if not _RFC_3339.fullmatch(text):
         raise ValueError(problem)

@@ -1,4 +1,4 @@
-"""What is searched for and what is found. Pure."""
+"""Search queries, filters and results. Pure."""
 
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,7 +11,7 @@ from mnemosyne.domain.time.window import TimeWindow
 
 
 class SearchMode(StrEnum):
-    """By meaning, by exact words, or by both."""
+    """Search by meaning, by exact words, or both."""
 
     SEMANTIC = "semantic"
     EXACT = "exact"
@@ -19,19 +19,19 @@ class SearchMode(StrEnum):
 
 
 class TagMatch(StrEnum):
-    """Whether a memory must carry any or all of the tags asked for."""
+    """Whether a memory must have any or all of the tags in a filter."""
 
     ANY = "any"
     ALL = "all"
 
 
 HYBRID_QUALITY_WEIGHT = 0.3
-"""How much quality counts in a hybrid search that does not say."""
+"""Default weight of quality in a hybrid search."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Filters:
-    """What narrows the set that is searched: `after` inclusive, `before` exclusive, both UTC."""
+    """Conditions that results must meet. `after` is inclusive, `before` exclusive, both in UTC."""
 
     after: datetime | None = None
     before: datetime | None = None
@@ -39,20 +39,20 @@ class Filters:
     tag_match: TagMatch = TagMatch.ANY
     session: str | None = None
     not_session: str | None = None
-    """Whose memories are left out."""
+    """Session whose memories are excluded."""
     metadata: tuple[MetadataCondition, ...] = ()
-    """All of them must hold."""
+    """Conditions on metadata. All must hold."""
     include_superseded: bool = False
 
     @property
     def narrow(self) -> bool:
-        """Whether time, tags, the session or metadata are filtered."""
+        """Whether there is a condition on time, tags, session or metadata."""
         return bool(self.after or self.before or self.tags or self.session or self.metadata)
 
 
 @dataclass(frozen=True, kw_only=True)
 class SearchQuery:
-    """One search; without a `query`, the newest memories within the filters."""
+    """A search. Without a `query`, it returns the newest memories that match the filters."""
 
     query: str | None
     mode: SearchMode = SearchMode.HYBRID
@@ -60,20 +60,20 @@ class SearchQuery:
     limit: int = 10
     quality_weight: float = 0.0
     preferred: tuple[TimeWindow, ...] = ()
-    """Times that the question names: what is of none of them is found too, behind."""
+    """Times named in the query. Memories from these times get a bonus; others are not excluded."""
     characters: int | None = None
-    """What contents and metadata may have together; None is any number."""
+    """Maximum characters of all contents and metadata in the results. None means no limit."""
     explain: bool = False
-    """Whether each hit says why it was found."""
+    """Whether each hit has its scores (`Why`)."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Why:
-    """Why a memory was found: what its relevance is made of, before it is brought between 0 and 1.
+    """Parts of a hit's relevance, before normalisation to [0, 1]. None means not computed.
 
-    `vector_score` is the cosine of the angle between it and the query, `lexical_score` BM25's; the others are what its
-    neighbours in the session, a time and a speaker that the query names added. `redundancy` is how near it is to a
-    better hit: a ninth of that was taken off. None is what was not looked at.
+    `vector_score` is the cosine similarity to the query, and `lexical_score` the BM25 score. `neighbours`, `time` and
+    `speaker` are bonuses: for neighbours in the session, and for a time or speaker named in the query. `redundancy` is
+    the cosine similarity to a better hit, of which one ninth is subtracted.
     """
 
     matched_words: tuple[str, ...]
@@ -87,16 +87,16 @@ class Why:
 
 @dataclass(frozen=True, kw_only=True)
 class Hit(MemoryFields):
-    """One memory found; `relevance` is None where nothing was asked but to be within the filters.
+    """A search result. `relevance` is None without a query.
 
-    `truncated` says whether the content is cut, or metadata left out, to fit what was asked for; a `snippet` then shows
-    where the query's words stand.
+    `truncated` tells whether content was cut or metadata omitted to fit the requested size. If so, `snippet` is the
+    part of the content with the query's words.
     """
 
     id: UUID
     superseded_by: UUID | None = None
     supersedes: tuple[UUID, ...] = ()
-    """Earlier memories that it has superseded, directly or through others, nearest first; five at most."""
+    """Up to five earlier versions, directly or indirectly superseded by this memory, the latest first."""
     relevance: float | None = None
     quality: float
     score: float
@@ -104,4 +104,4 @@ class Hit(MemoryFields):
     snippet: str | None = None
     why: Why | None = None
     near_duplicates: tuple[UUID, ...] = ()
-    """Memories left out of the hits because they state the same, best first: see `wording`."""
+    """Memories with the same wording, omitted from the results, best first. See `wording`."""

@@ -1,4 +1,4 @@
-"""What was probably meant by a name that does not exist, and where it stands. Pure."""
+"""Suggest the correct name for an unknown tool or argument. Pure."""
 
 import re
 from collections.abc import Collection, Iterator, Sequence
@@ -44,15 +44,16 @@ SYNONYMS: dict[str, tuple[str, ...]] = {
     "memory_stats": ("stats", "statistics", "get_stats", "count_memories"),
     "ingest_status": ("status", "get_status", "check_status", "request_status"),
 }  # fmt: skip
-"""Names that callers write for ours, from other memory tools and search interfaces."""
+"""Names of the same tools and arguments in other memory servers and search APIs."""
 
 
 def misnamed(name: str, known: Collection[str]) -> str | None:
-    """Return the known name that was probably meant; None if none is close."""
+    """Return the known name that the caller probably meant; None if none is similar."""
     spelt = _HUMP.sub("_", name[:NAME_LENGTH].strip()).lower()
     written = re.sub(r"[^a-z0-9]+", "_", spelt).strip("_")
-    if prefixed := max((one for one in known if written.endswith(f"_{one}") and "__" in spelt), key=len, default=None):
-        return prefixed  # as clients name the tools of several servers: mcp__mnemosyne__get_memory
+    suffixes = (name_ for name_ in known if written.endswith(f"_{name_}") and "__" in spelt)
+    if suffix := max(suffixes, key=len, default=None):
+        return suffix  # some clients prefix tools with the server's name: mcp__mnemosyne__get_memory
     for meant, synonyms in SYNONYMS.items():
         if meant in known and written in synonyms:
             return meant
@@ -60,7 +61,7 @@ def misnamed(name: str, known: Collection[str]) -> str | None:
 
 
 def model_at(model: type[BaseModel], location: Sequence[int | str]) -> type[BaseModel]:
-    """Return the model of the object at that place of the arguments."""
+    """Return the model of the object at a location in the arguments."""
     for part in location:
         if isinstance(part, str) and (field := model.model_fields.get(part)):
             model = next(_models(field.annotation), model)

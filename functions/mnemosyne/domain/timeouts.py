@@ -1,6 +1,6 @@
-"""How long the parts wait for the database, each longer than the one within. Pure."""
+"""Timeouts for the database, from the inside out. Pure."""
 
 STATEMENT_SECONDS = 30
-"""A statement, unless a function says otherwise; then the server ends it."""
+"""Default statement timeout, enforced by the server."""
 SOCKET_TIMEOUT_SECONDS = 45.0
-"""An answer of the server's: reached only where it no longer answers at all."""
+"""Timeout of the connection. It is longer, so that it applies only if the server does not respond at all."""

@@ -1,13 +1,12 @@
-"""Estimate how many tokens an embedding model reads, without its tokenizer. Pure.
+"""Estimate the number of tokens of a text without the model's tokenizer. Pure.
 
 The estimate is an upper bound for the tokenizers of the Gemma family (SentencePiece BPE with byte fallback), which
 Gemini's models share:
 
-- No tokenizer with byte fallback makes more tokens than the text has UTF-8 bytes.
+- With byte fallback, a text never has more tokens than UTF-8 bytes.
 - A letter of `_ALPHABETS` is at most one token, although it has two or three bytes.
-- Letters of `_WORD`, with the space before them, are at most half as many tokens as characters. This is measured on
-  random letters, which need more tokens than words of any language. It is not a bound for single words: a text that
-  repeats a few rare ones ("gq lq vj") exceeds it.
+- A match of `_WORD` has at most half as many tokens as characters. This was measured on random letters, which need
+  more tokens than words of any language. Single words may exceed it: a text that repeats "gq lq vj" does.
 
 `tests/unit/domain/test_tokens.py` compares the estimate with the real tokenizers.
 """
@@ -34,9 +33,9 @@ _WORD = re.compile(r" ?(?:[A-Z]?[a-z]{1,15}|[A-Z]{1,6})")
 
 
 def most_tokens(text: str) -> int:
-    """Return a number of tokens that the text does not exceed."""
-    plain = _ALPHABETS.sub("0", text)  # a digit: one byte, and no letter
+    """Return an upper bound of the number of tokens."""
+    plain = _ALPHABETS.sub("0", text)  # one byte each, and not matched by _WORD
     words: list[str] = _WORD.findall(plain)
-    # A word of n letters counts (n + 1) / 2, and the space before it nothing.
+    # A word of n letters counts as (n + 1) / 2 tokens, and the space before it as none.
     saved = sum(len(word) - (word[0] != " ") for word in words)
     return len(plain.encode("utf-8", "surrogatepass")) - saved // 2

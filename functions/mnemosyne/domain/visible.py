@@ -1,8 +1,8 @@
-"""Which characters of a text somebody sees, for texts that are shown in one line. Pure.
+"""Find invisible characters in texts that are displayed on one line. Pure.
 
-Letters, marks, numbers, punctuation, symbols and spaces are seen. Everything else is not, and neither are the code
-points that Unicode calls default-ignorable. A joiner, a variation selector or a tag is seen by its effect, and only
-next to the characters that it has an effect on.
+Letters, marks, numbers, punctuation, symbols and spaces are visible, unless Unicode calls them default-ignorable. All
+other characters are invisible. Joiners, variation selectors and tags count as visible next to characters whose
+appearance they change.
 """
 
 import re
@@ -15,23 +15,23 @@ _IGNORABLE = re.compile(
     "[\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180f\u200b-\u200f\u202a-\u202e\u2060-\u206f\u3164\ufe00-\ufe0f"
     "\ufeff\uffa0\ufff0-\ufffb\U0001bca0-\U0001bca3\U0001d173-\U0001d17a\U000e0000-\U000e0fff]"
 )
-# Symbols and letters without a shape: the empty Braille cell, a null note head, fillers.
+# Symbols and letters without a glyph: the empty Braille cell, a null note head, fillers.
 _BLANK = re.compile("[\u2800\U0001d159\U00016fe4]")
 INVISIBLE = f"(?:{_IGNORABLE.pattern}|{_BLANK.pattern})"
-"""Pattern of a printable or format character that is not seen by itself."""
+"""Pattern of printable and format characters that are invisible on their own."""
 _NOT_PLAIN = re.compile(INVISIBLE)
-# Format characters with a shape: the signs that stand above or below numbers, https://www.unicode.org/reports/tr44/ as
-# Prepended_Concatenation_Mark, and the joiners of hieroglyphs.
+# Visible format characters: Prepended_Concatenation_Mark (signs that span numbers) of
+# https://www.unicode.org/reports/tr44/, and the joiners of hieroglyphs.
 _SHAPED_FORMAT = re.compile("[\u0600-\u0605\u06dd\u070f\u0890\u0891\u08e2\U000110bd\U000110cd\U00013430-\U0001343f]")
 _VIRAMA = 9
 _JOINING = re.compile(
     "[\u0620-\u06ff\u0710-\u077f\u07ca-\u07ea\u0840-\u08ff\u1807\u1820-\u18aa\ufb50-\ufdff\ufe70-\ufefc]"
 )
-"""Scripts whose letters join: Arabic, Syriac, N'Ko, Mandaic and Mongolian."""
+"""Scripts with connected letters: Arabic, Syriac, N'Ko, Mandaic and Mongolian."""
 _MONGOLIAN = re.compile("[\u1820-\u18aa]")
 _IDEOGRAPH = re.compile("[\u3400-\u4dbf\u4e00-\u9fff\uf900-\ufaff\U00020000-\U0003ffff]")
 _VARIED = re.compile("[\u1000-\u109f\ua840-\ua877\U00010ac0-\U00010af2]")
-"""Scripts with standardised variants: Myanmar, Phags-pa and Manichaean."""
+"""Scripts with standardized variants: Myanmar, Phags-pa and Manichaean."""
 _PICTOGRAPH = re.compile(
     "[\u00a9\u00ae\u203c\u2049\u2122\u2139\u2190-\u21ff\u2300-\u27bf\u2900-\u297f\u2b00-\u2bff\u3030\u303d"
     "\u3297\u3299\U0001f000-\U0001faff]"
@@ -42,13 +42,13 @@ _BREAKS = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def is_seen(text: str, at: int) -> bool:
-    """Return whether the character at that place is seen, by itself or by its effect."""
+    """Return whether the character at this index is visible, or changes the appearance of its neighbours."""
     character = text[at]
     if not _NOT_PLAIN.match(character):
         category = unicodedata.category(character)
         if category[0] in _SEEN or category == "Zs" or _SHAPED_FORMAT.match(character):
             return True
-        # Newer emoji than Python knows: the block is reserved for them.
+        # Emoji newer than Python's Unicode version. The block is reserved for emoji.
         return category == "Cn" and "\U0001f000" <= character <= "\U0001faff"
     before, after = text[at - 1 : at] if at else "", text[at + 1 : at + 2]
     match character:
@@ -66,24 +66,24 @@ def is_seen(text: str, at: int) -> bool:
     if "\U000e0100" <= character <= "\U000e01ef":
         return bool(_IDEOGRAPH.match(before))
     if "\U000e0020" <= character <= "\U000e007f":
-        return any(found.start() < at < found.end() for found in _FLAG_TAGS.finditer(text))
+        return any(flag.start() < at < flag.end() for flag in _FLAG_TAGS.finditer(text))
     return False
 
 
 def one_line(text: str) -> str:
-    """Return the text as one line of what is seen: breaks and control characters are spaces, the rest is left out."""
+    """Return the text on one line. Breaks and control characters become spaces; invisible ones are removed."""
     if _is_plain(text):
         return text
-    return _rewritten(text, lambda character: " " if _BREAKS.match(character) or character == "\u2800" else "")
+    return _replace_invisible(text, lambda character: " " if _BREAKS.match(character) or character == "\u2800" else "")
 
 
 def escaped(text: str) -> str:
-    """Return the text on one line, with each character that is not seen written out as its code point."""
-    return text if _is_plain(text) else _rewritten(text, lambda character: f"<U+{ord(character):04X}>")
+    """Return the text on one line, with each invisible character replaced by its code point, such as <U+200B>."""
+    return text if _is_plain(text) else _replace_invisible(text, lambda character: f"<U+{ord(character):04X}>")
 
 
 def unseen(text: str) -> str:
-    """Return the first character that is not seen, as `U+200B at character 3`; empty if there is none."""
+    """Return the first invisible character, as `U+200B at character 3`; empty if there is none."""
     if _is_plain(text):
         return ""
     at = next((at for at in range(len(text)) if not is_seen(text, at)), None)
@@ -94,12 +94,12 @@ def _is_plain(text: str) -> bool:
     return text.isprintable() and (text.isascii() or not _NOT_PLAIN.search(text))
 
 
-def _rewritten(text: str, instead: Callable[[str], str]) -> str:
-    return "".join(one if is_seen(text, at) else instead(one) for at, one in enumerate(text))
+def _replace_invisible(text: str, replacement: Callable[[str], str]) -> str:
+    return "".join(character if is_seen(text, at) else replacement(character) for at, character in enumerate(text))
 
 
 def _joins(text: str, at: int, after: str) -> bool:
-    """Return whether a joiner stands between emoji, at a virama, or at a letter that joins."""
+    """Return whether the joiner is between emoji, next to a virama, or after a connected letter."""
     before = text[at - 1 : at] if at else ""
     if _ccc(before) == _VIRAMA or (before.isalpha() and _ccc(after) == _VIRAMA):
         return True
@@ -110,7 +110,7 @@ def _joins(text: str, at: int, after: str) -> bool:
 
 
 def _base(text: str, at: int) -> str:
-    """Return the letter before that place, past the marks upon it."""
+    """Return the last character before this index that is not a combining mark."""
     while at and unicodedata.category(text[at - 1]) == "Mn" and not _IGNORABLE.match(text[at - 1]):
         at -= 1
     return text[at - 1 : at] if at else ""

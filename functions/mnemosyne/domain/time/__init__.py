@@ -1,1 +1,1 @@
-"""What people say of time, and the spans it means. Pure."""
+"""Parse time expressions in English into time spans. Pure."""

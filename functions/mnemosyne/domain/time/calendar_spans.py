@@ -1,4 +1,4 @@
-"""Days, weeks, months, seasons and holidays as spans of local time. Pure: the calendar, without language."""
+"""Days, weeks, months, seasons and holidays as time spans. Pure."""
 
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
@@ -6,15 +6,15 @@ from typing import Literal
 
 Unit = Literal["minute", "hour", "day", "week", "month", "quarter", "year"]
 
-# Hours after the day's midnight. Conventions differ; these leave no hour of the waking day out.
+# Hours after midnight. Conventions differ; these leave no hour of the day uncovered.
 PARTS_OF_DAY = {"morning": (5, 12), "afternoon": (12, 18), "evening": (18, 24), "night": (21, 29)}
 SEASONS = {"spring": 3, "summer": 6, "autumn": 9, "fall": 9, "winter": 12}
-"""The first month of each meteorological season of the northern half of the earth."""
+"""First month of each meteorological season in the northern hemisphere."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Span:
-    """A half-open stretch of time in aware UTC, None where open; `day` where it is one whole local day."""
+    """A half-open time span in UTC. None means unbounded. `day` is set if the span is one local day."""
 
     start: datetime | None
     end: datetime | None
@@ -22,7 +22,7 @@ class Span:
 
 
 class Calendar:
-    """The local calendar around a moment. Whatever leaves the years 1 to 9999 raises OverflowError or ValueError."""
+    """Local calendar at a moment. Methods raise OverflowError or ValueError outside the years 1 to 9999."""
 
     def __init__(self, now: datetime, zone: tzinfo) -> None:
         self.zone = zone
@@ -31,40 +31,40 @@ class Calendar:
         self.today = self.local.date()
 
     def utc(self, wall: datetime) -> datetime:
-        """Return the instant at which local clocks show that."""
+        """Convert a local wall time to UTC."""
         return wall.replace(tzinfo=self.zone).astimezone(UTC)
 
     def between(self, first: datetime, last: datetime) -> Span:
-        """From one local wall time to another."""
+        """Return the span between two local wall times."""
         return Span(start=self.utc(first), end=self.utc(last))
 
     def days(self, first: date, last: date) -> Span:
-        """From the start of one day to the start of another."""
+        """Return the span from the start of one day to the start of another."""
         midnight = time.min
         return self.between(datetime.combine(first, midnight), datetime.combine(last, midnight))
 
     def day(self, day: date) -> Span:
-        """One whole day."""
+        """Return the span of a local day."""
         span = self.days(day, day + timedelta(days=1))
         return Span(start=span.start, end=span.end, day=day)
 
     def hours(self, day: date, first: float, last: float) -> Span:
-        """From so many hours after a day's midnight to so many, by the clock on the wall."""
+        """Return the span between two local times of a day, in hours after midnight."""
         midnight = datetime.combine(day, time.min)
         return self.between(midnight + timedelta(hours=first), midnight + timedelta(hours=last))
 
     def week(self, day: date) -> Span:
-        """Return the week, from Monday on, that a day lies in."""
+        """Return the week that contains the day. Weeks begin on Monday."""
         monday = day - timedelta(days=day.weekday())
         return self.days(monday, monday + timedelta(days=7))
 
     def weekend(self, day: date) -> Span:
-        """Saturday and Sunday of the week that a day lies in."""
+        """Return Saturday and Sunday of the week that contains the day."""
         saturday = day + timedelta(days=5 - day.weekday())
         return self.days(saturday, saturday + timedelta(days=2))
 
     def months(self, year: int, month: int, count: int) -> Span:
-        """So many months from one on; `month` may lie outside 1 to 12."""
+        """Return `count` months beginning with `month`, which may be outside 1 to 12."""
         return self.days(_month(year, month), _month(year, month + count))
 
     def unit(self, unit: Unit, wall: datetime) -> Span:
@@ -84,9 +84,9 @@ class Calendar:
                 return self.months(wall.year, 1, 12)
 
     def clock_unit(self, unit: Unit, moment: datetime) -> Span:
-        """Return the minute or hour of the clock on the wall that contains an instant.
+        """Return the local minute or hour that contains an instant.
 
-        Told apart where clocks go back.
+        When clocks are set back, the repeated hour is distinct from the first one.
         """
         local = moment.astimezone(self.zone).replace(second=0, microsecond=0)
         floored = local.replace(minute=0) if unit == "hour" else local
@@ -94,7 +94,7 @@ class Calendar:
         return Span(start=start, end=start + (timedelta(hours=1) if unit == "hour" else timedelta(minutes=1)))
 
     def back(self, unit: Unit, count: int) -> datetime:
-        """Return the local wall time so many units ago; a day that a shorter month lacks becomes its last."""
+        """Return the local wall time `count` units ago. A day that does not exist in a month becomes its last day."""
         if unit in ("minute", "hour"):
             step = timedelta(minutes=count) if unit == "minute" else timedelta(hours=count)
             return (self.now - step).astimezone(self.zone).replace(tzinfo=None)
@@ -106,11 +106,11 @@ class Calendar:
         return self.local.replace(year=first.year, month=first.month, day=min(self.local.day, length))
 
     def season(self, name: str, year: int) -> Span:
-        """Return the season that begins in that year."""
+        """Return the season that begins in the year."""
         return self.months(year, SEASONS[name], 3)
 
     def season_at(self, day: date) -> tuple[str, int]:
-        """Return the name of the season that a day lies in, and the year in which that season began."""
+        """Return the name of the season that contains the day, and the year in which it began."""
         name = {0: "winter", 1: "spring", 2: "summer", 3: "autumn"}[day.month % 12 // 3]
         return name, day.year - (name == "winter" and day.month < 12)
 
@@ -120,7 +120,7 @@ def _month(year: int, month: int) -> date:
 
 
 def easter(year: int) -> date:
-    """Easter Sunday of the Western churches; the anonymous Gregorian computus (Meeus, "Astronomical Algorithms")."""
+    """Return Easter Sunday of the Western churches. Anonymous Gregorian computus (Meeus, "Astronomical Algorithms")."""
     a, b, c = year % 19, year // 100, year % 100
     d = (19 * a + b - b // 4 - (b - (b + 8) // 25 + 1) // 3 + 15) % 30
     e = (32 + 2 * (b % 4) + 2 * (c // 4) - d - c % 4) % 7
@@ -139,7 +139,7 @@ def _last_weekday(year: int, month: int, weekday: int) -> date:
 
 
 def holiday(name: str, year: int) -> date | None:
-    """Return the day of a holiday in a year; None where the name is not one. Apostrophes and hyphens do not count."""
+    """Return the date of a holiday; None if the name is unknown. Names have no apostrophes or hyphens."""
     fixed = {
         "new year": (1, 1), "new years": (1, 1), "new years day": (1, 1), "valentines": (2, 14),
         "valentines day": (2, 14), "st patricks day": (3, 17), "saint patricks day": (3, 17),

@@ -1,6 +1,6 @@
-"""How rules read time expressions: each matches the whole of a text or nothing. Pure.
+"""Apply rules to time expressions. A rule must match the whole text. Pure.
 
-A rule that can be read in two ways is left out on purpose: not understood is an error, misunderstood is a lie.
+There are no rules for ambiguous expressions: an error is better than a wrong time.
 """
 
 import re
@@ -17,7 +17,7 @@ Rule = Callable[["Grammar", Match], Span | None]
 
 
 class Rules:
-    """Rules in the order in which they are tried, each with the patterns it reads."""
+    """Rules with their patterns, in the order in which they are tried."""
 
     def __init__(self) -> None:
         self._rules: list[tuple[re.Pattern[str], Rule]] = []
@@ -26,7 +26,7 @@ class Rules:
         return iter(self._rules)
 
     def reading(self, *patterns: str) -> Callable[[Rule], Rule]:
-        """Add the decorated rule, which reads texts that one of the patterns matches whole."""
+        """Register the decorated rule for texts that fully match one of the patterns."""
 
         def add(rule: Rule) -> Rule:
             self._rules.extend((re.compile(pattern, re.ASCII), rule) for pattern in patterns)
@@ -36,24 +36,24 @@ class Rules:
 
 
 class TooManyReadingsError(ValueError):
-    """Raised when a text would take more readings than are left."""
+    """Raised when a text needs more attempts than remain."""
 
 
 @dataclass
 class Readings:
-    """How many texts may still be read by all rules; one reading takes about 0.05 ms."""
+    """Remaining number of texts to match against all rules. Each takes about 0.05 ms."""
 
     left: int
 
     def take(self) -> None:
-        """Count a reading; raises TooManyReadingsError if none is left."""
+        """Use up one. Raises TooManyReadingsError if none remains."""
         if self.left <= 0:
             raise TooManyReadingsError("the text is too involved to be read as a time")
         self.left -= 1
 
 
 class Grammar:
-    """Reads expressions around a moment. `horizon` is the last day that "the latest March" may begin on."""
+    """Parser of expressions relative to a moment. "March" is the latest that began by `horizon`, by default today."""
 
     def __init__(
         self, rules: Sequence[Rules], calendar: Calendar, readings: Readings, horizon: date | None = None
@@ -66,9 +66,9 @@ class Grammar:
         self._known: dict[str, Span | None] = {}
 
     def span(self, text: str) -> Span | None:
-        """Return the span that the whole text names; None where no rule matches. May raise ValueError, OverflowError.
+        """Return the span that the text means; None if no rule matches. May raise ValueError or OverflowError.
 
-        Rules read parts of the text in turn: each part is read once, or the time taken would double with each word.
+        Rules call this for parts of the text. Results are cached, because time would double with each word otherwise.
         """
         if text not in self._known:
             self._known[text] = self._span(text)
@@ -83,21 +83,21 @@ class Grammar:
         return self.span(plain) if (plain := plain_form(text)) != text else None
 
     def day(self, text: str) -> date | None:
-        """Return the one day that the whole text names; None where it names none, or a longer or shorter span."""
+        """Return the day that the text means; None if it means a longer or shorter span, or nothing."""
         span = self.span(text)
         return span.day if span else None
 
     def latest(self, candidates: Iterator[Span]) -> Span | None:
-        """Return the first of the candidates, newest first, that has begun by the horizon."""
+        """Return the first candidate that begins by the horizon. Candidates are ordered newest first."""
         end = self.calendar.day(self.horizon).end
         return next((span for span in candidates if span.start and end and span.start < end), None)
 
     def years(self) -> Iterator[int]:
-        """Yield the horizon's year and those before it, as far as any yearly thing can be away."""
+        """Yield the horizon's year and the eight before it. 29 February can be eight years apart."""
         yield from range(self.horizon.year, self.horizon.year - 9, -1)
 
     def last_of(self, make: Callable[[int], Span]) -> Span | None:
-        """Return the latest yearly span that had ended before the horizon's day began."""
+        """Return the latest yearly span that ended before the horizon."""
         now = self.calendar.day(self.horizon).start
         spans = map(make, self.years())
         return next((span for span in spans if span.end and now and span.end <= now), None)

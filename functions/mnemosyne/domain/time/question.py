@@ -1,4 +1,4 @@
-"""Find the times that a question names. Pure."""
+"""Find time expressions in a question. Pure."""
 
 import re
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from mnemosyne.domain.time.vocabulary import MONTHS, NUMBERS, ORDINALS, UNITS, W
 from mnemosyne.domain.time.window import TimeWindow, resolve
 from mnemosyne.errors import InvalidRequest
 
-# Words that are a time expression within a question, and words that may begin one of several. A month, season or
-# weekday by itself is none: "may", "march", "fall" and "sun" mean other things more often.
+# Words that are a time expression on their own, and words that may begin a longer one. Months, seasons and weekdays
+# do not count on their own, because "may", "march", "fall" and "sun" usually mean something else.
 _ALONE = frozenset({"today", "yesterday", "tonight", "recently", "lately"})
 _CUES = {
     *_ALONE, *NUMBERS, *ORDINALS, *MONTHS, *WEEKDAYS, *SEASONS, "q1", "q2", "q3", "q4", "h1", "h2",
     "last", "this", "past", "previous", "since", "before", "after", "until", "till", "between", "from", "during", "in",
     "on", "at", "over", "within", "the", "earlier", "early", "late", "mid", "few",
 }  # fmt: skip
-# One of these stands in every question that names a time.
+# Every time expression contains one of these words or a digit.
 _TELL_TIME = frozenset({
     *_ALONE, *MONTHS, *WEEKDAYS, *SEASONS, *UNITS, "half", "night", "season", "weekend", "christmas", "easter",
     "halloween", "juneteenth", "thanksgiving", "valentines", "valentine", "xmas",
@@ -30,7 +30,7 @@ _OF_WHICH_YEAR = re.compile(r"\d{4}|\b(last|this|next|past|previous|current|ago)
 _OF_ONE_TIME = re.compile(
     r"\d{4}|\b(last|this|next|past|previous|current|ago|few|recent|recently|lately|today|yesterday|tonight)\b"
 )
-# Within a question "at five" and "at the end of the month" may be of any day and of every month.
+# In a question, "at five" and "at the end of the month" may refer to any day or month.
 _OF_ANY = re.compile(r".*\b(of|in)( the)? (week|month|quarter|year)")
 _CLOCK_ALONE = re.compile(
     r"(\s|[-–]|\b(at|since|before|after|until|till|from|to|and|between|by|around|about|noon|midnight)\b"
@@ -39,18 +39,18 @@ _CLOCK_ALONE = re.compile(
 _EXPRESSION_WORDS = 9
 _QUESTION_WORDS = 60
 QUESTION_READINGS = 200
-"""Readings that a question may take, after which it names no time. Of 1,356 questions of people none takes over 100."""
+"""Maximum readings per question. After that, it counts as naming no time. 1,356 real questions took at most 100."""
 
 
 def split_question(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[str, str] | None:
-    """Return the longest time expression inside a question, and the question without it; None where there is none."""
+    """Return the longest time expression in a question, and the rest of the question; None if there is none."""
     found = _find(question, now, timezone, Readings(QUESTION_READINGS))
     return (found.expression, found.rest) if found else None
 
 
 @dataclass(frozen=True)
 class _Found:
-    """A time expression in a question, what it means, and the question without it."""
+    """A time expression in a question, its time window, and the rest of the question."""
 
     expression: str
     window: TimeWindow
@@ -87,9 +87,9 @@ def _tells_time(word: str) -> bool:
 
 
 def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple[TimeWindow, ...]:
-    """Return the times that a question may name, none where it names none.
+    """Return the time windows that a question names.
 
-    Without a year, "in March" may be that of this year or of the nine before.
+    Without a year, "in March" means March of this year and of the nine years before.
     """
     readings = Readings(QUESTION_READINGS)
     if not (found := _find(question, now, timezone, readings)):
@@ -101,22 +101,22 @@ def named_times(question: str, *, now: datetime, timezone: str = "UTC") -> tuple
 
 
 def _of_earlier_years(expression: str, now: datetime, timezone: str, readings: Readings) -> list[TimeWindow]:
-    found = []
+    windows = []
     for year in range(now.year, now.year - 10, -1):
         try:
-            found.append(resolve(f"{expression} {year}", now=now, timezone=timezone, readings=readings))
+            windows.append(resolve(f"{expression} {year}", now=now, timezone=timezone, readings=readings))
         except InvalidRequest:
-            continue  # "monday" is of no year, and 29 February of few
-    return found
+            continue  # "monday" with a year is invalid, and 29 February in most years
+    return windows
 
 
 def _may_be_meant(expression: str) -> bool:
-    """Whether words within a question are likely to tell a time, should they be understood as one."""
+    """Whether the words, if they can be parsed, are probably meant as a time."""
     first, *more = expression.split() or [""]
     if not more:
         return first in _ALONE or _WHOLE_DATE.fullmatch(first) is not None
     if _PART_OF_A_YEAR.search(expression) and not _OF_WHICH_YEAR.search(expression):
-        return False  # of a book, it may be
+        return False  # may be half of a book
     if _OF_ANY.fullmatch(expression) or _CLOCK_ALONE.fullmatch(expression):
         return False
     return first.strip(".,") in _CUES or first[:1].isdigit()

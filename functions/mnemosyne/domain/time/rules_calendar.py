@@ -1,4 +1,4 @@
-"""Rules for times told by the calendar: months, quarters, seasons, holidays, dates, the beginning of a year. Pure."""
+"""Rules for calendar times: months, quarters, seasons, holidays and dates. Pure."""
 
 import re
 from collections.abc import Callable

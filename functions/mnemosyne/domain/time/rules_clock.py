@@ -1,4 +1,4 @@
-"""Rules for stretches of a day by the clock: Monday 8-9am, around noon yesterday, Tuesday after 1pm. Pure."""
+"""Rules for times of day: Monday 8-9am, around noon yesterday, Tuesday after 1pm. Pure."""
 
 import re
 from datetime import date, timedelta
@@ -16,11 +16,11 @@ _STRETCH = rf"(?P<first>{_TIME}) ?(?:-|–|to|and|until|till) ?(?P<last>{_TIME})
 
 @RULES.reading(rf"(?P<text>.+?),?(?: at)? {CLOCK}", rf"(?:at )?{CLOCK},?(?: on)? (?P<text>.+)")
 def _clock(grammar: Grammar, match: Match) -> Span | None:
-    """Return the hour, or the minute: without am or pm as on a clock of 24 hours, or of the part of the day."""
+    """Return an hour or a minute. Without am or pm, use the named part of the day, or the 24-hour clock."""
     day, part = _day_and_half(grammar, match["text"])
     hour, half = int(match["hour"]), (match["half"] or part).replace(".", "")
     if match["text"] in ("tonight", "last night") and (hour == 12 or hour < 6) and not match["half"]:
-        return None  # of one day or of the next
+        return None  # ambiguous: this day or the next
     if day is None or (half and not 1 <= hour <= 12) or hour > 23 or not (half or match["minute"]):
         return None
     hour = hour % 12 + 12 * (half == "pm") if half else hour
@@ -30,7 +30,7 @@ def _clock(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.reading(r"(?:at )?(?P<time>\d{1,2}(?:[:.][0-5]\d)? ?(?:am|pm|a\.m\.?|p\.m\.?)|noon)")
 def _clock_of_today(grammar: Grammar, match: Match) -> Span | None:
-    """Return the hour or minute of today, where it has begun."""
+    """Return the hour or minute of today if it has begun."""
     span = grammar.span(f"today at {match['time']}")
     return span if span and span.start and span.start <= grammar.calendar.now else None
 
@@ -40,16 +40,16 @@ def _clock_of_today(grammar: Grammar, match: Match) -> Span | None:
     rf"(?:at |from |between )?{_STRETCH},?(?: on| of)? (?P<text>.+)",
 )
 def _stretch_of_a_day(grammar: Grammar, match: Match) -> Span | None:
-    """Return a day from one time to another. Where only the last says am or pm, the first is the nearest before it."""
+    """Return the span between two times of a day. If only the last has am or pm, the first is the closest before it."""
     day, half = _day_and_half(grammar, match["text"])
     first, last = (_hour(match[end], half) for end in ("first", "last"))
     if day is None or last is None:
         return None
     if first is None:
-        given = _CLOCK.fullmatch(match["first"])
-        if given is None or int(given["hour"]) > 12:
+        clock = _CLOCK.fullmatch(match["first"])
+        if clock is None or int(clock["hour"]) > 12:
             return None
-        hour = int(given["hour"]) % 12 + int(given["minute"] or 0) / 60
+        hour = int(clock["hour"]) % 12 + int(clock["minute"] or 0) / 60
         first = hour + 12 if hour + 12 < last else hour
     return grammar.calendar.hours(day, first, last) if first < last else None
 
@@ -59,7 +59,7 @@ def _stretch_of_a_day(grammar: Grammar, match: Match) -> Span | None:
     rf"(?P<text>.+?) (?:around|about|at about) (?P<time>{_TIME})",
 )
 def _around(grammar: Grammar, match: Match) -> Span | None:
-    """Return an hour before it to an hour after it."""
+    """Return the span from one hour before the time to one hour after it."""
     day, hour = grammar.day(match["text"]), _hour(match["time"])
     return grammar.calendar.hours(day, hour - 1, hour + 1) if day is not None and hour is not None else None
 
@@ -75,7 +75,7 @@ def _at_noon(grammar: Grammar, match: Match) -> Span | None:
     rf"(?P<side>after|before) (?P<time>{_TIME}) (?:on )?(?P<text>.+)",
 )
 def _side_of_a_day(grammar: Grammar, match: Match) -> Span | None:
-    """Return a day before or after one of its times."""
+    """Return the part of a day before or after a time."""
     day, hour = grammar.day(match["text"]), _hour(match["time"])
     if day is None or hour is None:
         return None
@@ -83,7 +83,7 @@ def _side_of_a_day(grammar: Grammar, match: Match) -> Span | None:
 
 
 def _day_and_half(grammar: Grammar, text: str) -> tuple[date | None, str]:
-    """Return the day, and the half of it where a part of the day is named."""
+    """Return the day, and am or pm if the text names a part of the day."""
     if text in ("tonight", "last night"):
         return grammar.today - timedelta(days=text == "last night"), "pm"
     match = _PART.fullmatch(text)
@@ -95,7 +95,7 @@ def _day_and_half(grammar: Grammar, text: str) -> tuple[date | None, str]:
 
 
 def _hour(text: str, half_of_day: str = "") -> float | None:
-    """Return the hours after midnight; None where it may be of the morning or the evening."""
+    """Return the hours after midnight; None if it is unclear whether a.m. or p.m. is meant."""
     if text in ("noon", "midnight"):
         return 12 if text == "noon" else 24
     match = _CLOCK.fullmatch(text)

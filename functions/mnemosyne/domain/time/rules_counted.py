@@ -1,4 +1,4 @@
-"""Rules for times told by counting: two Mondays ago, the last week of October, the nineties. Pure."""
+"""Rules for counted times: two Mondays ago, the last week of October, the nineties. Pure."""
 
 from datetime import date, timedelta
 
@@ -58,7 +58,7 @@ def _days_from(grammar: Grammar, match: Match) -> Span | None:
     rf"(?:the )?(?P<nth>{alternatives(_NTH)}) (?P<unit>week|weekend|{alternatives(WEEKDAYS)})(?: of| in) (?P<text>.+)"
 )
 def _nth_week(grammar: Grammar, match: Match) -> Span | None:
-    """Return the week, which is of the month or year that its Thursday lies in (ISO 8601), or the weekday."""
+    """Return the nth week, weekend or weekday of a span. A week belongs to the span of its Thursday (ISO 8601)."""
     span = grammar.span(match["text"])
     if span is None or span.start is None or span.end is None or span.day:
         return None
@@ -107,7 +107,7 @@ def _decade(grammar: Grammar, match: Match) -> Span:
     rf"(?:the )?{WEEKDAY},? (?:the )?(?P<day>\d{{1,2}})(?:st|nd|rd|th)?", r"(?:the )?(?P<day>\d{1,2})(?:st|nd|rd|th)"
 )
 def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
-    """Return the latest day of that number, and of that weekday where one is named."""
+    """Return the latest day with this number in its month, and with this weekday if one is named."""
     number, weekday = int(match["day"]), match.groupdict().get("weekday")
     for back in range(1_500 if weekday else 62):
         day = grammar.horizon - timedelta(days=back)
@@ -118,14 +118,14 @@ def _day_of_a_month(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.reading(rf"(?:this |on )?{WEEKDAY},?[ -]\(?(?P<text>.*\d.*?)\)?", rf"(?P<text>.*\d.*),? {WEEKDAY}")
 def _date_of_a_weekday(grammar: Grammar, match: Match) -> Span | None:
-    """Return a date whose weekday must agree; without a year, the latest on which it does."""
-    wanted, text = WEEKDAYS[match["weekday"]], match["text"].strip(" ,-")
-    found = grammar.day(text)
-    if found is not None and found.weekday() == wanted:
-        return grammar.calendar.day(found)
+    """Return a date that falls on the weekday. Without a year, return the latest such date."""
+    weekday, text = WEEKDAYS[match["weekday"]], match["text"].strip(" ,-")
+    day = grammar.day(text)
+    if day is not None and day.weekday() == weekday:
+        return grammar.calendar.day(day)
     for year in grammar.years():
         day = grammar.day(f"{text} {year}")
-        if day is not None and day <= grammar.horizon and day.weekday() == wanted:
+        if day is not None and day <= grammar.horizon and day.weekday() == weekday:
             return grammar.calendar.day(day)
     return None
 
@@ -164,12 +164,12 @@ def _less_than_ago(grammar: Grammar, match: Match) -> Span | None:
     rf"(?P<more>more than )?{_COUNT} (?P<unit>day|days|week|weeks) (?P<side>before|after|from) (?P<text>.+)",
     r"(?P<more>)(?P<n>the) (?P<unit>day) (?P<side>before|after) (?P<text>.+)",
 )
-def _days_beside(grammar: Grammar, match: Match) -> Span | None:
+def _days_before_or_after(grammar: Grammar, match: Match) -> Span | None:
     if (day := grammar.day(match["text"])) is None:
         return None
     count = (1 if match["n"] == "the" else number_of(match["n"])) * (7 if UNITS[match["unit"]] == "week" else 1)
-    there = day - timedelta(days=count) if match["side"] == "before" else day + timedelta(days=count)
-    span = grammar.calendar.day(there)
+    moved = day - timedelta(days=count) if match["side"] == "before" else day + timedelta(days=count)
+    span = grammar.calendar.day(moved)
     return (Span(start=None, end=span.start) if match["side"] == "before" else None) if match["more"] else span
 
 
@@ -178,7 +178,7 @@ _PARTS = r"(?P<parts>\d{1,4} (?:year|month|week|day)s?(?:,? (?:and )?\d{1,4} (?:
 
 @RULES.reading(rf"{_PARTS} ago", rf"(?:the )?(?P<past>last|past) {_PARTS}")
 def _parts_ago(grammar: Grammar, match: Match) -> Span | None:
-    """Count back the larger units first: two weeks and two days ago."""
+    """Subtract several units, as in "two weeks and two days ago"."""
     day = grammar.today
     words = match["parts"].replace(",", " ").replace(" and ", " ").split()
     for count, unit in zip(words[::2], words[1::2], strict=True):
@@ -207,7 +207,7 @@ def _weeknumber(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.reading(r"(?:the )?weekend of (?P<text>.+)", r"(?P<text>.+) weekend(?P<year> \d{4})?")
 def _weekend_of(grammar: Grammar, match: Match) -> Span | None:
-    """Return the weekend that a day lies in or next to, from a Friday on, or to a Monday."""
+    """Return the weekend of a day, including the day itself if it is the Friday before or the Monday after."""
     day = grammar.day(match["text"] + (match.groupdict().get("year") or ""))
     if day is None:
         return None

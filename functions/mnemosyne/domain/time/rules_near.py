@@ -1,4 +1,4 @@
-"""Rules for times told from now: yesterday evening, three weeks ago, the last few days, next Tuesday. Pure."""
+"""Rules for times relative to now: yesterday evening, three weeks ago, the last few days, next Tuesday. Pure."""
 
 from datetime import timedelta
 
@@ -86,7 +86,7 @@ def _rolling(grammar: Grammar, match: Match) -> Span | None:
         given = found.get("n") or "1"
         unit, count = UNITS[match["unit"]], 3 if given == "few" else number_of(given)
     start = grammar.calendar.utc(grammar.calendar.back(unit, count))
-    if unit in ("minute", "hour"):  # by elapsed time, whatever clocks were set to in between
+    if unit in ("minute", "hour"):  # elapsed time, even if clocks were changed in between
         start = grammar.calendar.now - timedelta(**{f"{unit}s": count})
     return Span(start=start, end=grammar.calendar.now) if count else None
 

@@ -1,4 +1,4 @@
-"""Rules for a part of something: early May, the first half of March, the last three days of it, its 20th. Pure."""
+"""Rules for parts of a span: early May, the first half of March, the last three days of June. Pure."""
 
 from datetime import date, datetime, time, timedelta
 
@@ -32,7 +32,7 @@ def _days(grammar: Grammar, text: str) -> tuple[Span, date, date] | None:
 
 @RULES.reading(r"(?:the )?(?P<third>early|mid|late|beginning|start|middle|end)(?: of)?[ -](?:in )?(?P<text>.+)")
 def _third(grammar: Grammar, match: Match) -> Span | None:
-    """Return a third of a month or a year; of a week, its first or last three days: its middle is nobody's word."""
+    """Return a third of a month or year, or the first or last three days of a week."""
     third = {"early": 0, "beginning": 0, "start": 0, "mid": 1, "middle": 1}.get(match["third"], 2)
     if (found := _days(grammar, match["text"])) is None:
         return None
@@ -108,7 +108,7 @@ def _weekends_ago(grammar: Grammar, match: Match) -> Span | None:
 
 @RULES.reading(rf"{_COUNT} (?P<season>spring|summer|autumn|fall|winter)s ago", rf"(?:the )?{SEASON} before last(?P<n>)")
 def _seasons_ago(grammar: Grammar, match: Match) -> Span | None:
-    """Return the last that is over, or one so many years before it."""
+    """Return a past season: the latest that is over, or one or more years before it."""
     text = match["n"]
     count = number_of(text) if text else 2
     last = grammar.last_of(lambda year: grammar.calendar.season(match["season"], year))

@@ -1,4 +1,4 @@
-"""Other spellings of the same expression, as the one that the rules read. Pure."""
+"""Rewrite time expressions to the spelling that the rules expect. Pure."""
 
 import re
 
@@ -53,7 +53,7 @@ def _day_number(match: re.Match[str]) -> str:
 
 
 def _numbers_of_words(text: str) -> str:
-    """Years, days beside a month, and ordinals that nothing else is counted by."""
+    """Replace words with digits: years, days next to a month, and ordinals above four."""
     if _WORDS.isdisjoint(re.findall("[a-z]+", text)):
         return text
     text = _YEAR_IN_WORDS.sub(_year_of_words, text)
@@ -78,7 +78,7 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (r"(.*\b\d{1,2}(?::\d\d)?) in the morning", r"\1am"),
     (r"(.*\b\d{1,2}(?::\d\d)?) in the (?:afternoon|evening)", r"\1pm"),
     (rf"(.*{_DAY}) day of (.+)", r"\1 of \2"),
-    # Days and months of one stretch: May 3-10, 2026; between 1 and 15 October; Jan-Feb 2017.
+    # Ranges: May 3-10, 2026; between 1 and 15 October; Jan-Feb 2017.
     (
         rf"{_FROM}({_MONTH}) (?:the )?({_DAY}){_BETWEEN}(?:the )?({_DAY}){_OF_A_YEAR}",
         r"\1 \2 \4 to \1 \3 \4",
@@ -94,7 +94,7 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (rf"{_FROM}({_YEAR}) ?[-–—~] ?({_YEAR})", r"\1 to \2"),
     (r"(\d{4}-\d\d(?:-\d\d)?) ?(?:/|\.\.+) ?(\d{4}-\d\d(?:-\d\d)?)", r"\1 to \2"),
     (r"(.+?)\.\.+(.+)", r"\1 to \2"),
-    # Bounds in other words.
+    # Synonyms of since, until, before and after.
     (r"(?:from |since )?(.+?),? (?:onwards?|(?:and|or) (?:later|after|newer|greater))", r"since \1"),
     (r"(.+?) (?:and|or) (?:earlier|before|older)", r"until \1"),
     (r"(?:starting|beginning|commencing)(?: on| from| in)? (?!of )(.+)", r"since \1"),
@@ -106,11 +106,11 @@ _REWRITTEN: tuple[tuple[str, str], ...] = (
     (r"= ?(.+)", r"\1"),
     (r"(?:till|until|to|up to) (?:date|the present|current date)", "until now"),
     (r"(?!year|month|week|quarter)(.+) (?:to|till|until) (?:date|the present|current date)", r"\1 to now"),
-    # Words that add nothing.
+    # Words without meaning of their own.
     (r"(?:some ?time|any ?time|at some point|back|all|the whole)(?: (?:of|in|on|during|over|day))? (.+)", r"\1"),
     (r"at (?:the )?((?:weekend|beginning|start|middle|end)(?: .+)?)", r"the \1"),
     (r"(?:about|around|roughly|approximately) (.+ ago)", r"\1"),
-    # Counts and units in other words.
+    # Synonyms of counts and units.
     (r"earlier in the (week|month|quarter|year)", r"earlier this \1"),
     (r"(.+) (?:of|in) (?:the )?(week|month|quarter|year)", r"\1 of this \2"),
     (rf"((?:an?|{_NUMBER}|\d+) .+) back", r"\1 ago"),
@@ -130,9 +130,7 @@ _RULES = tuple((re.compile(pattern), into) for pattern, into in _REWRITTEN)
 
 
 def plain_form(text: str) -> str:
-    """Return the expression as the rules read it: numbers in words beside a month, other separators, other words for
-    the same bound. What is none of these stays as it is.
-    """
+    """Rewrite number words, separators and synonyms to the spelling that the rules expect."""
     text = _numbers_of_words(text.replace(" ,", ","))
     for pattern, into in _RULES:
         if (match := pattern.fullmatch(text)) and _is_in_order(match, into):
@@ -141,6 +139,6 @@ def plain_form(text: str) -> str:
 
 
 def _is_in_order(match: re.Match[str], into: str) -> bool:
-    """Whether two days of one month, where it has two, are the earlier and the later."""
-    days = [int(re.sub(r"\D", "", one)) for one in match.groups() if one and re.fullmatch(_DAY, one)]
+    """Whether the days of a range are in ascending order. True if the match is not a range of two days."""
+    days = [int(re.sub(r"\D", "", group)) for group in match.groups() if group and re.fullmatch(_DAY, group)]
     return len(days) != 2 or days[0] < days[1] or " to " not in into

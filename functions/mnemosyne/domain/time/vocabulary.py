@@ -1,4 +1,4 @@
-"""The words of time expressions, and the patterns made of them. Pure."""
+"""Words in time expressions, and patterns for them. Pure."""
 
 import re
 from typing import cast
@@ -40,7 +40,7 @@ ORDINALS = {"first": 1, "1st": 1, "second": 2, "2nd": 2, "third": 3, "3rd": 3, "
 
 
 def alternatives(words: object) -> str:
-    """Return a pattern for any one of the words, the longest first."""
+    """Return a pattern that matches any of the words, the longest first."""
     return "|".join(sorted((re.escape(str(word)) for word in cast("dict[str, int]", words)), key=len, reverse=True))
 
 
@@ -58,5 +58,5 @@ PART = rf"(?P<part>{alternatives(PARTS_OF_DAY)})"
 
 
 def number_of(text: str) -> int:
-    """Return the number in digits or in words."""
+    """Parse a number in digits or words."""
     return int(text) if text.isdigit() else NUMBERS[text]

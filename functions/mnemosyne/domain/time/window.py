@@ -1,4 +1,4 @@
-"""Resolve what a caller means by a time filter. Pure: no I/O, no clock of its own."""
+"""Convert time filters to time windows. Pure: callers pass the current time."""
 
 import re
 from dataclasses import dataclass
@@ -18,23 +18,23 @@ _RULES = (rules_near.RULES, rules_calendar.RULES, rules_counted.RULES, rules_par
 
 @dataclass(frozen=True, kw_only=True)
 class TimeWindow:
-    """A half-open span of time in aware UTC: `after` inclusive, `before` exclusive, None where open."""
+    """A time window in UTC: `after` is inclusive, `before` exclusive, and None means unbounded."""
 
     after: datetime | None = None
     before: datetime | None = None
 
     @property
     def last(self) -> datetime | None:
-        """The last instant inside."""
+        """The last microsecond of the window."""
         return self.before - timedelta(microseconds=1) if self.before else None
 
     def __str__(self) -> str:
-        """Return the window as people say it, both ends inclusive."""
+        """Return the window as text, with both ends inclusive."""
         return f"{rfc3339(self.after) or 'any time'} to {rfc3339(self.last) or 'any time'}"
 
 
 def intersection(one: TimeWindow, other: TimeWindow) -> TimeWindow:
-    """Return what lies in both windows; raises InvalidRequest showing both where nothing does."""
+    """Return the intersection of two windows. Raises InvalidRequest if it is empty."""
     after = max((w.after for w in (one, other) if w.after), default=None)
     before = min((w.before for w in (one, other) if w.before), default=None)
     if after and before and after >= before:
@@ -43,30 +43,27 @@ def intersection(one: TimeWindow, other: TimeWindow) -> TimeWindow:
 
 
 def bounds(after: str | None, before: str | None, *, timezone: str = "UTC") -> TimeWindow:
-    """Return the window between two bounds, each `YYYY-MM-DD` or RFC 3339, both inclusive.
+    """Return the window between two inclusive bounds, each `YYYY-MM-DD` or RFC 3339.
 
-    A date means the whole of that day in `timezone`. Raises InvalidRequest for a bound in another form, and
-    where the window would be empty.
+    A date means the whole day in `timezone`. Raises InvalidRequest if a bound has another format or the window is
+    empty.
     """
-    here = zone(timezone)
-    start = None if after is None else _bound("after", after, here, end=False)
-    stop = None if before is None else _bound("before", before, here, end=True)
+    local = zone(timezone)
+    start = None if after is None else _bound("after", after, local, end=False)
+    stop = None if before is None else _bound("before", before, local, end=True)
     if start and stop and start >= stop:
         raise InvalidRequest(f"after must not be later than before, got after {after!r} and before {before!r}")
     return TimeWindow(after=start, before=stop)
 
 
-def _bound(name: str, text: str, here: tzinfo, *, end: bool) -> datetime | None:
-    """Return the bound as the first instant inside the window, or (`end`) the first one past it.
-
-    None past year 9999.
-    """
+def _bound(name: str, text: str, local: tzinfo, *, end: bool) -> datetime | None:
+    """Parse a bound to the start of the window, or (`end`) to its exclusive end. None after the year 9999."""
     try:
         if _DATE.fullmatch(text):
             day = date.fromisoformat(text)
             if end and day == date.max:
                 return None
-            return _midnight(day + timedelta(days=end), here)
+            return _midnight(day + timedelta(days=end), local)
         moment = instant(text)
         return moment + timedelta(microseconds=end)
     except (ValueError, OverflowError) as exc:
@@ -76,8 +73,8 @@ def _bound(name: str, text: str, here: tzinfo, *, end: bool) -> datetime | None:
         ) from exc
 
 
-def _midnight(day: date, here: tzinfo) -> datetime:
-    return datetime.combine(day, time.min, tzinfo=here).astimezone(UTC)
+def _midnight(day: date, local: tzinfo) -> datetime:
+    return datetime.combine(day, time.min, tzinfo=local).astimezone(UTC)
 
 
 EXAMPLES = (
@@ -86,20 +83,20 @@ EXAMPLES = (
 )
 EXPRESSION_LENGTH = 200
 EXPRESSION_READINGS = 300
-"""Readings that one expression may take. Those that people write take up to 40."""
+"""Maximum readings per expression. Real expressions take up to 40."""
 SEPARATORS = re.compile(r" (?:to|until|till|through|and|-|–|—) ")
 _DAY = timedelta(hours=23)
-"""At least, where the clocks go forward."""
+"""The shortest day: clocks are set forward by one hour."""
 _EDGE = re.compile(r"(?:the )?(?:very )?(?P<edge>beginning|start|end) of (?P<text>.+)")
 _ONE_SIDED = re.compile(r"(since|from|until|till|up to|before|after) (.+)")
 
 
 def resolve(expression: str, *, now: datetime, timezone: str = "UTC", readings: Readings | None = None) -> TimeWindow:
-    """Return the window that a natural-language expression means at `now` (aware) in `timezone`.
+    """Return the window that a time expression in English means at `now` (aware) in `timezone`.
 
-    The whole expression must be understood. Weeks start on Monday; months, weekdays and holidays without a year
-    mean the latest that have begun. Raises InvalidRequest, with examples, for anything else, and for an unknown
-    time zone; never drops a part of the expression. Takes its readings from `readings`, if given.
+    Weeks start on Monday. Months, weekdays and holidays without a year mean the latest that have begun. Raises
+    InvalidRequest, with examples, if any part of the expression cannot be parsed, and for an unknown time zone.
+    `readings` limits the attempts; by default, each call has its own limit.
     """
     calendar = Calendar(now, zone(timezone))
     text = " ".join(expression.replace("’", "'").casefold().split())
@@ -110,7 +107,7 @@ def resolve(expression: str, *, now: datetime, timezone: str = "UTC", readings: 
     try:
         span = _spanned(plain_form(text), calendar, readings) if 0 < len(text) <= EXPRESSION_LENGTH else None
     except (ValueError, OverflowError):
-        span = None  # understood in form, but no date of this calendar: 30 February, 99,999 years ago
+        span = None  # a date that does not exist, such as 30 February or 99,999 years ago
     if span is None or (span.start and span.end and span.start >= span.end):
         raise InvalidRequest(f"time_expr {expression[:EXPRESSION_LENGTH]!r} is not understood; try: {EXAMPLES}")
     return TimeWindow(after=span.start, before=span.end)
@@ -128,7 +125,7 @@ def _spanned(text: str, calendar: Calendar, readings: Readings) -> Span | None:
         return None
     match match[1]:
         case "from" if span.start and span.end and span.end - span.start >= _DAY:
-            return span  # "from last week", as "notes from last week": of that week
+            return span  # "notes from last week" means notes of that week
         case "since" | "from":
             return Span(start=span.start, end=None)
         case "before":
@@ -139,7 +136,7 @@ def _spanned(text: str, calendar: Calendar, readings: Readings) -> Span | None:
 
 
 def _edge(text: str, grammar: Grammar) -> Span | None:
-    """Return the instant that is the beginning or the end of something, as one end of a stretch."""
+    """Return the beginning or end of a span, as an empty span."""
     match = _EDGE.fullmatch(text)
     if match is None or not (span := grammar.span(match["text"])):
         return None
@@ -148,7 +145,7 @@ def _edge(text: str, grammar: Grammar) -> Span | None:
 
 
 def _range(text: str, grammar: Grammar) -> Span | None:
-    """From the start of one span to the end of another; the first, where it needs a year, begins before the second."""
+    """Return the span between two expressions. Without a year, the first is the latest before the end of the second."""
     for separator in SEPARATORS.finditer(text):
         start, end = text[: separator.start()], text[separator.end() :]
         last = (_edge(start, grammar) or grammar.span(start)) and (_edge(end, grammar) or grammar.span(end))
