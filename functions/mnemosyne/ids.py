@@ -1,4 +1,4 @@
-"""Identifiers: UUIDv7 for new records, UUIDv5 for records that a publisher has named (both RFC 9562)."""
+"""Ids: UUIDv7 for new records, UUIDv5 for records with a source and key (both RFC 9562)."""
 
 import hashlib
 import secrets
@@ -11,15 +11,15 @@ _RAND_A = 0xFFF << 64
 
 
 def new_id() -> UUID:
-    """Return a new UUIDv7; later ids sort later, to a quarter of a microsecond."""
+    """Return a new UUIDv7. Ids sort by time, with a resolution of a quarter of a microsecond."""
     milliseconds, nanoseconds = divmod(time.time_ns(), 1_000_000)
     return UUID(int=_uuid7(milliseconds) | (nanoseconds << 12) // 1_000_000 << 64)
 
 
 def issue_request_id(namespace: str) -> UUID:
-    """Return a new UUIDv7 whose 12 bits after the version are a check over the other bits and the namespace.
+    """Return a new UUIDv7 with a 12-bit checksum of its other bits and the namespace.
 
-    `issued_at` recognizes such an id.
+    `issued_at` verifies the checksum.
     """
     bits = _uuid7(time.time_ns() // 1_000_000)
     return UUID(int=bits | _check(bits, namespace))
@@ -31,9 +31,9 @@ def _uuid7(milliseconds: int) -> int:
 
 
 def issued_at(request_id: UUID, namespace: str) -> datetime | None:
-    """When `issue_request_id` made this id for the namespace, to the millisecond; None for any other UUID.
+    """Return when `issue_request_id` made this id for the namespace, to the millisecond; None for other UUIDs.
 
-    The check is no secret. It keeps ids that were never issued from being taken for such: one in 4,096 passes.
+    The checksum is not a security feature. One in 4,096 other UUIDs passes it.
     """
     if request_id.version != 7 or _check(request_id.int & ~_RAND_A, namespace) != request_id.int & _RAND_A:
         return None
@@ -49,27 +49,25 @@ def _check(rest: int, namespace: str) -> int:
 
 
 def derived_id(source: str, key: str) -> UUID:
-    """Return the request id of what `source` calls `key`: `uuid5(uuid5(NAMESPACE_URL, source), key)`, the same
-    every time.
-    """
+    """Return the id of the record with this source and key: `uuid5(uuid5(NAMESPACE_URL, source), key)`."""
     return uuid5(uuid5(NAMESPACE_URL, source), key)
 
 
 def version_id(source: str, key: str, content_hash: str, timestamp: datetime) -> UUID:
-    """Return the request id of one version of what `source` calls `key`: the same for the same content and time."""
+    """Return the request id of one version of a record, derived from its content and time."""
     return uuid5(derived_id(source, key), f"{content_hash} {timestamp.astimezone(UTC).isoformat()}")
 
 
 def note_version_id(source: str, key: str, digest: str) -> UUID:
-    """Return the request id of one state of a note: the same for the same content, properties and file time."""
+    """Return the request id of one version of a note. `digest` covers content, properties and modification time."""
     return uuid5(derived_id(source, key), f"note {digest}")
 
 
 def deletion_id(source: str, key: str, timestamp: datetime) -> UUID:
-    """Return the request id of a deletion of what `source` calls `key` at that time."""
+    """Return the request id of the deletion of a record at that time."""
     return uuid5(derived_id(source, key), f"delete {timestamp.astimezone(UTC).isoformat()}")
 
 
 def refused_id(source: str, key: str, error: str) -> UUID:
-    """Return the request id of a record of `source` under `key` that cannot be stored for that reason."""
+    """Return the request id of an invalid record, derived from the error."""
     return uuid5(derived_id(source, key), f"refused {error}")

@@ -1,6 +1,6 @@
-"""One JSON line per event in Cloud Logging's shape, with the W3C trace it belongs to.
+"""Log events as JSON lines for Cloud Logging, with the W3C trace of the request.
 
-Contents and queries are never passed here. Format: https://cloud.google.com/logging/docs/structured-logging
+Contents and queries are never logged. Format: https://cloud.google.com/logging/docs/structured-logging
 """
 
 import json
@@ -33,7 +33,7 @@ class Trace:
 
     @property
     def traceparent(self) -> str:
-        """The header that carries this trace to the next hop."""
+        """The value of the `traceparent` header for requests to other services."""
         return f"00-{self.trace_id}-{self.span_id}-{self.flags}"
 
 
@@ -41,33 +41,33 @@ _current: ContextVar[Trace | None] = ContextVar("trace", default=None)
 
 
 def current_trace() -> Trace | None:
-    """Return the trace of the request being served, if one is."""
+    """Return the trace of the current request, if any."""
     return _current.get()
 
 
 @contextmanager
 def trace(carrier: Mapping[str, str]) -> Iterator[Trace]:
-    """Serve a request within the trace its `traceparent` names, or within a new one where it has none."""
+    """Continue the trace of a request's `traceparent`, or start a new trace."""
     match = _TRACEPARENT_FORMAT.fullmatch(carrier.get(TRACEPARENT, ""))
-    known = match is not None and set(match[1]) != {"0"} and set(match[2]) != {"0"}
-    drawn = secrets.token_hex(24)  # at once: each drawing is a call of the system
-    here = Trace(match[1], drawn[:16], match[3]) if match and known else Trace(drawn[16:], drawn[:16])
-    token = _current.set(here)
+    is_valid = match is not None and set(match[1]) != {"0"} and set(match[2]) != {"0"}
+    random = secrets.token_hex(24)  # one system call for both ids
+    trace_ = Trace(match[1], random[:16], match[3]) if match and is_valid else Trace(random[16:], random[:16])
+    token = _current.set(trace_)
     try:
-        yield here
+        yield trace_
     finally:
         _current.reset(token)
 
 
 class JsonFormatter(logging.Formatter):
-    """Render a record as one line of JSON that Cloud Logging understands without an agent."""
+    """Format a log record as a line of JSON for Cloud Logging."""
 
     def __init__(self, project: str = "") -> None:
         super().__init__()
         self._project = project
 
     def format(self, record: logging.LogRecord) -> str:
-        """Render the record."""
+        """Format the record."""
         entry: dict[str, object] = {
             "severity": record.levelname,
             "time": datetime.fromtimestamp(record.created, UTC).isoformat(),
@@ -78,16 +78,16 @@ class JsonFormatter(logging.Formatter):
             entry |= {"event": record.msg, "message": record.msg, **fields}
         else:
             entry["message"] = record.getMessage()
-        if here := current_trace():
-            name = f"projects/{self._project}/traces/{here.trace_id}" if self._project else here.trace_id
-            entry |= {"logging.googleapis.com/trace": name, "logging.googleapis.com/spanId": here.span_id}
+        if trace_ := current_trace():
+            name = f"projects/{self._project}/traces/{trace_.trace_id}" if self._project else trace_.trace_id
+            entry |= {"logging.googleapis.com/trace": name, "logging.googleapis.com/spanId": trace_.span_id}
         if record.exc_info and record.exc_info[0]:
             entry["stack_trace"] = "".join(traceback.format_exception(*record.exc_info))
         return json.dumps(entry, ensure_ascii=False, default=str)
 
 
 def milliseconds(since: float) -> float:
-    """How long it is since then, as `time.perf_counter` counts; for a field that ends in `_ms`."""
+    """Return the milliseconds since a value of `time.perf_counter`."""
     return round((time.perf_counter() - since) * 1000, 3)
 
 
@@ -97,16 +97,16 @@ _flushes: list[Callable[[], None]] = []
 
 
 def listen(listener: Listener, flush: Callable[[], None]) -> None:
-    """Have the listener told of every event from now on, whatever the log's level; neither may raise.
+    """Call the listener for every later event, whatever the log level. `flush` is called once before the process ends.
 
-    `flush` is called once, before the process ends.
+    Neither may raise.
     """
     _listeners.append(listener)
     _flushes.append(flush)
 
 
 def flush() -> None:
-    """Let the listeners send what they hold; blocks for some seconds at most."""
+    """Flush all listeners. May block for a few seconds."""
     while _flushes:
         _flushes.pop()()
 
@@ -118,23 +118,23 @@ class EventLog:
         self._logger = logging.getLogger(name)
 
     def info(self, event: str, **fields: object) -> None:
-        """Something happened as it should."""
+        """Log an expected event."""
         self._log(logging.INFO, event, fields)
 
     def warning(self, event: str, **fields: object) -> None:
-        """Something will be retried or was refused."""
+        """Log a retry or a rejected request."""
         self._log(logging.WARNING, event, fields)
 
     def error(self, event: str, **fields: object) -> None:
-        """Something failed for good."""
+        """Log a permanent failure."""
         self._log(logging.ERROR, event, fields)
 
     def exception(self, event: str, **fields: object) -> None:
-        """Log a fault of our own: the line carries the traceback that nobody outside sees."""
+        """Log an internal error with its traceback, which callers do not see."""
         self._log(logging.ERROR, event, fields, exc_info=True)
 
     def fault(self, event: str, exc: ServiceError, **fields: object) -> None:
-        """Log a service's error as a warning, and as the error `operator_needed` if it lasts until somebody acts."""
+        """Log a service error as a warning, and also as the error `operator_needed` if an operator must act."""
         self.warning(event, **fields, error=str(exc))
         if exc.needs_operator:
             next_step = exc.next_step or "do what the error says"
@@ -142,7 +142,7 @@ class EventLog:
 
     def _log(self, level: int, event: str, fields: dict[str, object], *, exc_info: bool = False) -> None:
         if self._logger.isEnabledFor(level):
-            # Made here: `log` would look through the stack for the line that called, which no event tells.
+            # `Logger.log` would also search the stack for the caller's line, which events do not include.
             traceback_ = sys.exc_info() if exc_info else None
             record = logging.LogRecord(self._logger.name, level, "", 0, event, None, traceback_)
             record.fields = fields
@@ -152,9 +152,9 @@ class EventLog:
 
 
 def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str = "") -> None:
-    """Send every log line of the process to a stream as JSON, ours from `level` up, others' warnings.
+    """Write the logs of the process to a stream as JSON: ours from `level` up, warnings of other libraries.
 
-    `project` is the Google Cloud project that traces belong to.
+    `project` is the Google Cloud project of the traces.
     """
     handler = logging.StreamHandler(stream)
     handler.setFormatter(JsonFormatter(project))
@@ -162,8 +162,8 @@ def configure_logging(level: str, stream: TextIO = sys.stderr, *, project: str =
     root.handlers[:] = [handler]
     root.setLevel(logging.WARNING)
     logging.getLogger("mnemosyne").setLevel(level)
-    # With LOG_EXECUTION_ID, which Google sets, functions-framework configures logging anew after it has imported us,
-    # and so silences every logger that is there by then.
+    # If LOG_EXECUTION_ID is set, as on Google Cloud, functions-framework configures logging after importing this module
+    # and disables all existing loggers.
     for name, logger in logging.root.manager.loggerDict.items():
         if isinstance(logger, logging.Logger) and name.split(".")[0] == "mnemosyne":
             logger.disabled = False

@@ -1,4 +1,4 @@
-"""The only file that reads the environment: parsed once into a frozen value, all problems in one error."""
+"""Settings from environment variables. No other module reads the environment."""
 
 import json
 import os
@@ -22,7 +22,7 @@ _LOOPBACK_HOSTS = "localhost:*,127.0.0.1:*,[::1]:*,localhost,127.0.0.1,[::1]"
 
 
 class Settings(BaseModel):
-    """What the operator chose; each field is the variable `MNEMOSYNE_<FIELD>`, but others' own keep their names."""
+    """Settings of a deployment. Field `x` is the variable `MNEMOSYNE_X`, except for variables of Google and others."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -115,7 +115,7 @@ class Settings(BaseModel):
 
     @classmethod
     def from_environment(cls, environment: Mapping[str, str] = os.environ) -> Self:
-        """Read the settings; raises Misconfigured naming every problem at once."""
+        """Read the settings. Raises Misconfigured with all problems."""
         given = {name: value for name in cls.model_fields if (value := environment.get(variable(name), "").strip())}
         if "k_service" in given:
             given.setdefault("trusted_proxies", "0")
@@ -134,7 +134,7 @@ class Settings(BaseModel):
 
 
 def variable(name: str) -> str:
-    """Return the environment variable of a field."""
+    """Return the name of a field's environment variable."""
     return name.upper() if name.startswith(("google_", "k_", "otel_")) else PREFIX + name.upper()
 
 
@@ -158,7 +158,7 @@ def _listed(value: str) -> tuple[str, ...]:
 
 
 def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
-    """Yield what no single variable shows: too much, too little, or two that do not go together."""
+    """Yield problems of combinations of variables: missing, redundant or contradictory ones."""
     url, instance = given.get("database_url", ""), given.get("instance_connection_name", "")
     if bool(url) == bool(instance):
         yield (
@@ -178,10 +178,10 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
     topic = given.get("topic", "")
     if topic and not _TOPIC.fullmatch(topic):
         yield f"MNEMOSYNE_TOPIC must be projects/P/topics/T or file:///path, got {topic!r}"
-    told = given.get("outcome_topic", "")
-    if told and not re.fullmatch(r"projects/[^/]+/topics/[^/]+", told):
-        yield f"MNEMOSYNE_OUTCOME_TOPIC must be projects/P/topics/T, got {told!r}"
-    if told and told == topic:
+    outcomes = given.get("outcome_topic", "")
+    if outcomes and not re.fullmatch(r"projects/[^/]+/topics/[^/]+", outcomes):
+        yield f"MNEMOSYNE_OUTCOME_TOPIC must be projects/P/topics/T, got {outcomes!r}"
+    if outcomes and outcomes == topic:
         yield "MNEMOSYNE_OUTCOME_TOPIC must be another topic than MNEMOSYNE_TOPIC: outcomes would be ingested"
     collector = given.get("otel_exporter_otlp_endpoint", "")
     if collector and not collector.startswith(("http://", "https://")):
@@ -219,7 +219,7 @@ def _embedding_problems(given: Mapping[str, str]) -> Iterator[str]:
 
 def _has_valid_port(url: str) -> bool:
     try:
-        urlsplit(url).port  # noqa: B018 - reading it is what fails
+        urlsplit(url).port  # noqa: B018 - raises ValueError
     except ValueError:
         return False
     return True

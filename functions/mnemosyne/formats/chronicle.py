@@ -1,4 +1,4 @@
-"""Chronicles: blocks of `TS:`, `TITLE:`, `TAGS:` and `BODY:` lines between two marks, in any text."""
+"""Read chronicles: blocks of `TS:`, `TITLE:`, `TAGS:` and `BODY:` lines between two marks."""
 
 import io
 import re
@@ -15,7 +15,7 @@ _TS_LINE = re.compile(r"^[ \t]*TS:(.*)$", re.MULTILINE)
 
 def read(stream: BinaryIO, name: str) -> Iterator[Item]:
     """Yield one item per chronicle, verbatim. Text between chronicles is skipped."""
-    # Bytes that are no UTF-8 become lone surrogates, for which the reader refuses that chronicle alone.
+    # Invalid UTF-8 becomes lone surrogates, so that only the affected chronicle is rejected.
     text = io.TextIOWrapper(stream, encoding="utf-8", errors="surrogateescape", newline="")
     try:
         yield from _items(text, name)

@@ -1,4 +1,4 @@
-"""Text in the encodings that editors write: UTF-8, UTF-16 and Windows-1252. Pure."""
+"""Decode text in UTF-8, UTF-16, UTF-32 or Windows-1252. Pure."""
 
 import codecs
 import io
@@ -16,7 +16,7 @@ SAMPLE_BYTES = 4_000
 
 
 def encoding_of(beginning: bytes) -> str:
-    """Return the encoding that a file begins in: UTF-16 or UTF-32 by its mark or zeros, else UTF-8."""
+    """Detect the encoding of a file: UTF-16 or UTF-32 by a byte order mark or zero bytes, else UTF-8."""
     for mark, encoding in _MARKS:
         if beginning.startswith(mark):
             return encoding
@@ -30,7 +30,7 @@ def encoding_of(beginning: bytes) -> str:
 
 
 def text_of(data: bytes) -> tuple[str, str]:
-    """Return the text, and the name of its encoding if that is a guess; raises ValueError if it is no text."""
+    """Return the text, and a note about the encoding if it was guessed. Raises ValueError if the data is not text."""
     encoding = encoding_of(data)
     try:
         return data.decode(encoding).removeprefix("\ufeff"), ""
@@ -46,7 +46,7 @@ def text_of(data: bytes) -> tuple[str, str]:
 
 
 def as_utf_8(stream: BinaryIO) -> BinaryIO:
-    """Return the stream, in UTF-8 if it begins as UTF-16 or UTF-32."""
+    """Return the stream, converted to UTF-8 if it begins as UTF-16 or UTF-32."""
     buffered = cast(BinaryIO, io.BufferedReader(cast(io.RawIOBase, stream))) if not hasattr(stream, "peek") else stream
     beginning = cast(io.BufferedReader, buffered).peek(SAMPLE_BYTES)[:SAMPLE_BYTES]
     encoding = encoding_of(beginning)
@@ -56,7 +56,7 @@ def as_utf_8(stream: BinaryIO) -> BinaryIO:
 
 
 class _Recoded(io.RawIOBase):
-    """The text of a stream in UTF-8. Bytes that are no text become bytes that are no UTF-8."""
+    """A stream converted to UTF-8. Invalid input becomes replacement characters."""
 
     def __init__(self, stream: BinaryIO, encoding: str) -> None:
         super().__init__()

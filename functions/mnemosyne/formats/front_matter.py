@@ -14,14 +14,14 @@ _TOML = re.compile(r"\+\+\+[ \t]*\r?\n(?:(.*?)\r?\n)??\+\+\+[ \t]*(?:\r?\n|\Z)",
 _LOGSEQ = re.compile(r"(?:[ \t]*(?:- )?[A-Za-z][\w./ -]{0,60}::(?:[ \t][^\r\n]*)?(?:\r?\n|\Z))+")
 _LOGSEQ_LINE = re.compile(r"[ \t]*(?:- )?([A-Za-z][\w./ -]*?)::[ \t]*(.*?)[ \t\r]*$", re.MULTILINE)
 CHARACTERS = 100_000
-"""At most, of front matter: reading YAML takes a processor ten microseconds for each."""
+"""Maximum characters of front matter. Parsing YAML takes ten microseconds per character."""
 
 
 def split(text: str) -> tuple[Properties, str]:
-    """Return the note's properties and the text after them.
+    """Split a note into its properties and the text after them.
 
-    A beginning that only looks like front matter, such as a horizontal rule, is text. Raises ValueError if front matter
-    has too many characters.
+    Front matter that has no properties, such as text between horizontal rules, belongs to the text. Raises ValueError
+    if front matter is too long.
     """
     for form, read in ((_YAML, properties_yaml.read), (_TOML, _toml)):
         if match := form.match(text):
@@ -37,14 +37,14 @@ def split(text: str) -> tuple[Properties, str]:
 
 
 def yaml_characters(text: str) -> int:
-    """Return how many characters of a note, or of any text, would be read as front matter."""
+    """Return the number of characters that `split` would parse as YAML or TOML."""
     text = text.removeprefix("\ufeff")
     match = _YAML.match(text) or _TOML.match(text)
     return min(len(match[1] or ""), CHARACTERS) if match else 0
 
 
 def _toml(block: str) -> Properties | None:
-    """Return the properties of a block of TOML; each line alone if the whole is not TOML."""
+    """Parse a block of TOML. If the block is invalid, parse each line separately."""
     lines = {
         match[1].strip("\"'"): number
         for number, line in enumerate(block.splitlines(), 2)
@@ -68,16 +68,16 @@ _TOML_LINE = re.compile(r"\s*(\"[^\"]+\"|'[^']+'|[\w.-]+)\s*=")
 
 
 def _plain(value: Any) -> Any:
-    """Return what TOML has read, in JSON's terms."""
+    """Convert a TOML value to JSON types."""
     if isinstance(value, dict):
-        return {name: _plain(one) for name, one in value.items()}
+        return {name: _plain(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [_plain(one) for one in value]
+        return [_plain(element) for element in value]
     return value.isoformat() if isinstance(value, date | time) else value
 
 
 def _json(text: str) -> tuple[Properties, str] | None:
-    """Return the properties of a JSON object that the text begins with, and the rest; None if there is none."""
+    """Parse a JSON object at the beginning of the text. Return it and the rest; None if there is none."""
     try:
         values, end = json.JSONDecoder().raw_decode(text[: CHARACTERS + 1])
     except (ValueError, RecursionError):

@@ -1,4 +1,4 @@
-"""One record as a file has it. The rules for its fields are in `domain.memory_input`."""
+"""A record in an imported file. The rules for its fields are in `domain.memory_input`."""
 
 import hashlib
 import json
@@ -16,50 +16,50 @@ from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.ids import note_version_id
 
 FAILURE = "import_failure"
-"""Field of a record in a file of failures: its place and the error, of the import that it failed in."""
+"""Field that a file of failures adds to each record: its location and the error."""
 OURS = ("id", "content_hash", "created_at", "superseded_by_hash", FAILURE)
-"""Fields that an export of ours, or a file of failures, adds. An import makes new ones or restores them otherwise."""
+"""Fields added by `export` or by a file of failures. An import does not report them as unknown."""
 ITEM_BYTES = 2_000_000
-"""At most, of one line or one chronicle. The largest memory takes less, even with all characters escaped."""
+"""Maximum size of a line or chronicle. The largest memory is smaller, even if all its characters are escaped."""
 
 
 @dataclass(frozen=True)
 class Item:
-    """One record: its fields, or why it has none, and its place in the file."""
+    """A record of a file: its fields or an error, and its location."""
 
     source: str
     fields: Mapping[str, Any] | None
     problem: str = ""
     superseded_by_hash: str | None = None
     exact_tags: tuple[str, ...] | None = None
-    """From an export of ours: its exact tags, even if its text names others."""
+    """For an exported memory: its tags, which may differ from those in its content."""
     line: int = 1
     place: int = 1
     """1 for the first item that begins on its line."""
     left_out: tuple[str, ...] = ()
-    """Names of its unknown fields, and of a note the properties that could not be read."""
+    """Names of unknown fields; for a note, properties that could not be read."""
     path: str | None = None
-    """Of a note: its path in its folder or bucket, which is its key there."""
+    """For a note: its path in the folder or bucket, used as its key."""
     modified: datetime | None = None
-    """Of a note: when its file was written."""
+    """For a note: when its file was last modified."""
     time_name: str = "timestamp"
-    """What the file calls the timestamp."""
+    """Name of the timestamp field in the file, for errors."""
     raw: str | None = None
-    """The text of a record that has no fields."""
+    """Text of a record that could not be parsed."""
 
     @property
     def suffix(self) -> str:
-        """Distinguishes it from other items that begin on its line."""
+        """Suffix of the key, if several items begin on the same line."""
         return f".{self.place}" if self.place > 1 else ""
 
     def tags_to_set(self, content: str) -> tuple[str, ...] | None:
-        """Return the tags to set once it is stored, because its text names others; else None."""
+        """Return the tags to set after storing, if the content has other tags than the export; else None."""
         exact = self.exact_tags
         return exact if exact is not None and set(chronicle.tags_of(content)) - {*exact} else None
 
 
 def item_of(source: str, line: int, fields: Mapping[str, Any]) -> Item:
-    """Return the record, with the fields that an export of ours adds."""
+    """Build an item from fields, including those that `export` adds."""
     successor, tags = fields.get("superseded_by_hash"), fields.get("tags")
     if successor is not None and not isinstance(successor, str):
         return Item(source, None, "superseded_by_hash must be a string", line=line)
@@ -75,10 +75,10 @@ def item_of(source: str, line: int, fields: Mapping[str, Any]) -> Item:
 
 
 def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
-    """Read the record: its request, or why it is refused.
+    """Validate the record and return its request, or a failed request with the error.
 
-    A note without a name of its own is what the source `vault` calls by the note's path. Each state of its file, its
-    content, properties and time, is a request, so that changed labels are taken too.
+    A note without source and key gets the source `vault` and its path as the key. Its request id depends on content,
+    properties and modification time, so that any change of the file makes a new request.
     """
     if item.path is not None and vault:
         defaults = replace(defaults, source=vault, key=key_of_path(item.path))
@@ -93,23 +93,23 @@ def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
 
 
 def key_of_path(path: str) -> str:
-    """Return the key of a note: its path; of a path that is longer than a key, its end after a digest of the whole."""
+    """Return the key of a note: its path. A path that is too long becomes a digest and the end of the path."""
     path = _printable(path, len(path))
     digest = hashlib.sha256(path.encode()).hexdigest()[:16]
     return path if len(path) <= KEY_LIMIT else f"{digest}…{path[-(KEY_LIMIT - len(digest) - 1) :]}"
 
 
 def _note_version(reading: IngestRequest, origin: Origin, modified: datetime | None) -> Any:
-    said = [reading.content_hash, reading.title, reading.tags, reading.metadata, rfc3339(reading.timestamp)]
-    state = json.dumps([*said, rfc3339(modified)], sort_keys=True, default=str)
+    values = [reading.content_hash, reading.title, reading.tags, reading.metadata, rfc3339(reading.timestamp)]
+    state = json.dumps([*values, rfc3339(modified)], sort_keys=True, default=str)
     return note_version_id(origin.source, origin.key, hashlib.sha256(state.encode()).hexdigest())
 
 
 def left_out(names: Iterable[object], *known: str) -> tuple[str, ...]:
-    """Return the names that are no fields of a record, sorted, except the known ones."""
+    """Return the names that are neither fields of a record nor in `known`, sorted."""
     return tuple(sorted(_printable(name) for name in {*map(str, names)} - {*MemoryInput.model_fields, *known}))
 
 
 def _printable(name: str, characters: int = 100) -> str:
-    """Return the name in characters that can be stored."""
+    """Replace characters that cannot be stored."""
     return name[:characters].encode(errors="replace").decode().replace("\x00", "?")

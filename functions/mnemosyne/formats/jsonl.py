@@ -1,4 +1,4 @@
-"""JSON lines: one memory a line, as `mnemosyne export` and warehouses write them."""
+"""Read JSON lines: one memory per line."""
 
 from collections.abc import Iterator
 from typing import BinaryIO
@@ -9,7 +9,7 @@ from mnemosyne.formats.item import ITEM_BYTES, Item, item_of
 
 
 def read(stream: BinaryIO, name: str, *, skip: int = 0) -> Iterator[Item]:
-    """Yield one item per line that is not blank, without the first `skip`. No line is held beyond its limit."""
+    """Yield one item per line that is not blank, after the first `skip`. A line over the limit becomes an error."""
     number = 0
     while line := stream.readline(ITEM_BYTES):
         number += 1

@@ -1,4 +1,4 @@
-"""Markdown: one memory a file, as Obsidian, Hugo, Jekyll, Joplin, Logseq and Notesnook write it, and plain text."""
+"""Read notes: one memory per Markdown or text file (Obsidian, Hugo, Jekyll, Joplin, Logseq, Notesnook)."""
 
 import re
 from dataclasses import replace
@@ -16,10 +16,10 @@ _HASH = re.compile(r"[0-9a-f]{64}")
 
 
 def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> Item | None:
-    """Return the note; None if the file is empty.
+    """Read a note. Return None if the file is empty.
 
-    Without a time in its properties or its name it has its file's. A property that cannot be read is left out with a
-    notice, and the others are metadata; only a number where a date belongs refuses the note.
+    The timestamp is taken from the properties, else from the file's name, else from its modification time. Other
+    properties become metadata, or a notice if they cannot be read. A number that is not a date makes the note invalid.
     """
     data = stream.read(ITEM_BYTES + 1)
     if len(data) > ITEM_BYTES:
@@ -39,7 +39,7 @@ def read(stream: BinaryIO, name: str, modified: datetime | None, path: str) -> I
 
 
 def _exported(name: str, properties: Properties, body: str) -> Item:
-    """Return a memory that `mnemosyne export` wrote."""
+    """Build the item of a memory written by `mnemosyne export`."""
     fields = {name: value for name, value in properties.values.items() if name != "content"}
     return item_of(name, 1, {**fields, "content": body})
 

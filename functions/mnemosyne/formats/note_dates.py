@@ -1,4 +1,4 @@
-"""The times that notes have: in their properties, in their names. Pure."""
+"""Find the time of a note in its properties or name. Pure."""
 
 import re
 from collections.abc import Mapping
@@ -8,7 +8,7 @@ from typing import Any
 from mnemosyne.domain.event_time import event_time
 from mnemosyne.domain.parsing import shown
 
-# In the order of preference. Compared without case, spaces, hyphens and underscores.
+# In order of preference. Names are compared without case, spaces, hyphens and underscores.
 _HAPPENED = (
     "timestamp",
     "date",
@@ -49,29 +49,28 @@ _IN_NAME = re.compile(r"(\d{4})[-_.](\d\d)[-_.](\d\d)(?=\D|$)|(\d{14}|\d{12}|\d{
 
 
 class NotATimeError(ValueError):
-    """A number that is no date: its field, value and fix are in the message."""
+    """Raised when a property for a time has a number that is not a date."""
 
 
 @dataclass(frozen=True)
 class Found:
-    """The time of a note, and the properties that have none although their names say so."""
+    """Time of a note, and notices about properties that should be times and are not."""
 
     timestamp: object | None
     used: str | None
-    """The property that was taken."""
+    """Name of the property with the time."""
     notices: tuple[str, ...] = ()
 
 
 def plain_name(name: str) -> str:
-    """Return a property's name without case, spaces, hyphens and underscores."""
+    """Normalize a property's name: lower case, without spaces, hyphens and underscores."""
     return re.sub(r"[\s_\-]", "", name).casefold()
 
 
 def time_of(values: Mapping[str, Any], lines: Mapping[str, int]) -> Found:
-    """Return the time that a note's properties say: when it happened or was created, else when it was changed.
+    """Find the time in a note's properties: when it happened or was created, else published, else changed.
 
-    Raises NotATimeError if such a property is a number and no time: to its writer it is a date. A text that is no time
-    is left out with a notice.
+    Raises NotATimeError if such a property is a number but not a date. Other invalid values become notices.
     """
     generated = values.get("generated")
     if isinstance(generated, Mapping) and isinstance(generated.get("at"), str) and written(generated["at"]):
@@ -102,11 +101,11 @@ def _single(value: object) -> object:
 
 
 def written(text: str) -> str | None:
-    """Return the time that a person or an application wrote, in a form that `event_time` reads; None if it is none.
+    """Convert a written time to a format that `event_time` accepts; None if it is not a time.
 
-    Read are the forms of `event_time`, dates with a month's English name or a four-digit year first, clocks with am and
-    pm, and links to such a page (`[[2026-05-20]]`). 25.12.2026 and 12/25/2026 are read. 05/06/2026 is no time, because
-    nobody can tell its day from its month.
+    Accepts the formats of `event_time`, dates with an English month or a four-digit year first, times with am and pm,
+    and links to a page with such a name (`[[2026-05-20]]`). 25.12.2026 and 12/25/2026 are accepted, but not 05/06/2026,
+    because day and month are ambiguous.
     """
     text = text.strip().removeprefix("[[").removesuffix("]]").strip().strip("\"'")
     text = text.partition("|")[0]
@@ -145,7 +144,7 @@ def _iso(parts: Mapping[str, str | None]) -> str | None:
 
 
 def time_in_name(stem: str) -> tuple[str | None, str]:
-    """Return the date that a note's name begins with, as journals and posts do, and the rest of the name."""
+    """Return the date at the beginning of a note's name, and the rest of the name."""
     match = _IN_NAME.match(stem)
     if match is None:
         return None, stem

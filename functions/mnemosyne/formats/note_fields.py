@@ -1,4 +1,4 @@
-"""The fields of a note: its title, tags, links and metadata. Pure."""
+"""Derive title, tags, links and metadata of a note. Pure."""
 
 import json
 import math
@@ -20,7 +20,7 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.formats.properties import Properties
 
 LINKS = 100
-"""Links of a note that are kept in its metadata, at most."""
+"""Maximum links stored in a note's metadata."""
 _NOTION_ID = re.compile(r" [0-9a-f]{32}$")
 _WIKI_LINK = re.compile(r"!?\[\[([^\[\]\n|#^]{1,300})(?:[#^][^\[\]\n|]{0,300})?(?:\|([^\[\]\n]{0,300}))?\]\]")
 _LINK = re.compile(r"!?\[([^\[\]\n]{0,300})\]\(([^()\s]{1,500})\)")
@@ -31,14 +31,14 @@ _NAME = {"source": TypeAdapter[str](Source), "key": TypeAdapter[str](Key)}
 
 @dataclass
 class NoteFields:
-    """The fields of a note except its time, and what was left out of its properties."""
+    """Fields of a note except its timestamp, and notices about omitted properties."""
 
     fields: dict[str, Any]
     notices: list[str] = field(default_factory=list)
 
 
 def stem_of(path: str) -> str:
-    """Return the name of a note without its ending: as Logseq and Notion mean it, and of an index its folder's."""
+    """Return a note's name without extension, Notion's id and Logseq's escapes; for an index, the folder's name."""
     pure = PurePosixPath(path)
     stem = pure.name.removesuffix(".gz")
     stem = re.sub(r"\.(md|markdown|mdown|mkd|txt|text)$", "", stem, flags=re.IGNORECASE) or stem
@@ -49,7 +49,7 @@ def stem_of(path: str) -> str:
 
 
 def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *, used: str | None) -> NoteFields:
-    """Return a note's fields. `used` is the property of its time, `rest_of_name` its name without a date."""
+    """Derive the fields. `used` is the property with the time, `rest_of_name` the note's name without its date."""
     values = {name: value for name, value in properties.values.items() if name != used and value not in (None, "")}
     note = NoteFields({})
     places = {name: f"line {line}: " for name, line in properties.lines.items()}
@@ -78,16 +78,16 @@ def fields_of(properties: Properties, body: str, path: str, rest_of_name: str, *
 
 
 def _take(values: dict[str, Any], *names: str) -> Any:
-    """Remove and return the first of the properties that is there, in any case."""
-    found = None
+    """Remove the properties with these names, in any case, and return the first value."""
+    first = None
     for name in [name for name in values if name.casefold() in names]:
         value = values.pop(name)
-        found = value if found is None else found
-    return found
+        first = value if first is None else first
+    return first
 
 
 def _tags(values: dict[str, Any], places: Mapping[str, str], note: NoteFields) -> list[str]:
-    """Remove the properties with tags and return them; those that are too long, or too many, become a notice."""
+    """Remove and return the tags. Tags that are too long or too many become notices."""
     tags: dict[str, str] = {}
     for name in [name for name in values if name.casefold() in ("tags", "tag")]:
         for tag in _split_tags(values.pop(name)):
@@ -102,7 +102,7 @@ def _tags(values: dict[str, Any], places: Mapping[str, str], note: NoteFields) -
 
 
 def _split_tags(value: Any) -> Iterator[str]:
-    """Yield tags without their `#`: of lists, of texts with commas, of texts with `#` before each."""
+    """Yield tags without `#` from a list, or from text separated by commas or `#`."""
     if isinstance(value, Mapping):
         value = list(value)
     if isinstance(value, list):
@@ -116,7 +116,7 @@ def _split_tags(value: Any) -> Iterator[str]:
 
 
 def _known(values: dict[str, Any], note: NoteFields) -> None:
-    """Move the properties that are fields of a memory; those that are none of the field's values stay metadata."""
+    """Move session, timezone, source and key from the properties to the fields. Invalid values remain metadata."""
     session = values.get("session")
     if isinstance(session, str | int | float) and str(session).strip():
         with suppress(ValidationError):
@@ -130,7 +130,7 @@ def _known(values: dict[str, Any], note: NoteFields) -> None:
         except InvalidRequest:
             pass
     name = {part: values.get(part) for part in ("source", "key")}
-    try:  # Together they name the record. A source alone is where a clipped page is from.
+    try:  # Only together do they identify the record. A source alone is usually the URL of a clipped page.
         note.fields |= {
             part: kind.validate_python(str(name[part])) for part, kind in _NAME.items() if all(name.values())
         }
@@ -141,7 +141,7 @@ def _known(values: dict[str, Any], note: NoteFields) -> None:
 
 
 def _findable(title: str, names: Iterable[str], body: str) -> str:
-    """Return the title with the other names of the note behind it, if neither title nor text has them."""
+    """Append the note's other names to the title, if neither title nor body contains them."""
     text = f" {_words(title)} {_words(body)} "
     others: list[str] = []
     for name in names:
@@ -155,7 +155,7 @@ def _findable(title: str, names: Iterable[str], body: str) -> str:
 
 
 def _is_dated_form(name: str, title: str) -> bool:
-    """Whether the name is the title behind a date: its words without the date are asked for alone."""
+    """Whether the name is a date followed by the title. Such a name adds no words worth searching for."""
     return bool(re.match(r"\d{4}-?\d\d-?\d\d", name)) and _words(name).endswith(_words(title))
 
 
@@ -164,7 +164,7 @@ def _words(text: str) -> str:
 
 
 def _readable(name: str) -> str:
-    """Return a note's name as a title: a journal's date with hyphens, without control characters."""
+    """Convert a note's name to a title: hyphens in a journal's date, no control characters."""
     return (
         one_line(re.sub(r"^(\d{4})_(\d\d)_(\d\d)(?=\D|$)", r"\1-\2-\3", name)).strip()[:TITLE_LIMIT]
         or name[:TITLE_LIMIT]
@@ -172,13 +172,13 @@ def _readable(name: str) -> str:
 
 
 def clean(text: str) -> str:
-    """Return a line of Markdown as it reads: links by their names, without the marks of a heading."""
+    """Remove Markdown from a line: replace links by their text, and drop heading marks."""
     text = _WIKI_LINK.sub(lambda match: (match[2] or match[1]).strip(), text)
     return re.sub(r"^#{1,6}[ \t]+", "", _LINK.sub(lambda match: match[1], text))
 
 
 def _place(path: str, body: str) -> dict[str, Any]:
-    """Return where the note is, and the notes that it links to."""
+    """Return the metadata with the note's path, folder and links."""
     pure = PurePosixPath(path)
     linked = [match[1].strip() for match in _WIKI_LINK.finditer(body)]
     linked += [
@@ -192,7 +192,7 @@ def _place(path: str, body: str) -> dict[str, Any]:
 
 
 def _storable(values: Mapping[str, Any], places: Mapping[str, str], note: NoteFields) -> dict[str, Any]:
-    """Return the properties that metadata can hold; the others become notices."""
+    """Return the properties that are valid metadata. The others become notices."""
     kept: dict[str, Any] = {}
     size = 2
     for name, value in values.items():
@@ -212,18 +212,18 @@ def _storable(values: Mapping[str, Any], places: Mapping[str, str], note: NoteFi
 
 
 def _finite(value: Any) -> Any:
-    """Return the value, with numbers that JSON or 64 bits cannot hold as text."""
+    """Convert numbers that do not fit JSON or 64 bits to text."""
     if isinstance(value, dict):
-        return {str(name): _finite(one) for name, one in value.items()}
+        return {str(name): _finite(member) for name, member in value.items()}
     if isinstance(value, list):
-        return [_finite(one) for one in value]
+        return [_finite(element) for element in value]
     if isinstance(value, float):
         return value if math.isfinite(value) and abs(value) < 2**63 else str(value)
     return value if not isinstance(value, int) or -(2**63) <= value < 2**63 else str(value)
 
 
 def _scalar(value: Any) -> str:
-    """Return a title's text; empty if it is a list or an object."""
+    """Return a title as text; empty if it is a list or an object."""
     value = value[0] if isinstance(value, list) and len(value) == 1 else value
     if isinstance(value, bool):
         return str(value).lower()
@@ -231,7 +231,7 @@ def _scalar(value: Any) -> str:
 
 
 def _texts(value: Any) -> list[str]:
-    """Return the aliases: of a list, or of a text with commas."""
+    """Return aliases from a list or from comma-separated text."""
     if isinstance(value, Mapping):
         return []
     parts = value if isinstance(value, list) else str(value).strip("[]").split(",") if value is not None else []

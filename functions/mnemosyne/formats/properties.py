@@ -1,4 +1,4 @@
-"""The properties that a note begins with. Pure."""
+"""Properties at the beginning of a note. Pure."""
 
 from dataclasses import dataclass, field
 from typing import Any
@@ -6,11 +6,11 @@ from typing import Any
 
 @dataclass
 class Properties:
-    """Names and values, and what could not be read of them."""
+    """Names and values of properties, with notices about those that could not be read."""
 
     values: dict[str, Any] = field(default_factory=dict)
-    """In JSON's terms."""
+    """Values as JSON types."""
     lines: dict[str, int] = field(default_factory=dict)
-    """The line of each name, counted from the beginning of the file."""
+    """Line number of each name in the file."""
     notices: list[str] = field(default_factory=list)
-    """What was left out, with its line and the reason."""
+    """Omitted properties, each with its line and the reason."""

@@ -1,4 +1,4 @@
-"""YAML as note-taking applications write it: a property that cannot be read does not spoil the others."""
+"""Parse front matter in YAML. An invalid property does not affect the others."""
 
 import re
 from collections.abc import Iterator
@@ -8,7 +8,7 @@ from typing import Any
 from mnemosyne.formats.properties import Properties
 
 _PROPERTY = re.compile(r"(\"[^\"\n]+\"|'[^'\n]+'|[^\s#\-\[\]{}:,][^:\n]*?|[^\s:]+?)[ \t]*:(?:[ \t]+|$)(.*)", re.DOTALL)
-# To YAML `#x` is a comment, to Obsidian a tag.
+# `#x` is a comment in YAML, but a tag in Obsidian.
 _HASH_TAG = re.compile(
     r"^([ \t]*(?:-[ \t]+|(?:tags?|keywords)[ \t]*:[ \t]+))(#[^\s#].*?)[ \t]*$", re.MULTILINE | re.IGNORECASE
 )
@@ -16,10 +16,10 @@ _YAML_ERRORS = (ValueError, LookupError, AttributeError, TypeError, RecursionErr
 
 
 def read(block: str) -> Properties | None:
-    """Return the properties of a block; None if it is not one of names and values.
+    """Parse a block of YAML; None if it is not a mapping.
 
-    If the block as a whole is not YAML, each property is read alone. One that still cannot be read, and is on one line,
-    is the text as it is written (`title: Draft: second try`); of more lines it is left out with a notice.
+    If the block is invalid, each property is parsed separately. An invalid property on one line is taken as text
+    (`title: Draft: second try`). An invalid property of several lines is omitted with a notice.
     """
     block = re.sub(r"^\t+", lambda match: "  " * len(match[0]), block.replace("\r\n", "\n"), flags=re.MULTILINE)
     block = _HASH_TAG.sub(lambda match: f"{match[1]}'{match[2].replace(chr(39), chr(39) * 2)}'", block)
@@ -57,7 +57,7 @@ def _one_by_one(chunks: list[tuple[str, str, int]], lines: dict[str, int]) -> Pr
 
 
 def _chunks(block: str) -> Iterator[tuple[str, str, int]]:
-    """Yield each property's name, text and line within the file, whose first line is the `---`."""
+    """Yield each property's name, text and line number. Line 1 of the file is the `---`."""
     name, text, began = "", "", 2
     for number, line in enumerate(block.splitlines(keepends=True), 2):
         match = _PROPERTY.match(line.rstrip("\r\n"))
@@ -73,29 +73,29 @@ def _chunks(block: str) -> Iterator[tuple[str, str, int]]:
 
 
 def _unquoted(text: str) -> str:
-    """Return a text that may begin with a quotation mark without an end."""
+    """Remove quotation marks around the text, if it begins and ends with the same one."""
     return text[1:-1] if len(text) > 1 and text[0] == text[-1] and text[0] in "\"'" else text
 
 
 def _errors() -> tuple[type[BaseException], ...]:
     import yaml
 
-    # The reader's own constructors let the others through where a value is not of the type that its tag says.
+    # PyYAML's constructors raise these if a value does not match its tag.
     return (yaml.YAMLError, *_YAML_ERRORS)
 
 
 def _load(text: str) -> Any:
-    import yaml  # only where there is YAML to read
+    import yaml  # slow to import, and only needed here
 
     return yaml.load(text, Loader=_loader())  # noqa: S506 - a safe one, see there
 
 
 @cache
 def _loader() -> Any:
-    """YAML's safe loader without aliases, a few hundred bytes of which stand for a thousand million values.
+    """PyYAML's safe loader without aliases, because a few hundred bytes of aliases can expand to a billion values.
 
-    Dates stay text as they are written. Of YAML 1.1's words and numbers only those of YAML 1.2 are values: `No` and
-    `12:30` are text, and the work for numbers to the base of sixty would grow with the square of their length
+    Dates stay text. Booleans and numbers follow YAML 1.2: `No` and `12:30` are text. Parsing a base-60 number of
+    YAML 1.1 would also take time quadratic in its length
     (https://yaml.org/type/int.html).
     """
     import yaml
@@ -142,9 +142,9 @@ text, because as a number it would lose its last digit.
 
 
 def _json(value: object) -> object:
-    """Return what YAML has read, in JSON's terms."""
+    """Convert a YAML value to JSON types."""
     if isinstance(value, dict):
-        return {str(name): _json(one) for name, one in value.items()}
+        return {str(name): _json(member) for name, member in value.items()}
     if isinstance(value, list | tuple | set):
-        return [_json(one) for one in value]
+        return [_json(element) for element in value]
     return value if value is None or isinstance(value, str | int | float) else str(value)

@@ -1,4 +1,4 @@
-"""Choose the format by the name, unpack gzip, and read."""
+"""Read records from a stream: detect the format, decompress and parse."""
 
 import gzip
 import io
@@ -28,18 +28,18 @@ _SUFFIXES = {
 }
 GZIP = ".gz"
 TEXT = (".txt", ".text")
-"""Endings of text that holds chronicles, or is one note."""
+"""Extensions of text files, which contain chronicles or are a note."""
 UNPACKED_BYTES = 8 * 1024**3
-"""Of a packed file, at most: eight times the largest object."""
+"""Maximum decompressed size: eight times the largest object."""
 
 
 def format_of(name: str) -> str | None:
-    """Return the format that a name's ending says, a `.gz` after it left aside; None where it says none."""
+    """Return the format by the name's extension, ignoring `.gz`; None if unknown."""
     return _SUFFIXES.get(PurePosixPath(unpacked_name(name)).suffix.lower())
 
 
 def unpacked_name(name: str) -> str:
-    """Return the name without a `.gz` at its end, in any case."""
+    """Remove the extension `.gz`, in any case."""
     return name[: -len(GZIP)] if name.lower().endswith(GZIP) else name
 
 
@@ -53,11 +53,11 @@ def read(
     skip: int = 0,
     path: str | None = None,
 ) -> Iterator[Item]:
-    """Yield every record of the stream without the first `skip`, in order. An empty note is none.
+    """Yield the records of the stream in order, after the first `skip`. An empty note yields nothing.
 
-    `packed` says whether it is gzip, if the name does not. `path` is the path of a note in its folder, by default the
-    name. Text without a chronicle's mark is one note. Raises InvalidRequest if the gzip data is damaged or holds more
-    than UNPACKED_BYTES.
+    `packed` tells whether the data is gzip; by default the name decides. `path` is the path of a note in its folder, by
+    default the name. A text file without chronicles is a note. Raises InvalidRequest if the gzip data is damaged or
+    larger than UNPACKED_BYTES.
     """
     if unpacked_name(name) != name if packed is None else packed:
         stream = cast(BinaryIO, io.BufferedReader(_Unpacked(stream, name), io.DEFAULT_BUFFER_SIZE * 8))
@@ -78,7 +78,7 @@ def read(
 
 
 def _is_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
-    """Return the stream, and whether it is one note: all of it fits into one, and no chronicle begins in it."""
+    """Return the stream from its beginning, and whether it is a note: small enough, and without chronicles."""
     beginning = stream.read(ITEM_BYTES + 1)
     rest = cast(BinaryIO, io.BufferedReader(_Joined(beginning, stream)))
     mark = chronicle.START.encode()
@@ -87,7 +87,7 @@ def _is_note(stream: BinaryIO) -> tuple[BinaryIO, bool]:
 
 
 class _Joined(io.RawIOBase):
-    """A stream after bytes that were read from it."""
+    """The bytes already read from a stream, followed by the rest of it."""
 
     def __init__(self, beginning: bytes, stream: BinaryIO) -> None:
         super().__init__()
@@ -104,7 +104,7 @@ class _Joined(io.RawIOBase):
 
 
 class _Unpacked(io.RawIOBase):
-    """The content of a gzip stream, up to a limit: a small stream may have endless content."""
+    """A decompressed gzip stream with a limit, because a small file can decompress to any size."""
 
     def __init__(self, stream: BinaryIO, name: str) -> None:
         super().__init__()

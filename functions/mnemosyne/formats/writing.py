@@ -1,4 +1,4 @@
-"""The formats that memories are written in, for `import` to take elsewhere. Pure."""
+"""Write memories in formats that `import` can read. Pure."""
 
 import json
 from collections.abc import Mapping
@@ -12,17 +12,17 @@ _YAML_BREAKS = {"\x85", "\u2028", "\u2029"}
 
 
 def to_jsonl(memory: ExportedMemory) -> str:
-    """One line; `import` of it makes the same memory."""
+    """Return a memory as a line of JSON, from which `import` restores it."""
     return json.dumps({"id": str(memory.id), **_fields(memory)}, ensure_ascii=False) + "\n"
 
 
 def to_markdown(memory: ExportedMemory) -> tuple[str, str]:
-    """Return a file's name, and its text: front matter, then the content as it is."""
-    import yaml  # only where a note is written
+    """Return the name and text of a Markdown file: front matter, then the unchanged content."""
+    import yaml  # slow to import, and only needed here
 
     front = {name: value for name, value in _fields(memory).items() if name != "content"}
     name = f"{memory.timestamp:%Y-%m-%d}-{memory.content_hash[:12]}.md"
-    # Line breaks that YAML knows and JSON does not would be folded into spaces, were they not escaped.
+    # YAML would fold these line breaks into spaces if they were not escaped.
     readable = not _YAML_BREAKS & set(json.dumps(front, ensure_ascii=False))
     return name, f"---\n{yaml.safe_dump(front, allow_unicode=readable, sort_keys=False)}---\n{memory.content}"
 
@@ -36,7 +36,7 @@ def _fields(memory: ExportedMemory) -> dict[str, Any]:
 
 
 def _plain(value: object) -> object:
-    """Return the value as JSON and YAML have it."""
+    """Convert a value to JSON types."""
     if isinstance(value, datetime):
         return rfc3339(value)
     return list(value) if isinstance(value, tuple) else dict(value) if isinstance(value, Mapping) else value
