@@ -51,7 +51,7 @@ class Chromium:
 
     @property
     def text(self) -> str:
-        """What the page says; nothing in the midst of leaving it for another."""
+        """Return the page's text; empty during navigation."""
         try:
             return self.driver.find_element(By.TAG_NAME, "body").text
         except (NoSuchElementException, StaleElementReferenceException):
@@ -76,7 +76,7 @@ class Chromium:
         WebDriverWait(self.driver, SECONDS).until(lambda _: _is_gone(before))
 
     def console(self) -> list[str]:
-        """What the browser complained of, as violations of the Content-Security-Policy."""
+        """Return the violations of the Content-Security-Policy that the browser reported."""
         return [str(entry["message"]) for entry in self.driver.get_log("browser")]  # type: ignore[no-untyped-call]
 
 

@@ -10,7 +10,7 @@ class StoppedClock:
         self.now = 0.0
 
     def monotonic(self) -> float:
-        """The seconds it stands at."""
+        """Current time in seconds."""
         return self.now
 
 

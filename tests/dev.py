@@ -24,7 +24,7 @@ COMMAND = Path(sys.executable).with_name("mnemosyne")
 
 
 class DevServer(ToolClient):
-    """One `mnemosyne dev` on a directory and port of its own."""
+    """A running `mnemosyne dev` with its own directory and port."""
 
     def __init__(
         self,
@@ -74,7 +74,7 @@ class DevServer(ToolClient):
         return self.process is not None and self.process.poll() is None
 
     def printed(self) -> str:
-        """What stands on the terminal."""
+        """Return the output of the process."""
         return self.output.read_text() if self.output.exists() else ""
 
     def stop(self) -> None:

@@ -1,4 +1,4 @@
-"""Small stand-ins for what a use case reaches, for tests without a network: an embedder, a reranker, queues."""
+"""Fakes for tests without a network: an embedder, a reranker, queues."""
 
 from collections.abc import Mapping, Sequence
 from datetime import UTC, datetime

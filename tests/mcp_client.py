@@ -1,4 +1,4 @@
-"""Call tools as a client does: the JSON-RPC request, what comes back, and how an ingest ends."""
+"""Call tools over JSON-RPC, and wait for the outcome of an ingest."""
 
 from abc import abstractmethod
 from typing import Any
@@ -43,7 +43,7 @@ class ToolClient:
         return result
 
     def error(self, tool: str, arguments: dict[str, Any]) -> str:
-        """Call a tool that must refuse; what it says."""
+        """Call a tool that must fail, and return its error message."""
         result = self.call_raw(tool, arguments)
         assert result["isError"] is True
         text: str = result["content"][0]["text"]

@@ -1,4 +1,4 @@
-"""Store memories in a test, and look at what a store holds."""
+"""Store memories in tests, and read the memories of a store."""
 
 from collections.abc import Sequence
 from typing import Any

@@ -13,7 +13,7 @@ from tests.waiting import wait_until
 
 
 class Terminal:
-    """Whoever looks at what `mnemosyne dev` prints."""
+    """A user who reads the output of `mnemosyne dev`."""
 
     def __init__(self, printed: Callable[[], str]) -> None:
         self._printed = printed
@@ -53,7 +53,7 @@ class Person:
         self._show_who(self.browser)
 
     def allow(self, url: str) -> str:
-        """Log in and allow; what the page asked."""
+        """Log in and allow access. Return the text of the consent page."""
         self.log_in(url)
         asked = self.browser.text
         self.browser.press("Allow")

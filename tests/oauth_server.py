@@ -49,7 +49,7 @@ class Documents:
 
 
 class AuthServer:
-    """The app, its parts, and what a client does with it."""
+    """The app with its services, and the requests of a client."""
 
     def __init__(self, pool: Pool, home: Path, rules: Sequence[PeopleRule], log_in: LogIn | None = None) -> None:
         self.codes = home / "codes"
@@ -64,7 +64,7 @@ class AuthServer:
         self.app = build_app(flow, clients, self.edge)
 
     def browser(self, address: str = "203.0.113.7") -> TestClient:
-        """A browser of its own, or a client: each with its cookies."""
+        """A new browser or client, with its own cookies."""
         headers = {"X-Forwarded-For": address}
         return TestClient(self.app, base_url=ISSUER, follow_redirects=False, headers=headers)
 

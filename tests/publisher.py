@@ -1,4 +1,4 @@
-"""A stranger who publishes to the topic beside a `mnemosyne dev` on the Pub/Sub emulator."""
+"""Publish messages with google-cloud-pubsub to the topic of a `mnemosyne dev` on the Pub/Sub emulator."""
 
 import json
 import subprocess

@@ -98,7 +98,7 @@ class Records:
         self.deleted = self.keys[: max(len(self.keys) // 5, 1)]
 
     def made(self, count: int) -> list[Sample]:
-        """So many records: deletions come late, and what comes after them is later still."""
+        """Return records in which deletions come late and later records have later timestamps."""
         deletions, late = count * 2 // 100, count * 2 // 100
         pause = min(200, count // 10)
         first = [self._one() for _ in range(count - deletions - late - pause)]

@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 
 def wait_until(condition: Callable[[], bool], what: str, *, seconds: float = 120.0, pause: float = 0.02) -> None:
-    """Return once the condition holds; fail with what was waited for where it does not in time."""
+    """Wait until the condition holds. Fail with its description if it does not in time."""
     pausing = threading.Event()
     deadline = time.monotonic() + seconds
     while not condition():

@@ -17,7 +17,7 @@ ROOT = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Installed:
-    """A wheel, and the environment that has the wheel and what it depends on."""
+    """A wheel, and an environment with the wheel and its dependencies."""
 
     wheel: Path
     home: Path

@@ -1,4 +1,4 @@
-"""Lists in the documents have what the code has."""
+"""Lists in the documents are the same as in the code."""
 
 import re
 from collections import Counter

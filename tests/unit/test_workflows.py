@@ -1,4 +1,4 @@
-"""The workflows: pinned actions and images, a release of what the tag says, and updates of every lock."""
+"""The workflows: pinned actions and images, a release of the tagged version, and updates of every lock file."""
 
 import json
 import re

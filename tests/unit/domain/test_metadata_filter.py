@@ -1,4 +1,4 @@
-"""Conditions on metadata: what they take, and what is made of them for the database."""
+"""Conditions on metadata: accepted values, and their form for the database."""
 
 import pytest
 

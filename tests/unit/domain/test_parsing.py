@@ -1,4 +1,4 @@
-"""What comes from outside: accepted as values, or refused in words that say how to mend it."""
+"""Validation of input, and error messages that say how to fix it."""
 
 from datetime import date
 from typing import Annotated, Any

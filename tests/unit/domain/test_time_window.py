@@ -1,4 +1,4 @@
-"""What a time filter means: bounds, expressions in words, and both together."""
+"""Time windows of bounds, of time expressions, and of both together."""
 
 from datetime import UTC, datetime
 

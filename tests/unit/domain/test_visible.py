@@ -1,4 +1,4 @@
-"""Text that is shown in one line: what people write passes as it is, what nobody sees does not."""
+"""Text on one line: ordinary text is unchanged, invisible characters are removed."""
 
 import unicodedata
 
