@@ -64,7 +64,7 @@ class FakeEmbedder:
 
 
 class FakeReranker:
-    """What has the most of the text that it is told to prefer comes first."""
+    """Reranker that prefers texts with a given part: 1 if a text contains it, else 0.1."""
 
     def __init__(self, preferred: str) -> None:
         self.preferred = preferred

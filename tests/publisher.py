@@ -16,7 +16,7 @@ from tests.dev import COMMAND, DevServer
 
 
 class Publisher:
-    """A stranger with google-cloud-pubsub, beside a `mnemosyne dev` on the same emulator."""
+    """A publisher with google-cloud-pubsub on the emulator of a `mnemosyne dev`."""
 
     def __init__(self, dev: DevServer, emulator: str) -> None:
         self.dev = dev

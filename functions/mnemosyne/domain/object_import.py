@@ -31,8 +31,8 @@ class StoredObject:
     def of(cls, attributes: Mapping[str, str]) -> Self | None:
         """Return the object of a notification; None if its content is not new or is one of our reports.
 
-        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if the attributes
-        are not those of a notification.
+        https://cloud.google.com/storage/docs/pubsub-notifications#attributes. Raises InvalidRequest if the message
+        is not a notification.
         """
         names = ("eventType", "bucketId", "objectId", "objectGeneration")
         event, bucket, name, generation = (attributes.get(attribute, "") for attribute in names)

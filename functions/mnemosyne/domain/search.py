@@ -73,7 +73,7 @@ class Why:
 
     `vector_score` is the cosine similarity to the query, and `lexical_score` the BM25 score. `neighbours`, `time` and
     `speaker` are bonuses: for neighbours in the session, and for a time or speaker named in the query. `redundancy` is
-    the cosine similarity to a better hit, of which one ninth is subtracted.
+    the cosine similarity to a better hit; one ninth of it is subtracted.
     """
 
     matched_words: tuple[str, ...]
