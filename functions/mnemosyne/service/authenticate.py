@@ -79,8 +79,8 @@ class _Known:
 class ApiKeyAuthenticator:
     """`AUTH_MODE=api_key`: `Bearer mnk_<id>_<secret>`.
 
-    `find` looks a key up by its id. What it says is believed for 30 seconds, and for 10 minutes of a key that was
-    found, should the database be away.
+    `find` looks up a key by its id. Its answer is cached for 30 seconds. While the database is unavailable, an
+    existing key stays cached for 10 minutes.
     """
 
     credential = "an API key as `Authorization: Bearer mnk_…`, which its operator makes with `mnemosyne keys create`"

@@ -1,4 +1,4 @@
-"""See what is remembered, and what became of what was published."""
+"""Queries of the console: the history of a memory, requests and dead letters."""
 
 from collections.abc import Sequence
 from uuid import UUID
@@ -11,7 +11,7 @@ from mnemosyne.ports.memories import MemoryStore
 
 
 def history(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> tuple[History, Sequence[MemorySummary]]:
-    """Return what stands around one memory, and those that nearly say the same; raises NotFound."""
+    """Return a memory's versions and ratings, and similar memories. Raises NotFound."""
     found = memories.history(namespace, memory_id)
     if found is None:
         raise NotFound(f"no memory has the id {memory_id}")
@@ -21,7 +21,7 @@ def history(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> tuple[
 def requests(
     namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None, memories: MemoryStore
 ) -> tuple[Sequence[IngestStatus], Cursor | None]:
-    """Return the requests that changed last, and where the list goes on, if it does."""
+    """Return the requests that changed last, and the cursor of the next page."""
     found = memories.ingest_requests(namespace, state, limit + 1, after=after)
     last = found[limit - 1] if len(found) > limit else None
     return found[:limit], Cursor(timestamp=last.updated_at, id=last.request_id) if last and last.updated_at else None
@@ -30,7 +30,7 @@ def requests(
 def dead_letters(
     namespace: str, limit: int, *, after: KeysetCursor | None, memories: MemoryStore
 ) -> tuple[Sequence[DeadLetterSummary], KeysetCursor | None]:
-    """Return the latest dead letters, and where the list goes on, if it does."""
+    """Return the latest dead letters, and the cursor of the next page."""
     found = memories.dead_letter_summaries(namespace, limit + 1, after=after)
     last = found[limit - 1] if len(found) > limit else None
     return found[:limit], KeysetCursor(timestamp=last.dead_lettered_at, key=last.message_id) if last else None

@@ -18,7 +18,7 @@ from mnemosyne.service.slices import DELIVERY_SECONDS
 log = EventLog(__name__)
 
 LAST_DAY = timedelta(days=1)
-"""Of a message's retention. A message that was not stored before is kept as a dead letter, so that it is not lost."""
+"""Last part of a message's retention. A message that old becomes a dead letter, so that it is not lost."""
 
 
 @dataclass(frozen=True)
@@ -30,7 +30,7 @@ class Push:
     only: str | None = None
     """The namespace that the subscription is for: its publisher may write to no other."""
     of_bucket: bool = False
-    """Whether the subscription is a bucket's, so that the message tells of an object."""
+    """Whether the subscription is a bucket's, whose messages are notifications about objects."""
 
     @property
     def expires_soon(self) -> bool:
@@ -42,7 +42,7 @@ class Push:
         return age > ingest.RETENTION - LAST_DAY
 
     def decoded(self) -> IngestMessage:
-        """Return what the message asks for."""
+        """Decode the message."""
         return decode(self.message, allowed_namespace=self.only)
 
     def dead_letter(self, cause: str) -> DeadLetter:
@@ -58,7 +58,7 @@ class Push:
 
 
 def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit[ingest.Stored] | None = None) -> None:
-    """`ingest`: store what the message carries; what can never be stored fails, or is kept as a dead letter."""
+    """`ingest`: store the message's memories. Invalid requests fail; an unreadable message becomes a dead letter."""
     message = push.decoded()
     lost, is_over_quota = message.dead_letter_reason, False
     if message.namespace:
@@ -73,13 +73,13 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
         if is_over_quota and not lost:
             dead_letter = push.dead_letter(next(iter(stored.over_quota.values())))
             dead_letters.store_over_quota(message.namespace, dead_letter, memories=services.memories)
-    _conclude(push, message, push.dead_letter(lost) if lost else None, services)
+    _finish(push, message, push.dead_letter(lost) if lost else None, services)
     if not lost and not is_over_quota:
         dead_letters.conclude(message, push.message.letter_id, memories=services.memories)
 
 
 def give_up(push: Push, services: SubscriberServices) -> None:
-    """`dead_letter`: store what `ingest` could not store, or keep it as a dead letter.
+    """`dead_letter`: store a message that `ingest` could not store, or keep it as a dead letter.
 
     A message is kept only if it is itself the cause in two attempts in a row, or if Pub/Sub would delete it within
     LAST_DAY. If a service fails, it is delivered again, so that a fault of any length makes no dead letters. No error
@@ -105,7 +105,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
         else:
             return
     try:
-        _bury(push, services, cause)
+        _dead_letter(push, services, cause)
     except ServiceError:
         raise
     except Exception as exc:
@@ -114,7 +114,7 @@ def give_up(push: Push, services: SubscriberServices) -> None:
         dead_letters.store_dead_letter(push.only or "", dead_letter, memories=services.memories)
 
 
-def _bury(push: Push, services: SubscriberServices, cause: str) -> None:
+def _dead_letter(push: Push, services: SubscriberServices, cause: str) -> None:
     count = push.message.attributes.get("CloudPubSubDeadLetterSourceDeliveryCount", "several")
     message = push.decoded()
     dead_letter = push.dead_letter(
@@ -125,15 +125,15 @@ def _bury(push: Push, services: SubscriberServices, cause: str) -> None:
         if message.request_ids
         else None
     )
-    _conclude(push, message, dead_letter if message.dead_letter_reason or (kept and kept.lost) else None, services)
+    _finish(push, message, dead_letter if message.dead_letter_reason or (kept and kept.lost) else None, services)
     if not message.dead_letter_reason and not kept:
         dead_letters.conclude(message, push.message.letter_id, memories=services.memories)
 
 
 def import_object(push: Push, services: ImportServices) -> None:
-    """`import_object`: read the object of a bucket that the notification tells of, on behalf of the bucket's namespace.
+    """`import_object`: import the object that the notification names, into the bucket's namespace.
 
-    What is no notification, or comes by a subscription of no namespace, is kept as a dead letter.
+    Other messages, and messages of a subscription without a namespace, become dead letters.
     """
     try:
         wanted = StoredObject.of(push.message.attributes)
@@ -148,8 +148,8 @@ def import_object(push: Push, services: ImportServices) -> None:
         object_import.import_object(push.only, wanted, services, message_id=push.message.message_id)
 
 
-def _conclude(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:
-    """Keep the message where something in it is lost otherwise, and tell its publisher of every outcome."""
+def _finish(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:
+    """Store the dead letter if there is one, and announce the outcomes."""
     if dead_letter:
         dead_letters.store_dead_letter(message.namespace, dead_letter, memories=services.memories)
     if services.outcome_topic:

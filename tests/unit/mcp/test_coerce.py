@@ -1,4 +1,4 @@
-"""What models write is taken where it can mean one thing only, and what is left is refused by name."""
+"""Unambiguous arguments are converted; others are rejected by name."""
 
 from collections.abc import Iterator
 from typing import Any

@@ -1,4 +1,4 @@
-"""The tools that are for the console: who is shown them, who may call them, and what they answer."""
+"""The console's tools: listing, scopes and results."""
 
 import json
 from typing import Any

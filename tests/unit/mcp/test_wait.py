@@ -1,4 +1,4 @@
-"""Who waits for an outcome is told it as soon as there is one, and nobody waits for ever."""
+"""A call with `wait` returns as soon as there is an outcome, and after its seconds at the latest."""
 
 from typing import Any
 

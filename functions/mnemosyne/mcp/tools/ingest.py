@@ -40,7 +40,7 @@ class MemoryArguments(MemoryInput):
     ] = None
 
     def request_at(self, namespace: str, now: datetime) -> Request:
-        """Return the request, under its own id, that of its source and key, or a new one.
+        """Build the request. Its id is given, derived from source and key, or new.
 
         Raises InvalidRequest.
         """
@@ -152,7 +152,7 @@ FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
 
 
 def _is_outcome(found: RequestStatus, queued: Mapping[str, Any]) -> bool:
-    """Whether the state is the outcome of what was queued, and not of an earlier delivery."""
+    """Whether the state is the outcome of the queued request, and not of an earlier delivery."""
     if found.state in (IngestState.QUEUED, IngestState.UNKNOWN):
         return False
     earlier = queued.get("earlier_outcome_at")

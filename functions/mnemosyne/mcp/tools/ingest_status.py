@@ -63,7 +63,7 @@ class Statuses(Result):
 
 
 def statuses(principal: Principal, asked: Sequence[UUID], services: Services) -> list[RequestStatus]:
-    """Return what became of them; of one alone with what nearly says the same, which takes a search."""
+    """Return the status of each request. A single request also gets similar memories, which takes a search."""
     statuses = ingest.status(principal.namespace, asked, memories=services.memories, clock=services.clock)
     shown = [RequestStatus.model_validate(status) for status in statuses]
     if len(asked) == 1:

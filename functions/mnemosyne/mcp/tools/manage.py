@@ -55,7 +55,7 @@ class Deleted(Result):
 
 
 class Question(Result):
-    """What is asked before a memory is deleted."""
+    """Question that the user confirms before a memory is deleted."""
 
     question: str
 

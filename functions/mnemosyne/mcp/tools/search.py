@@ -26,7 +26,7 @@ from mnemosyne.service.search import SearchResult
 
 QUERY_LENGTH = 10_000
 DUPLICATES_SHOWN = 5
-"""Ids of memories that state the same as a hit; their number is told where there are more."""
+"""Most ids of near-duplicates listed for a hit. A note says how many more there are."""
 EXACT_LENGTH = 500
 """Comparing a string with a content takes the product of their lengths."""
 RESPONSE_CHARACTERS = 9_000
@@ -72,7 +72,7 @@ class SearchArguments(FilterArguments):
 
 
 class Debug(Result):
-    """How the search was done."""
+    """Timings and decisions of a search."""
 
     embed_ms: float
     database_ms: float
@@ -92,7 +92,7 @@ class Debug(Result):
 
 
 class Found(Result):
-    """The memories found, best first, and what to tell of how."""
+    """The hits, best first, and notes about the search."""
 
     memories: list[SearchHit]
     total: int
@@ -104,16 +104,16 @@ class Found(Result):
 
 
 class SearchResponse(Found):
-    """What a search answers."""
+    """The result of memory_search."""
 
     mode: SearchMode
     metadata: list[str] | None = None
-    # What is in it is for people, and no agent needs its schema.
+    # For people: agents do not need its schema.
     debug: Annotated[Debug | None, WithJsonSchema({"type": "object"})] = None
 
 
 def memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> SearchResponse:
-    """Return the one search behind every tool that searches."""
+    """Search memories, for memory_search and the tools derived from it."""
     started = time.perf_counter()
     span = arguments.window(services.clock())
     query = _search_query(arguments, span, services.clock())
@@ -137,7 +137,7 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
 
 
 def searched(query: SearchQuery, principal: Principal, services: Services) -> SearchResult:
-    """Search the caller's own memories with the services that there are."""
+    """Search the memories in the caller's namespace."""
     return search.search(
         principal.namespace,
         query,
@@ -161,7 +161,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
     weight = arguments.quality_boost
     if weight is None:
         weight = HYBRID_QUALITY_WEIGHT if hybrid else 0.0
-    # An exact search is for the very words, white space around them included.
+    # An exact search matches white space around the words too.
     exact = arguments.query if text and arguments.mode is SearchMode.EXACT else text or None
     return SearchQuery(
         query=exact,
@@ -176,7 +176,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
 
 
 def shown(found: Sequence[Hit], characters: int) -> list[SearchHit]:
-    """Return the hits as answered, within so many characters of content, without what is empty."""
+    """Convert hits to results whose contents have at most this many characters."""
     return hits.fitted([_shown(hit) for hit in found], characters)
 
 
@@ -190,7 +190,7 @@ def _shown(hit: Hit) -> SearchHit:
 
 
 def said_of_cutting(memories: Sequence[SearchHit], budget: int) -> str | None:
-    """Return what to tell of memories that were cut; None where none was."""
+    """Return a note about truncated memories, or None if there are none."""
     count = sum(memory.truncated is True for memory in memories)
     if not count:
         return None
@@ -198,7 +198,7 @@ def said_of_cutting(memories: Sequence[SearchHit], budget: int) -> str | None:
 
 
 def said_of_folding(found: Sequence[Hit]) -> str | None:
-    """Return which memories were folded into hits, and how to read them; None where none was."""
+    """Return a note about near-duplicates that were left out, or None if there are none."""
     folded = [f"{_listed(hit.near_duplicates)} (the same as {hit.id})" for hit in found if hit.near_duplicates]
     if not folded:
         return None
@@ -241,14 +241,14 @@ def _debug(
 
 
 def said_of(result: Found) -> tuple[str, ...]:
-    """Return what to tell of how memories were found, beside them."""
+    """Return the notes about a search."""
     searched = result.window and f"Searched from {result.window.after or '…'} to {result.window.before or '…'}."
     versions = said_of_versions(result.memories)
     return tuple(said for said in (searched, result.degraded, result.truncated, result.folded, versions) if said)
 
 
 def said_of_versions(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
-    """Return which of the memories supersede others or are superseded; None where none is."""
+    """Return a note about memories that supersede others or are superseded, or None if there are none."""
     said = [f"{one.id} replaces {', '.join(map(str, one.supersedes))}" for one in memories if one.supersedes]
     said += [f"{one.id} is replaced by {one.superseded_by}" for one in memories if one.superseded_by]
     return f"Versions: {'; '.join(said)}." if said else None
