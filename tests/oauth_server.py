@@ -23,7 +23,7 @@ from mnemosyne.cli.local.postgres import EmbeddedPostgres
 from mnemosyne.domain.oauth import PeopleRule
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.http.auth.app import build_app
-from mnemosyne.http.auth.call import Edge
+from mnemosyne.http.auth.call import Gateway
 from mnemosyne.oauth.clients import Clients
 from mnemosyne.oauth.flow import Flow
 from mnemosyne.oauth.server import Issuer
@@ -60,8 +60,8 @@ class AuthServer:
         self.clients = clients = Clients(store, self.documents)
         issuer = Issuer(ISSUER, (RESOURCE,), self.signer)
         self.flow = flow = Flow(issuer, store, clients, log_in or LogInCode(self.codes), rules)
-        self.edge = Edge(ISSUER, 0)
-        self.app = build_app(flow, clients, self.edge)
+        self.gateway = Gateway(ISSUER, 0)
+        self.app = build_app(flow, clients, self.gateway)
 
     def browser(self, address: str = "203.0.113.7") -> TestClient:
         """A new browser or client, with its own cookies."""

@@ -277,7 +277,7 @@ def test_a_slow_issuer_holds_up_nobody_whose_key_is_known() -> None:
 
     keys = tokens._IssuerKeys(fetch)
     assert keys.current() == [key]
-    keys._kept_at -= tokens.KEYS_SECONDS + 1  # so that they are due again
+    keys._cached_at -= tokens.KEYS_SECONDS + 1  # so that they are due again
     first = threading.Thread(target=keys.current)
     first.start()
     assert begun.wait(10)

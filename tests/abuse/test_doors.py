@@ -26,7 +26,7 @@ from mnemosyne.domain.oauth import PENDING_OF_NETWORK, PeopleRule
 from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.errors import Unavailable
 from mnemosyne.http.auth import rate_limits
-from mnemosyne.http.auth.rate_limits import Door
+from mnemosyne.http.auth.rate_limits import EndpointLimit
 from mnemosyne.http.common.health import PATHS
 from mnemosyne.http.console import site
 from mnemosyne.http.mcp.access import METADATA_PATH, REJECTED_PER_MINUTE
@@ -104,12 +104,12 @@ def _routes(app: Starlette) -> list[Route]:
 
 def test_every_endpoint_of_the_authorization_server_has_a_budget_of_its_own(server: AuthServer) -> None:
     """A new endpoint without one fails here."""
-    doors_of = {route.path: getattr(route.endpoint, "door", None) for route in _routes(server.app)}
-    assert {path for path, door in doors_of.items() if not isinstance(door, Door)} == FROM_MEMORY
-    used = {getattr(route.endpoint, "door", None) for route in _routes(server.app)} - {None}
-    declared = {door for door in vars(rate_limits).values() if isinstance(door, Door)}
+    doors_of = {route.path: getattr(route.endpoint, "limit", None) for route in _routes(server.app)}
+    assert {path for path, limit in doors_of.items() if not isinstance(limit, EndpointLimit)} == FROM_MEMORY
+    used = {getattr(route.endpoint, "limit", None) for route in _routes(server.app)} - {None}
+    declared = {limit for limit in vars(rate_limits).values() if isinstance(limit, EndpointLimit)}
     assert used == declared - {rate_limits.DOCUMENT}, "the fetch of a document is a step of /authorize"
-    assert len({door.name for door in declared}) == len(declared)
+    assert len({limit.name for limit in declared}) == len(declared)
 
 
 def test_every_endpoint_of_the_mcp_function_without_a_credential_answers_from_memory(
@@ -156,13 +156,13 @@ def _spend(server: AuthServer, route: Route, address: str) -> int:
 def test_a_flood_of_one_endpoint_leaves_the_others_open_to_its_network(server: AuthServer, clock: StoppedClock) -> None:
     flooded: set[str] = set()
     for route in _routes(server.app):
-        door = getattr(route.endpoint, "door", None)
-        if door is None or door.name in flooded:
+        limit = getattr(route.endpoint, "limit", None)
+        if limit is None or limit.name in flooded:
             continue
-        flooded.add(door.name)
+        flooded.add(limit.name)
         assert _spend(server, route, "2001:db8:1:1::1") != 429, route.path
-        for number in range(door.per_minute - 1):
-            server.edge.spend(_addresses_of_64(number), door)
+        for number in range(limit.per_minute - 1):
+            server.gateway.spend(_addresses_of_64(number), limit)
         assert _spend(server, route, _addresses_of_64(7)) == 429, f"{route.path}: another address of the same /64"
         assert _spend(server, route, "2001:db8:1:2::1") != 429, f"{route.path}: another /64"
     assert len(flooded) == 12
@@ -172,7 +172,7 @@ def test_a_large_network_has_the_budgets_of_four(server: AuthServer, clock: Stop
     networks: list[Callable[[int], str]] = [lambda n: f"198.51.100.{n % 250}", lambda n: f"2001:db8:7:{n:x}::1"]
     for network in networks:
         for number in range(4 * rate_limits.REGISTER.per_minute):
-            server.edge.spend(network(number), rate_limits.REGISTER)
+            server.gateway.spend(network(number), rate_limits.REGISTER)
         posted = {"redirect_uris": [REDIRECT]}
         assert server.browser(network(251)).post("/register", json=posted).status_code == 429
         assert server.browser("203.0.113.1").post("/register", json=posted).status_code == 201
@@ -217,9 +217,9 @@ def test_requests_that_wait_for_a_log_in_are_bounded_for_each_network(
     mine = Visit(server, server.browser("2001:db8:2::1"))
     mine.open(asked(client))
     code = server.code()
-    server.edge._budgets.clear()
+    server.gateway._budgets.clear()
     for number in range(PENDING_OF_NETWORK + 50):
-        server.edge._budgets.clear()
+        server.gateway._budgets.clear()
         assert server.browser(_addresses_of_64(number)).get(asked(client)).status_code == 303
     assert count("oauth_requests") == PENDING_OF_NETWORK + 1
     assert mine.log_in(code).status_code == 303, "another network's request is still there"

@@ -221,9 +221,9 @@ def test_the_page_names_the_client_where_answers_go_and_what_it_may_do(server: A
     visit.log_in()
     page = visit.look()
     assert "&lt;b&gt;Evil&lt;/b&gt; &amp; Co" in page.text
-    assert "a name that it gave itself" in page.text
+    assert "unverified name" in page.text
     assert "127.0.0.1:3333" in page.text
-    assert "remember, change and delete" in page.text
+    assert "store, change and delete memories" in page.text
     policy = page.headers["Content-Security-Policy"]
     assert "default-src 'none'" in policy
     assert "frame-ancestors 'none'" in policy
@@ -327,7 +327,7 @@ def test_what_a_client_may_do_can_be_withdrawn(server: AuthServer, stands: Any) 
     assert visit.log_in().headers["Location"] == f"{ISSUER}/account?request={visit.id}"
     assert "A test" in visit.browser.get(f"/account?request={visit.id}").text
     page = visit.browser.post("/account", data={"request": visit.id, "client": client})
-    assert "Nothing may." in page.text
+    assert "No application has access." in page.text
     assert not stands(tokens)
     again = Visit(server)
     again.open(asked(client, **changed))
@@ -348,7 +348,7 @@ def test_a_client_is_known_by_its_metadata_document(server: AuthServer) -> None:
     visit = Visit(server)
     visit.open(asked(DOCUMENT))
     visit.log_in()
-    assert "of <strong>client.example</strong>" in visit.look().text
+    assert "from <strong>client.example</strong>" in visit.look().text
     code = told(visit.answer())["code"]
     server.documents.found.clear()  # the site is away while the client stays connected
     tokens = exchange(server.browser(), DOCUMENT, code).json()
@@ -412,9 +412,9 @@ def test_the_longest_names_of_a_client_and_a_person_fit_the_indexes(auth: Pool, 
     )
     consent = Consent(subject=subject, client_id=client_id, scopes=scopes, resource=resource)
     with PostgresOAuth(auth).transaction() as rows:
-        rows.remember(consent)
+        rows.save_consent(consent)
         rows.add_grant(grant, 60)
-        rows.remember(consent)
+        rows.save_consent(consent)
         assert rows.consent(subject, client_id, resource) == consent
         assert [one.id for one in rows.grants_of(subject)] == [grant.id]
 

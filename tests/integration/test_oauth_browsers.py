@@ -213,7 +213,7 @@ def test_the_code_of_a_second_click_can_be_used_once(server: AuthServer) -> None
     visit.answer()
     tokens = exchange(server.browser(), client, told(visit.answer())["code"]).json()
     late = visit.answer()
-    assert (late.status_code, "You have answered" in late.text) == (200, True)
+    assert (late.status_code, "You have already answered" in late.text) == (200, True)
     assert refresh(server.browser(), client, tokens["refresh_token"]).status_code == 200, "the grant is not ended"
 
 
@@ -228,7 +228,7 @@ def test_another_browser_does_not_learn_the_code(server: AuthServer) -> None:
 def test_a_program_with_a_document_comes_with_a_warning(server: AuthServer, redirect_uri: str) -> None:
     document = {"client_id": DOCUMENT, "client_name": "Known", "redirect_uris": [redirect_uri, WEB]}
     server.documents.found[DOCUMENT] = json.dumps(document).encode()
-    warning = "Allow this only where you have just asked Known to connect."
+    warning = "Allow this only if you have just told Known to connect."
     assert warning in _logged_in(server, DOCUMENT, redirect_uri=redirect_uri).look().text
     assert warning not in _logged_in(server, DOCUMENT, redirect_uri=WEB).look().text
 

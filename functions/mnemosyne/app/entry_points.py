@@ -197,11 +197,11 @@ def auth_app() -> "Hosted":
     def build() -> Any:
         from mnemosyne.app.authorization import flow_and_clients
         from mnemosyne.http.auth.app import build_app
-        from mnemosyne.http.auth.call import Edge
+        from mnemosyne.http.auth.call import Gateway
 
         services = configured_services(SEARCH_SECONDS)
         flow, clients = flow_and_clients(services.settings, services.pool)
-        return build_app(flow, clients, Edge(flow.issuer.url, services.settings.trusted_proxies))
+        return build_app(flow, clients, Gateway(flow.issuer.url, services.settings.trusted_proxies))
 
     return Hosted(build)
 

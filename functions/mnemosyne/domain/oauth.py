@@ -1,4 +1,4 @@
-"""What the authorization server deals in: clients, people, requests, grants. Pure."""
+"""Data types of the authorization server: clients, people, authorization requests, grants and tokens."""
 
 import re
 from collections.abc import Mapping
@@ -11,62 +11,63 @@ from uuid import UUID
 from mnemosyne.domain.principal import Scope, scopes_of
 
 REQUEST_SECONDS = 600
-"""How long somebody may take to log in and to answer."""
+"""How long a person may take to log in and to consent."""
 CODE_SECONDS = 60
-"""TTL of an authorization code, which a client takes at once; RFC 6749, section 4.1.2, would allow ten minutes."""
+"""Lifetime of an authorization code. Clients use it at once; RFC 6749, section 4.1.2, allows ten minutes."""
 ACCESS_TOKEN_SECONDS = 24 * 3600
-"""TTL of an access token by default: some clients do not refresh within a conversation. Revocation does not wait."""
+"""Default lifetime of an access token. It is long because some clients do not refresh within a conversation.
+Revoking the grant ends the token sooner."""
 REPEAT_SECONDS = 60
-"""How long a used refresh token gives the same successor again. Longer than clients wait for an answer before they try
-again, and shorter than any access token lives."""
+"""How long a used refresh token returns the same successor again. It is longer than clients wait before they retry, and
+shorter than the lifetime of any access token."""
 REFRESH_TOKEN_SECONDS = 30 * 24 * 3600
-"""TTL of a refresh token, and so of a grant that is not used."""
+"""Lifetime of a refresh token, and so of an unused grant."""
 CLIENT_SECONDS = 90 * 24 * 3600
-"""TTL of what is kept of a client's document, from its last use on: longer than a refresh token's."""
+"""How long a client's document is stored after its last use: longer than a refresh token."""
 PENDING_OF_NETWORK, PENDING_OF_LARGE_NETWORK = 200, 1_000
-"""Requests that wait for a log-in, of an IPv4 address or /64, and of a /24 or /48: the oldest give way to new ones."""
+"""Most pending requests of an IPv4 address or IPv6 /64, and of a /24 or /48. New requests replace the oldest."""
 REDIRECT_URIS = 10
 URI_LENGTH = 2_000
 CLIENT_ID_LENGTH = 1_000
-"""With a subject of 190 characters of four bytes, it fits an index entry, which has 2,704 bytes at most."""
-OFFERED = (Scope.READ, Scope.WRITE, Scope.OPERATE)
-"""What a client may ask for."""
-UNASKED = (Scope.READ, Scope.WRITE)
-"""What a client is offered that asks for nothing we know, and a person may have whose rule does not say."""
+"""Characters. With a subject of 190 four-byte characters, the id fits an index entry of at most 2,704 bytes."""
+SUPPORTED_SCOPES = (Scope.READ, Scope.WRITE, Scope.OPERATE)
+"""Scopes that a client may request."""
+DEFAULT_SCOPES = (Scope.READ, Scope.WRITE)
+"""Scopes of a client that requests no supported one, and of people whose access rule has no scopes."""
 
-# Schemes of programs: a reverse domain name (https://www.rfc-editor.org/rfc/rfc8252#section-7.1) that is not of the
-# operating system, or one that an MCP client uses all the same.
+# Private-use URI schemes: reverse domain names (https://www.rfc-editor.org/rfc/rfc8252#section-7.1) except those of
+# operating systems. Some MCP clients use schemes that are no domain names.
 _REVERSE_DOMAIN = re.compile(
     r"(?!microsoft\.|windows\.|com\.apple\.|com\.android\.)([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9-]+)+"
 )
 _CLIENT_SCHEMES = {"cursor", "vscode", "vscode-insiders", "windsurf"}
-# A host as a Content-Security-Policy can name it.
+# A host in the syntax of a Content-Security-Policy.
 _HOST = re.compile(r"([A-Za-z0-9_.-]+|\[[0-9A-Fa-f:.]+\])(:[0-9]*)?")
 _LOOPBACK = ("127.0.0.1", "[::1]", "localhost")
 
 
 @dataclass(frozen=True, kw_only=True)
 class Client:
-    """A program that asks for tokens on a person's behalf. All are public: none has a secret."""
+    """A program that gets tokens on a person's behalf. All clients are public: none has a secret."""
 
     id: str
     name: str
     redirect_uris: tuple[str, ...]
     refreshes: bool = True
 
-    def takes(self, redirect_uri: str) -> bool:
-        """Whether answers may be sent there: exactly as registered, or on loopback at any port (RFC 8252, 7.3)."""
+    def allows_redirect(self, redirect_uri: str) -> bool:
+        """Whether the URI is registered. On loopback the port may differ (RFC 8252, section 7.3)."""
         return any(_same(registered, redirect_uri) for registered in self.redirect_uris)
 
     @property
     def host(self) -> str:
-        """Whose metadata document names it; empty where it has registered itself, which anybody may."""
+        """Host of the client's metadata document; empty for a client that registered itself, which anybody may do."""
         return urlsplit(self.id).netloc if self.id.startswith("https://") else ""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """Somebody who has logged in, and what they may have."""
+    """A person who has logged in, with their namespace and scopes."""
 
     subject: str
     name: str
@@ -76,9 +77,9 @@ class Person:
 
 @dataclass(frozen=True, kw_only=True)
 class Pending:
-    """A request of a client's, between /authorize and the person's answer.
+    """An authorization request between /authorize and the person's decision.
 
-    Its status is started, logging_in while the identity provider is asked, logged_in, or decided.
+    Its status is started, logging_in (during the call of the identity provider), logged_in, or decided.
     """
 
     parameters: Mapping[str, str]
@@ -87,17 +88,17 @@ class Pending:
     attempts: int
     person: Person | None
     client: Client | None = None
-    """The client as it was at /authorize, with the redirect URI that it asked for; None for the account page."""
+    """The client as it was at /authorize, with the requested redirect URI only. None for the account page."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Grant:
-    """What a person has let a client do: the family that its codes and tokens belong to."""
+    """Access that a person has given a client. Codes and tokens belong to a grant."""
 
     id: UUID
     subject: str
     person: str
-    """Who that is, as people know them."""
+    """Display name of the person."""
     namespace: str
     client_id: str
     scopes: frozenset[Scope]
@@ -110,7 +111,7 @@ class Grant:
 
 @dataclass(frozen=True, kw_only=True)
 class StandingGrant:
-    """A grant that is neither revoked nor expired, as `mcp` sees it."""
+    """The fields that `mcp` needs of a grant that is neither revoked nor expired."""
 
     subject: str
     namespace: str
@@ -120,7 +121,7 @@ class StandingGrant:
 
 @dataclass(frozen=True, kw_only=True)
 class Code:
-    """An authorization code as it is kept: without itself."""
+    """A stored authorization code: its hash, not its text."""
 
     hash: bytes
     grant: Grant
@@ -132,19 +133,19 @@ class Code:
 
 @dataclass(frozen=True, kw_only=True)
 class RefreshToken:
-    """A refresh token as it is kept: without itself."""
+    """A stored refresh token: its hash, not its text."""
 
     hash: bytes
     grant: Grant
     valid: bool = True
     used: bool = False
     successor_salt: bytes | None = None
-    """What its successor was derived with, while that successor may be answered again."""
+    """Salt from which the successor was derived, while the successor may be returned again."""
 
 
 @dataclass(frozen=True, kw_only=True)
 class Consent:
-    """What a person has agreed to before, of one client and one resource."""
+    """Scopes that a person has allowed for one client and one resource."""
 
     subject: str
     client_id: str
@@ -154,18 +155,18 @@ class Consent:
 
 @dataclass(frozen=True, kw_only=True)
 class PeopleRule:
-    """Who may log in, which namespace is theirs, and what they may have there; the first rule that fits holds.
+    """An access rule: people who may log in, with their namespace and scopes. The first matching rule applies.
 
-    `who` is an e-mail address, `@domain`, `claim:value`, or `*` for whomever the identity provider knows. Without a
-    namespace each person has one of their own.
+    `who` is an e-mail address, `@domain`, `claim:value`, or `*` for everybody with an account at the identity provider.
+    Without a namespace each person has a separate one.
     """
 
     who: str
     namespace: str = ""
-    scopes: frozenset[Scope] = frozenset(UNASKED)
+    scopes: frozenset[Scope] = frozenset(DEFAULT_SCOPES)
 
     def fits(self, claims: Mapping[str, Any]) -> bool:
-        """Whether these claims of an ID token are of one of them; an address counts once it is verified."""
+        """Whether the rule matches the claims of an ID token. Only verified addresses match."""
         if self.who == "*":
             return True
         email = verified_email(claims).casefold()
@@ -174,40 +175,42 @@ class PeopleRule:
         if "@" in self.who:
             return email == self.who.casefold()
         claim, _, value = self.who.partition(":")
-        had = claims.get(claim)
-        return value in map(str, had) if isinstance(had, list) else str(had) == value and had is not None
+        actual = claims.get(claim)
+        return value in map(str, actual) if isinstance(actual, list) else str(actual) == value and actual is not None
 
     @classmethod
-    def of(cls, given: Mapping[str, Any]) -> Self:
-        """Read a rule out of JSON; raises ValueError naming what is wrong with it."""
-        if not isinstance(given, Mapping) or not isinstance(who := given.get("who"), str) or not _is_who(who):
-            raise ValueError(f"who must be an address, @domain, claim:value or *, got {given!r}")
-        if unknown := set(given) - {"who", "namespace", "scopes"}:
+    def of(cls, fields: Mapping[str, Any]) -> Self:
+        """Build a rule from JSON. Raises ValueError with the problem."""
+        if not isinstance(fields, Mapping) or not isinstance(who := fields.get("who"), str) or not _is_who(who):
+            raise ValueError(f"who must be an address, @domain, claim:value or *, got {fields!r}")
+        if unknown := set(fields) - {"who", "namespace", "scopes"}:
             raise ValueError(f"a rule has who, namespace and scopes, got {', '.join(sorted(unknown))}")
-        names = given.get("scopes", [*UNASKED])
+        names = fields.get("scopes", [*DEFAULT_SCOPES])
         scopes = scopes_of(names) if isinstance(names, list) else frozenset()
-        if not scopes or len(scopes) != len(names) or not scopes <= set(OFFERED):
-            raise ValueError(f"scopes must be some of {', '.join(OFFERED)}, got {names!r}")
-        namespace = given.get("namespace", "")
+        if not scopes or len(scopes) != len(names) or not scopes <= set(SUPPORTED_SCOPES):
+            raise ValueError(f"scopes must be some of {', '.join(SUPPORTED_SCOPES)}, got {names!r}")
+        namespace = fields.get("namespace", "")
         if not isinstance(namespace, str) or len(namespace) > 200 or namespace.startswith("user:"):
             raise ValueError(f"namespace must be at most 200 characters and not start with user:, got {namespace!r}")
         return cls(who=who, namespace=namespace, scopes=scopes)
 
 
 def verified_email(claims: Mapping[str, Any]) -> str:
-    """Return the address that the provider has verified, empty where it has not; some say so by a text, as Cognito:
+    """Return the e-mail address if the provider has verified it, else an empty string.
+
+    Cognito sends `email_verified` as text:
     https://docs.aws.amazon.com/cognito/latest/developerguide/amazon-cognito-user-pools-using-the-id-token.html.
     """
     return str(claims.get("email") or "") if claims.get("email_verified") in (True, "true") else ""
 
 
 def addresses_of(claims: Mapping[str, Any]) -> list[str]:
-    """Return every address that a person claims, verified or not: what is blocked stays blocked."""
+    """Return every address in the claims, also unverified ones, so that a block cannot be evaded."""
     return [str(claims[name]) for name in ("email", "preferred_username", "upn") if "@" in str(claims.get(name, ""))]
 
 
 def blocked_name(who: str) -> str:
-    """Return an address or subject as it is kept of a blocked person; raises ValueError saying what is wrong."""
+    """Normalize the address or subject of a person to block. Raises ValueError with the problem."""
     name = who.strip()
     if not 1 <= len(name) <= 200 or not name.isprintable() or name.startswith("@") or name == "*":
         raise ValueError(f"who must be an address or a subject of at most 200 characters, got {who[:200]!r}")
@@ -218,14 +221,13 @@ def _is_who(who: str) -> bool:
     return who == "*" or bool(re.fullmatch(r"[^@\s]*@[^@\s]+|[\w.-]+:\S+", who))
 
 
-def known_resource(resource: str, resources: tuple[str, ...]) -> str | None:
-    """Return the resource that a client means, as we write it; None if it is none of ours.
+def canonical_resource(resource: str, resources: tuple[str, ...]) -> str | None:
+    """Return the server's spelling of a resource that a client names; None if the server does not have it.
 
-    Clients differ in the case of the host, the default port, a slash at the end and a query; none of these selects
-    another resource here.
+    Differences in the case of the host, the default port, a trailing slash and the query are ignored.
     """
     wanted = _canonical(resource)
-    return next((one for one in resources if wanted and _canonical(one) == wanted), None)
+    return next((own for own in resources if wanted and _canonical(own) == wanted), None)
 
 
 def _canonical(resource: str) -> tuple[str, str, int | None, str] | None:
@@ -237,7 +239,7 @@ def _canonical(resource: str) -> tuple[str, str, int | None, str] | None:
 
 
 def redirect_problem(uri: object) -> str:
-    """Return why a client may not be answered at that address; empty where it may."""
+    """Return why a redirect URI is not allowed; empty if it is."""
     if not isinstance(uri, str) or len(uri) > URI_LENGTH or not uri.isascii() or not uri.isprintable() or " " in uri:
         return f"must be a URI of at most {URI_LENGTH} characters of ASCII"
     parts = _split(uri)
@@ -253,14 +255,15 @@ def redirect_problem(uri: object) -> str:
 
 
 def redirect_host(uri: str) -> str:
-    """Return where that address leads, as a person is told: a host, or the scheme of a program on their device."""
+    """Return the part of a redirect URI that a person is shown: the host, or the scheme of a program."""
     parts = urlsplit(uri)
     return parts.netloc if parts.scheme in ("http", "https") else f"{parts.scheme}:"
 
 
 def is_on_device(uri: str) -> bool:
-    """Whether a program on the person's own machine takes the answer, by loopback or by a scheme of its own; any other
-    program there may pretend to be that one: RFC 8252, section 8.6.
+    """Whether a program on the person's device receives the response.
+
+    Another program on the device can impersonate it: RFC 8252, section 8.6.
     """
     return urlsplit(uri).scheme != "https"
 
@@ -270,13 +273,13 @@ def _is_loopback(uri: str) -> bool:
     return parts is not None and parts.scheme == "http" and _loopback_host(parts)
 
 
-def _same(registered: str, asked: str) -> bool:
-    if registered == asked:
+def _same(registered: str, requested: str) -> bool:
+    if registered == requested:
         return True
-    if redirect_problem(asked) or not _is_loopback(registered) or not _is_loopback(asked):
+    if redirect_problem(requested) or not _is_loopback(registered) or not _is_loopback(requested):
         return False
-    one, other = urlsplit(registered), urlsplit(asked)
-    return (one.hostname, one.path, one.query) == (other.hostname, other.path, other.query)
+    own, other = urlsplit(registered), urlsplit(requested)
+    return (own.hostname, own.path, own.query) == (other.hostname, other.path, other.query)
 
 
 def _loopback_host(parts: SplitResult) -> bool:
@@ -289,7 +292,7 @@ def _loopback_host(parts: SplitResult) -> bool:
 def _split(uri: str) -> SplitResult | None:
     try:
         parts = urlsplit(uri)
-        parts.port  # noqa: B018 - reading it is what fails
+        parts.port  # noqa: B018 - raises ValueError for an invalid port
     except ValueError:
         return None
     return parts

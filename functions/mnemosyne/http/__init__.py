@@ -1,1 +1,1 @@
-"""The HTTP edge: routing, limits and the push envelope. Parses, calls, maps errors to statuses."""
+"""HTTP endpoints: parse requests, enforce limits, and map errors to statuses."""

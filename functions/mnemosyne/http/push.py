@@ -1,6 +1,6 @@
-"""What Pub/Sub pushes, raw or as CloudEvents, for `ingest` and `dead_letter` alike.
+"""Push endpoint of `ingest` and `dead_letter`, for raw Pub/Sub messages and CloudEvents.
 
-Statuses are Pub/Sub's language: 204 means done with this message for good, anything else means redeliver.
+Pub/Sub redelivers a message after any other status than success, so 204 means that the message is finished.
 """
 
 import time
@@ -25,10 +25,10 @@ from mnemosyne.service.deliveries import Push
 log = EventLog(__name__)
 
 RETRY_AFTER_SECONDS = "10"
-"""With backpressure, 429 or 503, when to come back; Pub/Sub slows down by itself."""
+"""Sent with 429 and 503. Pub/Sub ignores it and slows down on errors."""
 MEDIA_TYPES = ("application/json", "application/cloudevents+json")
 PUSH_BYTES = 16 * 1024 * 1024
-"""A message has 10 MB at most, which base64 makes a third longer: https://cloud.google.com/pubsub/quotas."""
+"""A message has at most 10 MB, and base64 adds a third: https://cloud.google.com/pubsub/quotas."""
 
 
 ServicesT = TypeVar("ServicesT")
@@ -43,10 +43,10 @@ def build_app(
     warm: Callable[[], None],
     identify: Callable[[str | None], None],
 ) -> Starlette:
-    """Return the ASGI app of a function that takes pushes; `identify` raises Unauthorized on one that is not ours.
+    """Build the ASGI app of a function with a push endpoint.
 
-    At most `threads` messages are handled at a time and as many wait; more are refused with 429, so that Pub/Sub
-    slows down instead of the instance filling up.
+    `identify` raises Unauthorized unless the push comes from our subscription. At most `threads` messages are handled
+    at a time and as many wait. More get 429, so that Pub/Sub slows down and the instance keeps its memory.
     """
     limiter, identifying = anyio.CapacityLimiter(threads), anyio.CapacityLimiter(threads)
 
@@ -55,11 +55,11 @@ def build_app(
             return _retry(429, f"{threads} messages are being handled and as many wait")
         media_type = request.headers.get("content-type", "application/json").partition(";")[0].strip().lower()
         if "origin" in request.headers or media_type not in MEDIA_TYPES:
-            # Pub/Sub sends JSON and no Origin: this is a web page trying its luck.
+            # Pub/Sub sends JSON and no Origin, so this is a web page.
             return JSONResponse({"error": "pushes are application/json, without Origin"}, status_code=403)
         try:
             if SERVERLESS_AUTHORIZATION in request.headers or len(request.headers.getlist("authorization")) > 1:
-                # Cloud Run looks at this header in the other's stead, and Pub/Sub does not send it.
+                # Cloud Run prefers this header to Authorization, and Pub/Sub does not send it.
                 raise Unauthorized("a push carries one credential, as Authorization")
             authorization = request.headers.get("authorization")
             await anyio.to_thread.run_sync(identify, authorization, limiter=identifying)
@@ -86,7 +86,7 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
     try:
         push = read_push(body, path)
     except InvalidRequest as exc:
-        # Not a message at all: nobody to record it for, and sending it again cannot help.
+        # Not a message: it has no namespace to record it in, and a redelivery cannot succeed.
         log.error("push_malformed", error=str(exc))
         return JSONResponse({"error": str(exc)}, status_code=400)
     about = {
@@ -98,10 +98,10 @@ def _answer(handle: Handler[ServicesT], body: bytes, path: str, services: Servic
     with trace(push.message.attributes):
         try:
             handle(push, services)
-        except ServiceError as exc:  # delivered again, also if an operator must act first
+        except ServiceError as exc:  # redelivered, even if an operator must act first
             log.fault("push_postponed", exc, **about, duration_ms=milliseconds(started))
             return _retry(503, str(exc))
-        except Exception:  # the edge: a fault of our own is redelivered, and told with its traceback
+        except Exception:  # a bug: log the traceback and let Pub/Sub redeliver
             log.exception("push_crashed", **about, duration_ms=milliseconds(started))
             return JSONResponse({"error": "internal error"}, status_code=500)
         log.info("push_handled", **about, duration_ms=milliseconds(started))

@@ -1,4 +1,4 @@
-"""One push of Pub/Sub, raw or as a CloudEvent."""
+"""Parse a push of Pub/Sub, raw or as a CloudEvent."""
 
 import base64
 import re
@@ -25,7 +25,7 @@ class _Message(BaseModel):
 
 
 class _Envelope(BaseModel):
-    """What Pub/Sub posts: https://cloud.google.com/pubsub/docs/push#receive_push."""
+    """Body of a push: https://cloud.google.com/pubsub/docs/push#receive_push."""
 
     model_config = ConfigDict(frozen=True)
 
@@ -35,9 +35,10 @@ class _Envelope(BaseModel):
 
 
 def read_push(body: bytes, path: str) -> Push:
-    """Return a raw push, or a CloudEvent in binary (same body) or structured mode.
+    """Parse a raw push, or a CloudEvent in binary mode (same body) or structured mode.
 
-    The endpoint says whose messages these are: `/namespaces/NAMESPACE` a publisher's, `/objects/NAMESPACE` a bucket's.
+    The path names the namespace and the kind of message: `/namespaces/NAMESPACE` for memories of a publisher,
+    `/objects/NAMESPACE` for notifications of a bucket. Raises InvalidRequest.
     """
     endpoint = _ENDPOINT.fullmatch(path)
     if endpoint and not endpoint[2].strip():

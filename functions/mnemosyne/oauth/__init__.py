@@ -1,1 +1,1 @@
-"""The authorization server: OAuth 2.1 for MCP's clients, on Authlib's grants. Knows no HTTP and no database."""
+"""OAuth 2.1 authorization server for MCP clients, based on Authlib, without HTTP and database code."""

@@ -1,10 +1,10 @@
-"""Programs that may ask for tokens: those with a Client ID Metadata Document, and those that register.
+"""OAuth clients: with a Client ID Metadata Document, or with dynamic registration.
 
 https://datatracker.ietf.org/doc/draft-ietf-oauth-client-id-metadata-document/ and
 https://www.rfc-editor.org/rfc/rfc7591.
 
-No request of a stranger leaves a row. The id of a client that registers holds the registration itself (RFC 7591,
-appendix A.5.2), so the same registration always has the same id. A document is kept once a person has agreed to it.
+Registration writes no row: the id of a registered client contains the registration itself (RFC 7591, appendix A.5.2),
+so the same registration always has the same id. A document is stored once a person has consented to its client.
 """
 
 import asyncio
@@ -30,18 +30,19 @@ log = EventLog(__name__)
 FRESH_SECONDS = 300.0
 """How long a document is used before it is fetched again."""
 FAILED_SECONDS = 30.0
-"""How long a document that could not be fetched is not fetched again."""
+"""How long to wait after a failed fetch of a document."""
 DOCUMENT_SECONDS = 7 * 24 * 3600
-"""How long a document that cannot be fetched any more is used for new log-ins as it was."""
+"""How long a stored document is used for new log-ins while it cannot be fetched."""
 FRESH_CHARACTERS = 4_000_000
-"""Of the documents in memory."""
+"""Characters of all cached documents."""
 FAILED = 2_000
+"""Most failed fetches to remember."""
 _REGISTERED = "registered."
 _GRANT_TYPES = {"authorization_code", "refresh_token"}
 
 
 class Clients:
-    """Finds clients by their ids, and registers new ones."""
+    """Reads clients by id, and registers new ones."""
 
     def __init__(self, store: OAuthStore, documents: ClientDocuments) -> None:
         self._store = store
@@ -51,10 +52,10 @@ class Clients:
         self._fetches: dict[str, asyncio.Task[Client]] = {}
 
     async def read(self, client_id: str, address: str, before_fetch: Callable[[], None]) -> Client | None:
-        """Return the client by its id or its document, without the database; None if the id is of neither form.
+        """Return the client of a registration or document; None if the id has neither form.
 
-        `before_fetch` is called if the document has to be fetched, for a caller at `address`, and may raise. Raises
-        InvalidRequest if the document does not describe a client, and Unavailable if it cannot be fetched.
+        `before_fetch` is called before a document is fetched for the caller at `address`, and may raise. Raises
+        InvalidRequest if the document is not valid, and Unavailable if it cannot be fetched.
         """
         if not client_id.startswith("https://"):
             return _registered(client_id)
@@ -69,22 +70,22 @@ class Clients:
             before_fetch()
             task = self._fetches[client_id] = asyncio.create_task(self._fetch(client_id, address))
             task.add_done_callback(lambda done: self._fetches.pop(client_id, None))
-        # Shielded: a caller that disconnects does not cancel what others wait for.
+        # Shielded: callers share the fetch, so the disconnect of one must not cancel it.
         return await asyncio.shield(task)
 
-    def known(self, client_id: str, seconds: float = float("inf")) -> Client | None:
-        """Return the client without fetching anything; None if nobody has agreed to it.
+    def find_stored(self, client_id: str, seconds: float = float("inf")) -> Client | None:
+        """Return the client without a fetch; None if its document is not stored or older than `seconds`.
 
-        Of a document at most what was read in the last `seconds`. Raises Unavailable if the database is away.
+        Raises Unavailable if the database is not available.
         """
         if not client_id.startswith("https://"):
             return _registered(client_id)
         with self._store.transaction() as rows:
-            known = rows.client(client_id)
-        return known[0] if known and known[1] < seconds else None
+            stored = rows.client(client_id)
+        return stored[0] if stored and stored[1] < seconds else None
 
     def register(self, body: bytes) -> Mapping[str, Any]:
-        """Return the registration of a client as RFC 7591 describes the answer; raises InvalidRequest."""
+        """Register a client and return the response of RFC 7591. Raises InvalidRequest."""
         client = _with_id(_client(parse_json(body, of="the registration"), ""))
         log.info("audit", action="register_client", outcome="done", client=client.id, name=client.name)
         return {
@@ -112,7 +113,7 @@ def _size(client: Client) -> int:
 
 
 def _with_id(client: Client) -> Client:
-    """Return a client that registers with the id that holds its registration. Its name gives way to its addresses."""
+    """Set the id, which contains the registration. The name is dropped if the id would be too long."""
     for name in (client.name, NAMELESS):
         fields = [name, client.refreshes, *client.redirect_uris]
         text = json.dumps(fields, ensure_ascii=False, separators=(",", ":"))
@@ -124,9 +125,9 @@ def _with_id(client: Client) -> Client:
 
 
 def _registered(client_id: str) -> Client | None:
-    """Return the client whose registration the id holds; None if it holds none.
+    """Decode the registration in the id; None if the id contains none.
 
-    The id is not signed: anybody may register anything, so a signature would prove nothing.
+    The id is not signed, because anybody may register anything.
     """
     if not client_id.startswith(_REGISTERED) or len(client_id) > CLIENT_ID_LENGTH:
         return None
@@ -141,18 +142,18 @@ def _registered(client_id: str) -> Client | None:
 
 
 def _id_problem(client_id: str) -> str:
-    """Return what is wrong with a URL as a client's id: section 3 of the draft."""
-    sound = re.fullmatch(r"[!-~]+", client_id) and "#" not in client_id and "\\" not in client_id
-    if len(client_id) > CLIENT_ID_LENGTH or not sound:
+    """Return why the URL is not a valid client id (section 3 of the draft); empty if it is."""
+    allowed = re.fullmatch(r"[!-~]+", client_id) and "#" not in client_id and "\\" not in client_id
+    if len(client_id) > CLIENT_ID_LENGTH or not allowed:
         return f"must be a URL of at most {CLIENT_ID_LENGTH:,} characters of ASCII without a fragment"
     try:
         parts = urlsplit(client_id)
-        named = parts.hostname and parts.path.strip("/") and "@" not in parts.netloc and parts.port in (None, 443)
+        complete = parts.hostname and parts.path.strip("/") and "@" not in parts.netloc and parts.port in (None, 443)
     except ValueError:
         return "must be a URL"
-    if not named:
+    if not complete:
         return "must name a host and a path, no user, and no port but 443"
-    return "must have no dots as a part of its path" if {".", ".."} & set(parts.path.split("/")) else ""
+    return "must have no . or .. in its path" if {".", ".."} & set(parts.path.split("/")) else ""
 
 
 def _of_document(document: bytes, client_id: str) -> Client:
@@ -163,7 +164,7 @@ def _of_document(document: bytes, client_id: str) -> Client:
 
 
 def _client(metadata: Any, client_id: str) -> Client:
-    """Return the client of its metadata; raises InvalidRequest naming what is not served."""
+    """Build a client from its metadata. Raises InvalidRequest with the unsupported value."""
     if not isinstance(metadata, Mapping):
         raise InvalidRequest("the client's metadata must be a JSON object")
     uris = metadata.get("redirect_uris")
@@ -186,14 +187,14 @@ def _client(metadata: Any, client_id: str) -> Client:
 
 
 def _authentication_problem(metadata: Mapping[str, Any]) -> str:
-    """Return why the client cannot come without a secret, as all do here; empty where it can.
+    """Return why the client cannot authenticate with `none`, the only supported method; empty if it can.
 
-    Who registers and asks for a secret is told `none` in the answer (RFC 7591, section 3.2.1). A document may name
-    the one method that it likes best and all that it can do, as ChatGPT's does: `private_key_jwt`, and that or `none`.
+    A client that registers for a secret gets the method `none` in the response (RFC 7591, section 3.2.1). A document
+    may name a preferred method and a list of supported ones: ChatGPT's prefers `private_key_jwt` and supports `none`.
     """
-    can = metadata.get("token_endpoint_auth_methods_supported")
-    best = metadata.get("token_endpoint_auth_method", "none")
-    methods = {str(method) for method in can} if isinstance(can, list) and can else {str(best)}
+    supported = metadata.get("token_endpoint_auth_methods_supported")
+    preferred = metadata.get("token_endpoint_auth_method", "none")
+    methods = {str(method) for method in supported} if isinstance(supported, list) and supported else {str(preferred)}
     if "client_secret" in metadata or not methods & {"none", "client_secret_basic", "client_secret_post"}:
         return f"token_endpoint_auth_method must be none, got {', '.join(sorted(methods))[:100]!r}"
     return ""

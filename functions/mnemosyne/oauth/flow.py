@@ -1,7 +1,7 @@
-"""From a client's request to its code: log-in and consent, bound to one browser from the first step to the last.
+"""The authorization flow in one browser: from the client's request through log-in and consent to its code.
 
-Every step is a transaction that reads the request's row locked and moves it on once: started, logged in, decided. Who
-comes again, from another browser or after an end in between, can only go on where the row stands, or start over.
+Every step is one transaction that locks the row of the request and advances its status once: started, logged in,
+decided. A repeated or interrupted step continues from the stored status, or the person starts over.
 """
 
 import hashlib
@@ -19,7 +19,7 @@ from mnemosyne.domain.principal import Scope, scopes_of
 from mnemosyne.domain.rate_limit import networks_of
 from mnemosyne.errors import Conflict, NotFound, Unauthorized
 from mnemosyne.oauth.clients import Clients
-from mnemosyne.oauth.grants import OAuthClient, hashed
+from mnemosyne.oauth.grants import OAuthClient, hash_secret
 from mnemosyne.oauth.people import person_of
 from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.oauth.server import Answer, Issuer, Server
@@ -30,7 +30,7 @@ from mnemosyne.ports.oauth import OAuthRows, OAuthStore
 log = EventLog(__name__)
 
 ATTEMPTS = 5
-"""How often a log-in code may be mistyped."""
+"""Most wrong log-in codes per request."""
 UNKNOWN_CLIENT = (
     "this server does not know the application: remove this server from the application, or clear the log-in that it "
     "keeps, and connect again, so that it registers again"
@@ -40,7 +40,7 @@ START_OVER = "this log-in has ended or is another browser's: start over from you
 
 @dataclass(frozen=True)
 class Question:
-    """What a person is asked to agree to."""
+    """Contents of the consent page."""
 
     client: Client
     person: Person
@@ -48,11 +48,14 @@ class Question:
     redirect_uri: str
     resource: str
     agreed: bool
-    """Whether they have agreed to as much before, so that they need not be asked."""
+    """Whether the person has consented to these scopes before, so that the page is skipped."""
 
 
 class Flow:
-    """Leads a browser from /authorize to the client's redirect URI; `key` is what browser and request share."""
+    """Steps of a browser from /authorize to the client's redirect URI.
+
+    `key` combines the browser's cookie and the id of the request.
+    """
 
     def __init__(
         self, issuer: Issuer, store: OAuthStore, clients: Clients, log_in: LogIn, rules: Sequence[PeopleRule]
@@ -64,71 +67,79 @@ class Flow:
         self._rules = rules
 
     def start(self, request: OAuthRequest, key: str, client: Client | None, address: str) -> str:
-        """Return where the browser at `address` goes to log in; raises OAuth2Error, InvalidRequest, Unavailable."""
+        """Store a request to /authorize and return the log-in URL. Raises OAuth2Error, InvalidRequest, Unavailable.
+
+        `address` is the browser's, for the limit of pending requests.
+        """
         with self._store.transaction() as rows:
             client = Server(self.issuer, rows, client).examine(request)
             rows.forget_expired()
             client = replace(client, redirect_uris=(request.payload.redirect_uri,))
-            return self._begin(rows, key, request.kept, client, address)
+            return self._begin(rows, key, request.stored_parameters, client, address)
 
     def start_account(self, key: str, address: str) -> str:
-        """Return where the browser at `address` goes to log in for the page of what its person has granted."""
+        """Begin a log-in for the account page and return the log-in URL."""
         with self._store.transaction() as rows:
             return self._begin(rows, key, {}, None, address)
 
-    def log_in(self, key: str, new_key: str, shown: Mapping[str, str]) -> bool:
-        """Note who has come back from the log-in; whether a client waits for it.
+    def log_in(self, key: str, new_key: str, parameters: Mapping[str, str]) -> bool:
+        """Finish the log-in. Returns whether a client waits for it.
 
-        From now on only `new_key` leads on: whoever planted the old one in this browser, or saw it, has nothing. Raises
-        Unauthorized, NotFound where there is no such log-in, and Conflict where it is over.
+        `new_key` replaces `key`, so that a planted or stolen cookie from before the log-in is useless. Raises
+        Unauthorized, NotFound if the request does not exist, and Conflict if it is not waiting for a log-in.
         """
-        client_waits = self._begin_log_in(key, shown)
+        client_waits = self._begin_log_in(key, parameters)
         try:
-            # No connection and no lock is held while the identity provider is asked.
-            claims = self._log_in.finish(key, shown)
+            # Outside a transaction: the call of the identity provider must not hold a connection or lock.
+            claims = self._log_in.finish(key, parameters)
             person = person_of(claims, self._rules)
             with self._pending(key) as (rows, _):
                 if rows.is_blocked(person.subject, addresses_of(claims)):
                     log.warning("audit", action="log_in", outcome="refused", subject=person.subject, reason="blocked")
                     raise Unauthorized("this account is blocked: ask the operator of this memory")
-                rows.log_in(hashed(key), hashed(new_key), person)
+                rows.log_in(hash_secret(key), hash_secret(new_key), person)
         except BaseException:
             with self._store.transaction() as rows:
-                rows.set_status(hashed(key), "started")
+                rows.set_status(hash_secret(key), "started")
             raise
         log.info("audit", action="log_in", outcome="done", subject=person.subject)
         return client_waits
 
     def logged_in(self, key: str) -> bool | None:
-        """Return whether a client waits for a log-in that is done; None if it is not done. Raises NotFound."""
+        """Return whether a client waits for the finished log-in; None before it is finished. Raises NotFound."""
         with self._pending(key) as (_, pending):
             return bool(pending.parameters) if pending.status in ("logged_in", "decided") else None
 
-    def _begin_log_in(self, key: str, shown: Mapping[str, str]) -> bool:
-        """Note that the identity provider is asked, so that its code is exchanged once; whether a client waits."""
+    def _begin_log_in(self, key: str, parameters: Mapping[str, str]) -> bool:
+        """Check the typed code and set the status logging_in, so that a code is exchanged once.
+
+        Returns whether a client waits.
+        """
         wrong = False
         with self._pending(key) as (rows, pending):
             if pending.status != "started":
                 raise Conflict(START_OVER)
             if pending.log_in_hash is not None:
-                wrong = not hmac.compare_digest(hashed(_typed(shown.get("code", ""))), pending.log_in_hash)
+                wrong = not hmac.compare_digest(
+                    hash_secret(_normalized(parameters.get("code", ""))), pending.log_in_hash
+                )
                 if pending.attempts >= ATTEMPTS:
-                    raise Conflict("the code was mistyped too often: start over from your application")
+                    raise Conflict("too many wrong codes: start over from your application")
             if wrong:
-                rows.count_attempt(hashed(key))
+                rows.count_attempt(hash_secret(key))
             else:
-                rows.set_status(hashed(key), "logging_in")
+                rows.set_status(hash_secret(key), "logging_in")
         if wrong:
-            raise Unauthorized("this is not the code: look at it again")
+            raise Unauthorized("this is not the code: check it and try again")
         return bool(pending.parameters)
 
     def redirect_uri(self, key: str) -> str:
-        """Return where the browser may go in the end; empty where no client waits. Raises NotFound."""
+        """Return the client's redirect URI; empty if no client waits. Raises NotFound."""
         with self._pending(key) as (_, pending):
             return str(pending.parameters.get("redirect_uri", ""))
 
     def question(self, key: str) -> Question:
-        """Return what the person is asked; raises NotFound, Conflict where it is answered, OAuth2Error."""
+        """Return the contents of the consent page. Raises NotFound, Conflict after a decision, OAuth2Error."""
         with self._pending(key) as (rows, pending):
             person, client = _person(pending), pending.client
             request = _request(pending, self.issuer)
@@ -136,85 +147,87 @@ class Flow:
             server.examine(request)
             redirect_uri = pending.parameters["redirect_uri"]
             resource = server.resource.of(request)
-            agreed = rows.consent(person.subject, request.payload.client_id, resource)
+            consent = rows.consent(person.subject, request.payload.client_id, resource)
         wanted = scopes_of((OAuthClient(client).get_allowed_scope(request.payload.scope) or "").split())  # type: ignore[arg-type]
         scopes = wanted & person.scopes
-        known = agreed is not None and scopes <= agreed.scopes and not is_on_device(redirect_uri)
-        return Question(client, person, scopes, redirect_uri, resource, known and bool(scopes))  # type: ignore[arg-type]
+        agreed = consent is not None and bool(scopes) and scopes <= consent.scopes and not is_on_device(redirect_uri)
+        return Question(client, person, scopes, redirect_uri, resource, agreed)  # type: ignore[arg-type]
 
     def decide(self, key: str, *, approved: bool) -> Answer:
-        """Return the redirection to the client; of several answers the first counts. Raises NotFound, Conflict."""
+        """Return the redirection to the client. The first of several decisions counts. Raises NotFound, Conflict."""
         with self._pending(key) as (rows, pending):
             if pending.status == "decided":
                 return self._same_answer(rows, pending, key)
             person, client = _person(pending), pending.client
             request = _request(pending, self.issuer)
-            rows.set_status(hashed(key), "decided")
+            rows.set_status(hash_secret(key), "decided")
             server = Server(self.issuer, rows, client)
             server.code = _code(key)
             answer = server.answer(request, person if approved else None)
             if approved and client and "code=" in urlsplit(answer.location).query:
                 resource = server.resource.of(request)
                 scopes = scopes_of((request.scope or "").split()) & person.scopes
-                rows.remember(Consent(subject=person.subject, client_id=client.id, scopes=scopes, resource=resource))
+                rows.save_consent(
+                    Consent(subject=person.subject, client_id=client.id, scopes=scopes, resource=resource)
+                )
         return answer
 
     def decided(self, key: str) -> Answer | None:
-        """Return the answer that the person has given; None if they have not answered. Raises NotFound."""
+        """Return the redirection after a decision; None before it. Raises NotFound."""
         with self._pending(key) as (rows, pending):
             return self._same_answer(rows, pending, key) if pending.status == "decided" else None
 
     def _same_answer(self, rows: OAuthRows, pending: Pending, key: str) -> Answer:
-        """Return the redirection to the client again; without a location if the client has used its code.
+        """Return the redirection to the client again, without a location if the client has used its code.
 
-        A second use of the code would end the grant.
+        A second use of the code would revoke the grant.
         """
         request = _request(pending, self.issuer)
-        if (code := rows.code(hashed(_code(key)))) is None:
+        if (code := rows.code(hash_secret(_code(key)))) is None:
             return Server(self.issuer, rows, pending.client).answer(request, None)
         if code.used or not code.valid:
             return Answer(200, None, {})
         state = [("state", request.payload.state)] if request.payload.state else []
-        answered = [("code", _code(key)), *state, ("iss", self.issuer.url)]
-        return Answer(303, None, {"Location": add_params_to_uri(code.redirect_uri, answered)})
+        parameters = [("code", _code(key)), *state, ("iss", self.issuer.url)]
+        return Answer(303, None, {"Location": add_params_to_uri(code.redirect_uri, parameters)})
 
     def log_out(self, key: str) -> None:
-        """Forget the log-in of this browser."""
+        """Delete the log-in of this browser."""
         with self._store.transaction() as rows:
-            rows.end(hashed(key))
+            rows.delete_request(hash_secret(key))
 
     def account(self, key: str) -> tuple[Person, Sequence[Grant]]:
-        """Return who has logged in for the page of their grants, and those; raises NotFound, Conflict."""
+        """Return the person of the account page and their grants. Raises NotFound, Conflict."""
         with self._pending(key) as (rows, pending):
             person = _person(pending)
             return person, rows.grants_of(person.subject)
 
     def withdraw(self, key: str, client_id: str) -> int:
-        """End all that the person has let a client do; how many grants that were. Raises NotFound, Conflict."""
+        """Revoke all grants of a client. Returns their number. Raises NotFound, Conflict."""
         with self._pending(key) as (rows, pending):
             person = _person(pending)
-            ended = rows.withdraw(person.subject, client_id)
-        log.info("audit", action="withdraw", outcome="done", subject=person.subject, client=client_id, grants=ended)
-        return ended
+            count = rows.withdraw(person.subject, client_id)
+        log.info("audit", action="withdraw", outcome="done", subject=person.subject, client=client_id, grants=count)
+        return count
 
     def token(self, request: OAuthRequest) -> Answer:
-        """Return tokens for a code or a refresh token, or why there are none."""
-        return self._ask(request, lambda server: server.token(request))
+        """Return tokens for a code or refresh token, or an error."""
+        return self._serve(request, lambda server: server.token(request))
 
     def revoke(self, request: OAuthRequest) -> Answer:
-        """Return that a token is of no use any more."""
-        return self._ask(request, lambda server: server.revoke(request))
+        """Revoke a token."""
+        return self._serve(request, lambda server: server.revoke(request))
 
-    def redirected(self, request: OAuthRequest, error: OAuth2Error) -> str:
-        """Return where the client is told of an error; empty where its address is not sure, and the person is told."""
+    def error_redirect(self, request: OAuthRequest, error: OAuth2Error) -> str:
+        """Return the redirection of an error to the client; empty if the redirect URI is not valid."""
         if not error.redirect_uri:
             return ""
         error.state = request.payload.state
         location = str(dict(error()[2]).get("Location", ""))
         return str(add_params_to_uri(location, {"iss": self.issuer.url}))
 
-    def _ask(self, request: OAuthRequest, ask: Callable[[Server], Answer]) -> Answer:
-        client = self._clients.known(request.payload.client_id or "")
+    def _serve(self, request: OAuthRequest, call: Callable[[Server], Answer]) -> Answer:
+        client = self._clients.find_stored(request.payload.client_id or "")
         with self._store.transaction() as rows:
             server = Server(self.issuer, rows, client)
             if client is None:
@@ -223,21 +236,21 @@ class Flow:
                 unknown = InvalidClientError(problem, status_code=401)
                 answer: Answer = server.handle_error_response(request, unknown)
                 return answer
-            return ask(server)
+            return call(server)
 
     def _begin(
         self, rows: OAuthRows, key: str, parameters: Mapping[str, str], client: Client | None, address: str
     ) -> str:
-        rows.begin(hashed(key), parameters, client, networks_of(address))
-        where, code = self._log_in.begin(key, client.name if client else "this page")
+        rows.begin(hash_secret(key), parameters, client, networks_of(address))
+        url, code = self._log_in.begin(key, client.name if client else "this page")
         if code:
-            rows.expect_log_in(hashed(key), hashed(_typed(code)))
-        return where
+            rows.expect_log_in(hash_secret(key), hash_secret(_normalized(code)))
+        return url
 
     @contextmanager
     def _pending(self, key: str) -> Iterator[tuple[OAuthRows, Pending]]:
         with self._store.transaction() as rows:
-            if (pending := rows.pending(hashed(key))) is None:
+            if (pending := rows.pending(hash_secret(key))) is None:
                 raise NotFound(START_OVER)
             yield rows, pending
 
@@ -253,9 +266,9 @@ def _request(pending: Pending, issuer: Issuer) -> OAuthRequest:
 
 
 def _code(key: str) -> str:
-    """Return the authorization code of a request: the browser's secret gives it, and the database does not."""
+    """Derive the authorization code from the browser's secret, so that the database cannot reveal it."""
     return hmac.new(key.encode(), b"code", hashlib.sha256).hexdigest()
 
 
-def _typed(code: str) -> str:
+def _normalized(code: str) -> str:
     return "".join(code.upper().split()).replace("-", "")

@@ -1,7 +1,7 @@
-"""Authlib's grants, on what we keep: authorization code with PKCE, refresh tokens that rotate, revocation.
+"""Grant types for Authlib: authorization code with PKCE, rotating refresh tokens, and revocation.
 
-What a grant may do, and in which order it is checked, is Authlib's. What is here says where codes and tokens are, and
-what this server asks for beyond it: S256 alone (RFC 9700, section 2.1.1), a resource (RFC 8707), and one use of each.
+Authlib validates requests. These classes read and write the stored codes and tokens, and require more than Authlib:
+PKCE with S256 (RFC 9700, section 2.1.1), a resource (RFC 8707), and a single use of each code and token.
 """
 
 import base64
@@ -16,14 +16,14 @@ from authlib.oauth2.rfc7009 import RevocationEndpoint
 from authlib.oauth2.rfc7636 import CodeChallenge
 
 from mnemosyne.domain.oauth import (
-    OFFERED,
-    UNASKED,
+    DEFAULT_SCOPES,
+    SUPPORTED_SCOPES,
     Client,
     Code,
     Grant,
     Person,
     RefreshToken,
-    known_resource,
+    canonical_resource,
 )
 from mnemosyne.domain.principal import scopes_of
 from mnemosyne.observability import EventLog
@@ -32,86 +32,86 @@ log = EventLog(__name__)
 
 
 class InvalidTarget(OAuth2Error):  # type: ignore[misc]
-    """https://www.rfc-editor.org/rfc/rfc8707#section-2."""
+    """The error `invalid_target`: https://www.rfc-editor.org/rfc/rfc8707#section-2."""
 
     error = "invalid_target"
 
 
-def hashed(secret: str) -> bytes:
-    """Return what is kept of a code, a token or a cookie, which are 256 random bits."""
+def hash_secret(secret: str) -> bytes:
+    """SHA-256 of a code, token or cookie. They have 256 random bits, so the hash needs no salt."""
     return hashlib.sha256(secret.encode("utf-8", "surrogateescape")).digest()
 
 
 class OAuthClient(ClientMixin):  # type: ignore[misc]
-    """A client as Authlib asks after it."""
+    """A client in the interface that Authlib expects."""
 
     def __init__(self, client: Client) -> None:
-        self.known = client
+        self.client = client
         self.client_id = client.id
 
     def get_client_id(self) -> str:
-        """Return its id."""
-        return self.known.id
+        """Return the client id."""
+        return self.client.id
 
     def get_default_redirect_uri(self) -> str | None:
-        """Return the address it is answered at where it names none: it must name one, OAuth 2.1 says so."""
+        """Return None: OAuth 2.1 requires a redirect URI in every request."""
         return None
 
     def get_allowed_scope(self, scope: str | None) -> str | None:
-        """Return those of the scopes that there are: reading and writing where it names none that we know."""
-        named = scopes_of((scope or "").split()) & {*OFFERED}
-        return " ".join(sorted(named or UNASKED))
+        """Return the supported scopes of the request, or the default ones if it has none."""
+        supported = scopes_of((scope or "").split()) & {*SUPPORTED_SCOPES}
+        return " ".join(sorted(supported or DEFAULT_SCOPES))
 
     def check_redirect_uri(self, redirect_uri: str) -> bool:
-        """Whether it may be answered there."""
-        return self.known.takes(redirect_uri)
+        """Whether the client may use the redirect URI."""
+        return self.client.allows_redirect(redirect_uri)
 
     def check_client_secret(self, client_secret: str) -> bool:
-        """Whether that is its secret: it has none."""
+        """Return False: clients have no secret."""
         return False
 
     def check_endpoint_auth_method(self, method: str, endpoint: str) -> bool:
-        """Whether it may show who it is so: by nothing but its id."""
+        """Whether the client may authenticate by this method: only by `none`."""
         return method == "none"
 
     def check_response_type(self, response_type: str) -> bool:
-        """Whether it may ask for that."""
+        """Whether the client may request this response type."""
         return response_type == "code"
 
     def check_grant_type(self, grant_type: str) -> bool:
-        """Whether it may be granted that."""
-        return grant_type == "authorization_code" or (grant_type == "refresh_token" and self.known.refreshes)
+        """Whether the client may use this grant type."""
+        return grant_type == "authorization_code" or (grant_type == "refresh_token" and self.client.refreshes)
 
 
-class Kept:
-    """A code or refresh token as Authlib asks after it."""
+class StoredToken:
+    """A code or refresh token in the interface that Authlib expects."""
 
-    def __init__(self, kept: Code | RefreshToken) -> None:
-        self.kept = kept
-        self.code_challenge = getattr(kept, "code_challenge", "")
+    def __init__(self, record: Code | RefreshToken) -> None:
+        self.record = record
+        self.code_challenge = getattr(record, "code_challenge", "")
         self.code_challenge_method = "S256"
         self.successor_salt = b""
 
     def check_client(self, client: OAuthClient) -> bool:
-        """Whether it was given to that client."""
-        return self.kept.grant.client_id == client.client_id
+        """Whether the token was issued to this client."""
+        return self.record.grant.client_id == client.client_id
 
     def get_redirect_uri(self) -> str:
-        """Return where the client was answered."""
-        return str(getattr(self.kept, "redirect_uri", ""))
+        """Redirect URI of the authorization request."""
+        return str(getattr(self.record, "redirect_uri", ""))
 
     def get_scope(self) -> str:
-        """Return what was granted."""
-        return " ".join(sorted(self.kept.grant.scopes))
+        """Scopes of the grant, separated by spaces."""
+        return " ".join(sorted(self.record.grant.scopes))
 
 
 class S256Only(CodeChallenge):  # type: ignore[misc]
-    """PKCE as OAuth 2.1 has it: required, with S256, of everybody."""
+    """PKCE as in OAuth 2.1: required from every client, with S256."""
 
     SUPPORTED_CODE_CHALLENGE_METHOD = ("S256",)
 
     def validate_code_challenge(self, grant: Any, redirect_uri: Any) -> None:
-        """Raise InvalidRequestError where the challenge is missing, or made by another method."""
+        """Raise InvalidRequestError if the challenge is missing or has another method."""
         data = grant.request.payload.data
         if not data.get("code_challenge") or data.get("code_challenge_method") != "S256":
             raise InvalidRequestError("a 'code_challenge' with the 'code_challenge_method' S256 is needed")
@@ -125,28 +125,28 @@ class ResourceIndicator:
         self._resources = resources
 
     def __call__(self, grant: Any) -> None:
-        """Look at the grant's requests, as Authlib's extensions do."""
-        grant.register_hook("after_validate_authorization_request_payload", self._check)
-        grant.register_hook("after_validate_token_request", self._check_again)
+        """Register the hooks of this Authlib extension."""
+        grant.register_hook("after_validate_authorization_request_payload", self._check_authorization)
+        grant.register_hook("after_validate_token_request", self._check_token)
 
-    def _check(self, grant: Any, result: Any) -> None:
+    def _check_authorization(self, grant: Any, result: Any) -> None:
         self.of(grant.request)
 
-    def _check_again(self, grant: Any, result: Any) -> None:
-        self.match(grant.request, grant.request.authorization_code.kept.grant)
+    def _check_token(self, grant: Any, result: Any) -> None:
+        self.match(grant.request, grant.request.authorization_code.record.grant)
 
     def of(self, request: Any) -> str:
-        """Return the resource of a request to /authorize, as we write it; raises InvalidTarget."""
+        """Return the resource of a request to /authorize in the server's spelling. Raises InvalidTarget."""
         named = request.payload.datalist.get("resource", []) or (self._resources if len(self._resources) == 1 else ())
-        known = {known_resource(one, self._resources) for one in named}
-        if len(known) != 1 or (resource := known.pop()) is None:
+        canonical = {canonical_resource(name, self._resources) for name in named}
+        if len(canonical) != 1 or (resource := canonical.pop()) is None:
             raise InvalidTarget(f"'resource' must be {' or '.join(self._resources)}, got {', '.join(named) or 'none'}")
         return resource
 
     def match(self, request: Any, grant: Grant) -> None:
-        """Raise InvalidTarget if a request to /token names another resource than its grant has."""
+        """Raise InvalidTarget if a request to /token names another resource than its grant."""
         named = request.payload.datalist.get("resource", [])
-        if {known_resource(one, self._resources) for one in named} - {grant.resource}:
+        if {canonical_resource(name, self._resources) for name in named} - {grant.resource}:
             raise InvalidTarget(f"'resource' must be {grant.resource}, as at /authorize, got {', '.join(named)}")
 
 
@@ -156,94 +156,94 @@ class CodeGrant(AuthorizationCodeGrant):  # type: ignore[misc]
     TOKEN_ENDPOINT_AUTH_METHODS = ("none",)
 
     def generate_authorization_code(self) -> str:
-        """Return the code of the request, which is the same however often the person answers it."""
+        """Return the code of the request: the same one if the person submits the consent form twice."""
         return str(self.server.code)
 
     def save_authorization_code(self, code: str, request: Any) -> None:
-        """Keep the code and the grant that it begins."""
-        self.server.keep_code(code, request)
+        """Store the code and its new grant."""
+        self.server.save_code(code, request)
 
-    def query_authorization_code(self, code: str, client: OAuthClient) -> Kept | None:
-        """Return the code, from now on used; a second use ends what the first one gave: RFC 6749, section 4.1.2."""
+    def query_authorization_code(self, code: str, client: OAuthClient) -> StoredToken | None:
+        """Return the code and mark it as used. A second use revokes the grant: RFC 6749, section 4.1.2."""
         rows = self.server.rows
-        found = rows.code(hashed(code))
-        if found is None or found.grant.client_id != client.client_id:
+        record = rows.code(hash_secret(code))
+        if record is None or record.grant.client_id != client.client_id:
             return None
-        if found.used:
-            _revoke(rows, found.grant, "code reused")
+        if record.used:
+            _revoke(rows, record.grant, "code reused")
             return None
-        rows.use_code(found.hash)
-        return Kept(found) if found.valid and found.grant.stands else None
+        rows.use_code(record.hash)
+        return StoredToken(record) if record.valid and record.grant.stands else None
 
-    def delete_authorization_code(self, authorization_code: Kept) -> None:
-        """Nothing: it is used already, and kept so that another use is noticed."""
+    def delete_authorization_code(self, authorization_code: StoredToken) -> None:
+        """Do nothing: the code is marked as used, and stays so that a second use is detected."""
 
-    def authenticate_user(self, authorization_code: Kept) -> Grant:
-        """Return whose grant it is."""
-        return authorization_code.kept.grant
+    def authenticate_user(self, authorization_code: StoredToken) -> Grant:
+        """Return the grant of the code, which is Authlib's user here."""
+        return authorization_code.record.grant
 
 
 class RotatingRefreshGrant(RefreshTokenGrant):  # type: ignore[misc]
-    """Refresh tokens that rotate: RFC 9700, section 4.14.2.
+    """Rotating refresh tokens: RFC 9700, section 4.14.2.
 
-    A used token gives the same successor again for REPEAT_SECONDS, unless that successor was used: processes of one
-    client refresh at once, and answers get lost. Any other second use ends the grant.
+    For REPEAT_SECONDS a used token returns the same successor again, unless that successor has been used: processes of
+    one client may refresh at the same time, and responses get lost. Any other second use revokes the grant.
     """
 
     TOKEN_ENDPOINT_AUTH_METHODS = ("none",)
     INCLUDE_NEW_REFRESH_TOKEN = True
 
     def _validate_request_token(self, client: OAuthClient) -> Any:
-        found = super()._validate_request_token(client)
-        self.server.resource.match(self.request, found.kept.grant)
-        return found
+        token = super()._validate_request_token(client)
+        self.server.resource.match(self.request, token.record.grant)
+        return token
 
-    def authenticate_refresh_token(self, refresh_token: str) -> Kept | None:
-        """Return the token if it may be used, perhaps again; a use of a token that was replaced ends its grant."""
+    def authenticate_refresh_token(self, refresh_token: str) -> StoredToken | None:
+        """Return the token if it may be used or repeated. Any other second use revokes the grant."""
         rows = self.server.rows
-        found = rows.refresh_token(hashed(refresh_token))
-        asking = self.request.payload.client_id or ""
-        if found is None or not hmac.compare_digest(found.grant.client_id.encode(), asking.encode()):
+        record = rows.refresh_token(hash_secret(refresh_token))
+        client_id = self.request.payload.client_id or ""
+        if record is None or not hmac.compare_digest(record.grant.client_id.encode(), client_id.encode()):
             return None
-        if found.used and found.successor_salt is None:
-            _revoke(rows, found.grant, "refresh token reused")
+        if record.used and record.successor_salt is None:
+            _revoke(rows, record.grant, "refresh token reused")
             return None
-        if not found.valid or not found.grant.stands:
+        if not record.valid or not record.grant.stands:
             return None
-        kept = Kept(found)
-        kept.successor_salt = found.successor_salt or secrets.token_bytes(32)
-        self.server.refresh_token = _successor(refresh_token, kept.successor_salt)
-        return kept
+        token = StoredToken(record)
+        token.successor_salt = record.successor_salt or secrets.token_bytes(32)
+        self.server.refresh_token = _successor(refresh_token, token.successor_salt)
+        return token
 
-    def authenticate_user(self, refresh_token: Kept) -> Grant:
-        """Return whose grant it is."""
-        return refresh_token.kept.grant
+    def authenticate_user(self, refresh_token: StoredToken) -> Grant:
+        """Return the grant of the token, which is Authlib's user here."""
+        return refresh_token.record.grant
 
-    def revoke_old_credential(self, refresh_token: Kept) -> None:
-        """Note the first use."""
-        if not refresh_token.kept.used:
-            self.server.rows.use_refresh_token(refresh_token.kept, refresh_token.successor_salt)
+    def revoke_old_credential(self, refresh_token: StoredToken) -> None:
+        """Mark the token as used, at its first use."""
+        if not refresh_token.record.used:
+            self.server.rows.use_refresh_token(refresh_token.record, refresh_token.successor_salt)
 
 
 class Revocation(RevocationEndpoint):  # type: ignore[misc]
-    """RFC 7009: whichever of its tokens is shown, the whole grant ends."""
+    """Token revocation (RFC 7009). Revoking any token of a grant revokes the grant."""
 
     CLIENT_AUTH_METHODS = ("none",)
 
-    def query_token(self, token_string: str, token_type_hint: str | None) -> Kept | None:
-        """Return the refresh token, or the one grant that an access token is of."""
-        found = self.server.rows.refresh_token(hashed(token_string))
-        if found is None and (grant := self.server.grant_of(token_string)):
-            found = RefreshToken(hash=b"", grant=grant)
-        return Kept(found) if found else None
+    def query_token(self, token_string: str, token_type_hint: str | None) -> StoredToken | None:
+        """Return the refresh token, or a placeholder with the grant of an access token."""
+        record = self.server.rows.refresh_token(hash_secret(token_string))
+        if record is None and (grant := self.server.grant_of(token_string)):
+            record = RefreshToken(hash=b"", grant=grant)
+        return StoredToken(record) if record else None
 
-    def revoke_token(self, token: Kept, request: Any) -> None:
-        """End the grant."""
-        _revoke(self.server.rows, token.kept.grant, "revoked by its client")
+    def revoke_token(self, token: StoredToken, request: Any) -> None:
+        """Revoke the grant of the token."""
+        _revoke(self.server.rows, token.record.grant, "revoked by its client")
 
 
-def granted_to(person: Person, request: Any) -> frozenset[Any]:
-    """Return the scopes of a request that this person may grant; raises InvalidGrantError where none is left."""
+def grantable_scopes(person: Person, request: Any) -> frozenset[Any]:
+    """Return the scopes of a request that the person may grant. Raises InvalidGrantError if there are none."""
     scopes = scopes_of(request.scope.split()) & person.scopes
     if not scopes:
         raise InvalidGrantError("this account may grant none of these scopes")
@@ -251,7 +251,7 @@ def granted_to(person: Person, request: Any) -> frozenset[Any]:
 
 
 def _successor(refresh_token: str, salt: bytes) -> str:
-    """Return the token that replaces another one. Neither the token without the salt, nor the database gives it."""
+    """Derive the next refresh token. It needs both the old token and the salt, so the database alone is not enough."""
     derived = hmac.digest(refresh_token.encode("utf-8", "surrogateescape"), salt, "sha256")
     return base64.urlsafe_b64encode(derived).rstrip(b"=").decode()
 

@@ -1,4 +1,4 @@
-"""From the claims of an identity provider to a person, their namespace and what they may do."""
+"""Convert the claims of an identity provider to a person with a namespace and scopes."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -10,18 +10,18 @@ from mnemosyne.observability import EventLog
 log = EventLog(__name__)
 
 SUBJECT_LENGTH = 190
-"""Characters: with `user:` before it a subject names a namespace, of 200 at most."""
+"""Characters. The namespace `user:SUBJECT` must have at most 200."""
 
 
 def person_of(claims: Mapping[str, Any], rules: Sequence[PeopleRule]) -> Person:
-    """Return who the claims are of, by the first rule that fits; raises Unauthorized where none does."""
+    """Apply the first matching access rule to the claims. Raises Unauthorized if no rule matches."""
     subject = str(claims.get("sub", ""))
     if not 1 <= len(subject) <= SUBJECT_LENGTH or not subject.isprintable():
-        raise Unauthorized("the identity provider names nobody")
-    rule = next((one for one in rules if one.fits(claims)), None)
+        raise Unauthorized("the identity provider sent no valid subject")
+    rule = next((rule for rule in rules if rule.fits(claims)), None)
     if rule is None:
         log.warning("audit", action="log_in", outcome="refused", subject=subject)
-        raise Unauthorized("this account may not use this memory: its operator says who may")
+        raise Unauthorized("this account may not use this memory: ask its operator for access")
     name = verified_email(claims) or str(claims.get("name") or subject)
     return Person(
         subject=subject,

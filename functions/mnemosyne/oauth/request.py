@@ -1,4 +1,4 @@
-"""A request as Authlib reads it: each parameter with all its values, in characters that can be answered."""
+"""OAuth requests in the interface that Authlib expects, with validated parameters."""
 
 import re
 from collections import defaultdict
@@ -15,7 +15,7 @@ KNOWN = frozenset({
     "client_id", "code", "code_challenge", "code_challenge_method", "code_verifier", "grant_type", "redirect_uri",
     "refresh_token", "resource", "response_type", "scope", "token", "token_type_hint",
 })  # fmt: skip
-# What an error may quote: https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1.
+# Characters that an error may contain: https://www.rfc-editor.org/rfc/rfc6749#section-4.1.2.1.
 _QUOTABLE = re.compile(r"[\x20-\x21\x23-\x5B\x5D-\x7E]*")
 _STATE = re.compile(r"[\x20-\x7E]*")
 
@@ -39,11 +39,11 @@ class _Payload(OAuth2Payload):  # type: ignore[misc]
 
 
 class OAuthRequest(OAuth2Request):  # type: ignore[misc]
-    """A request to one of the endpoints, from its parameters."""
+    """A request to one of the endpoints."""
 
     def __init__(self, method: str, url: str, pairs: Iterable[tuple[str, str]]) -> None:
         super().__init__(method, url)
-        self.payload = _Payload(_sound(list(pairs)))
+        self.payload = _Payload(_validated(list(pairs)))
 
     @property
     def form(self) -> Mapping[str, str]:
@@ -54,21 +54,20 @@ class OAuthRequest(OAuth2Request):  # type: ignore[misc]
     args = form
 
     @property
-    def kept(self) -> dict[str, Any]:
-        """What of it must be known when it is answered: none of these may come twice."""
-        kept = KNOWN | {"state"}
-        return {name: value for name, value in self.form.items() if name in kept}
+    def stored_parameters(self) -> dict[str, Any]:
+        """Parameters that are stored until the person has decided."""
+        return {name: value for name, value in self.form.items() if name in KNOWN | {"state"}}
 
 
-def _sound(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
-    """Return the parameters that we know, without the empty ones; raises InvalidRequest where one cannot be read."""
+def _validated(pairs: list[tuple[str, str]]) -> list[tuple[str, str]]:
+    """Return the known parameters that are not empty. Raises InvalidRequest for invalid or repeated ones."""
     if len(pairs) > PARAMETERS:
         raise InvalidRequest(f"a request has at most {PARAMETERS} parameters, got {len(pairs)}")
-    sound = [(name, value) for name, value in pairs if value and (name in KNOWN or name == "state")]
-    for name, value in sound:
+    known = [(name, value) for name, value in pairs if value and (name in KNOWN or name == "state")]
+    for name, value in known:
         if len(value) > URI_LENGTH or not (_STATE if name == "state" else _QUOTABLE).fullmatch(value):
             raise InvalidRequest(f"{name} must be at most {URI_LENGTH} printable characters of ASCII")
-    for name in {name for name, _ in sound if name != "resource"}:
-        if sum(one == name for one, _ in sound) > 1:
-            raise InvalidRequest(f"{name} must come once")
-    return sound
+    for name in {name for name, _ in known if name != "resource"}:
+        if sum(other == name for other, _ in known) > 1:
+            raise InvalidRequest(f"{name} must be sent once")
+    return known

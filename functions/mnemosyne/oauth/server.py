@@ -1,4 +1,4 @@
-"""The authorization server of one transaction and one client: Authlib's endpoints over what we keep and how we sign."""
+"""The authorization server: Authlib's endpoints with our storage and signing keys."""
 
 import json
 import secrets
@@ -36,8 +36,8 @@ from mnemosyne.oauth.grants import (
     Revocation,
     RotatingRefreshGrant,
     S256Only,
-    granted_to,
-    hashed,
+    grantable_scopes,
+    hash_secret,
 )
 from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.observability import EventLog
@@ -49,7 +49,7 @@ log = EventLog(__name__)
 
 @dataclass
 class Answer:
-    """What an endpoint answers: JSON, or where the browser goes."""
+    """Response of an endpoint: JSON, or a redirection."""
 
     status: int
     body: Any
@@ -57,7 +57,7 @@ class Answer:
 
     @property
     def location(self) -> str:
-        """Where the browser goes; empty where it stays."""
+        """Target of the redirection; empty if there is none."""
         return self.headers.get("Location", "")
 
     @location.setter
@@ -67,7 +67,7 @@ class Answer:
 
 @dataclass(frozen=True)
 class Issuer:
-    """Who gives the tokens, for which resources, and with what keys."""
+    """The issuer of tokens, with its resources and signing keys."""
 
     url: str
     resources: tuple[str, ...]
@@ -84,7 +84,7 @@ class _Iss(IssuerParameter):  # type: ignore[misc]
 
 
 class Server(AuthorizationServer):  # type: ignore[misc]
-    """Authlib's authorization server within one transaction, for the one client that asks."""
+    """Authlib's authorization server for one request: one transaction and one client."""
 
     def __init__(self, issuer: Issuer, rows: OAuthRows, client: Client | None) -> None:
         super().__init__()
@@ -99,68 +99,68 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         self.register_token_generator("default", self._token)
         self.register_extension(_Iss(issuer.url))
 
-    # -- the endpoints
+    # -- endpoints
 
     def examine(self, request: OAuthRequest) -> Client:
-        """Return the client of a request to /authorize that may go on; raises OAuth2Error, InvalidRequest."""
-        client: Client = self.get_consent_grant(request).request.client.known
+        """Validate a request to /authorize and return its client. Raises OAuth2Error, InvalidRequest."""
+        client: Client = self.get_consent_grant(request).request.client.client
         return client
 
     def answer(self, request: OAuthRequest, person: Person | None) -> Answer:
-        """Return the redirection to the client: with a code, or with the news that the person has declined."""
+        """Return the redirection to the client, with a code or, if `person` is None, the error access_denied."""
         try:
             grant = self.get_consent_grant(request)
-        except OAuth2Error as exc:  # its client was changed while the person made up their mind
+        except OAuth2Error as exc:  # the client changed since /authorize
             answer: Answer = self.handle_error_response(request, exc)
             return answer
         if person is not None:
-            _keep(self.rows, grant.request.client.known)
-        answered: Answer = self.create_authorization_response(request, grant_user=person, grant=grant)
-        return answered
+            _save_document(self.rows, grant.request.client.client)
+        redirection: Answer = self.create_authorization_response(request, grant_user=person, grant=grant)
+        return redirection
 
     def token(self, request: OAuthRequest) -> Answer:
-        """Return tokens for a code or a refresh token, or why there are none."""
+        """Return tokens for a code or refresh token, or an error."""
         answer: Answer = self.create_token_response(request)
         return answer
 
     def revoke(self, request: OAuthRequest) -> Answer:
-        """Return that the token is of no use any more."""
+        """Revoke a token."""
         answer: Answer = self.create_endpoint_response(Revocation.ENDPOINT_NAME, request)
         return answer
 
-    # -- what Authlib asks for
+    # -- methods that Authlib calls
 
     def create_oauth2_request(self, request: OAuthRequest) -> OAuthRequest:
-        """Return the request: it is one already."""
+        """Return the request unchanged."""
         return request
 
     def query_client(self, client_id: str) -> OAuthClient | None:
-        """Return the client, which was looked for before the transaction: its document may have to be read."""
+        """Return the client. It was read before the transaction, because its document may have to be fetched."""
         return OAuthClient(self._client) if self._client and self._client.id == client_id else None
 
     def handle_response(self, status: int, body: Any, headers: Any) -> Answer:
-        """Return an answer of Authlib's as one of ours."""
+        """Convert a response of Authlib."""
         return Answer(status, json.loads(body) if isinstance(body, str) and body else body, dict(headers))
 
     def send_signal(self, name: str, *args: Any, **kwargs: Any) -> None:
-        """Nothing listens."""
+        """Do nothing: no signal has a receiver."""
 
     def save_token(self, token: Mapping[str, Any], request: OAuthRequest) -> None:
-        """Keep the hash of the refresh token; access tokens are kept nowhere."""
+        """Store the hash of the refresh token and extend the grant. Access tokens are not stored."""
         seconds = REFRESH_TOKEN_SECONDS if "refresh_token" in token else self.issuer.access_token_seconds
         self.rows.extend_grant(request.user.id, seconds)
         if refresh_token := token.get("refresh_token"):
-            kept = RefreshToken(hash=hashed(refresh_token), grant=request.user)
-            self.rows.add_refresh_token(kept, REFRESH_TOKEN_SECONDS)
+            record = RefreshToken(hash=hash_secret(refresh_token), grant=request.user)
+            self.rows.add_refresh_token(record, REFRESH_TOKEN_SECONDS)
         self.rows.extend_client(request.client.client_id, CLIENT_SECONDS)
         log.info(
             "audit", action="give_token", outcome="done", grant=str(request.user.id), client=request.client.client_id
         )
 
-    # -- what the grants ask for
+    # -- methods that the grant types call
 
-    def keep_code(self, code: str, request: OAuthRequest) -> None:
-        """Keep a code and the grant that it begins, which lasts no longer than the code until that is used."""
+    def save_code(self, code: str, request: OAuthRequest) -> None:
+        """Store a code and its new grant, which expires with the code unless the code is used."""
         person: Person = request.user
         grant = Grant(
             id=new_id(),
@@ -168,22 +168,25 @@ class Server(AuthorizationServer):  # type: ignore[misc]
             person=person.name,
             namespace=person.namespace,
             client_id=request.client.client_id,
-            client_name=request.client.known.name,
-            scopes=granted_to(person, request),
+            client_name=request.client.client.name,
+            scopes=grantable_scopes(person, request),
             resource=self.resource.of(request),
             expires_at=datetime.now(UTC) + timedelta(seconds=CODE_SECONDS),
         )
         self.rows.add_grant(grant, CODE_SECONDS)
         data = request.payload.data
-        kept = Code(
-            hash=hashed(code), grant=grant, redirect_uri=data["redirect_uri"], code_challenge=data["code_challenge"]
+        record = Code(
+            hash=hash_secret(code),
+            grant=grant,
+            redirect_uri=data["redirect_uri"],
+            code_challenge=data["code_challenge"],
         )
-        self.rows.add_code(kept, CODE_SECONDS)
+        self.rows.add_code(record, CODE_SECONDS)
         log.info("audit", action="grant", outcome="done", grant=str(grant.id), client=grant.client_id,
                  subject=grant.subject, namespace=grant.namespace)  # fmt: skip
 
     def grant_of(self, access_token: str) -> Grant | None:
-        """Return the grant that an access token is of; None where it is none of ours."""
+        """Return the grant of an access token; None if the token is not valid."""
         keys = KeySet.import_key_set({"keys": [dict(key) for key in self.issuer.signer.public_keys()]})
         try:
             claims = jwt.decode(access_token, keys).claims
@@ -201,7 +204,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         include_refresh_token: bool = True,
     ) -> dict[str, Any]:
         if user is None:
-            raise Unauthorized("a token is given to somebody")
+            raise Unauthorized("a token needs a person")
         token = {
             "access_token": self.issuer.signer.sign(self._claims(user, scope or "")),
             "token_type": "Bearer",
@@ -211,7 +214,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         return token | ({"refresh_token": self.refresh_token} if include_refresh_token else {})
 
     def _claims(self, grant: Grant, scope: str) -> dict[str, Any]:
-        """Return the claims of an access token: RFC 9068, and the namespace and the grant that it is of."""
+        """Claims of an access token: those of RFC 9068, the namespace and the grant."""
         now = int(time.time())
         return {
             "iss": self.issuer.url,
@@ -227,7 +230,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         }
 
 
-def _keep(rows: OAuthRows, client: Client) -> None:
-    """Keep what a client's document says, now that a person has agreed to it. A registration needs no row."""
+def _save_document(rows: OAuthRows, client: Client) -> None:
+    """Store a client's document after a person has consented. Registered clients need no row."""
     if client.host:
-        rows.keep_client(client, CLIENT_SECONDS)
+        rows.save_client(client, CLIENT_SECONDS)

@@ -1,31 +1,37 @@
-"""Ports for verifying tokens, signing them, and logging people in."""
+"""Interfaces to verify and sign tokens and to log people in."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Protocol
 
 
 class TokenVerifier(Protocol):
-    """Tells what a signed token says, once it is sure that it may be believed."""
+    """Verifies signed tokens."""
 
     def verify(self, token: str) -> Mapping[str, Any]:
-        """Return the token's claims; raises Unauthorized, or Unavailable where the issuer cannot be asked."""
+        """Return the claims of a valid token. Raises Unauthorized, or Unavailable without the issuer's keys."""
 
 
 class Signer(Protocol):
-    """Holds the keys that tokens are signed with; none leaves it."""
+    """Signs tokens. The private keys do not leave it."""
 
     def sign(self, claims: Mapping[str, Any]) -> str:
-        """Return the claims as a signed token of the type `at+jwt` (RFC 9068); raises Unavailable."""
+        """Return a signed token of the type `at+jwt` (RFC 9068). Raises Unavailable."""
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        """Return every key that a valid token may be signed with, as a JWK without its private part."""
+        """Return the public keys of all valid tokens as JWKs."""
 
 
 class LogIn(Protocol):
-    """How a person shows who they are."""
+    """A way for people to log in."""
 
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
-        """Return where the browser goes, and what it must come back with; `secret` is that browser's alone."""
+        """Return the log-in URL (empty for the server's own page) and the code to type (empty without one).
 
-    def finish(self, secret: str, shown: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return the claims of who came back; raises Unauthorized, or Unavailable."""
+        `secret` is known to this browser only.
+        """
+
+    def finish(self, secret: str, parameters: Mapping[str, str]) -> Mapping[str, Any]:
+        """Return the claims of the person. Raises Unauthorized or Unavailable.
+
+        `parameters` are those of the log-in form or of the identity provider's callback.
+        """

@@ -1,4 +1,4 @@
-"""Ports of the authorization server's store and of client metadata documents."""
+"""Interfaces of the authorization server's store and of client metadata documents."""
 
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
@@ -9,101 +9,101 @@ from mnemosyne.domain.oauth import Client, Code, Consent, Grant, Pending, Person
 
 
 class OAuthRows(Protocol):
-    """What the authorization server keeps, within one transaction; what it reads there is locked until its end."""
+    """Rows of the authorization server within one transaction. Rows that it reads are locked until the end."""
 
     def client(self, client_id: str) -> tuple[Client, float] | None:
-        """Return a client that somebody has agreed to, and how many seconds ago its document was read."""
+        """Return a stored client and the age of its document in seconds."""
 
-    def keep_client(self, client: Client, seconds: int) -> None:
-        """Keep a client whose document has just been read."""
+    def save_client(self, client: Client, seconds: int) -> None:
+        """Store a client whose document has just been read."""
 
     def extend_client(self, client_id: str, seconds: int) -> None:
-        """Keep a client for longer, because it is used."""
+        """Extend the lifetime of a client, because it is used."""
 
     def begin(
         self, cookie_hash: bytes, parameters: Mapping[str, str], client: Client | None, networks: tuple[str, str]
     ) -> None:
-        """Keep a request until it is decided, has expired, or gives way to newer ones of its own network."""
+        """Store an authorization request. If its network has too many, the oldest is deleted."""
 
     def pending(self, cookie_hash: bytes) -> Pending | None:
-        """Return the request of that browser; None where there is none, or it has expired."""
+        """Return the request of a browser; None if it does not exist or has expired."""
 
     def expect_log_in(self, cookie_hash: bytes, log_in_hash: bytes) -> None:
-        """Keep what the person must show next, and forget what was shown before."""
+        """Store the hash of the log-in code that the person must type."""
 
     def count_attempt(self, cookie_hash: bytes) -> None:
-        """Note that something wrong was shown."""
+        """Count a wrong log-in code."""
 
     def set_status(self, cookie_hash: bytes, status: str) -> None:
-        """Note that a request is started, logging_in or decided."""
+        """Set the status to started, logging_in or decided."""
 
     def log_in(self, cookie_hash: bytes, new_hash: bytes, person: Person) -> None:
-        """Note who it is. The request is found by the new hash from now on."""
+        """Store the person and replace the hash of the cookie."""
 
-    def end(self, cookie_hash: bytes) -> None:
-        """Forget a request."""
+    def delete_request(self, cookie_hash: bytes) -> None:
+        """Delete a request."""
 
     def add_grant(self, grant: Grant, seconds: int) -> None:
-        """Keep what a person has let a client do."""
+        """Store a grant."""
 
     def add_code(self, code: Code, seconds: int) -> None:
-        """Keep an authorization code."""
+        """Store an authorization code."""
 
     def code(self, code_hash: bytes) -> Code | None:
         """Return an authorization code."""
 
     def use_code(self, code_hash: bytes) -> None:
-        """Note that a code was presented: it is of no use again."""
+        """Mark a code as used."""
 
     def add_refresh_token(self, token: RefreshToken, seconds: int) -> None:
-        """Keep a refresh token if it is not kept already."""
+        """Store a refresh token unless it is stored already."""
 
     def refresh_token(self, token_hash: bytes) -> RefreshToken | None:
         """Return a refresh token."""
 
     def use_refresh_token(self, token: RefreshToken, successor_salt: bytes) -> None:
-        """Note that a refresh token was used; the successors of earlier ones are answered no more."""
+        """Mark a refresh token as used. The successors of earlier tokens can no longer be repeated."""
 
     def grant(self, grant_id: UUID) -> Grant | None:
         """Return a grant."""
 
     def extend_grant(self, grant_id: UUID, seconds: int) -> None:
-        """Keep a grant for so long from now on."""
+        """Set the expiry of a grant to `seconds` from now."""
 
     def revoke(self, grant_id: UUID, reason: str) -> None:
-        """End a grant, with all its tokens."""
+        """Revoke a grant with all its tokens."""
 
     def is_blocked(self, subject: str, addresses: Sequence[str]) -> bool:
         """Whether the operator has blocked the person."""
 
     def consent(self, subject: str, client_id: str, resource: str) -> Consent | None:
-        """Return what the person has agreed to before."""
+        """Return the stored consent; None if there is none."""
 
-    def remember(self, consent: Consent) -> None:
-        """Keep what a person has agreed to, in the place of what they did before."""
+    def save_consent(self, consent: Consent) -> None:
+        """Store a consent, which replaces the previous one."""
 
     def grants_of(self, subject: str) -> Sequence[Grant]:
-        """List the grants of a person that stand, newest first."""
+        """List the active grants of a person, newest first."""
 
     def withdraw(self, subject: str, client_id: str) -> int:
-        """End all that the person has let the client do, and forget that they agreed to it; how many grants."""
+        """Revoke all grants of a client and delete the consent. Returns the number of grants."""
 
     def forget_expired(self) -> None:
         """Delete a bounded number of rows that have expired."""
 
 
 class OAuthStore(Protocol):
-    """Where the authorization server keeps what must outlast an instance."""
+    """Database of the authorization server."""
 
     def transaction(self) -> AbstractContextManager[OAuthRows]:
-        """Commit what is done inside, or nothing; raises Unavailable."""
+        """Open a transaction. Raises Unavailable."""
 
 
 class ClientDocuments(Protocol):
-    """Client ID Metadata Documents, on the web."""
+    """Client ID Metadata Documents on the web."""
 
     async def fetch(self, client_id: str, address: str) -> bytes:
-        """Return the document at that URL, for a caller at `address`.
+        """Fetch the document at the URL `client_id`, for a caller at `address`.
 
-        Raises InvalidRequest if it is none or may not be read, and Unavailable if it may be there later.
+        Raises InvalidRequest for a permanent failure and Unavailable for a temporary one.
         """

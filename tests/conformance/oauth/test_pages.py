@@ -60,9 +60,9 @@ def test_no_page_breaks_its_own_policy_and_a_client_s_name_is_text(
         assert listener.told["state"] == "s"
     assert "Allow Notes <script>alert(1)</script> to use your memory?" in asked
     Person.at(system, light).log_in(f"{issuer}/account")
-    assert "What may use your memory" in light.text
-    light.press("End")
-    assert "Ended" in light.text
+    assert "Applications with access to your memory" in light.text
+    light.press("Revoke")
+    assert "Access revoked" in light.text
     assert [said for said in light.console() if "favicon" not in said] == []
 
 

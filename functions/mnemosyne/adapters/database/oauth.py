@@ -65,7 +65,7 @@ class PostgresOAuthRows:
         rows = self._connection.run(sql.CLIENT, id=client_id)
         return (_client(rows[0]["metadata"] | {"id": client_id}), rows[0]["age"]) if rows else None
 
-    def keep_client(self, client: Client, seconds: int) -> None:
+    def save_client(self, client: Client, seconds: int) -> None:
         """Store a client whose document was just read; its expiry is never moved to an earlier time."""
         metadata = {name: value for name, value in _metadata(client).items() if name != "id"}
         self._connection.run(sql.KEEP_CLIENT, id=client.id, metadata=json_text(metadata), seconds=seconds)
@@ -120,7 +120,7 @@ class PostgresOAuthRows:
         kept = json_text(named | {"scopes": sorted(person.scopes)})
         self._connection.run(sql.LOG_IN, cookie_hash=cookie_hash, new_hash=new_hash, person=kept)
 
-    def end(self, cookie_hash: bytes) -> None:
+    def delete_request(self, cookie_hash: bytes) -> None:
         """Forget a request."""
         self._connection.run(sql.END, cookie_hash=cookie_hash)
 
@@ -209,7 +209,7 @@ class PostgresOAuthRows:
         rows = self._connection.run(sql.CONSENT, subject=subject, client_id=client_id, resource=resource)
         return Consent(**rows[0].named | {"scopes": _scopes(rows[0]["scopes"])}) if rows else None
 
-    def remember(self, consent: Consent) -> None:
+    def save_consent(self, consent: Consent) -> None:
         """Store a consent; it replaces the earlier consent to the same client."""
         self._connection.run(
             sql.REMEMBER,

@@ -1,1 +1,1 @@
-"""Who signed a token."""
+"""Token verification and log-in."""

@@ -1,28 +1,28 @@
-"""Log in by a code that only somebody at this machine's terminal can read."""
+"""Log in with a code from the terminal of the local server."""
 
 import secrets
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-# 32 letters and digits that nobody takes for one another: eight of them are 40 bits, for ten minutes and five attempts.
+# 32 letters and digits without look-alikes. Eight of them have 40 bits, valid for ten minutes and five attempts.
 _ALPHABET = "ABCDEFGHJKLMNPQRSTUVWXYZ23456789"
 LOCAL_PERSON: Mapping[str, Any] = {"sub": "local", "name": "you, at this machine"}
 
 
 class LogInCode:
-    """The LogIn that appends each code to a file, which `mnemosyne dev` prints."""
+    """A LogIn that appends each code to a file, from which `mnemosyne dev` prints it."""
 
     def __init__(self, file: Path) -> None:
         self._file = file
 
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
-        """Return that our own page asks, and the code."""
+        """Return no URL, because the server's own page asks for the code, and a new code."""
         code = "".join(secrets.choice(_ALPHABET) for _ in range(8))
         with self._file.open("a") as file:
             file.write(f"{code[:4]}-{code[4:]} {client_name}\n")
         return "", code
 
-    def finish(self, secret: str, shown: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return who is at this machine: the code was compared."""
+    def finish(self, secret: str, parameters: Mapping[str, str]) -> Mapping[str, Any]:
+        """Return the local person. The caller has compared the code."""
         return LOCAL_PERSON

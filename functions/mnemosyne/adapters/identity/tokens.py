@@ -1,4 +1,4 @@
-"""JSON Web Tokens: verify those of an OpenID issuer with PyJWT, against the keys it publishes."""
+"""Verify JSON Web Tokens of an OpenID issuer with PyJWT and the issuer's published keys."""
 
 import http.client
 import json
@@ -19,51 +19,50 @@ from mnemosyne.observability import EventLog
 
 log = EventLog(__name__)
 
-# Asymmetric ones only: `none` is unsigned, and HS256 would take the public key for a shared secret.
+# Asymmetric algorithms only: `none` has no signature, and with HS256 the public key would be the secret.
 ALGORITHMS = ["RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"]
 LEEWAY_SECONDS = 30
 TIMEOUT_SECONDS = 5
 KEYS_SECONDS = 300
-"""How long keys are used before they are fetched again, and so how long a withdrawn key is believed."""
+"""How long keys are used before they are fetched again, and so how long a withdrawn key is accepted."""
 RETRY_SECONDS = 10.0
-"""How often, at most, the issuer is asked anew."""
+"""Shortest time between two requests to the issuer after a failure or an unknown key."""
 STALE_SECONDS = 3600
-"""How long keys are used while the issuer cannot be asked for newer ones. Whoever stole a key can delay its end by no
-more than this."""
+"""How long keys are used while the issuer is unreachable, and so the longest time that a withdrawn key is accepted."""
 
 
-NOT_THERE = (404, 405)
-"""What issuers answer who have no metadata at an address."""
+NO_METADATA = (404, 405)
+"""Statuses of issuers without metadata at a URL."""
 SIGNATURE_REMOVED = "SIGNATURE_REMOVED_BY_GOOGLE"
-"""What Cloud Run puts in the place of a signature that it has checked, so that the token is of no use elsewhere:
-https://cloud.google.com/run/docs/troubleshooting#signature-removed. It does so with some tokens and not with others."""
+"""Cloud Run replaces some signatures with this after checking them, so that the token is useless elsewhere:
+https://cloud.google.com/run/docs/troubleshooting#signature-removed."""
 
 _JWKS_ERRORS = (jwt.PyJWKClientError, jwt.PyJWKSetError, ValueError, OSError, http.client.HTTPException)
 
 
 class OidcVerifier:
-    """Verifies the tokens of one issuer for some audiences; the issuer's keys are fetched on first use and kept.
+    """Verifies the tokens of one issuer for some audiences. The issuer's keys are fetched on first use and cached.
 
-    `service` is the name of a Cloud Run service that admits named callers alone. Cloud Run has then checked every token
-    before the process sees it: one without its signature is believed, and each address of that service is the audience.
+    `service` is the name of a Cloud Run service with IAM authentication. Cloud Run has then checked the signature of
+    every token, so a token with a removed signature is accepted, and every URL of the service is an audience.
 
-    With a `token_type`, tokens of other types are refused, such as ID tokens: https://www.rfc-editor.org/rfc/rfc9068#section-4.
+    With a `token_type`, tokens of other types, such as ID tokens, are rejected: https://www.rfc-editor.org/rfc/rfc9068#section-4.
     """
 
     def __init__(self, issuer: str, *audiences: str, service: str = "", token_type: str = "") -> None:
         self._issuer = issuer
-        # Servers give tokens with and without the slash that ends a path: https://www.rfc-editor.org/rfc/rfc8707#section-2.
-        self._audiences = [one for plain in audiences for one in (plain.rstrip("/"), f"{plain.rstrip('/')}/")]
+        # Servers issue tokens with and without a trailing slash in the audience: https://www.rfc-editor.org/rfc/rfc8707#section-2.
+        self._audiences = [f"{audience.rstrip('/')}{slash}" for audience in audiences for slash in ("", "/")]
         self._service = service
         self._token_type = token_type
         self._keys = _IssuerKeys(self._fetch)
 
     def verify(self, token: str) -> Mapping[str, Any]:
-        """Return the token's claims; raises Unauthorized, or Unavailable where the issuer's keys cannot be had."""
+        """Return the claims of a valid token. Raises Unauthorized, or Unavailable without the issuer's keys."""
         try:
             header = jwt.get_unverified_header(token)
             if header.get("alg") not in ALGORITHMS:
-                raise Unauthorized("the token is not signed as it must be")
+                raise Unauthorized("the token has an unsupported signature algorithm")
             if self._token_type and str(header.get("typ")).lower().removeprefix("application/") != self._token_type:
                 raise Unauthorized("the token is not an access token")
             checked = bool(self._service) and token.rpartition(".")[2] == SIGNATURE_REMOVED
@@ -77,7 +76,7 @@ class OidcVerifier:
                 options={
                     "require": ["exp", "iat", "iss", "aud", "sub"],
                     "verify_signature": not checked,
-                    # Said outright: without the signature PyJWT looks at none of them by itself.
+                    # Explicit, because PyJWT skips these checks if it does not verify the signature.
                     "verify_aud": True,
                     "verify_exp": True,
                     "verify_iat": True,
@@ -92,24 +91,23 @@ class OidcVerifier:
         return claims
 
     def check(self) -> int:
-        """How many keys the issuer signs with; raises Unavailable where they cannot be had."""
+        """Fetch the issuer's keys and return their number. Raises Unavailable."""
         return len(self._fetch())
 
     def _audiences_of(self, token: str) -> list[str]:
-        """Return the audiences of which the token must name one: ours, or the one it names where that is the service's
-        other address.
+        """Return the allowed audiences: the configured ones, or the token's own if it is a URL of the service.
 
         A service has https://SERVICE-NUMBER.REGION.run.app and https://SERVICE-HASH-REGION.a.run.app, and only the
-        first is known before it is there: https://cloud.google.com/run/docs/triggering/https-request.
+        first is known before the service exists: https://cloud.google.com/run/docs/triggering/https-request.
         """
-        named = jwt.decode(token, options={"verify_signature": False}).get("aud")
+        audience = jwt.decode(token, options={"verify_signature": False}).get("aud")
         own = rf"https://{re.escape(self._service)}-[a-z0-9]+-[a-z]+\.a\.run\.app"
-        if self._service and isinstance(named, str) and re.fullmatch(own, named):
-            return [named]
+        if self._service and isinstance(audience, str) and re.fullmatch(own, audience):
+            return [audience]
         return self._audiences
 
     def _key(self, key_id: object) -> Any:
-        match = _match(self._keys.current(), key_id) or _match(self._keys.anew(), key_id)
+        match = _match(self._keys.current(), key_id) or _match(self._keys.refreshed(), key_id)
         if match is None:
             raise Unauthorized("the token is signed with an unknown key")
         return match
@@ -119,30 +117,30 @@ class OidcVerifier:
             return self._client.get_signing_keys(refresh=True)
         except _JWKS_ERRORS as exc:
             log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
-            raise Unavailable("the identity provider does not answer as it should") from exc
+            raise Unavailable("the identity provider does not respond correctly") from exc
 
     @cached_property
     def _client(self) -> jwt.PyJWKClient:
         return jwt.PyJWKClient(self._jwks_uri(), lifespan=KEYS_SECONDS, timeout=TIMEOUT_SECONDS)
 
     def _jwks_uri(self) -> str:
-        """Where the issuer says its keys are: by OpenID's discovery, or where it has none by OAuth's."""
+        """Read the URL of the issuer's keys from its OpenID metadata, or else from its OAuth metadata."""
         problem: Exception | None = None
         for url in _metadata_urls(self._issuer):
             try:
-                with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310 - the operator's own
+                with urllib.request.urlopen(url, timeout=TIMEOUT_SECONDS) as response:  # noqa: S310
                     return str(json.load(response)["jwks_uri"])
             except (OSError, ValueError, KeyError, TypeError, http.client.HTTPException) as exc:
                 problem = exc
-                if not isinstance(exc, urllib.error.HTTPError) or exc.code not in NOT_THERE:
+                if not isinstance(exc, urllib.error.HTTPError) or exc.code not in NO_METADATA:
                     break
         log.warning("issuer_unreachable", issuer=self._issuer, error=str(problem))
-        raise Unavailable("the identity provider does not answer as it should") from problem
+        raise Unavailable("the identity provider does not respond correctly") from problem
 
 
 def _metadata_urls(issuer: str) -> list[str]:
-    """Where an issuer's metadata may be: https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig, and
-    https://www.rfc-editor.org/rfc/rfc8414#section-3, which puts the path of the issuer behind.
+    """URLs of an issuer's metadata: https://openid.net/specs/openid-connect-discovery-1_0.html#ProviderConfig and
+    https://www.rfc-editor.org/rfc/rfc8414#section-3, which appends the issuer's path.
     """
     parts = urllib.parse.urlsplit(issuer.rstrip("/"))
     origin = f"{parts.scheme}://{parts.netloc}"
@@ -154,55 +152,55 @@ def _metadata_urls(issuer: str) -> list[str]:
 
 
 class _IssuerKeys:
-    """The issuer's keys: fetched by one caller at a time, while the others go on with those that are there.
+    """Cache of the issuer's keys. One thread fetches them while the others use the cached ones.
 
-    An issuer that is slow or away holds up nobody whose key is known, and those whose key is not wait for one attempt.
+    A slow or unreachable issuer delays no token with a cached key. Other tokens wait for at most one attempt.
     """
 
     def __init__(self, fetch: Callable[[], list[jwt.PyJWK]]) -> None:
         self._fetch = fetch
-        self._kept: list[jwt.PyJWK] = []
-        self._kept_at = self._failed_at = self._asked_anew_at = float("-inf")
-        self._turn = threading.Lock()
+        self._cached: list[jwt.PyJWK] = []
+        self._cached_at = self._failed_at = self._refreshed_at = float("-inf")
+        self._fetch_lock = threading.Lock()
 
     def current(self) -> list[jwt.PyJWK]:
-        """Return the keys; raises Unavailable where there are none that may still be used."""
+        """Return the keys. Raises Unavailable without usable keys."""
         now = time.monotonic()
-        usable = now < self._kept_at + STALE_SECONDS
+        usable = now < self._cached_at + STALE_SECONDS
         pausing = usable and now < self._failed_at + RETRY_SECONDS
-        if now >= self._kept_at + KEYS_SECONDS and not pausing:
+        if now >= self._cached_at + KEYS_SECONDS and not pausing:
             self._renew(wait=not usable)
-        return self._kept
+        return self._cached
 
-    def anew(self) -> list[jwt.PyJWK]:
-        """Return the keys as the issuer has them now, where it was not asked for new ones just before."""
+    def refreshed(self) -> list[jwt.PyJWK]:
+        """Return newly fetched keys, or the cached ones if they were refreshed in the last RETRY_SECONDS."""
         now = time.monotonic()
-        if now >= self._asked_anew_at + RETRY_SECONDS:
-            self._asked_anew_at = now
+        if now >= self._refreshed_at + RETRY_SECONDS:
+            self._refreshed_at = now
             self._renew(wait=False)
-        return self._kept
+        return self._cached
 
     def _renew(self, *, wait: bool) -> None:
-        begun = time.monotonic()
-        if not self._turn.acquire(blocking=wait):
+        started_at = time.monotonic()
+        if not self._fetch_lock.acquire(blocking=wait):
             return
         try:
-            if self._kept_at >= begun:  # while this one waited for its turn
+            if self._cached_at >= started_at:  # another thread fetched them in the meantime
                 return
-            if self._failed_at >= begun:
-                raise Unavailable("the identity provider does not answer as it should")
-            self._kept = self._fetch()
-            self._kept_at = time.monotonic()
+            if self._failed_at >= started_at:
+                raise Unavailable("the identity provider does not respond correctly")
+            self._cached = self._fetch()
+            self._cached_at = time.monotonic()
         except Unavailable:
             self._failed_at = time.monotonic()
             if wait:
                 raise
         finally:
-            self._turn.release()
+            self._fetch_lock.release()
 
 
 def decode_unverified(token: str) -> Mapping[str, Any]:
-    """Return the claims of a token whose signature Cloud Run has checked and taken away; raises Unauthorized."""
+    """Return the claims of a token whose signature Cloud Run has checked and removed. Raises Unauthorized."""
     try:
         claims: dict[str, Any] = jwt.decode(
             token,

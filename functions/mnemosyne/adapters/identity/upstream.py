@@ -1,4 +1,4 @@
-"""Log in at an OpenID provider, by Authlib's client: code flow with PKCE, state and nonce.
+"""Log in at an OpenID provider with Authlib: code flow with PKCE, state and nonce.
 
 https://openid.net/specs/openid-connect-core-1_0.html#CodeFlowAuth.
 """
@@ -25,9 +25,9 @@ SCOPE = "openid email profile"
 
 
 class OpenIdLogIn:
-    """The LogIn at an OpenID provider.
+    """A LogIn at an OpenID provider.
 
-    State, nonce and PKCE verifier follow from the browser's secret, and are kept nowhere.
+    State, nonce and PKCE verifier are derived from the browser's secret, so they are not stored.
     """
 
     def __init__(self, issuer: str, client_id: str, client_secret: str, redirect_uri: str) -> None:
@@ -39,7 +39,7 @@ class OpenIdLogIn:
         self._metadata: tuple[float, Mapping[str, Any]] = (float("-inf"), {})
 
     def begin(self, secret: str, client_name: str) -> tuple[str, str]:
-        """Return the provider's page, which sends the browser back to our callback."""
+        """Return the URL of the provider's log-in page, which redirects to our callback."""
         with self._session(_state(secret)) as session:
             url, _ = session.create_authorization_url(
                 self._endpoint("authorization_endpoint"),
@@ -50,15 +50,17 @@ class OpenIdLogIn:
             )
         return str(url), ""
 
-    def finish(self, secret: str, shown: Mapping[str, str]) -> Mapping[str, Any]:
-        """Return the claims of the ID token for the code that came back; raises Unauthorized, Unavailable."""
-        if "code" not in shown or not hmac.compare_digest(shown.get("state", "").encode(), _state(secret).encode()):
+    def finish(self, secret: str, parameters: Mapping[str, str]) -> Mapping[str, Any]:
+        """Exchange the code for an ID token and return its claims. Raises Unauthorized, Unavailable."""
+        if "code" not in parameters or not hmac.compare_digest(
+            parameters.get("state", "").encode(), _state(secret).encode()
+        ):
             raise Unauthorized("the identity provider did not let you in")
         try:
             with self._session(_state(secret)) as session:
                 token = session.fetch_token(
                     self._endpoint("token_endpoint"),
-                    code=shown["code"],
+                    code=parameters["code"],
                     code_verifier=_derived(secret, "verifier"),
                     timeout=TIMEOUT_SECONDS,
                 )
@@ -68,13 +70,13 @@ class OpenIdLogIn:
             raise Unauthorized("the identity provider did not let you in") from exc
         except (requests.RequestException, ValueError) as exc:
             log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
-            raise Unavailable("the identity provider does not answer as it should") from exc
+            raise Unavailable("the identity provider does not respond correctly") from exc
         # https://openid.net/specs/openid-connect-core-1_0.html#IDTokenValidation, numbers 5 and 11.
         ours = claims.get("azp", self._client_id) == self._client_id
         if not ours or not hmac.compare_digest(
             str(claims.get("nonce", "")).encode(), _derived(secret, "nonce").encode()
         ):
-            raise Unauthorized("the identity provider answered somebody else")
+            raise Unauthorized("the identity provider's token is for another log-in")
         return claims
 
     def _session(self, state: str) -> Any:
@@ -84,7 +86,7 @@ class OpenIdLogIn:
         )  # fmt: skip
 
     def _endpoint(self, name: str) -> str:
-        """Return an endpoint by the provider's own discovery document, which is read once an hour."""
+        """Return an endpoint from the provider's metadata, which is read once an hour. Raises Unavailable."""
         read_at, metadata = self._metadata
         if time.monotonic() > read_at + METADATA_SECONDS:
             url = f"{self._issuer.rstrip('/')}/.well-known/openid-configuration"
@@ -96,14 +98,14 @@ class OpenIdLogIn:
             except (requests.RequestException, ValueError) as exc:
                 if not metadata:
                     log.warning("issuer_unreachable", issuer=self._issuer, error=str(exc))
-                    raise Unavailable("the identity provider does not answer as it should") from exc
+                    raise Unavailable("the identity provider does not respond correctly") from exc
         if not isinstance(metadata, Mapping) or not isinstance(endpoint := metadata.get(name), str):
-            raise Unavailable("the identity provider does not answer as it should")
+            raise Unavailable("the identity provider does not respond correctly")
         return endpoint
 
 
 def _state(secret: str) -> str:
-    """Return what the provider sends back with the browser: the request's own part of the secret."""
+    """Return the request's id, the part of the secret that the provider sends back as the state."""
     return secret.rpartition(".")[2]
 
 

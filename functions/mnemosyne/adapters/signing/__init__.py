@@ -1,1 +1,1 @@
-"""Where the keys are that tokens are signed with."""
+"""Signing keys of tokens: files, or Cloud KMS."""

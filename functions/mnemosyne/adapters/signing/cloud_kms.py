@@ -1,7 +1,7 @@
-"""Signing keys in Cloud KMS, which no process ever holds: https://cloud.google.com/kms/docs/create-validate-signatures.
+"""Signing keys in Cloud KMS, which never leave it: https://cloud.google.com/kms/docs/create-validate-signatures.
 
-An asymmetric key has no primary version. A new one is published at once and signs once every instance publishes it, so
-keys are rotated by `gcloud kms keys versions create`, and by disabling the old version an hour after that.
+An asymmetric key has no primary version. A new version is published at once and signs after PUBLISHED_SECONDS, when
+every instance publishes it. To rotate, run `gcloud kms keys versions create` and disable the old version an hour later.
 """
 
 import hashlib
@@ -36,11 +36,11 @@ if TYPE_CHECKING:
 log = EventLog(__name__)
 
 VERSIONS_SECONDS = 60.0
-"""TTL of the list of the key's versions."""
+"""How long the list of key versions is cached."""
 PUBLISHED_SECONDS = 600.0
-"""How old a version is before it signs: older than any list of keys that an instance or a client may still go by."""
+"""Age at which a version begins to sign: longer than any cache of the key list."""
 CALL_SECONDS = 5.0
-"""For a call and its retries: the client's own would go on for a minute, in which a person waits."""
+"""Timeout of a call including retries. The library's default is a minute, too long for a person who waits."""
 _BOUNDS: Mapping[str, Any] = {
     "timeout": CALL_SECONDS,
     "retry": Retry(if_exception_type(ServiceUnavailable), initial=0.1, timeout=CALL_SECONDS),
@@ -50,7 +50,7 @@ _BOUNDS: Mapping[str, Any] = {
 @dataclass(frozen=True)
 class _Version:
     name: str
-    made_at: float
+    created_at: float
     public: ECKey
 
     @property
@@ -59,7 +59,7 @@ class _Version:
 
 
 class _RemoteKey(ECKey):
-    """An EC key whose private part is elsewhere; joserfc signs with it as with any other."""
+    """An EC key for joserfc whose private part is in Cloud KMS."""
 
     is_private = True
     private_key = property(lambda self: self)
@@ -73,7 +73,7 @@ class _RemoteKey(ECKey):
 
 
 def connect(endpoint: str = "") -> "KeyManagementServiceClient":
-    """Return a client, of another endpoint's where one is named; raises GoogleAuthError."""
+    """Connect to Cloud KMS, or to another endpoint for tests. Raises GoogleAuthError."""
     from google.cloud.kms_v1 import KeyManagementServiceClient
 
     options = {"api_endpoint": endpoint} if endpoint else None
@@ -81,7 +81,7 @@ def connect(endpoint: str = "") -> "KeyManagementServiceClient":
 
 
 class CloudKmsKeys:
-    """The Signer on the versions of one key, EC_SIGN_P256_SHA256; its client connects on first use."""
+    """A Signer with the versions of one key (EC_SIGN_P256_SHA256). Connects on first use."""
 
     def __init__(
         self, key: str, connect: "Callable[[], KeyManagementServiceClient]" = connect,
@@ -96,15 +96,15 @@ class CloudKmsKeys:
         self._lock = threading.Lock()
 
     def sign(self, claims: Mapping[str, Any]) -> str:
-        """Return the claims as a signed token; raises Unavailable, and Misconfigured where the key may not be used."""
+        """Sign the claims. Raises Unavailable, or Misconfigured if the key cannot be used."""
         try:
             return self._signed(claims)
-        except _Disabled:  # since its versions were listed
+        except _Disabled:  # after its versions were listed
             self._listed_at = float("-inf")
             return self._signed(claims)
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        """Return every enabled version as a JWK; raises Unavailable, Misconfigured."""
+        """Return every enabled version as a JWK. Raises Unavailable, Misconfigured."""
         return [version.jwk for version in self._current()]
 
     def _signed(self, claims: Mapping[str, Any]) -> str:
@@ -114,8 +114,8 @@ class CloudKmsKeys:
         return jwt.encode(header, dict(claims), key, algorithms=[ALGORITHM])
 
     def _signature(self, version: _Version, message: bytes) -> bytes:
-        """Return KMS's signature in DER, with both ways checked as
-        https://cloud.google.com/kms/docs/data-integrity-guidelines asks.
+        """Return the signature in DER. Checksums of request and response are verified:
+        https://cloud.google.com/kms/docs/data-integrity-guidelines.
         """
         digest = hashlib.sha256(message).digest()
         request = {
@@ -123,15 +123,15 @@ class CloudKmsKeys:
             "digest": {"sha256": digest},
             "digest_crc32c": google_crc32c.value(digest),
         }
-        with self._asked() as client:
+        with self._client() as client:
             answer = client.asymmetric_sign(request=request, **_BOUNDS)
         intact = answer.verified_digest_crc32c and answer.signature_crc32c == google_crc32c.value(answer.signature)
         if not intact or answer.name != version.name:
-            raise Unavailable("Cloud KMS's answer was damaged on its way")
+            raise Unavailable("Cloud KMS's response is corrupt")
         return bytes(answer.signature)
 
     def _current(self) -> list[_Version]:
-        """Return the enabled versions, newest first; while KMS is away those that there were."""
+        """Return the enabled versions, newest first. While KMS is unavailable, return the cached ones."""
         with self._lock:
             if time.monotonic() < self._listed_at + VERSIONS_SECONDS:
                 return self._versions
@@ -145,43 +145,43 @@ class CloudKmsKeys:
             return self._versions
 
     def _list(self) -> list[_Version]:
-        known = {version.name: version for version in self._versions}
-        with self._asked() as client:
+        cached = {version.name: version for version in self._versions}
+        with self._client() as client:
             listed = client.list_crypto_key_versions(
                 request={"parent": self._key, "filter": "state=ENABLED"}, **_BOUNDS
             )
-            versions = [known.get(one.name) or self._read(client, one) for one in listed]
+            versions = [cached.get(version.name) or self._read(client, version) for version in listed]
         if not versions:
             raise Misconfigured(f"the key {self._key} must have an enabled version")
-        return sorted(versions, key=lambda version: -version.made_at)
+        return sorted(versions, key=lambda version: -version.created_at)
 
     def _read(self, client: "KeyManagementServiceClient", version: Any) -> _Version:
         answer = client.get_public_key(request={"name": version.name}, **_BOUNDS)
         if answer.algorithm.name != "EC_SIGN_P256_SHA256":
             raise Misconfigured(f"the key {self._key} must be EC_SIGN_P256_SHA256, got {answer.algorithm.name}")
         if answer.pem_crc32c != google_crc32c.value(answer.pem.encode()):
-            raise Unavailable("Cloud KMS's answer was damaged on its way")
+            raise Unavailable("Cloud KMS's response is corrupt")
         return _Version(version.name, version.create_time.timestamp(), ECKey.import_key(answer.pem))
 
     @contextmanager
-    def _asked(self) -> "Iterator[KeyManagementServiceClient]":
-        """Connect where that has not been done, and raise what goes wrong as an error of ours."""
+    def _client(self) -> "Iterator[KeyManagementServiceClient]":
+        """Connect on first use, and convert the library's errors."""
         try:
             if self._connection is None:
                 self._connection = self._connect()
             yield self._connection
-        except BadRequest as exc:  # over REST a failed precondition is no more than that
+        except BadRequest as exc:  # REST reports a failed precondition as a bad request
             raise _Disabled(f"the key {self._key} cannot sign: {exc.message}") from exc
         except (Forbidden, NotFound) as exc:
             raise Misconfigured(f"the key {self._key} cannot be used: {exc.message}") from exc
         except (GoogleAPICallError, RetryError, GoogleAuthError) as exc:
-            raise Unavailable(f"Cloud KMS does not answer as it should: {exc}") from exc
+            raise Unavailable(f"Cloud KMS does not respond correctly: {exc}") from exc
 
 
 class _Disabled(Misconfigured):
-    """The version was enabled when it was listed."""
+    """A version was disabled after it was listed."""
 
 
 def _signing(versions: Sequence[_Version], now: float) -> _Version:
-    """Return the newest version that everybody knows; where there is no older one, the oldest."""
-    return next((one for one in versions if one.made_at <= now - PUBLISHED_SECONDS), versions[-1])
+    """Return the newest version older than PUBLISHED_SECONDS, or else the oldest version."""
+    return next((version for version in versions if version.created_at <= now - PUBLISHED_SECONDS), versions[-1])

@@ -1,4 +1,4 @@
-"""Signing keys as files, for one machine: the newest signs, and each is published while it is there."""
+"""Signing keys in files, for a local server. The newest key signs, and all are published."""
 
 import os
 import tempfile
@@ -12,11 +12,11 @@ from joserfc.jwk import ECKey
 
 ALGORITHM = "ES256"
 JWT_TYPE = "at+jwt"
-"""https://www.rfc-editor.org/rfc/rfc9068#section-2.1."""
+"""Type of access tokens: https://www.rfc-editor.org/rfc/rfc9068#section-2.1."""
 
 
 class KeyFiles:
-    """The Signer whose keys are PEM files in a directory; where there is none yet, one is made."""
+    """A Signer with PEM files in a directory. Creates the first key if there is none."""
 
     def __init__(self, directory: Path) -> None:
         self._directory = directory
@@ -25,23 +25,23 @@ class KeyFiles:
             self.rotate()
 
     def rotate(self) -> None:
-        """Make a key, with which tokens are signed from now on; the older ones are published as before."""
+        """Create a key that signs from now on. The older keys stay published."""
         number = len(self._files()) + 1
-        descriptor, made = tempfile.mkstemp(dir=self._directory)  # for nobody else to read
+        descriptor, temporary = tempfile.mkstemp(dir=self._directory)  # readable by the owner only
         with os.fdopen(descriptor, "wb") as file:
             file.write(ECKey.generate_key("P-256").as_pem(private=True))
-        with suppress(FileExistsError):  # of two processes that make one at once the first has made it
-            os.link(made, self._directory / f"{number:06d}.pem")
-        Path(made).unlink()
+        with suppress(FileExistsError):  # another process has created it at the same time
+            os.link(temporary, self._directory / f"{number:06d}.pem")
+        Path(temporary).unlink()
 
     def sign(self, claims: Mapping[str, Any]) -> str:
-        """Return the claims as a signed token, by the newest key."""
+        """Sign the claims with the newest key."""
         key = self._keys()[-1]
         header = {"typ": JWT_TYPE, "alg": ALGORITHM, "kid": key.thumbprint()}
         return jwt.encode(header, dict(claims), key, algorithms=[ALGORITHM])
 
     def public_keys(self) -> Sequence[Mapping[str, Any]]:
-        """Return every key as a JWK, without its private part."""
+        """Return the public part of every key as a JWK."""
         return [
             {**key.as_dict(private=False), "kid": key.thumbprint(), "use": "sig", "alg": ALGORITHM}
             for key in self._keys()

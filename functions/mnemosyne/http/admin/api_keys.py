@@ -1,7 +1,6 @@
 """`POST /keys` of the `migrate` function: create, list or revoke an API key.
 
-Of a new key it is told the hash, never the secret, so that none passes through here or through the log of whoever
-calls.
+A new key's secret stays with the caller. The request has only its hash, so no log contains the secret.
 """
 
 from datetime import UTC, datetime
@@ -20,7 +19,7 @@ log = EventLog(__name__)
 
 
 class KeyRequest(Input):
-    """What to do with which key."""
+    """Body of `POST /keys`."""
 
     action: Literal["create", "list", "revoke"]
     id: Annotated[Text | None, Field(pattern=r"^[0-9A-Za-z]{12}$")] = None
@@ -37,32 +36,32 @@ class KeyRequest(Input):
         if self.action == "create" and (self.id is None or self.secret_hash is None):
             raise ValueError("a new key needs id and secret_hash")
         if self.action == "revoke" and self.id is None:
-            raise ValueError("id says which key to revoke")
+            raise ValueError("revoking a key needs its id")
         return self
 
 
 def manage_keys(body: bytes, keys: ApiKeyStore) -> dict[str, Any]:
-    """Do what the request asks; raises InvalidRequest, or NotFound where the key to revoke is not there."""
-    asked = read_request(KeyRequest, body)
-    if asked.action == "list":
+    """Create, list or revoke keys. Raises InvalidRequest, or NotFound if the key to revoke does not exist."""
+    request = read_request(KeyRequest, body)
+    if request.action == "list":
         log.info("audit", action="key_list", outcome="done")
         return {"keys": [shown(key) for key in keys.every()]}
-    if asked.action == "revoke":
-        key = keys.revoke(asked.id or "")
+    if request.action == "revoke":
+        key = keys.revoke(request.id or "")
     else:
-        key = _key(asked)
+        key = _key(request)
         keys.create(key)
-    log.info("audit", action=f"key_{asked.action}", outcome="done", key=key.id, namespace=key.namespace)
+    log.info("audit", action=f"key_{request.action}", outcome="done", key=key.id, namespace=key.namespace)
     return {"id": key.id}
 
 
-def _key(asked: KeyRequest) -> ApiKey:
+def _key(request: KeyRequest) -> ApiKey:
     return ApiKey(
-        id=asked.id or "",
-        name=asked.name,
-        namespace=asked.namespace,
-        scopes=frozenset(Scope(scope) for scope in asked.scopes),
-        secret_hash=bytes.fromhex(asked.secret_hash or ""),
+        id=request.id or "",
+        name=request.name,
+        namespace=request.namespace,
+        scopes=frozenset(Scope(scope) for scope in request.scopes),
+        secret_hash=bytes.fromhex(request.secret_hash or ""),
         created_at=datetime.now(UTC),
-        expires_at=asked.expires_at,
+        expires_at=request.expires_at,
     )

@@ -2,9 +2,9 @@
 
 `POST /` migrates. `POST /keys` creates, lists or revokes API keys. Of a new key it receives the hash and never the
 secret, so that no secret is in a workflow's log. `POST /quotas` shows and sets quotas. `POST /grants` lists and revokes
-the grants that people gave to clients. `POST /people` blocks people from logging in.
+the grants of OAuth clients. `POST /people` blocks people from logging in.
 
-Only the deployment's own workflow may call it, so a failure is answered with its cause.
+Only the deployment's own workflow may call it, so error responses contain the cause.
 """
 
 from collections.abc import Callable, Sequence
@@ -41,7 +41,7 @@ def build_app(
     identify: Callable[[str | None], None],
     report: Callable[[str, Exception], str],
 ) -> Starlette:
-    """Return the ASGI app. It does one operation at a time; other requests wait.
+    """Build the ASGI app. It runs one operation at a time; other requests wait.
 
     `migrate` returns the files that it applied. `identify` raises Unauthorized unless the caller is our own workflow:
     IAM admits nobody else, but a mistake there must not open the API keys of every namespace. `report` logs an error
@@ -60,7 +60,7 @@ def build_app(
                 return JSONResponse({"error": str(exc)}, status_code=503, headers=RETRY_AFTER)
             body = await request.body()
             with trace(request.headers):
-                return await anyio.to_thread.run_sync(_answer, event, lambda: work(body), report, limiter=limiter)
+                return await anyio.to_thread.run_sync(_respond, event, lambda: work(body), report, limiter=limiter)
 
         return post
 
@@ -76,7 +76,7 @@ def build_app(
     )
 
 
-def _answer(event: str, work: Callable[[], dict[str, Any]], report: Callable[[str, Exception], str]) -> Response:
+def _respond(event: str, work: Callable[[], dict[str, Any]], report: Callable[[str, Exception], str]) -> Response:
     try:
         return JSONResponse(work())
     except InvalidRequest as exc:
@@ -85,7 +85,7 @@ def _answer(event: str, work: Callable[[], dict[str, Any]], report: Callable[[st
         return JSONResponse({"error": str(exc)}, status_code=404)
     except Unavailable as exc:
         return JSONResponse({"error": report(event, exc)}, status_code=503, headers=RETRY_AFTER)
-    except Exception as exc:  # noqa: BLE001 - the edge: the caller and the log must have the cause
+    except Exception as exc:  # noqa: BLE001 - the caller and the log need the cause
         return JSONResponse({"error": report(event, exc)}, status_code=500)
 
 

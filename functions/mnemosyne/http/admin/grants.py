@@ -1,4 +1,4 @@
-"""`POST /grants` of the `migrate` function: list and end what people have let their clients do."""
+"""`POST /grants` of the `migrate` function: list and revoke the grants of OAuth clients."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -14,7 +14,7 @@ log = EventLog(__name__)
 
 
 class GrantRequest(Input):
-    """What to do with which grants."""
+    """Body of `POST /grants`."""
 
     action: Literal["list", "revoke"]
     ids: Annotated[list[Id], Field(max_length=100, default_factory=list)]
@@ -23,18 +23,18 @@ class GrantRequest(Input):
     @model_validator(mode="after")
     def _complete(self) -> Self:
         if self.action == "revoke" and not self.ids and self.person is None:
-            raise ValueError("ids or person says which grants to revoke")
+            raise ValueError("revoking grants needs ids or person")
         return self
 
 
 def manage_grants(body: bytes, grants: GrantStore) -> dict[str, Any]:
-    """Do what the request asks; raises InvalidRequest, or NotFound where no grant to revoke is there."""
-    asked = read_request(GrantRequest, body)
-    if asked.action == "list":
+    """List or revoke grants. Raises InvalidRequest, or NotFound if no grant matches."""
+    request = read_request(GrantRequest, body)
+    if request.action == "list":
         log.info("audit", action="grant_list", outcome="done")
-        return {"grants": list(grants.every(asked.person))}
-    revoked = list(grants.revoke(asked.ids, asked.person))
+        return {"grants": list(grants.every(request.person))}
+    revoked = list(grants.revoke(request.ids, request.person))
     if not revoked:
-        raise NotFound(f"no grant of {asked.person or ', '.join(map(str, asked.ids))} stands")
+        raise NotFound(f"no grant of {request.person or ', '.join(map(str, request.ids))} is active")
     log.warning("audit", action="revoke_grant", outcome="done", grants=revoked, reason="revoked by the operator")
     return {"revoked": revoked}

@@ -1,4 +1,4 @@
-"""`POST /people` of the `migrate` function: block people, whatever rule lets them in."""
+"""`POST /people` of the `migrate` function: block people, which overrides the access rules."""
 
 from typing import Annotated, Any, Literal, Self
 
@@ -15,7 +15,7 @@ log = EventLog(__name__)
 
 
 class PeopleRequest(Input):
-    """What to do with whom."""
+    """Body of `POST /people`."""
 
     action: Literal["list", "block", "unblock"]
     who: Annotated[Text | None, Field(max_length=200)] = None
@@ -28,13 +28,13 @@ class PeopleRequest(Input):
 
 
 def manage_people(body: bytes, people: PeopleStore) -> dict[str, Any]:
-    """Do what the request asks; raises InvalidRequest, or NotFound if the person to unblock is not blocked."""
-    asked = read_request(PeopleRequest, body)
-    if asked.action == "list":
+    """List, block or unblock people. Raises InvalidRequest, or NotFound if the person to unblock is not blocked."""
+    request = read_request(PeopleRequest, body)
+    if request.action == "list":
         log.info("audit", action="people_list", outcome="done")
         return {"blocked": list(people.blocked())}
-    who = blocked_name(asked.who or "")
-    if asked.action == "block":
+    who = blocked_name(request.who or "")
+    if request.action == "block":
         revoked = list(people.block(who))
         log.warning("audit", action="block_person", outcome="done", person=who, grants=revoked)
         return {"who": who, "revoked": revoked}

@@ -14,7 +14,7 @@ log = EventLog(__name__)
 
 
 class QuotaRequest(Input):
-    """What to do with which namespace's quota; the empty name is everybody's."""
+    """Body of `POST /quotas`. The empty namespace is the default of all namespaces."""
 
     action: Literal["list", "set"]
     namespace: Annotated[Text | None, Field(max_length=200)] = None
@@ -30,10 +30,10 @@ class QuotaRequest(Input):
 
 
 def manage_quotas(body: bytes, quotas: QuotaStore) -> dict[str, Any]:
-    """Do what the request asks; raises InvalidRequest."""
-    asked = read_request(QuotaRequest, body)
-    log.info("audit", action=f"quota_{asked.action}", outcome="done", namespace=asked.namespace, **asked.limits)
-    if asked.action == "set":
-        quotas.set(asked.namespace or "", asked.limits)
-        return {"namespace": asked.namespace}
-    return {"quotas": [{"namespace": name, **asdict(quota)} for name, quota in quotas.every(asked.namespace)]}
+    """List or set quotas. Raises InvalidRequest."""
+    request = read_request(QuotaRequest, body)
+    log.info("audit", action=f"quota_{request.action}", outcome="done", namespace=request.namespace, **request.limits)
+    if request.action == "set":
+        quotas.set(request.namespace or "", request.limits)
+        return {"namespace": request.namespace}
+    return {"quotas": [{"namespace": name, **asdict(quota)} for name, quota in quotas.every(request.namespace)]}

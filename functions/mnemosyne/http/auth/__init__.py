@@ -1,1 +1,1 @@
-"""The `auth` function's HTTP surface: endpoints for clients, pages for people."""
+"""HTTP side of the `auth` function: endpoints for clients and pages for people."""

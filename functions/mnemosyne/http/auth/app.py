@@ -10,10 +10,10 @@ from starlette.requests import Request
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from mnemosyne.domain.oauth import UNASKED, Client
+from mnemosyne.domain.oauth import DEFAULT_SCOPES, Client
 from mnemosyne.errors import InvalidRequest, MnemosyneError, OverBudget, Unauthorized, Unavailable
 from mnemosyne.http.auth import pages, rate_limits
-from mnemosyne.http.auth.call import Call, Edge, new_secret, redirect
+from mnemosyne.http.auth.call import Call, Gateway, new_secret, redirect
 from mnemosyne.http.common.health import health_routes
 from mnemosyne.oauth.clients import DOCUMENT_SECONDS, Clients
 from mnemosyne.oauth.flow import START_OVER, UNKNOWN_CLIENT, Flow
@@ -21,32 +21,32 @@ from mnemosyne.oauth.request import OAuthRequest
 from mnemosyne.oauth.server import Answer
 
 KEYS_SECONDS = 300
-WRONG_REQUEST = "Your application asked for something that cannot be"
+WRONG_REQUEST = "The request of your application is not valid"
 METADATA_PATHS = ("/.well-known/oauth-authorization-server", "/.well-known/openid-configuration")
 
 
-class AuthEndpoints:
-    """The endpoints, over the flow."""
+class AuthHandlers:
+    """Handlers of the endpoints."""
 
-    def __init__(self, flow: Flow, clients: Clients, edge: Edge) -> None:
+    def __init__(self, flow: Flow, clients: Clients, gateway: Gateway) -> None:
         self._flow = flow
         self._clients = clients
         self._issuer = flow.issuer.url
-        self.edge = edge
+        self.gateway = gateway
 
     # -- for clients
 
     async def metadata(self, request: Request) -> Response:
-        """Tell what this server offers: RFC 8414, and the same under OpenID's name, where many clients look first."""
+        """Return the metadata of RFC 8414, also at OpenID's path, which many clients read first."""
         issuer = self._issuer
-        offered: dict[str, Any] = {
+        metadata: dict[str, Any] = {
             "issuer": issuer,
             "authorization_endpoint": f"{issuer}/authorize",
             "token_endpoint": f"{issuer}/token",
             "revocation_endpoint": f"{issuer}/revoke",
             "registration_endpoint": f"{issuer}/register",
             "jwks_uri": f"{issuer}/jwks.json",
-            "scopes_supported": [*UNASKED],
+            "scopes_supported": [*DEFAULT_SCOPES],
             "response_types_supported": ["code"],
             "response_modes_supported": ["query"],
             "grant_types_supported": ["authorization_code", "refresh_token"],
@@ -59,19 +59,19 @@ class AuthEndpoints:
             "subject_types_supported": ["public"],
             "id_token_signing_alg_values_supported": ["ES256"],
         }
-        return JSONResponse(offered, headers={"Cache-Control": f"public, max-age={KEYS_SECONDS}"})
+        return JSONResponse(metadata, headers={"Cache-Control": f"public, max-age={KEYS_SECONDS}"})
 
     def keys(self, call: Call) -> Response:
-        """Publish the keys that tokens are signed with: RFC 7517."""
+        """Return the public keys of tokens as a JWK set: RFC 7517."""
         keys = [dict(key) for key in self._flow.issuer.signer.public_keys()]
         return JSONResponse({"keys": keys}, headers={"Cache-Control": f"public, max-age={KEYS_SECONDS}"})
 
     def token(self, call: Call) -> Response:
-        """Give tokens: RFC 6749, section 3.2."""
+        """Issue tokens: RFC 6749, section 3.2."""
         return _json(self._flow.token(OAuthRequest("POST", f"{self._issuer}/token", call.form)))
 
     def revoke(self, call: Call) -> Response:
-        """Take tokens back: RFC 7009."""
+        """Revoke a token: RFC 7009."""
         return _json(self._flow.revoke(OAuthRequest("POST", f"{self._issuer}/revoke", call.form)))
 
     def register(self, call: Call) -> Response:
@@ -79,116 +79,123 @@ class AuthEndpoints:
         try:
             return JSONResponse(dict(self._clients.register(call.body)), 201)
         except InvalidRequest as exc:
-            wrong = "invalid_redirect_uri" if str(exc).startswith("redirect_uris") else "invalid_client_metadata"
-            return JSONResponse({"error": wrong, "error_description": str(exc)}, 400)
+            error = "invalid_redirect_uri" if str(exc).startswith("redirect_uris") else "invalid_client_metadata"
+            return JSONResponse({"error": error, "error_description": str(exc)}, 400)
 
     # -- for people
 
     async def authorize(self, call: Call) -> Response:
-        """Begin: RFC 6749, section 3.1. A document is waited for on the event loop, where it holds no thread."""
+        """Begin an authorization: RFC 6749, section 3.1.
+
+        A client's document is fetched on the event loop, so that a slow fetch holds no thread.
+        """
         request = OAuthRequest("GET", f"{self._issuer}/authorize", call.query)
         client, problem = None, None
         try:
-            before_fetch = partial(self.edge.spend, call.address, rate_limits.DOCUMENT)
+            before_fetch = partial(self.gateway.spend, call.address, rate_limits.DOCUMENT)
             client = await self._clients.read(request.payload.client_id or "", call.address, before_fetch)
         except (Unavailable, OverBudget) as exc:
             problem = exc
-        return await self.edge.in_thread(call, partial(self._authorize, call, request, client, problem))
+        return await self.gateway.in_thread(call, partial(self._authorize, call, request, client, problem))
 
     def _authorize(
         self, call: Call, request: OAuthRequest, client: Client | None, problem: MnemosyneError | None
     ) -> Response:
-        if problem is not None and (client := self._clients.known(request.payload.client_id, DOCUMENT_SECONDS)) is None:
-            raise problem
+        if problem is not None:
+            client = self._clients.find_stored(request.payload.client_id, DOCUMENT_SECONDS)
+            if client is None:
+                raise problem
         cookie, id_ = new_secret(), new_secret()
         try:
-            where = self._flow.start(request, _key(cookie, id_), client, call.address)
+            url = self._flow.start(request, _key(cookie, id_), client, call.address)
         except OAuth2Error as exc:
-            # Nobody is sent on before a log-in: anybody may register any address (RFC 9700, section 4.11.2).
-            return pages.told(self._issuer, WRONG_REQUEST, _said(exc), back=self._flow.redirected(request, exc))
-        return self._to_log_in(where, cookie, id_)
+            # No redirection before a log-in: anybody may register any redirect URI (RFC 9700, section 4.11.2).
+            return pages.message(
+                self._issuer, WRONG_REQUEST, _description(exc), back=self._flow.error_redirect(request, exc)
+            )
+        return self._to_log_in(url, cookie, id_)
 
     def account(self, call: Call) -> Response:
-        """Show who has logged in what they have granted; without a log-in, begin one."""
-        if not (id_ := call.given("request")):
+        """Show the grants of the person, or begin a log-in."""
+        if not (id_ := call.parameter("request")):
             cookie, id_ = new_secret(), new_secret()
             return self._to_log_in(self._flow.start_account(_key(cookie, id_), call.address), cookie, id_)
         return self._account(_key(call.cookie, id_), id_, None)
 
     def change_account(self, call: Call) -> Response:
-        """End what a person has let a client do, or the log-in itself."""
-        self._own_page(call)
-        if call.given("log_out"):
+        """Revoke the grants of a client, or log out."""
+        self._check_origin(call)
+        if call.parameter("log_out"):
             return self._log_out(call)
-        key = _key(call.cookie, id_ := call.given("request"))
-        return self._account(key, id_, self._flow.withdraw(key, call.given("client")))
+        key = _key(call.cookie, id_ := call.parameter("request"))
+        return self._account(key, id_, self._flow.withdraw(key, call.parameter("client")))
 
     def _log_out(self, call: Call) -> Response:
         self._flow.log_out(_key(call.cookie, call.id))
-        page = pages.told(self._issuer, "You are logged out", "Your applications keep what you let them do.", 200)
-        self.edge.delete_cookie(page, call.id)
+        page = pages.message(self._issuer, "You are logged out", "Your applications keep their access.", 200)
+        self.gateway.delete_cookie(page, call.id)
         return page
 
     def log_in_page(self, call: Call) -> Response:
-        """Ask for the code that the terminal has printed."""
-        id_ = call.given("request")
+        """Show the form for the code that the terminal prints."""
+        id_ = call.parameter("request")
         return pages.log_in(self._issuer, id_, self._flow.redirect_uri(_key(call.cookie, id_)))
 
     def log_in(self, call: Call) -> Response:
-        """Take the code, or what an identity provider has sent back."""
+        """Finish a log-in with the typed code, or at the identity provider's callback."""
         key, cookie = _key(call.cookie, id_ := call.id), new_secret()
         if call.form and (waits := self._flow.logged_in(key)) is not None:
-            # The form is sent a second time by the browser that is logged in: its cookie stays.
+            # The browser is logged in and has sent the form twice: keep its cookie.
             return self._after_log_in(id_, client_waits=waits)
         try:
             waits = self._flow.log_in(key, _key(cookie, id_), dict([*call.query, *call.form]))
         except Unauthorized as exc:
             if call.form:
                 return pages.log_in(self._issuer, id_, self._flow.redirect_uri(key), str(exc))
-            return pages.told(self._issuer, "You cannot log in", str(exc), 403)
+            return pages.message(self._issuer, "You cannot log in", str(exc), 403)
         response = self._after_log_in(id_, client_waits=waits)
-        self.edge.set_cookie(response, id_, cookie)
+        self.gateway.set_cookie(response, id_, cookie)
         return response
 
     def _after_log_in(self, id_: str, *, client_waits: bool) -> Response:
         return redirect(f"{self._issuer}/{'consent' if client_waits else 'account'}?request={id_}")
 
     def consent_page(self, call: Call) -> Response:
-        """Ask the person, or go on where they have agreed to as much before."""
-        key = _key(call.cookie, id_ := call.given("request"))
+        """Show the consent page, or redirect to the client if the person has consented before."""
+        key = _key(call.cookie, id_ := call.parameter("request"))
         if answer := self._flow.decided(key):
             return self._answered(answer)
         try:
-            asked = self._flow.question(key)
+            question = self._flow.question(key)
         except OAuth2Error as exc:
-            return pages.told(self._issuer, WRONG_REQUEST, _said(exc))
-        if not asked.scopes:
+            return pages.message(self._issuer, WRONG_REQUEST, _description(exc))
+        if not question.scopes:
             return redirect(self._flow.decide(key, approved=False).location)
-        if asked.agreed:
+        if question.agreed:
             return redirect(self._flow.decide(key, approved=True).location)
-        return pages.consent(self._issuer, id_, asked)
+        return pages.consent(self._issuer, id_, question)
 
     def consent(self, call: Call) -> Response:
-        """Take the person's answer, and send it to the client."""
-        self._own_page(call)
-        approved = call.given("answer") == "allow"
-        return self._answered(self._flow.decide(_key(call.cookie, call.given("request")), approved=approved))
+        """Store the person's decision and redirect to the client."""
+        self._check_origin(call)
+        approved = call.parameter("answer") == "allow"
+        return self._answered(self._flow.decide(_key(call.cookie, call.parameter("request")), approved=approved))
 
     def _answered(self, answer: Answer) -> Response:
         if answer.location:
             return redirect(answer.location)
         if answer.status == 200:
-            return pages.told(self._issuer, "You have answered", "Your application goes on: return to it.", 200)
-        return pages.told(self._issuer, WRONG_REQUEST, START_OVER)
+            return pages.message(self._issuer, "You have already answered", "Return to your application.", 200)
+        return pages.message(self._issuer, WRONG_REQUEST, START_OVER)
 
-    def _to_log_in(self, where: str, cookie: str, id_: str) -> Response:
-        response = redirect(where or f"{self._issuer}/log-in?request={id_}")
-        self.edge.set_cookie(response, id_, cookie)
+    def _to_log_in(self, url: str, cookie: str, id_: str) -> Response:
+        response = redirect(url or f"{self._issuer}/log-in?request={id_}")
+        self.gateway.set_cookie(response, id_, cookie)
         return response
 
-    def _account(self, key: str, id_: str, ended: int | None) -> Response:
+    def _account(self, key: str, id_: str, revoked: int | None) -> Response:
         person, grants = self._flow.account(key)
-        shown = {
+        clients = {
             grant.client_id: {
                 "id": grant.client_id,
                 "name": grant.client_name,
@@ -197,45 +204,51 @@ class AuthEndpoints:
             }
             for grant in grants
         }
-        return pages.account(self._issuer, id_, person.name, list(shown.values()), ended)
+        return pages.account(self._issuer, id_, person.name, list(clients.values()), revoked)
 
-    def _own_page(self, call: Call) -> None:
+    def _check_origin(self, call: Call) -> None:
         if call.origin not in (None, _origin(self._issuer)):
             raise Unauthorized("this form was sent by another site's page")
 
 
-def build_app(flow: Flow, clients: Clients, edge: Edge) -> Starlette:
-    """Return the ASGI app of the `auth` function."""
-    here = AuthEndpoints(flow, clients, edge)
-    made, path = here.edge.endpoint, flow.issuer.url.partition("://")[2].partition("/")[2]
+def build_app(flow: Flow, clients: Clients, gateway: Gateway) -> Starlette:
+    """Build the ASGI app of the `auth` function."""
+    handlers = AuthHandlers(flow, clients, gateway)
+    endpoint, path = gateway.endpoint, flow.issuer.url.partition("://")[2].partition("/")[2]
     prefix = f"/{path}" if path else ""
 
     async def style(request: Request) -> Response:
         return PlainTextResponse(pages.STYLE, media_type="text/css", headers={"Cache-Control": "public, max-age=3600"})
 
-    metadata = here.edge.published(here.metadata, rate_limits.METADATA)
+    metadata = gateway.public_endpoint(handlers.metadata, rate_limits.METADATA)
     app = Starlette(
         routes=[
             *health_routes(),
             *(Route(path, metadata) for path in _metadata_paths(prefix)),
-            Route(f"{prefix}/jwks.json", made(here.keys, rate_limits.KEYS, as_page=False)),
-            Route(f"{prefix}/token", made(here.token, rate_limits.TOKEN, as_page=False), methods=["POST"]),
-            Route(f"{prefix}/revoke", made(here.revoke, rate_limits.REVOKE, as_page=False), methods=["POST"]),
-            Route(f"{prefix}/register", made(here.register, rate_limits.REGISTER, as_page=False), methods=["POST"]),
-            Route(f"{prefix}/authorize", made(here.authorize, rate_limits.AUTHORIZE, as_page=True)),
-            Route(f"{prefix}/log-in", made(here.log_in_page, rate_limits.LOG_IN_PAGE, as_page=True)),
-            Route(f"{prefix}/log-in", made(here.log_in, rate_limits.LOG_IN, as_page=True), methods=["POST"]),
-            Route(f"{prefix}/callback", made(here.log_in, rate_limits.CALLBACK, as_page=True)),
-            Route(f"{prefix}/consent", made(here.consent_page, rate_limits.CONSENT, as_page=True)),
-            Route(f"{prefix}/consent", made(here.consent, rate_limits.CONSENT, as_page=True), methods=["POST"]),
-            Route(f"{prefix}/account", made(here.account, rate_limits.ACCOUNT, as_page=True)),
-            Route(f"{prefix}/account", made(here.change_account, rate_limits.ACCOUNT, as_page=True), methods=["POST"]),
-            Route(f"{prefix}/style.css", here.edge.published(style, rate_limits.STYLE)),
+            Route(f"{prefix}/jwks.json", endpoint(handlers.keys, rate_limits.KEYS, as_page=False)),
+            Route(f"{prefix}/token", endpoint(handlers.token, rate_limits.TOKEN, as_page=False), methods=["POST"]),
+            Route(f"{prefix}/revoke", endpoint(handlers.revoke, rate_limits.REVOKE, as_page=False), methods=["POST"]),
+            Route(
+                f"{prefix}/register", endpoint(handlers.register, rate_limits.REGISTER, as_page=False), methods=["POST"]
+            ),
+            Route(f"{prefix}/authorize", endpoint(handlers.authorize, rate_limits.AUTHORIZE, as_page=True)),
+            Route(f"{prefix}/log-in", endpoint(handlers.log_in_page, rate_limits.LOG_IN_PAGE, as_page=True)),
+            Route(f"{prefix}/log-in", endpoint(handlers.log_in, rate_limits.LOG_IN, as_page=True), methods=["POST"]),
+            Route(f"{prefix}/callback", endpoint(handlers.log_in, rate_limits.CALLBACK, as_page=True)),
+            Route(f"{prefix}/consent", endpoint(handlers.consent_page, rate_limits.CONSENT, as_page=True)),
+            Route(f"{prefix}/consent", endpoint(handlers.consent, rate_limits.CONSENT, as_page=True), methods=["POST"]),
+            Route(f"{prefix}/account", endpoint(handlers.account, rate_limits.ACCOUNT, as_page=True)),
+            Route(
+                f"{prefix}/account",
+                endpoint(handlers.change_account, rate_limits.ACCOUNT, as_page=True),
+                methods=["POST"],
+            ),
+            Route(f"{prefix}/style.css", gateway.public_endpoint(style, rate_limits.STYLE)),
         ]
     )
-    # It would name whatever host the caller does.
+    # A redirect would go to the unvalidated Host header.
     app.router.redirect_slashes = False
-    # Clients in browsers ask for metadata and tokens; no cookie goes with that.
+    # Clients in browsers read metadata and get tokens, without cookies.
     app.add_middleware(
         CORSMiddleware, allow_origins=("*",), allow_methods=("GET", "POST"), allow_headers=("*",), max_age=7_200
     )
@@ -243,15 +256,13 @@ def build_app(flow: Flow, clients: Clients, edge: Edge) -> Starlette:
 
 
 def _metadata_paths(prefix: str) -> list[str]:
-    """Return where clients look for metadata: RFC 8414 puts the issuer's path behind, OpenID before; either may end in
-    a slash.
-    """
-    paths = dict.fromkeys(path for one in METADATA_PATHS for path in (f"{one}{prefix}", f"{prefix}{one}"))
+    """Paths of the metadata: RFC 8414 appends the issuer's path, OpenID prepends it. Each may end in a slash."""
+    paths = dict.fromkeys(path for name in METADATA_PATHS for path in (f"{name}{prefix}", f"{prefix}{name}"))
     return [f"{path}{slash}" for path in paths for slash in ("", "/")]
 
 
 def _key(cookie: str, id_: str) -> str:
-    """Return what a browser and a request share; nobody has it who has only one of the two."""
+    """Combine the browser's cookie and the id of the request. Neither is enough without the other."""
     return f"{cookie}.{id_}"
 
 
@@ -264,6 +275,6 @@ def _json(answer: Answer) -> Response:
     return JSONResponse(answer.body, answer.status, dict(answer.headers) | {"Cache-Control": "no-store"})
 
 
-def _said(exc: OAuth2Error) -> str:
+def _description(exc: OAuth2Error) -> str:
     text = str(exc.description or exc.error)
     return UNKNOWN_CLIENT if "client does not exist" in text else text

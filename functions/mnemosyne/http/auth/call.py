@@ -1,4 +1,4 @@
-"""A request to the authorization server: read with bounds, handled in a thread, answered whatever is wrong."""
+"""Read, rate-limit and answer requests to the authorization server."""
 
 import inspect
 import secrets
@@ -26,7 +26,7 @@ from mnemosyne.errors import (
     Unavailable,
 )
 from mnemosyne.http.auth import pages
-from mnemosyne.http.auth.rate_limits import Door
+from mnemosyne.http.auth.rate_limits import EndpointLimit
 from mnemosyne.http.common import body as bodies
 from mnemosyne.http.common.client_address import client_address
 from mnemosyne.http.common.rate_limit import NetworkBudgets
@@ -37,16 +37,16 @@ log = EventLog(__name__)
 BODY_BYTES = 64 * 1024
 QUERY_LENGTH = 16_000
 THREADS = 5
-THREADS_OF_PROVIDER = 3
-"""Threads of requests that may wait for the identity provider; while it is silent, the others go on. Together there are
-as many threads as connections to the database."""
+PROVIDER_THREADS = 3
+"""Threads for requests that may wait for the identity provider, so that a slow provider does not block the others. The
+sum of both is the number of database connections."""
 
 _LIMITERS: RunVar[dict[bool, anyio.CapacityLimiter]] = RunVar("limiters")
 
 
 @dataclass(frozen=True)
 class Call:
-    """One request, read."""
+    """A parsed request."""
 
     query: list[tuple[str, str]]
     form: list[tuple[str, str]]
@@ -54,22 +54,22 @@ class Call:
     address: str
     origin: str | None
     cookie: str
-    """This browser's secret of the request that the call names; empty if it has none."""
-    door: Door
+    """Cookie of the authorization request; empty if the browser sent none."""
+    limit: EndpointLimit
 
     @property
     def id(self) -> str:
-        """The request that the call is about; an identity provider sends it back as the state."""
-        return self.given("request") or self.given("state")
+        """Id of the authorization request, which an identity provider sends back as the state."""
+        return self.parameter("request") or self.parameter("state")
 
-    def given(self, name: str) -> str:
-        """Return the first value of a parameter, of the form or else of the query; empty where there is none."""
-        return next((value for one, value in [*self.form, *self.query] if one == name), "")
+    def parameter(self, name: str) -> str:
+        """First value of a parameter in the form or the query; empty if it is missing."""
+        return next((value for key, value in [*self.form, *self.query] if key == name), "")
 
 
 @dataclass(frozen=True)
-class Edge:
-    """What stands in front of each endpoint: the issuer's address, and how much one caller may ask."""
+class Gateway:
+    """Wraps the handlers of endpoints: reads requests, enforces rate limits, sets cookies and converts errors."""
 
     issuer: str
     proxies: int | None
@@ -77,31 +77,31 @@ class Edge:
 
     @property
     def secure(self) -> bool:
-        """Whether browsers come by TLS."""
+        """Whether browsers connect with TLS."""
         return self.issuer.startswith("https:")
 
     def cookie_name(self, id_: str) -> str:
-        """Return the name of a request's cookie. Each has its own, so that two log-ins in one browser go on.
+        """Name of the cookie of an authorization request. Two log-ins in one browser have different cookies.
 
-        With TLS no other host and no page without TLS can set it (RFC 6265bis).
+        The prefix `__Host-` keeps other hosts and pages without TLS from setting it (RFC 6265bis).
         """
         name = f"mnemosyne-auth-{id_[:16]}"
         return f"__Host-{name}" if self.secure else name
 
     def set_cookie(self, response: Response, id_: str, cookie: str) -> None:
-        """Have the browser show the cookie again, to us alone, also when it comes back from the log-in elsewhere."""
+        """Set the cookie of an authorization request. SameSite=Lax sends it on the identity provider's redirect."""
         response.set_cookie(
             self.cookie_name(id_), cookie, max_age=REQUEST_SECONDS, secure=self.secure, httponly=True, samesite="lax"
         )
 
     def delete_cookie(self, response: Response, id_: str) -> None:
-        """Have the browser forget the cookie."""
+        """Delete the cookie of an authorization request."""
         response.delete_cookie(self.cookie_name(id_), secure=self.secure, httponly=True, samesite="lax")
 
     def endpoint(
-        self, handle: Callable[[Call], Response | Awaitable[Response]], door: Door, *, as_page: bool
+        self, handle: Callable[[Call], Response | Awaitable[Response]], limit: EndpointLimit, *, as_page: bool
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Return the endpoint, held to the door's budget; its errors are a page for people or JSON for clients.
+        """Wrap a handler with its rate limit. Errors are an HTML page for people or JSON for clients.
 
         A function runs in a thread, a coroutine function on the event loop.
         """
@@ -115,51 +115,53 @@ class Edge:
         async def answer(request: Request) -> Response:
             with trace(request.headers):
                 try:
-                    self.spend(client_address(request.scope, request.headers, self.proxies), door)
-                    call = await self._read(request, door)
+                    self.spend(client_address(request.scope, request.headers, self.proxies), limit)
+                    call = await self._read(request, limit)
                     response = await work(call)
                 except MnemosyneError as exc:
-                    response = self._refused(exc, as_page=as_page)
+                    response = self._error_response(exc, as_page=as_page)
                 except Exception:
                     log.exception("auth_crashed", path=request.url.path)
-                    response = self._refused(Misconfigured("a fault of our own: its log says which"), as_page=as_page)
+                    response = self._error_response(
+                        Misconfigured("internal error: the server's log has the reason"), as_page=as_page
+                    )
             for name, value in pages.security_headers(secure=self.secure).items():
                 response.headers.setdefault(name, value)
             return response
 
-        answer.door = door  # type: ignore[attr-defined]
+        answer.limit = limit  # type: ignore[attr-defined]
         return answer
 
-    def published(
-        self, handle: Callable[[Request], Awaitable[Response]], door: Door
+    def public_endpoint(
+        self, handle: Callable[[Request], Awaitable[Response]], limit: EndpointLimit
     ) -> Callable[[Request], Awaitable[Response]]:
-        """Return an endpoint that answers everybody the same from memory, held to the door's budget."""
+        """Wrap a handler whose response is the same for everybody with its rate limit."""
 
         async def answer(request: Request) -> Response:
             try:
-                self.spend(client_address(request.scope, request.headers, self.proxies), door)
+                self.spend(client_address(request.scope, request.headers, self.proxies), limit)
             except OverBudget as exc:
-                return self._refused(exc, as_page=False)
+                return self._error_response(exc, as_page=False)
             return await handle(request)
 
-        answer.door = door  # type: ignore[attr-defined]
+        answer.limit = limit  # type: ignore[attr-defined]
         return answer
 
-    def spend(self, address: str, door: Door) -> None:
-        """Count a request of that address; raises OverBudget if its network has used up the door's budget."""
-        budgets = self._budgets.setdefault(door.name, NetworkBudgets(door.per_minute))
+    def spend(self, address: str, limit: EndpointLimit) -> None:
+        """Count a request from the address. Raises OverBudget if its network has used up the budget."""
+        budgets = self._budgets.setdefault(limit.name, NetworkBudgets(limit.per_minute))
         if seconds := budgets.spend(address):
             raise OverBudget(f"too many requests came from the network of {address}: try again in {seconds} s", seconds)
 
     async def in_thread(self, call: Call, work: Callable[[], Response]) -> Response:
-        """Run the work in a thread; of those that may wait for the identity provider there are few."""
+        """Run `work` in a thread, from a smaller pool if it may wait for the identity provider."""
         limiters = _LIMITERS.get(None)
         if limiters is None:
-            limiters = {True: anyio.CapacityLimiter(THREADS_OF_PROVIDER), False: anyio.CapacityLimiter(THREADS)}
+            limiters = {True: anyio.CapacityLimiter(PROVIDER_THREADS), False: anyio.CapacityLimiter(THREADS)}
             _LIMITERS.set(limiters)
-        return await anyio.to_thread.run_sync(work, limiter=limiters[call.door.asks_provider])
+        return await anyio.to_thread.run_sync(work, limiter=limiters[call.limit.asks_provider])
 
-    async def _read(self, request: Request, door: Door) -> Call:
+    async def _read(self, request: Request, limit: EndpointLimit) -> Call:
         host = request.headers.get("host", "")
         if host != self.issuer.partition("://")[2].partition("/")[0]:
             raise InvalidRequest(f"Host must be that of {self.issuer}")
@@ -179,26 +181,26 @@ class Edge:
             address=client_address(request.scope, request.headers, self.proxies),
             origin=request.headers.get("origin"),
             cookie="",
-            door=door,
+            limit=limit,
         )
         cookie = request.cookies.get(self.cookie_name(call.id), "")
         return replace(call, cookie=cookie) if len(cookie) == len(new_secret()) and cookie.isascii() else call
 
-    def _refused(self, exc: MnemosyneError, *, as_page: bool) -> Response:
+    def _error_response(self, exc: MnemosyneError, *, as_page: bool) -> Response:
         status, error = _status(exc)
-        message = str(exc) if status < 500 else "this cannot be done at the moment: try again in a while"
+        message = str(exc) if status < 500 else "the server cannot do this at the moment: try again later"
         headers = {"Retry-After": str(getattr(exc, "seconds", 5))} if status in (429, 503) else None
         if status >= 500:
             log.error("auth_unavailable", error=str(exc))
         if as_page:
-            page = pages.told(self.issuer, "This did not work", message, status)
+            page = pages.message(self.issuer, "This did not work", message, status)
             page.headers.update(headers or {})
             return page
         return JSONResponse({"error": error, "error_description": message}, status, headers)
 
 
 def redirect(url: str) -> Response:
-    """Send the browser on, by GET."""
+    """Redirect the browser, which then sends GET."""
     return RedirectResponse(url, 303)
 
 

@@ -1,4 +1,4 @@
-"""The pages that people see: HTML without scripts, from nobody else, in no frame."""
+"""HTML pages of the authorization server, without scripts and not in frames."""
 
 from collections.abc import Mapping
 from pathlib import Path
@@ -15,23 +15,25 @@ from mnemosyne.oauth.flow import Question
 _TEMPLATES = Path(__file__).parent / "templates"
 _PAGES = Environment(loader=FileSystemLoader(_TEMPLATES), autoescape=select_autoescape())
 STYLE = (_TEMPLATES / "style.css").read_text()
-MAY: Mapping[Scope, str] = {
-    Scope.READ: "read, search and rate what is remembered",
-    Scope.WRITE: "remember, change and delete",
-    Scope.OPERATE: "put back on the queue what was given up",
-    Scope.ADMIN: "all that there is",
+SCOPE_LABELS: Mapping[Scope, str] = {
+    Scope.READ: "read, search and rate memories",
+    Scope.WRITE: "store, change and delete memories",
+    Scope.OPERATE: "retry messages that could not be stored",
+    Scope.ADMIN: "do everything",
 }
 
 
 def security_headers(*, secure: bool, redirect_uri: str = "") -> dict[str, str]:
-    """Return what every answer says to a browser; `redirect_uri` is where the page's form may lead in the end.
+    """Security headers of every response. `redirect_uri` is the target to which the page's form may redirect.
 
-    Chromium holds a form's redirections to form-action too: https://github.com/w3c/webappsec-csp/issues/8.
+    Chromium applies form-action to redirections too: https://github.com/w3c/webappsec-csp/issues/8.
     """
     parts = urlsplit(redirect_uri)
     origin = f"{parts.scheme}://{parts.netloc}" if parts.scheme in ("http", "https") else f"{parts.scheme}:"
-    leads = f" {origin}" if redirect_uri else ""
-    policy = f"default-src 'none'; style-src 'self'; form-action 'self'{leads}; frame-ancestors 'none'; base-uri 'none'"
+    target = f" {origin}" if redirect_uri else ""
+    policy = (
+        f"default-src 'none'; style-src 'self'; form-action 'self'{target}; frame-ancestors 'none'; base-uri 'none'"
+    )
     headers = {
         "Cache-Control": "no-store",
         "Content-Security-Policy": policy,
@@ -43,38 +45,38 @@ def security_headers(*, secure: bool, redirect_uri: str = "") -> dict[str, str]:
     return headers | ({"Strict-Transport-Security": "max-age=63072000"} if secure else {})
 
 
-def told(base: str, heading: str, text: str, status: int = 400, *, back: str = "") -> Response:
-    """Return a page that says what is the matter, with a link to where the client awaits the answer."""
+def message(base: str, heading: str, text: str, status: int = 400, *, back: str = "") -> Response:
+    """Page with a message and, if `back` is set, a link back to the client."""
     return _page("message", base, status=status, heading=heading, text=text, back=back, host=redirect_host(back))
 
 
 def log_in(base: str, request: str, redirect_uri: str, problem: str = "") -> Response:
-    """Return the page that asks for the code of the terminal; who has agreed before goes on to the client from it."""
+    """Page with the form for the code of the terminal. After it, the browser may go to the client directly."""
     status = 403 if problem else 200
     return _page("log_in", base, redirect_uri, status=status, request=request, problem=problem)
 
 
-def consent(base: str, request: str, asked: Question) -> Response:
-    """Return the page that names the client, where its answers go, and what it may do."""
+def consent(base: str, request: str, question: Question) -> Response:
+    """Page that asks the person to allow the client its scopes."""
     return _page(
         "consent",
         base,
-        asked.redirect_uri,
+        question.redirect_uri,
         request=request,
-        client=asked.client.name,
-        client_host=asked.client.host,
-        redirect_host=redirect_host(asked.redirect_uri),
-        on_device=is_on_device(asked.redirect_uri),
-        may=[MAY[one] for one in Scope if one in asked.scopes],
-        namespace=asked.person.namespace,
-        resource=asked.resource,
-        name=asked.person.name,
+        client=question.client.name,
+        client_host=question.client.host,
+        redirect_host=redirect_host(question.redirect_uri),
+        on_device=is_on_device(question.redirect_uri),
+        may=[SCOPE_LABELS[scope] for scope in Scope if scope in question.scopes],
+        namespace=question.person.namespace,
+        resource=question.resource,
+        name=question.person.name,
     )
 
 
-def account(base: str, request: str, name: str, clients: Any, ended: int | None) -> Response:
-    """Return the page of what a person has granted, each with a button that ends it."""
-    return _page("account", base, request=request, name=name, clients=clients, ended=ended)
+def account(base: str, request: str, name: str, clients: Any, revoked: int | None) -> Response:
+    """Page with the clients that have access, each with a button to revoke it."""
+    return _page("account", base, request=request, name=name, clients=clients, revoked=revoked)
 
 
 def _page(template: str, base: str, redirect_uri: str = "", /, *, status: int = 200, **values: Any) -> Response:

@@ -1,7 +1,7 @@
-"""How much one network may ask of each endpoint of the authorization server.
+"""Rate limits of the authorization server, per endpoint and network.
 
-Each endpoint counts for itself, so that a flood at one of them leaves the others open to its own network too. A large
-network (/24 of IPv4, /48 of IPv6) has four times as much. The budgets are those of one instance.
+Each endpoint has a separate budget, so that a flood at one does not block the others. A large network (IPv4 /24, IPv6
+/48) has four times the budget. Each instance counts separately.
 """
 
 from dataclasses import dataclass
@@ -9,28 +9,28 @@ from typing import Final
 
 
 @dataclass(frozen=True)
-class Door:
-    """An endpoint, or a step of one that costs more than the rest."""
+class EndpointLimit:
+    """Rate limit of an endpoint, or of an expensive step of one."""
 
     name: str
     per_minute: int
-    """Requests of one small network: an IPv4 address, or an IPv6 /64."""
+    """Requests per minute of one small network: an IPv4 address or IPv6 /64."""
     asks_provider: bool = False
     """Whether a request may wait for the identity provider."""
 
 
-METADATA: Final = Door("metadata", 600)
-KEYS: Final = Door("keys", 600)
-STYLE: Final = Door("style", 600)
-REGISTER: Final = Door("register", 60)
-AUTHORIZE: Final = Door("authorize", 60, asks_provider=True)
-DOCUMENT: Final = Door("document", 20)
-"""Client metadata documents that are fetched for a request to /authorize."""
-LOG_IN_PAGE: Final = Door("log_in_page", 60)
-LOG_IN: Final = Door("log_in", 20, asks_provider=True)
-CALLBACK: Final = Door("callback", 20, asks_provider=True)
-CONSENT: Final = Door("consent", 120)
-ACCOUNT: Final = Door("account", 60, asks_provider=True)
-TOKEN: Final = Door("token", 240)
-"""A hosted client refreshes the tokens of all its users from a few addresses."""
-REVOKE: Final = Door("revoke", 60)
+METADATA: Final = EndpointLimit("metadata", 600)
+KEYS: Final = EndpointLimit("keys", 600)
+STYLE: Final = EndpointLimit("style", 600)
+REGISTER: Final = EndpointLimit("register", 60)
+AUTHORIZE: Final = EndpointLimit("authorize", 60, asks_provider=True)
+DOCUMENT: Final = EndpointLimit("document", 20)
+"""Fetches of client metadata documents at /authorize."""
+LOG_IN_PAGE: Final = EndpointLimit("log_in_page", 60)
+LOG_IN: Final = EndpointLimit("log_in", 20, asks_provider=True)
+CALLBACK: Final = EndpointLimit("callback", 20, asks_provider=True)
+CONSENT: Final = EndpointLimit("consent", 120)
+ACCOUNT: Final = EndpointLimit("account", 60, asks_provider=True)
+TOKEN: Final = EndpointLimit("token", 240)
+"""High, because a hosted client refreshes the tokens of all its users from a few addresses."""
+REVOKE: Final = EndpointLimit("revoke", 60)

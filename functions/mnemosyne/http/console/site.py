@@ -1,4 +1,4 @@
-"""Serve the console: one page, and files under an address that changes with their contents.
+"""Serve the console: one page, and files at a URL that changes with their contents.
 
 The page calls `/mcp` as any client does, so nothing here depends on the caller. Its Content-Security-Policy allows its
 own files, this host and the authorization server only, and no frames.
@@ -22,7 +22,7 @@ PAGES = {
     **dict.fromkeys(("/", "/newest", "/store", "/files", "/activity", "/overview", "/memories/{id}"), "index.html"),
     "/console/callback": "callback.html",
 }
-"""Pages by path. `index.html` shows the page of its address."""
+"""Files by path. The script of `index.html` selects the page by the path."""
 FILES = "/console/{digest}/{name:path}"
 YEAR = 31_536_000
 _TYPES = {".css": "text/css", ".js": "text/javascript", ".svg": "image/svg+xml", ".txt": "text/plain"}
@@ -70,8 +70,8 @@ def routes(issuer: str) -> list[Route]:
         }
         if request.headers.get("if-none-match") == etag:
             return Response(status_code=304, headers=headers)
-        whole = files()[name].replace(b"DIGEST", digest().encode())
-        return Response(whole, media_type="text/html; charset=utf-8", headers=headers)
+        content = files()[name].replace(b"DIGEST", digest().encode())
+        return Response(content, media_type="text/html; charset=utf-8", headers=headers)
 
     pages = (Route(path, partial(page, name=name), methods=["GET"]) for path, name in PAGES.items())
     return [*pages, Route(FILES, _file, methods=["GET"])]
@@ -95,5 +95,5 @@ async def _file(request: Request) -> Response:
 
 @cache
 def _packed(name: str) -> bytes:
-    """The file compressed by gzip, because the platform's front end compresses nothing."""
+    """Compress a file with gzip, because Cloud Run compresses no responses."""
     return gzip.compress(files()[name], mtime=0)
