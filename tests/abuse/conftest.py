@@ -1,4 +1,4 @@
-"""An instance's HTTP surface with real parts behind it, for tenants to abuse."""
+"""The `mcp` app with PostgreSQL and real services."""
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
@@ -24,7 +24,7 @@ CALLERS = {
 
 @dataclass
 class Credentials:
-    """A token is a caller's name; those asked for are counted."""
+    """Accepts the principal's name as a token, and counts the calls."""
 
     credential: str = "a name"
     only_authorization: bool = False
@@ -44,7 +44,7 @@ class Credentials:
 
 @pytest.fixture
 def app_of() -> Callable[..., Starlette]:
-    """Makes the app of the `mcp` function over some services."""
+    """Builds the app of the `mcp` function."""
 
     def make(services: Any, *, per_minute: int = 600, proxies: int | None = None, credentials: Any = None) -> Starlette:
         access = Access(
@@ -65,7 +65,7 @@ def app_of() -> Callable[..., Starlette]:
 
 @pytest.fixture
 def opened(app_of: Callable[..., Starlette]) -> Iterator[Callable[..., Any]]:
-    """Makes a client of such an app."""
+    """Builds a client of the app."""
     from starlette.testclient import TestClient
 
     clients: list[TestClient] = []

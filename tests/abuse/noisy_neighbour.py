@@ -40,17 +40,17 @@ COMMAND = str(ROOT / ".venv" / "bin" / "mnemosyne")
 
 
 def call(tool: str, arguments: Any) -> bytes:
-    """A tool call as it is posted."""
+    """JSON of a tool call."""
     return json.dumps(tool_call(tool, arguments)).encode()
 
 
 def search(query: str, **arguments: Any) -> bytes:
-    """A search as it is posted."""
+    """JSON of a search."""
     return call("memory_search", {"query": query, **arguments})
 
 
 def worst() -> list[tuple[str, bytes]]:
-    """The mix."""
+    """Requests of the noisy tenant."""
     nested: Any = []
     for _ in range(90):
         nested = [nested]
@@ -74,7 +74,7 @@ def worst() -> list[tuple[str, bytes]]:
 
 @dataclass
 class Figures:
-    """What was seen."""
+    """Measurements."""
 
     latencies: dict[str, list[float]] = field(default_factory=dict)
     answered: Counter[str] = field(default_factory=Counter)
@@ -85,7 +85,7 @@ class Figures:
 
 
 class Instance:
-    """`mnemosyne dev` with keys, in a directory of its own."""
+    """`mnemosyne dev` with API keys."""
 
     def __init__(self, directory: str) -> None:
         self._directory = directory
@@ -102,7 +102,7 @@ class Instance:
         threading.Thread(target=self._process.stdout.read, daemon=True).start()
 
     def key(self, namespace: str) -> str:
-        """A key for that namespace."""
+        """Create a key for the namespace."""
         made = subprocess.run(
             [COMMAND, "keys", "create", "--name", namespace, "--namespace", namespace, "--json",
              "--data-dir", self._directory],
@@ -125,7 +125,7 @@ class Instance:
         return held
 
     def stop(self) -> None:
-        """End it."""
+        """Stop the server."""
         self._process.terminate()
         self._process.wait(60)
 
@@ -137,7 +137,7 @@ def client(token: str) -> httpx.Client:
 
 
 def measure(instance: Instance, token: str, seconds: float, numbers: Iterator[int]) -> Figures:
-    """The other tenant at its work: a search, an ingest, and so on, with a breath between."""
+    """The quiet tenant: searches and stores in turn, with pauses."""
     figures, until = Figures({"search": [], "ingest": []}), time.monotonic() + seconds
     with client(token) as other:
         while time.monotonic() < until:
@@ -154,7 +154,7 @@ def measure(instance: Instance, token: str, seconds: float, numbers: Iterator[in
 
 
 def abuse(url: str, token: str, seconds: float) -> None:
-    """The worst tenant on all its connections, for so long; prints what it was answered."""
+    """Run the noisy tenant for `seconds` on all connections, and print the statuses."""
     answered: Counter[str] = Counter()
     until = time.monotonic() + seconds
 
@@ -179,7 +179,7 @@ def abuse(url: str, token: str, seconds: float) -> None:
 
 
 def run(seconds: float) -> dict[str, Any]:
-    """Measure, and the figures."""
+    """Measure and return the figures."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-worst-") as directory:
         instance = Instance(directory)
         try:
@@ -204,7 +204,7 @@ def _measured(instance: Instance, seconds: float) -> dict[str, Any]:
     for _ in range(ROUNDS):
         quiet = measure(instance, other, seconds, numbers)
         command = [sys.executable, __file__, "--abuse", instance.url, "--seconds", str(seconds + 2)]
-        # A process of its own: what it costs the sender must not be felt by the other's client.
+        # A separate process, so that the sender does not slow down the quiet tenant's client.
         with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as attacker:
             assert attacker.stdin and attacker.stdout
             attacker.stdin.write(worst_key)

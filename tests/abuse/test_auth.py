@@ -49,7 +49,7 @@ class Asked:
     body: bytes
 
     async def of(self, app: ASGIApp) -> int:
-        """Ask; the status."""
+        """Send the request and return the status."""
         scope = {"type": "http", "asgi": {"version": "3.0"}, "http_version": "1.1", "method": self.method,
                  "scheme": "https", "path": unquote(self.path), "raw_path": self.path.encode(), "root_path": "",
                  "query_string": self.query, "headers": self.headers, "client": ("192.0.2.1", 1),
@@ -76,7 +76,7 @@ class Shapes:
         self._known = known
 
     def request(self, number: int) -> "Asked":
-        """One request, from an address of its own."""
+        """Generate a request from a new address."""
         chance = self._random
         method, path = chance.choice(ENDPOINTS)
         if chance.random() < 0.1:

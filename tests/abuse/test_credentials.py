@@ -1,4 +1,4 @@
-"""Credentials: forged, guessed, in excess, and of somebody who may do less than he asks for."""
+"""Forged, guessed and excessive credentials, and credentials with too few scopes."""
 
 import threading
 from datetime import UTC, datetime
@@ -101,13 +101,13 @@ def test_wrong_credentials_are_counted_by_address_and_logged_with_it(
     assert "203.0.113.9" in str([vars(one) for one in caplog.records])
     assert "xxxx" not in str([vars(one) for one in caplog.records])
     assert status("nobody", "203.0.113.10") == 401  # another address is not held up
-    assert status("ada", "203.0.113.9") == 200  # nor one from there who is known
+    assert status("ada", "203.0.113.9") == 200  # a known caller from the same network is not affected
 
 
 @pytest.mark.usefixtures("clock")
 def test_wrong_credentials_lock_out_nobody_who_was_good_or_shows_none(opened: Any, services: Any) -> None:
     class Tokens(Credentials):
-        """As tokens are: each is verified anew."""
+        """Like a token, every credential is verified at each request."""
 
         def known(self, authorization: str | None) -> None:
             if authorization is None:

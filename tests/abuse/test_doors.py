@@ -1,4 +1,4 @@
-"""Strangers at the endpoints that need no credential: what they leave behind, hold up, and use up."""
+"""Endpoints without a credential: strangers must not fill the database, block others or exhaust budgets."""
 
 import asyncio
 import json
@@ -37,7 +37,7 @@ from tests.fakes import FakeServices
 from tests.oauth_server import ISSUER, REDIRECT, AuthServer, Visit, asked, auth_pool, exchange, refresh, told
 
 FROM_MEMORY = {*PATHS}
-"""Paths that answer from memory and are not held to a budget: whoever watches the function asks them."""
+"""Paths without a rate limit: the probes, which use no database."""
 DOCUMENT_BYTES = 14_000
 STRANGERS = 40
 
@@ -61,7 +61,7 @@ def count(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callabl
 
 
 class Unknown(Credentials):
-    """Nobody is known before the credential is looked at."""
+    """An authenticator without cached principals."""
 
     def known(self, authorization: str | None) -> None:
         return None
@@ -103,7 +103,7 @@ def _routes(app: Starlette) -> list[Route]:
 
 
 def test_every_endpoint_of_the_authorization_server_has_a_budget_of_its_own(server: AuthServer) -> None:
-    """A new endpoint without one fails here."""
+    """A new endpoint without a rate limit fails here."""
     doors_of = {route.path: getattr(route.endpoint, "limit", None) for route in _routes(server.app)}
     assert {path for path, limit in doors_of.items() if not isinstance(limit, EndpointLimit)} == FROM_MEMORY
     used = {getattr(route.endpoint, "limit", None) for route in _routes(server.app)} - {None}
@@ -195,7 +195,7 @@ def test_an_address_belongs_to_two_networks(address: str, small: str, large: str
     assert networks_of(address) == (small, large)
 
 
-# -- what is left behind
+# -- stored rows
 
 
 def test_documents_and_registrations_of_strangers_leave_no_row(server: AuthServer, count: Callable[[str], int]) -> None:
@@ -246,7 +246,7 @@ def test_a_hundred_log_ins_of_the_console_leave_one_consent_and_no_client(
     assert (count("oauth_clients"), count("oauth_consents")) == (0, 1)
 
 
-# -- what is held up
+# -- blocked requests
 
 
 async def _log_in(server: AuthServer, client: httpx.AsyncClient, client_id: str) -> int:
@@ -358,7 +358,7 @@ def test_many_who_wait_for_one_document_wait_for_one_fetch(server: AuthServer) -
     assert fetched == [client_id]
 
 
-# -- fetches at a time
+# -- concurrent fetches
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What one tenant stores changes nothing of what another is answered: shown by pairs of stores, with him and without.
+"""A tenant's memories do not change another tenant's responses: compares stores with and without the tenant.
 
 `ISOLATION_PAIRS` says how many pairs; `.ci/run noise` makes 200.
 """
@@ -33,7 +33,7 @@ from tests.searching import find
 WORDS = ["tea", "cup", "train", "Lisbon", "flat", "Ada", "dog", "walk", "violin", "garden", "paint", "letter", "winter"]
 RARE = [f"zyx{n}" for n in range(30)]
 TIMED = ("embed_ms", "database_ms", "total_ms")
-# What is drawn anew each time, whoever else is there: ids, and what is made of them or of the clock.
+# Values that differ between runs: ids, and values derived from ids or the clock.
 _DRAWN = re.compile(r"[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}|begins with [0-9a-f]{16}")
 
 
@@ -78,7 +78,7 @@ def _store(store: PostgresMemories, namespace: str, contents: list[str]) -> dict
 
 
 def _plain(result: Any) -> str:
-    """All that an answer says, without what is drawn anew or measured."""
+    """Remove random and measured values from a response."""
     structured = json.loads(json.dumps(result.structured_content or {}))
     for timed in TIMED:
         structured.get("debug", {}).pop(timed, None)
@@ -286,7 +286,7 @@ def test_each_function_may_do_what_it_does_and_no_more(
 
 
 def test_scores_do_not_tell_which_words_others_store(store: PostgresMemories) -> None:
-    """The audit's own attack: a word that another tenant has stored once weighed less in one's own scores."""
+    """A word that another tenant stores must not change the weight of the word in one's own scores."""
     embedder = FakeEmbedder()
     _store(store, "ada", ["apple zeppelin", "apple pear plum", "pear cherry"])
 

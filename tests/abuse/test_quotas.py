@@ -1,4 +1,4 @@
-"""What a namespace may hold and have embedded: counted as it changes, and enforced before anything is paid for."""
+"""Quotas of stored memories and embedded texts: counted on change, enforced before the embedder is called."""
 
 import json
 from datetime import UTC, datetime

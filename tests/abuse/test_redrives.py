@@ -1,4 +1,4 @@
-"""One dead letter that many redrive at once is published once, whichever way each of them takes."""
+"""Concurrent redrives of a dead letter publish it once, by the tool or the command."""
 
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor

@@ -1,4 +1,4 @@
-"""Requests made to hold an instance up: none may take the loop, the memory or the place of others."""
+"""Malicious requests must not block the event loop, exhaust memory or occupy the places of others."""
 
 import json
 import threading

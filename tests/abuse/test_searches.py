@@ -1,4 +1,4 @@
-"""Searches made to take the database from everybody else."""
+"""Expensive searches must not block the database."""
 
 import threading
 import time
@@ -113,7 +113,7 @@ def test_one_principal_has_at_most_half_of_the_threads_that_reach_the_database(s
 
 
 def test_whoever_counts_while_others_store_waits_for_nobody(memories: PostgresMemories) -> None:
-    """Counting what a namespace holds must not make those who store in it wait for one another."""
+    """Quota counting must not serialize the writes of a namespace."""
 
     def store_some(worker: int) -> None:
         for number in range(15):

@@ -1,4 +1,4 @@
-"""Stored text is data, visibly: nothing in it can pass for ours, on a screen, in a file, or to a model."""
+"""Stored text cannot imitate the server's text on a screen, in a file or in a tool result."""
 
 import hashlib
 import json

@@ -1,4 +1,4 @@
-"""The authorization server on a real PostgreSQL: what it gives, to whom, how often, and what it refuses."""
+"""The authorization server with PostgreSQL: issued tokens, their limits, and rejected requests."""
 
 import json
 import re
@@ -35,7 +35,7 @@ from tests.oauth_server import (
 DOCUMENT = "https://client.example/oauth/metadata.json"
 
 
-# -- what is given
+# -- issued tokens
 
 
 def test_a_token_says_whose_it_is_for_what_and_by_whom(server: AuthServer) -> None:

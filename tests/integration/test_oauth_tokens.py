@@ -68,7 +68,7 @@ class Mcp:
             rows.revoke(grant, "of the test")
 
     def token(self, grant: UUID | None, /, **changed: Any) -> str:
-        """An access token, as the authorization server gives them but for what is changed."""
+        """Sign an access token with changed claims."""
         claims = {"sub": "ada", "namespace": "user:ada", "scope": "read", "grant": str(grant), "client_id": "client"}
         return f"Bearer {self.issuer.token(**{'typ': 'at+jwt', **claims, **changed})}"
 

@@ -62,7 +62,7 @@ class _Storage:
 
 
 class _PythonClient:
-    """The Python SDK's, which sends its person to a browser and listens for what comes back."""
+    """The Python SDK, which opens a browser and listens for the redirection."""
 
     def __init__(self, place: Place, listener: Callback) -> None:
         self.storage = _Storage()
@@ -188,7 +188,7 @@ SCENARIOS = ["authorization-server-metadata-endpoint", "authorization-code-grant
 
 @pytest.mark.parametrize("version", ["2025-03-26", "2025-06-18", "2025-11-25", "2026-07-28"])
 def test_the_authorization_server_passes_the_suite(place: Place, javascript: str, version: str) -> None:
-    """All its scenarios in one run: the second goes by what the first has read."""
+    """All scenarios in one run, because the second uses the metadata that the first has read."""
     port = free_port()
     registration = {"client_name": "The suite", "redirect_uris": [f"http://127.0.0.1:{port}/callback"]}
     client = httpx.post(f"{place.issuer}/register", json=registration, verify=place.trust).json()["client_id"]

@@ -1,4 +1,4 @@
-"""What an operator sees and ends of what people have let their clients do."""
+"""The operator lists and revokes grants."""
 
 import json
 import subprocess

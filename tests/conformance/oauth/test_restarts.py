@@ -29,7 +29,7 @@ class _Storage:
 
 
 async def _requests(status: int, *, knows_expiry: bool) -> list[str]:
-    """What a client that has been restarted sends, where `/token` of the memory's host answers `status`."""
+    """Requests of a restarted client if `/token` of the memory's host returns `status`."""
     sent: list[str] = []
 
     def answer(request: httpx2.Request) -> httpx2.Response:

@@ -1,4 +1,4 @@
-"""Pushes: what is done for good is 204, what may succeed later is not."""
+"""A finished push gets 204; a push to redeliver gets another status."""
 
 import base64
 import json

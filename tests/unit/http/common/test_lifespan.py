@@ -1,4 +1,4 @@
-"""The hosting of an app: its lifespan, and what happens to requests when the process is told to end."""
+"""Lifespan of a hosted app, and requests during shutdown."""
 
 import asyncio
 import signal
@@ -86,7 +86,7 @@ class Server:
         return answer
 
     async def stopped(self) -> None:
-        """Return once the server has been told to stop."""
+        """Return after the server has received the stop signal."""
         await self._stopped.wait()
 
     def _stop(self, *_: object) -> None:
@@ -95,7 +95,7 @@ class Server:
 
 
 class Answer:
-    """What was sent for one request."""
+    """Messages of one response."""
 
     def __init__(self) -> None:
         self.status = 0

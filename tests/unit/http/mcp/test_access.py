@@ -1,4 +1,4 @@
-"""The door of the `mcp` function: 401, 403, 429, what is listed to whom, and the metadata that clients look for."""
+"""Access to the MCP endpoint: 401, 403, 429, tools listed per scope, and OAuth metadata."""
 
 import json
 from collections.abc import Callable
@@ -36,7 +36,7 @@ INGEST = {"content": "tea", "timestamp": "2026-05-20T12:00:00Z"}
 
 
 class ByName:
-    """A token is a caller's name."""
+    """Accepts the principal's name as a token."""
 
     credential = "a name"
     only_authorization = False
@@ -56,7 +56,7 @@ class ByName:
 
 @pytest.fixture
 def opened(services: FakeServices) -> Any:
-    """Makes a client of an app with that door."""
+    """Builds a client of an app with this access."""
     clients: list[TestClient] = []
 
     def make(*, per_minute: int = 0, issuer: str = "https://issuer.example", authenticator: Any = None) -> TestClient:
@@ -165,7 +165,7 @@ def test_a_key_that_cannot_be_checked_is_not_called_wrong(opened: Callable[..., 
 def test_a_missing_scope_is_403_and_asked_for_beside_those_that_are_held(
     opened: Callable[..., TestClient], services: FakeServices, token: str, tool: str, arguments: Any
 ) -> None:
-    # Clients ask for what the challenge names, and keep nothing else: RFC 6750, section 3.1.
+    # Clients then request only the scopes of the challenge: RFC 6750, section 3.1.
     response = _call(opened(), token, tool, arguments)
     assert response.status_code == 403
     assert 'Bearer scope="read write"' in response.headers["www-authenticate"]
@@ -276,7 +276,7 @@ def test_a_bucket_fills_at_its_rate() -> None:
 
 
 def test_what_costs_more_than_a_whole_budget_is_served_once_that_is_full_and_not_before(clock: StoppedClock) -> None:
-    """As the edge pays: for the request, its bytes, and what it asks for, one after the other."""
+    """Charges in the order of the middleware: the request, its bytes, then its tool calls."""
     budgets = Budgets(600)
 
     def served(after: float) -> int:
@@ -346,7 +346,7 @@ def test_a_second_credential_beside_the_first_is_refused(opened: Callable[..., T
 def test_the_header_that_cloud_run_looks_at_instead_matters_where_cloud_run_checks_who_calls(
     opened: Callable[..., TestClient], only_authorization: bool, status: int
 ) -> None:
-    """With Identity-Aware Proxy in front it is the proxy's own, on every request."""
+    """Identity-Aware Proxy sets the header on every request."""
     door = ByName()
     door.only_authorization = only_authorization
     headers = {"X-Serverless-Authorization": "Bearer mine"}

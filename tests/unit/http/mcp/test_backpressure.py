@@ -1,4 +1,4 @@
-"""Where the database is the limit, a call is told so at once, and when to come back."""
+"""A call that would wait too long for the database gets 429 with Retry-After at once."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ INGEST = tool_call("ingest_memory", {"content": "tea", "timestamp": "2026-05-20T
 
 @pytest.fixture
 def client(monkeypatch: pytest.MonkeyPatch) -> Any:
-    """An app whose database would be waited for."""
+    """An app with a busy database."""
 
     def wait_seconds(turns: Turns, principal: Principal) -> float:
         return 7.2

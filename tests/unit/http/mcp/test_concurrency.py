@@ -1,4 +1,4 @@
-"""Requests of one principal that are served at a time, and those that wait."""
+"""Concurrent and waiting requests of one principal."""
 
 import anyio
 

@@ -1,4 +1,4 @@
-"""The edge in front of the protocol: what it refuses, and with which words and status."""
+"""Requests that the MCP middleware rejects, with status and message."""
 
 import json
 from dataclasses import replace
@@ -22,7 +22,7 @@ LIST = {"jsonrpc": "2.0", "id": 1, "method": "tools/list"}
 
 
 class Reader:
-    """Every caller may read and do nothing else."""
+    """Every caller has the read scope only."""
 
     credential = "nothing"
     only_authorization = False
