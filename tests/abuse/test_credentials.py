@@ -120,7 +120,7 @@ def test_wrong_credentials_lock_out_nobody_who_was_good_or_shows_none(opened: An
 
     assert status("ada") == 200
     assert {status(None) for _ in range(100)} == {401}
-    assert status("bob") == 200  # whoever asks without a credential spends nobody's guesses
+    assert status("bob") == 200  # requests without a credential do not count as rejected ones
     assert 429 in {status(f"guess{n}") for n in range(REJECTED_PER_MINUTE + 5)}
     assert status("ada") == 200
     assert status("writer") == 429  # for the two seconds that one guess takes to come back
@@ -311,7 +311,7 @@ def test_those_who_wait_for_an_issuer_that_is_away_wait_for_one_attempt() -> Non
     waiting = [threading.Thread(target=ask) for _ in range(12)]
     for thread in waiting:
         thread.start()
-    # Whoever begins to wait later asks for himself, so all must wait before it fails.
+    # A later caller would start a new fetch, so all must wait before this one fails.
     wait_until(lambda: asking == 12, "all of them ask")
     away.set()
     for thread in waiting:

@@ -230,7 +230,7 @@ def test_a_stranger_holds_no_place_while_his_body_drips_in(app_of: Any, services
             answered.append(message)
 
         scope = _scope({"Content-Type": "application/json", "Host": "testserver"})
-        with anyio.fail_after(2):  # what the contract gives a stranger at most
+        with anyio.fail_after(2):  # limit for callers without a credential
             await McpMiddleware(app_behind, **edge.kwargs)(scope, receive, send)
         return answered
 
@@ -251,7 +251,7 @@ def test_trailers_are_rejected(opened: Any, services: Any) -> None:
 
 
 def test_headers_that_grow_while_the_body_arrives_are_trailers(app_of: Any, services: Any) -> None:
-    """As uvicorn's parser has them, which adds what comes behind the last chunk to the list of headers."""
+    """Uvicorn's parser appends trailers to the list of headers."""
 
     async def send_with_trailers() -> int:
         scope = _scope(headers(Host="testserver"))

@@ -129,7 +129,7 @@ def test_another_client_s_token_is_neither_revoked_nor_refreshed(server: AuthSer
     assert refresh(browser, client, tokens["refresh_token"]).status_code == 200
 
 
-# -- what is refused of a client
+# -- rejected clients
 
 
 @pytest.mark.parametrize(
@@ -236,7 +236,7 @@ def test_the_approval_of_another_browser_is_refused(server: AuthServer) -> None:
     visit.open(asked(server.register()))
     visit.log_in()
     for browser in (server.browser(), Visit(server).browser):
-        browser.get(asked(server.register()))  # it has a cookie of its own
+        browser.get(asked(server.register()))  # it has a separate cookie
         answer = browser.post("/consent", data={"request": visit.id, "answer": "allow"})
         assert answer.status_code == 409
     assert server.browser().post("/consent", data={"request": visit.id, "answer": "allow"}).status_code == 409

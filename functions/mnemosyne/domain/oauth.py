@@ -36,7 +36,7 @@ DEFAULT_SCOPES = (Scope.READ, Scope.WRITE)
 """Scopes of a client that requests no supported one, and of people whose access rule has no scopes."""
 
 # Private-use URI schemes: reverse domain names (https://www.rfc-editor.org/rfc/rfc8252#section-7.1) except those of
-# operating systems. Some MCP clients use schemes that are no domain names.
+# operating systems. Some MCP clients use other schemes.
 _REVERSE_DOMAIN = re.compile(
     r"(?!microsoft\.|windows\.|com\.apple\.|com\.android\.)([a-z]{2,}|xn--[a-z0-9-]+)(\.[a-z0-9-]+)+"
 )
@@ -67,7 +67,7 @@ class Client:
 
 @dataclass(frozen=True, kw_only=True)
 class Person:
-    """A person who has logged in, with their namespace and scopes."""
+    """A logged-in person with their namespace and scopes."""
 
     subject: str
     name: str

@@ -214,7 +214,7 @@ class Server(AuthorizationServer):  # type: ignore[misc]
         return token | ({"refresh_token": self.refresh_token} if include_refresh_token else {})
 
     def _claims(self, grant: Grant, scope: str) -> dict[str, Any]:
-        """Claims of an access token: those of RFC 9068, the namespace and the grant."""
+        """Claims of an access token: RFC 9068, plus the namespace and grant."""
         now = int(time.time())
         return {
             "iss": self.issuer.url,

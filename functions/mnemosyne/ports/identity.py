@@ -33,5 +33,5 @@ class LogIn(Protocol):
     def finish(self, secret: str, parameters: Mapping[str, str]) -> Mapping[str, Any]:
         """Return the claims of the person. Raises Unauthorized or Unavailable.
 
-        `parameters` are those of the log-in form or of the identity provider's callback.
+        `parameters` come from the log-in form or the identity provider's callback.
         """

@@ -40,7 +40,7 @@ VERSIONS_SECONDS = 60.0
 PUBLISHED_SECONDS = 600.0
 """Age at which a version begins to sign: longer than any cache of the key list."""
 CALL_SECONDS = 5.0
-"""Timeout of a call including retries. The library's default is a minute, too long for a person who waits."""
+"""Timeout of a call including retries. The library's default of a minute is too long for a log-in."""
 _BOUNDS: Mapping[str, Any] = {
     "timeout": CALL_SECONDS,
     "retry": Retry(if_exception_type(ServiceUnavailable), initial=0.1, timeout=CALL_SECONDS),

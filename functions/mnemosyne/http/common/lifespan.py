@@ -116,7 +116,7 @@ class Hosted(Response):
         try:
             signal.signal(signal.SIGTERM, handle)
         except ValueError:
-            return  # not the main thread, so not a server process of its own
+            return  # not the main thread, so this is no server process
 
     async def _shut_down(self, stop_server: Any) -> None:
         """Stop accepting connections, let requests finish, send telemetry, and only then stop the server.

@@ -24,7 +24,7 @@ def _sigterm() -> Iterator[None]:
 
 
 class Server:
-    """Stands in for Uvicorn: owns SIGTERM, and passes requests to the hosted app in one task each."""
+    """A fake Uvicorn: handles SIGTERM and runs each request in a task."""
 
     def __init__(self, **hosted: Any) -> None:
         self.is_open = False
@@ -168,7 +168,7 @@ def test_a_request_that_outlasts_the_deadline_is_answered_503_once() -> None:
         await server.arrived.wait()
         signal.raise_signal(signal.SIGTERM)
         await server.stopped()
-        server.released.set()  # what the app sends from now on is dropped
+        server.released.set()  # later messages of the app are dropped
         answer = await running
         assert answer.status == 503
         assert (answer.headers[b"retry-after"], answer.headers[b"connection"]) == (b"1", b"close")

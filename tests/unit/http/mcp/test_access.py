@@ -291,7 +291,7 @@ def test_what_costs_more_than_a_whole_budget_is_served_once_that_is_full_and_not
     assert served(0) == 0
     wait = served(30)  # it is in debt
     assert wait > 0
-    while wait:  # whoever comes when he is told to is served, if not at once
+    while wait:  # a retry after Retry-After succeeds eventually
         before, wait = wait, served(wait)
         assert wait < 120, before
     assert clock.now < 400
