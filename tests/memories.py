@@ -5,7 +5,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
-from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestStatus, MemorySummary, Unstored
+from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestRequest, IngestStatus, MemorySummary
 from mnemosyne.domain.search import Filters, Hit, SearchMode, SearchQuery
 from mnemosyne.ports.embedder import Vector
 from mnemosyne.ports.memories import MemoryStore
@@ -61,9 +61,9 @@ def search(memories: MemoryStore, query: str | None, namespace: str = "ns", **fi
     return find(memories, namespace, asked, vector, lexical_weight=EMBEDDER.lexical_weight).hits
 
 
-def unstored(one: IngestRequest, error: str) -> Unstored:
+def unstored(one: IngestRequest, error: str) -> FailedRequest:
     """The request as one that failed or waits."""
-    return Unstored(request_id=one.request_id, error=error, origin=one.origin)
+    return FailedRequest(request_id=one.request_id, error=error, origin=one.origin)
 
 
 def make_dead_letter(message_id: str) -> DeadLetter:

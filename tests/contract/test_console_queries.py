@@ -11,10 +11,10 @@ from mnemosyne.domain.memory import (
     EXPORT_BYTES,
     Cursor,
     DeadLetter,
+    FailedRequest,
     IngestState,
     KeysetCursor,
     MemoryChange,
-    Unstored,
 )
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import new_id
@@ -103,7 +103,7 @@ def test_there_is_no_history_of_what_is_another_s(memories: MemoryStore) -> None
 
 
 def test_requests_are_listed_from_the_latest_on_by_state(memories: MemoryStore) -> None:
-    failed = [Unstored(request_id=new_id(), error=f"cause {n}") for n in range(3)]
+    failed = [FailedRequest(request_id=new_id(), error=f"cause {n}") for n in range(3)]
     for one in failed:
         memories.record_failures("ns", [one])
     _stored(memories, ("a", _at(1), []))

@@ -10,7 +10,7 @@ import pytest
 
 from mnemosyne.adapters.database.dead_letters import DROPPED_AT_ONCE
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterChoice, Redrivable
-from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Unstored
+from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestRequest, IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import OBJECT_NOTIFICATION
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
@@ -265,7 +265,9 @@ def test_the_counts_of_requests_agree_with_their_states(
     happen: dict[str, Callable[[], object]] = {
         "mark": lambda: _crash_after_the_mark(system, letter, made),
         "drop": lambda: system.memories.drop_dead_letters("ns", [letter.message_id]),
-        "attempt": lambda: system.memories.record_attempt("ns", [Unstored(request_id=made.request_id, error="away")]),
+        "attempt": lambda: system.memories.record_attempt(
+            "ns", [FailedRequest(request_id=made.request_id, error="away")]
+        ),
         "a day": a_day_later,
         "redrive": system.redrive,
         "store": lambda: system.store(*system.republished()),
@@ -292,7 +294,7 @@ def test_a_redriven_request_that_was_attempted_again_is_queued_for_as_long_as_it
     system: System, letter: DeadLetter, made: IngestRequest, a_day_later: Callable[[], None]
 ) -> None:
     system.redrive()
-    system.memories.record_attempt("ns", [Unstored(request_id=made.request_id, error="away")])
+    system.memories.record_attempt("ns", [FailedRequest(request_id=made.request_id, error="away")])
     a_day_later()
     assert system.state(made) is IngestState.QUEUED
 

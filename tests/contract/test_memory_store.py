@@ -14,12 +14,12 @@ from mnemosyne.domain.memory import (
     Cursor,
     DeadLetter,
     DeletedMemory,
+    FailedRequest,
     IngestRequest,
     IngestState,
     IngestStatus,
     MemoryChange,
     Origin,
-    Unstored,
 )
 from mnemosyne.domain.metadata_filter import Operator, condition
 from mnemosyne.domain.outcome import OutcomeCursor
@@ -640,7 +640,7 @@ def test_the_outcome_of_a_key_is_that_of_its_request_that_changed_last(memories:
     for content in ("a", "b"):
         store(memories, replace(request(content), origin=origin))
     last = replace(request("c"), origin=origin)
-    memories.record_failures("ns", [Unstored(request_id=last.request_id, error="no good", origin=origin)])
+    memories.record_failures("ns", [FailedRequest(request_id=last.request_id, error="no good", origin=origin)])
     known = memories.outcomes_of_keys("ns", "crm", ["4711", "4712"])
     assert {key: (one.request_id, one.state) for key, one in known.items()} == {
         "4711": (last.request_id, IngestState.FAILED)

@@ -11,7 +11,7 @@ from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
-from mnemosyne.domain.memory import DeadLetter, Unstored
+from mnemosyne.domain.memory import DeadLetter, FailedRequest
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.ids import new_id
@@ -42,7 +42,7 @@ class Two:
         (self.bob,) = self._store("bob", request("green tea"))
         store.rate("ada", self.ada, 1, "useful")
         dead_letter = DeadLetter(message_id=LETTER, data=b"x", attributes={}, cause="c", dead_lettered_at=NOW)
-        store.give_up("ada", dead_letter, [Unstored(request_id=new_id(), error="c")], contents={})
+        store.give_up("ada", dead_letter, [FailedRequest(request_id=new_id(), error="c")], contents={})
 
     def _store(self, namespace: str, *requests: Any) -> list[UUID]:
         message = IngestMessage(namespace, tuple(requests))

@@ -14,7 +14,7 @@ from mnemosyne.adapters.database.connections import Connection, connection_facto
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.cli.local import postgres
 from mnemosyne.cli.outcomes import outcome_rows
-from mnemosyne.domain.memory import DeadLetter, Unstored
+from mnemosyne.domain.memory import DeadLetter, FailedRequest
 from mnemosyne.domain.outcome import OutcomeCursor
 from mnemosyne.ids import new_id
 from tests.fakes import NOW
@@ -255,5 +255,5 @@ def test_a_pass_reads_new_outcomes_of_a_large_namespace_and_not_the_others(conne
 
 def test_a_request_that_waits_again_is_no_outcome(store: PostgresMemories, connect: Connect) -> None:
     reader = Reader(store)
-    store.record_attempt("ns", [Unstored(request_id=new_id(), error="away")])
+    store.record_attempt("ns", [FailedRequest(request_id=new_id(), error="away")])
     assert reader.read() == []

@@ -10,7 +10,7 @@ from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
-from mnemosyne.domain.memory import DeadLetter, IngestState, MemoryChange, Origin, Unstored
+from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestState, MemoryChange, Origin
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
 from mnemosyne.service import ingest
@@ -231,7 +231,7 @@ def test_a_version_that_an_immutable_record_refuses_is_not_stored_though_it_was_
     records = records_in(pool, immutable=[SOURCE])
     records.deliver(version("1", "first", 1))
     late = version("1", "second", 2)
-    given_up = Unstored(request_id=late.request_id, error="given up", origin=late.origin)
+    given_up = FailedRequest(request_id=late.request_id, error="given up", origin=late.origin)
     letter = DeadLetter(message_id="7", data=b"{}", attributes={}, cause="given up", dead_lettered_at=NOW)
     records.store.give_up(records.namespace, letter, [given_up], contents={late.request_id: late.content_hash})
     (outcome,) = records.deliver(late)

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from mnemosyne.domain.memory import IngestRequest, Unstored
+from mnemosyne.domain.memory import FailedRequest, IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from tests.model.memories import Memory, key_of, version_of
 from tests.model.requests import AgainError, Requests
@@ -96,7 +96,7 @@ class Delivery:
                 self._fail(requests, exc.error)
 
     def _fail(self, requests: Sequence[IngestRequest], error: str) -> None:
-        failed = [Unstored(request_id=one.request_id, error=error, origin=one.origin) for one in requests]
+        failed = [FailedRequest(request_id=one.request_id, error=error, origin=one.origin) for one in requests]
         self.model.record_unstored(failed, "failed")
 
     def _together(self, requests: Sequence[IngestRequest]) -> None:

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import count
 from uuid import UUID
 
-from mnemosyne.domain.memory import Deletion, IngestRequest, Unstored
+from mnemosyne.domain.memory import Deletion, FailedRequest, IngestRequest
 from mnemosyne.ids import derived_id
 
 Version = tuple[datetime, datetime]
@@ -63,7 +63,7 @@ class Request:
     """Whether a redrive has queued it and no attempt was recorded since."""
 
 
-def key_of(request: IngestRequest | Deletion | Unstored) -> UUID:
+def key_of(request: IngestRequest | Deletion | FailedRequest) -> UUID:
     """Return the id of the record that a request belongs to."""
     assert request.origin
     return derived_id(request.origin.source, request.origin.key)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from uuid import UUID
 
-from mnemosyne.domain.memory import Deletion, Unstored
+from mnemosyne.domain.memory import Deletion, FailedRequest
 from mnemosyne.domain.pubsub_message import Published
 from tests.model.memories import Memories, Request, key_of
 from tests.request_states import documented_states
@@ -83,7 +83,7 @@ class Requests(Memories):
             setattr(row, name, value)
         return state
 
-    def record_unstored(self, unstored: Sequence[Unstored], event: str) -> None:
+    def record_unstored(self, unstored: Sequence[FailedRequest], event: str) -> None:
         """Record requests that were not stored."""
         if not unstored:
             return

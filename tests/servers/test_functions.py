@@ -18,7 +18,7 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.reembedding import Reembedding
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.domain.memory import DeadLetter, IngestState, Unstored
+from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestState
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.domain.oauth import Grant, StandingGrant
 from mnemosyne.domain.object_import import ObjectImport
@@ -172,7 +172,7 @@ def test_a_dead_letter_is_kept_by_its_function_and_redriven_by_mcp(functions: Fu
     lost = request("tea")
     data, attributes = encode("ada", [lost], traceparent="")
     dead_letter = DeadLetter(message_id="7", data=data, attributes=attributes, cause="lost", dead_lettered_at=NOW)
-    waiting = [Unstored(request_id=lost.request_id, error="lost")]
+    waiting = [FailedRequest(request_id=lost.request_id, error="lost")]
     assert functions.memories("dead_letter").give_up("ada", dead_letter, waiting, contents={})
     states = functions.tool("list_dead_letters")
     assert [one["message_id"] for one in states["dead_letters"]] == ["7"]

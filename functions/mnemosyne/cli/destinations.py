@@ -10,7 +10,7 @@ from uuid import UUID
 from mnemosyne.app.container import ConfiguredServices
 from mnemosyne.cli.import_source import Outcome, Record, Source
 from mnemosyne.cli.tool_client import ToolClient
-from mnemosyne.domain.memory import NO_TAGS, IngestRequest, IngestState, MemoryChange, Unstored
+from mnemosyne.domain.memory import NO_TAGS, FailedRequest, IngestRequest, IngestState, MemoryChange
 from mnemosyne.domain.memory_input import MemoryInput
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.errors import Unavailable
@@ -93,8 +93,8 @@ class OverMcp(_Pausing):
 
     def send(self, records: Sequence[Record], source: Source) -> None:
         """Send the records in one call: good ones as JSON lines, refused ones with their reasons."""
-        lines = [_line(one) for one in records if not isinstance(one.reading, Unstored)]
-        refused = [_refusal(one.reading) for one in records if isinstance(one.reading, Unstored)]
+        lines = [_line(one) for one in records if not isinstance(one.reading, FailedRequest)]
+        refused = [_refusal(one.reading) for one in records if isinstance(one.reading, FailedRequest)]
         arguments: dict[str, Any] = {"name": source.name[-NAME_CHARACTERS:], "format": "jsonl", "text": "".join(lines)}
         if refused:
             arguments["refused"] = refused
@@ -136,7 +136,7 @@ class OverMcp(_Pausing):
         return self._client.call(tool, arguments)
 
 
-def _refusal(refused: Unstored) -> dict[str, str]:
+def _refusal(refused: FailedRequest) -> dict[str, str]:
     """Return a refused record's name, and why it is refused."""
     name = {"source": refused.origin.source, "key": refused.origin.key} if refused.origin else {}
     return {"request_id": str(refused.request_id), "error": refused.error[:ERROR_CHARACTERS], **name}

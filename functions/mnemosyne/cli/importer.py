@@ -12,10 +12,10 @@ from mnemosyne.cli.import_source import Outcome, Record, Source
 from mnemosyne.cli.journal import BatchOutcome, Failure, Journal, PostImportUpdate
 from mnemosyne.domain.memory import (
     BATCH_LIMIT,
+    FailedRequest,
     IngestRequest,
     IngestState,
     MemoryChange,
-    Unstored,
 )
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
@@ -92,7 +92,7 @@ class _Batch:
     @property
     def left_out(self) -> Counter[str]:
         """Names of unknown fields, with the number of memories that had each."""
-        read = (one.item for one in self.records if not isinstance(one.reading, Unstored))
+        read = (one.item for one in self.records if not isinstance(one.reading, FailedRequest))
         return Counter(name for item in read for name in item.left_out)
 
 
@@ -159,7 +159,7 @@ def run(
 
 def _find_earlier(batch: _Batch, destination: Destination) -> None:
     """Find the requests of the batch that an earlier import made: records with a name have the same ids again."""
-    named = [one.reading for one in batch.records if not isinstance(one.reading, Unstored) and one.reading.origin]
+    named = [one.reading for one in batch.records if not isinstance(one.reading, FailedRequest) and one.reading.origin]
     known = destination.outcomes([one.request_id for one in named]) if named else {}
     batch.present = {request_id for request_id, outcome in known.items() if outcome.state in _SUCCESSES}
     failed = (IngestState.FAILED, IngestState.DEAD_LETTERED)

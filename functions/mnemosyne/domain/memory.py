@@ -135,7 +135,7 @@ class Deletion:
 
 
 @dataclass(frozen=True, kw_only=True)
-class Unstored:
+class FailedRequest:
     """A request that could not be stored, with the error."""
 
     request_id: UUID
@@ -144,7 +144,7 @@ class Unstored:
 
 
 Request: TypeAlias = IngestRequest | Deletion
-Reading: TypeAlias = Request | Unstored
+Reading: TypeAlias = Request | FailedRequest
 """Result of reading a record: a valid request, or a failed one."""
 
 

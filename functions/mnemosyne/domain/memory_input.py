@@ -13,11 +13,11 @@ from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.memory import (
     MEMORY_FIELDS,
     Deletion,
+    FailedRequest,
     IngestRequest,
     Origin,
     Reading,
     Request,
-    Unstored,
     content_hash,
 )
 from mnemosyne.domain.parsing import (
@@ -232,7 +232,7 @@ def read(record: object, defaults: Defaults) -> Reading:
         return refused(str(exc), defaults, known)
 
 
-def refused(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = None) -> Unstored:
+def refused(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = None) -> FailedRequest:
     """Build the failed request of an invalid record, identified by source and key or by its position."""
     fields = fields or {}
     source = storable_name(fields.get("source"), characters=SOURCE_LIMIT) or defaults.source
@@ -240,7 +240,7 @@ def refused(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = N
     origin = Origin(source, key) if source and key else defaults.place
     derived = refused_id(origin.source, origin.key, error) if origin else None
     request_id = _uuid(fields.get("request_id")) or derived or defaults.new_id()
-    return Unstored(request_id=request_id, error=error, origin=origin)
+    return FailedRequest(request_id=request_id, error=error, origin=origin)
 
 
 def _uuid(value: object) -> UUID | None:

@@ -11,7 +11,7 @@ from uuid import UUID
 
 import orjson
 
-from mnemosyne.domain.memory import BATCH_LIMIT, Deletion, IngestRequest, Reading, Request, Unstored
+from mnemosyne.domain.memory import BATCH_LIMIT, Deletion, FailedRequest, IngestRequest, Reading, Request
 from mnemosyne.domain.memory_input import SCHEMA_VERSION, Defaults, MemoryInput, read, refused, schema_version
 from mnemosyne.domain.parsing import shown
 from mnemosyne.domain.pubsub_message import Published, Unwrapped, unwrap
@@ -37,7 +37,7 @@ class IngestMessage:
     namespace: str
     """Empty if the message names none."""
     requests: tuple[IngestRequest, ...]
-    rejected: tuple[Unstored, ...] = ()
+    rejected: tuple[FailedRequest, ...] = ()
     """Invalid requests. A retry would not help."""
     dead_letter_reason: str = ""
     """Why to store the message as a dead letter: for a part of it no request can be marked as failed."""
@@ -57,7 +57,7 @@ class IngestMessage:
         """The content hash of each valid request, by request id."""
         return {request.request_id: request.content_hash for request in self.requests}
 
-    def waiting(self, error: str) -> list[Unstored]:
+    def waiting(self, error: str) -> list[FailedRequest]:
         """Return the requests to retry, each with the error of this attempt."""
         if self.retry_reason:
             return list(self.rejected)
@@ -89,7 +89,7 @@ def _record(reading: Reading) -> dict[str, Any]:
             return {**named, **reading.fields, "title": reading.title if reading.title.strip() else None}
         case Deletion():
             return {**named, "op": "delete", "timestamp": reading.timestamp}
-        case Unstored():
+        case FailedRequest():
             return {**named, REFUSED: reading.error}
 
 
@@ -120,9 +120,9 @@ def decode(message: Published, *, allowed_namespace: str | None = None) -> Inges
     return _validated(namespace, [_failed(reading, wrong) for reading in readings] if wrong else readings)
 
 
-def _visible(message: Published, unwrapped: Unwrapped, why: str) -> tuple[Unstored, ...]:
+def _visible(message: Published, unwrapped: Unwrapped, why: str) -> tuple[FailedRequest, ...]:
     """Find request ids in a message that cannot be parsed, and return a failed request for each."""
-    failed = [Unstored(request_id=request_id, error=why) for request_id in message.visible_request_ids]
+    failed = [FailedRequest(request_id=request_id, error=why) for request_id in message.visible_request_ids]
     if unwrapped.source and unwrapped.key:
         failed.append(refused(why, _defaults("", unwrapped, message, "")))
     return tuple({request.request_id: request for request in failed}.values())
@@ -173,8 +173,8 @@ def _defaults(namespace: str, unwrapped: Unwrapped, message: Published, place: s
     )
 
 
-def _failed(reading: Reading, error: str) -> Unstored:
-    return Unstored(request_id=reading.request_id, error=error, origin=reading.origin)
+def _failed(reading: Reading, error: str) -> FailedRequest:
+    return FailedRequest(request_id=reading.request_id, error=error, origin=reading.origin)
 
 
 def _validated(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
@@ -182,17 +182,17 @@ def _validated(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
 
     If two different records have the same request id, the message also becomes a dead letter.
     """
-    valid_first = sorted(enumerate(readings), key=lambda item: isinstance(item[1], Unstored))
+    valid_first = sorted(enumerate(readings), key=lambda item: isinstance(item[1], FailedRequest))
     first = _first_of_each_id(reading for _, reading in valid_first)
     conflicts: list[str] = []
     for index, reading in valid_first:
         if identity(first[reading.request_id]) != identity(reading):
             place = f"memories[{index}] has the request_id {reading.request_id} of another one"
-            conflicts.append(f"{place}, and {reading.error}" if isinstance(reading, Unstored) else place)
+            conflicts.append(f"{place}, and {reading.error}" if isinstance(reading, FailedRequest) else place)
     return IngestMessage(
         namespace,
         tuple(reading for reading in first.values() if isinstance(reading, IngestRequest)),
-        tuple(reading for reading in first.values() if isinstance(reading, Unstored)),
+        tuple(reading for reading in first.values() if isinstance(reading, FailedRequest)),
         dead_letter_reason="; ".join(conflicts[:10]),
         deletions=tuple(reading for reading in first.values() if isinstance(reading, Deletion)),
     )
@@ -212,5 +212,5 @@ def identity(reading: Reading) -> object:
             return reading.content_hash
         case Deletion():
             return reading.origin, reading.timestamp
-        case Unstored():
+        case FailedRequest():
             return None

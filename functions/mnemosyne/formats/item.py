@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from mnemosyne.domain import chronicle
-from mnemosyne.domain.memory import IngestRequest, Origin, Reading, Unstored
+from mnemosyne.domain.memory import FailedRequest, IngestRequest, Origin, Reading
 from mnemosyne.domain.memory_input import Defaults, MemoryInput, read, refused
 from mnemosyne.domain.parsing import KEY_LIMIT
 from mnemosyne.domain.rfc3339 import rfc3339
@@ -85,7 +85,7 @@ def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
     if item.fields is None:
         return refused(item.problem, defaults)
     reading = read(item.fields, defaults)
-    if isinstance(reading, Unstored) and item.time_name != "timestamp":
+    if isinstance(reading, FailedRequest) and item.time_name != "timestamp":
         return replace(reading, error=re.sub(r"(^|; )timestamp\b", rf"\1{item.time_name}", reading.error))
     if item.path is not None and isinstance(reading, IngestRequest) and reading.origin:
         return replace(reading, request_id=_note_version(reading, reading.origin, item.modified))

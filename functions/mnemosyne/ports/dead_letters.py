@@ -5,7 +5,7 @@ from typing import Protocol
 from uuid import UUID
 
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterCause, DeadLetterChoice, DeadLetterSummary
-from mnemosyne.domain.memory import DeadLetter, KeysetCursor, Unstored
+from mnemosyne.domain.memory import DeadLetter, FailedRequest, KeysetCursor
 
 
 class DeadLetters(Protocol):
@@ -19,7 +19,7 @@ class DeadLetters(Protocol):
         """
 
     def give_up(
-        self, namespace: str, dead_letter: DeadLetter, waiting: Sequence[Unstored], *, contents: Mapping[UUID, str]
+        self, namespace: str, dead_letter: DeadLetter, waiting: Sequence[FailedRequest], *, contents: Mapping[UUID, str]
     ) -> DeadLetter | None:
         """Record a message's unfinished requests as dead-lettered, and store it as a dead letter.
 

@@ -11,6 +11,7 @@ from mnemosyne.domain.memory import (
     DeletedMemory,
     Deletion,
     ExportedMemory,
+    FailedRequest,
     IngestRequest,
     IngestStatus,
     KeysetCursor,
@@ -19,7 +20,6 @@ from mnemosyne.domain.memory import (
     MemorySummary,
     Rating,
     Stats,
-    Unstored,
 )
 from mnemosyne.domain.outcome import OutcomeCursor, OutcomePage
 from mnemosyne.domain.quota import Quota
@@ -94,10 +94,10 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
     def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> Mapping[UUID, IngestStatus]:
         """Delete the versions of records that each deletion covers, record the outcomes and return them."""
 
-    def record_attempt(self, namespace: str, waiting: Sequence[Unstored]) -> None:
+    def record_attempt(self, namespace: str, waiting: Sequence[FailedRequest]) -> None:
         """Record that an attempt failed for a temporary reason."""
 
-    def record_failures(self, namespace: str, failed: Sequence[Unstored]) -> None:
+    def record_failures(self, namespace: str, failed: Sequence[FailedRequest]) -> None:
         """Record that requests can never be stored. A request in a final state keeps it."""
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:

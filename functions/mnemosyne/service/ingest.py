@@ -9,12 +9,12 @@ from uuid import UUID
 
 from mnemosyne.domain.chunking import embed_whole
 from mnemosyne.domain.memory import (
+    FailedRequest,
     IngestRequest,
     IngestState,
     IngestStatus,
     MemorySummary,
     Reading,
-    Unstored,
 )
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import InvalidRequest, ItemUnavailable, OverQuota, ServiceError, Unavailable
@@ -190,7 +190,7 @@ class _Storing:
     def _unstored(self, request: IngestRequest, error: InvalidRequest | ItemUnavailable) -> Stored:
         if isinstance(error, ItemUnavailable):
             return Stored(postponed={request.request_id: str(error)})
-        failed = Unstored(request_id=request.request_id, error=str(error), origin=request.origin)
+        failed = FailedRequest(request_id=request.request_id, error=str(error), origin=request.origin)
         reject(self.namespace, [failed], memories=self.memories)
         return Stored(dict(self.memories.statuses(self.namespace, [request.request_id])))
 
@@ -204,7 +204,7 @@ class _Storing:
             busy = {one.request_id for one in claim.busy}
             stored = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
         if refused:
-            failed = [Unstored(request_id=one.request_id, error=why, origin=one.origin) for one, why in refused]
+            failed = [FailedRequest(request_id=one.request_id, error=why, origin=one.origin) for one, why in refused]
             reject(self.namespace, failed, memories=self.memories)
             log.warning("quota_exceeded", namespace=self.namespace, count=len(refused), reason=refused[0][1])
             stored.over_quota = {one.request_id: why for one, why in refused}
@@ -245,7 +245,7 @@ def _note_attempt(message: IngestMessage, error: str, memories: MemoryStore) -> 
         )
 
 
-def reject(namespace: str, failed: Sequence[Unstored], *, memories: MemoryStore) -> None:
+def reject(namespace: str, failed: Sequence[FailedRequest], *, memories: MemoryStore) -> None:
     """Record that requests can never be stored, each with its cause."""
     if not failed:
         return

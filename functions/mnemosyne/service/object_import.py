@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
-from mnemosyne.domain.memory import BATCH_LIMIT, IngestState, IngestStatus, Origin, Request, Unstored
+from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestState, IngestStatus, Origin, Request
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import (
@@ -81,7 +81,7 @@ class _Reading:
     deadline: float
     message_id: str
     batch: list[Request] = field(default_factory=list)
-    failed: list[Unstored] = field(default_factory=list)
+    failed: list[FailedRequest] = field(default_factory=list)
     left_out: Counter[str] = field(default_factory=Counter)
     lines: dict[str, UUID] = field(default_factory=dict)
     """The requests of the lines that were read since progress was recorded."""
@@ -128,7 +128,7 @@ class _Reading:
         )
         reading = read_item(item, defaults, vault=f"gs://{self.wanted.bucket}")
         self.lines[key] = reading.request_id
-        if isinstance(reading, Unstored):
+        if isinstance(reading, FailedRequest):
             self.failed.append(reading)
         else:
             weight = len(encode(self.namespace, [reading], "")[0])

@@ -9,7 +9,7 @@ from typing import Any
 from uuid import UUID
 
 from mnemosyne.domain.json_values import VALUES, check_values
-from mnemosyne.domain.memory import BATCH_LIMIT, EXPORT_BYTES, Deletion, KeysetCursor, Origin, Reading, Unstored
+from mnemosyne.domain.memory import BATCH_LIMIT, EXPORT_BYTES, Deletion, FailedRequest, KeysetCursor, Origin, Reading
 from mnemosyne.domain.memory_input import Defaults, refused
 from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
@@ -117,7 +117,7 @@ def yaml_characters(text: str) -> int:
 
 def _summary(item: Item, line: int, reading_: Reading) -> ReadItem:
     """Return an item's request, or why it is refused."""
-    if isinstance(reading_, Unstored):
+    if isinstance(reading_, FailedRequest):
         return ReadItem(line=line, error=reading_.error, left_out=item.left_out)
     if isinstance(reading_, Deletion):
         return ReadItem(line=line, request_id=reading_.request_id, left_out=item.left_out)

@@ -16,7 +16,7 @@ from mnemosyne.cli import formats
 from mnemosyne.cli.formats import read
 from mnemosyne.cli.listing import guess
 from mnemosyne.domain.chronicle import unite_tags
-from mnemosyne.domain.memory import Deletion, ExportedMemory, IngestRequest, Origin, Unstored, content_hash
+from mnemosyne.domain.memory import Deletion, ExportedMemory, FailedRequest, IngestRequest, Origin, content_hash
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.visible import one_line
@@ -57,7 +57,7 @@ def _request(item: Item) -> IngestRequest:
 
 def _refusal(item: Item) -> str:
     reading = read_item(item, Defaults(new_id=new_id))
-    assert isinstance(reading, Unstored)
+    assert isinstance(reading, FailedRequest)
     return reading.error
 
 

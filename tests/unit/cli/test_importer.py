@@ -17,7 +17,7 @@ from mnemosyne.cli.import_source import Outcome, Record, Source
 from mnemosyne.cli.importer import Destination, apply_post_import_updates
 from mnemosyne.cli.importer import run as run_one
 from mnemosyne.cli.journal import BatchOutcome, Journal
-from mnemosyne.domain.memory import IngestRequest, IngestState, MemoryChange, Origin, Unstored, content_hash
+from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState, MemoryChange, Origin, content_hash
 from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.formats.item import Item
 from mnemosyne.ids import new_id
@@ -33,7 +33,7 @@ class FakeDestination:
 
     def __init__(self, dies_after: int = 1_000_000) -> None:
         self.sent: list[str] = []
-        self.refused: list[Unstored] = []
+        self.refused: list[FailedRequest] = []
         self.ended: dict[UUID, Outcome] = {}
         self.requests: dict[UUID, str] = {}
         self.memories: dict[str, UUID] = {}
@@ -53,7 +53,7 @@ class FakeDestination:
                 case IngestRequest():
                     self.sent.append(record.reading.content)
                     self.requests[record.reading.request_id] = record.reading.content
-                case Unstored():
+                case FailedRequest():
                     self.refused.append(record.reading)
                     self.requests[record.reading.request_id] = ""
                     self.ended[record.reading.request_id] = Outcome(IngestState.FAILED, None, record.reading.error)

@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemosyne.domain.memory import IngestRequest, Origin, Unstored
+from mnemosyne.domain.memory import FailedRequest, IngestRequest, Origin
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.formats import reading
@@ -136,7 +136,7 @@ def test_a_note_is_not_refused_for_its_properties(block: str, title: str, conten
 def test_a_number_that_is_no_date_is_named_as_the_file_names_it(block: str, said: str) -> None:
     (item,) = _items(f"{block}x")
     refused = read_item(item, Defaults(new_id=new_id), vault="vault")
-    assert isinstance(refused, Unstored) and said in refused.error
+    assert isinstance(refused, FailedRequest) and said in refused.error
     assert refused.origin == Origin("vault", "Note.md")
 
 
@@ -239,8 +239,8 @@ def _check_front_matter(front: dict[str, Any], damage: list[tuple[int, str]], en
     text = f"---\n{_damaged(yaml.safe_dump(front, allow_unicode=True), damage)}{end}{body}"
     for item in _items(text):
         found = read_item(item, Defaults(new_id=new_id), vault="vault")
-        assert isinstance(found, Unstored | IngestRequest)
-        if isinstance(found, Unstored):
+        assert isinstance(found, FailedRequest | IngestRequest)
+        if isinstance(found, FailedRequest):
             assert "\x00" in text or not (body.strip() or front) or " must be a date" in found.error, found.error
         else:
             assert found.title.strip() and found.origin

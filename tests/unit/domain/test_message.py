@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemosyne.domain.memory import Deletion, IngestRequest, Origin, Unstored, content_hash
+from mnemosyne.domain.memory import Deletion, FailedRequest, IngestRequest, Origin, content_hash
 from mnemosyne.domain.memory_input import Defaults, MemoryInput
 from mnemosyne.domain.message import IngestMessage, decode, encode
 from mnemosyne.domain.parsing import parse
@@ -66,7 +66,7 @@ def test_a_message_survives_the_way_exactly() -> None:
 def test_a_deletion_and_a_refusal_survive_the_way_exactly() -> None:
     origin = Origin("crm", "4711")
     deletion = Deletion(request_id=new_id(), origin=origin, timestamp=NOON, published=PUBLISHED)
-    refusal = Unstored(request_id=new_id(), error="not JSON: Expecting value", origin=Origin("rows.jsonl", "17"))
+    refusal = FailedRequest(request_id=new_id(), error="not JSON: Expecting value", origin=Origin("rows.jsonl", "17"))
     data, attributes = encode("ns", [deletion, refusal], "")
     assert _read(data, attributes) == IngestMessage("ns", (), (refusal,), deletions=(deletion,))
 

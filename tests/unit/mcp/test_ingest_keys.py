@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from mcp_types import CallToolResult
 
-from mnemosyne.domain.memory import Origin, Unstored, content_hash
+from mnemosyne.domain.memory import FailedRequest, Origin, content_hash
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.ids import deletion_id, version_id
@@ -42,7 +42,7 @@ def _looked_up(services: FakeServices, queued: CallToolResult) -> dict[str, Any]
 
 def _fail(services: FakeServices) -> UUID:
     failed = version_id("adk://app/ada", "event-1", content_hash("Ada: tea, please."), NOW)
-    services.memories.record_failures(CALLER.namespace, [Unstored(request_id=failed, error="no room")])
+    services.memories.record_failures(CALLER.namespace, [FailedRequest(request_id=failed, error="no room")])
     return failed
 
 

@@ -9,7 +9,7 @@ from uuid import UUID, uuid4
 import pytest
 import time_machine
 
-from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Unstored
+from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage, encode
 from mnemosyne.errors import InvalidRequest, Unavailable
 from mnemosyne.ids import issue_request_id
@@ -127,7 +127,7 @@ def test_statuses_come_in_the_order_asked(services: FakeServices) -> None:
 
 def test_a_rejected_request_is_failed_with_its_cause(services: FakeServices) -> None:
     bad = request("a")
-    ingest.reject("ns", [Unstored(request_id=bad.request_id, error="no good")], memories=services.memories)
+    ingest.reject("ns", [FailedRequest(request_id=bad.request_id, error="no good")], memories=services.memories)
     status = status_of(services.memories, bad.request_id)
     assert (status.state, status.error) == (IngestState.FAILED, "no good")
 
@@ -151,7 +151,7 @@ def test_content_that_the_model_refuses_fails_alone(services: FakeServices) -> N
 
 def test_a_memory_that_could_not_be_read_fails_and_its_neighbours_are_stored(services: FakeServices) -> None:
     good, bad = request("a"), request("b")
-    message = IngestMessage("ns", (good,), (Unstored(request_id=bad.request_id, error="unreadable"),))
+    message = IngestMessage("ns", (good,), (FailedRequest(request_id=bad.request_id, error="unreadable"),))
     ingest.store(message, memories=services.memories, embedder=services.embedder)
     assert status_of(services.memories, good.request_id).state is IngestState.STORED
     assert status_of(services.memories, bad.request_id).error == "unreadable"
@@ -169,7 +169,7 @@ def _bury(services: FakeServices, *requests: IngestRequest) -> None:
 def test_what_was_given_up_is_recorded_with_its_last_error_and_kept(services: FakeServices) -> None:
     waiting, known = request("a"), request("b")
     _store(services, known)
-    services.memories.record_attempt("ns", [Unstored(request_id=waiting.request_id, error="the embedder is away")])
+    services.memories.record_attempt("ns", [FailedRequest(request_id=waiting.request_id, error="the embedder is away")])
     ids = [waiting.request_id, known.request_id]
     _bury(services, waiting, known)
     statuses = services.memories.statuses("ns", ids)
@@ -194,7 +194,7 @@ def test_what_was_given_up_is_stored_when_it_is_published_again(services: FakeSe
 
 def test_what_has_failed_is_stored_once_it_is_mended_under_the_same_id(services: FakeServices) -> None:
     mended = request("a")
-    ingest.reject("ns", [Unstored(request_id=mended.request_id, error="no good")], memories=services.memories)
+    ingest.reject("ns", [FailedRequest(request_id=mended.request_id, error="no good")], memories=services.memories)
     assert _store(services, mended) == [IngestState.STORED]
 
 

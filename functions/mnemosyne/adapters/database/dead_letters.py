@@ -18,7 +18,7 @@ from mnemosyne.adapters.database.rows import (
     uuid_array,
 )
 from mnemosyne.domain.dead_letter import ALL_DEAD_LETTERS, DeadLetterCause, DeadLetterChoice, DeadLetterSummary
-from mnemosyne.domain.memory import DeadLetter, KeysetCursor, Unstored
+from mnemosyne.domain.memory import DeadLetter, FailedRequest, KeysetCursor
 
 DROPPED_AT_ONCE: Final = 100
 """Maximum number of letters that one transaction deletes; a letter may have ten megabytes."""
@@ -46,7 +46,7 @@ class PostgresDeadLetters:
             return bool(connection.run(dead_letter_sql.STORE_DEAD_LETTER, namespace=namespace, **values))
 
     def give_up(
-        self, namespace: str, dead_letter: DeadLetter, waiting: Sequence[Unstored], *, contents: Mapping[UUID, str]
+        self, namespace: str, dead_letter: DeadLetter, waiting: Sequence[FailedRequest], *, contents: Mapping[UUID, str]
     ) -> DeadLetter | None:
         """Record the requests of a message as dead-lettered, and store it; None if all its requests are stored."""
         with self._transaction(namespace) as connection:

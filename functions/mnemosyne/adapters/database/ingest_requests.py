@@ -21,7 +21,7 @@ from mnemosyne.adapters.database.rows import (
     unstored_json,
     uuid_array,
 )
-from mnemosyne.domain.memory import Deletion, IngestStatus, Unstored
+from mnemosyne.domain.memory import Deletion, FailedRequest, IngestStatus
 from mnemosyne.domain.outcome import OutcomeCursor, OutcomePage
 from mnemosyne.errors import StatementTimeout
 
@@ -36,15 +36,15 @@ class PostgresRequests:
     def _transaction(self, namespace: str) -> AbstractContextManager[Connection]:
         """Return a transaction that has named its namespace."""
 
-    def record_attempt(self, namespace: str, waiting: Sequence[Unstored]) -> None:
+    def record_attempt(self, namespace: str, waiting: Sequence[FailedRequest]) -> None:
         """Note that an attempt failed for a reason that may pass."""
         self._record(namespace, waiting, "postponed")
 
-    def record_failures(self, namespace: str, failed: Sequence[Unstored]) -> None:
+    def record_failures(self, namespace: str, failed: Sequence[FailedRequest]) -> None:
         """Note that the requests can never be stored; a request already in a final state keeps it."""
         self._record(namespace, failed, "failed")
 
-    def _record(self, namespace: str, requests: Sequence[Unstored], event: str) -> None:
+    def _record(self, namespace: str, requests: Sequence[FailedRequest], event: str) -> None:
         with self._transaction(namespace) as connection:
             connection.run(
                 ingest_sql.RECORD_UNSTORED, namespace=namespace, requests=unstored_json(requests), event=event

@@ -16,13 +16,13 @@ from mnemosyne.domain.memory import (
     DeadLetter,
     Deletion,
     ExportedMemory,
+    FailedRequest,
     IngestRequest,
     IngestState,
     IngestStatus,
     Memory,
     MemorySummary,
     Origin,
-    Unstored,
 )
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.ranking import Candidate, Candidates, Ranked
@@ -102,7 +102,7 @@ def deletions_json(deletions: Sequence[Deletion]) -> str:
     )
 
 
-def unstored_json(requests: Sequence[Unstored], contents: Mapping[UUID, str] | None = None) -> str:
+def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str] | None = None) -> str:
     """Return requests without a memory, as JSON; with the content hashes that are known of them."""
     known = contents or {}
     return json_text(
