@@ -16,5 +16,5 @@ with open(file, "rb") as lines:
         under_way.append(publisher.publish(topic, line, namespace=namespace, source=file, key=str(number)))
         while len(under_way) > 2000:
             under_way.popleft().result()  # raises where Pub/Sub has not taken it
-for one in under_way:
-    one.result()
+for future in under_way:
+    future.result()
