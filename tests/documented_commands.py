@@ -10,6 +10,7 @@ DOCUMENTS = [
     ROOT / "README.md",
     ROOT / "CONTRIBUTING.md",
     *sorted((ROOT / "docs").glob("*.md")),
+    *sorted((ROOT / "docs" / "reference").glob("*.md")),
     ROOT / "infra" / "adk" / "README.md",
     ROOT / "infra" / "claude_code_plugin" / "README.md",
 ]

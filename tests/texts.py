@@ -133,7 +133,7 @@ def _mixed(random: Random, length: int) -> str:
 
 
 TEXTS: Mapping[str, list[Shape]] = {
-    "English": [_repeated(_ENGLISH), _shuffled(_ENGLISH), _file("LICENSE"), _file("docs/contract.md")],
+    "English": [_repeated(_ENGLISH), _shuffled(_ENGLISH), _file("LICENSE"), _file("docs/reference/search.md")],
     "letters": [_of(string.ascii_lowercase, 0.2), _of(string.ascii_uppercase, 0.2), _of(string.ascii_letters)],
     "Korean": _language(_KOREAN, (0xAC00, 0xD7A3)),
     "Japanese": _language(_JAPANESE, (0x3041, 0x3096), (0x30A1, 0x30FA), (0x4E00, 0x9FFF)),

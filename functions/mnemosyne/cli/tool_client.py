@@ -25,7 +25,7 @@ from mnemosyne.errors import (
 PATIENCE_SECONDS = 60.0
 """How long a server may ask to be left alone."""
 ERROR_META = "mnemosyne/error"
-"""Key of a tool error's code in `_meta`: docs/contract.md, section 2."""
+"""Key of a tool error's code in `_meta`: docs/reference/errors.md."""
 ERRORS: Mapping[str, type[MnemosyneError]] = {
     "conflict": Conflict,
     "misconfigured": Misconfigured,

@@ -119,7 +119,7 @@ class Tool(Generic[ArgumentsT]):
             description=self.description,
             input_schema=_shown(self.schema, self.unlisted),
             meta=TOOL_META if self.has_view else None,
-            output_schema={"type": "object"},  # the fields are in docs/contract.md: they would double the listing
+            output_schema={"type": "object"},  # docs/reference/tools.md has the fields: too long to list
             annotations=mcp_types.ToolAnnotations(
                 read_only_hint=self.read_only,
                 # Meaningless for read-only tools; idempotent_hint is false by default (MCP's ToolAnnotations).

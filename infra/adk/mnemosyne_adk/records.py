@@ -13,7 +13,7 @@ from google.adk.memory.memory_entry import MemoryEntry
 from google.genai import types
 
 CONTENT_LIMIT = 100_000
-"""Characters of one memory: docs/contract.md, section 2."""
+"""Characters of one memory: docs/reference/errors.md."""
 SESSION_LIMIT = 200
 VALUE_LIMIT = 1_000
 """Maximum characters of a metadata value in a search condition."""

@@ -3,7 +3,7 @@
 const MOST_WAITS = 60;
 const LONGEST_PAUSE_SECONDS = 5;
 const POLL_SECONDS = 0.5;
-const ERROR_META = "mnemosyne/error"; // docs/contract.md, section 2
+const ERROR_META = "mnemosyne/error"; // docs/reference/errors.md
 
 const sleep = (seconds) => new Promise((resolve) => { setTimeout(resolve, seconds * 1000); });
 
