@@ -1,5 +1,6 @@
 """What becomes of versions and deletions of records that a source names by a key."""
 
+import json
 from dataclasses import replace
 from datetime import timedelta
 
@@ -10,7 +11,15 @@ from mnemosyne.adapters.database.connections import connection_factory
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.cli.local import postgres
-from mnemosyne.domain.memory import DeadLetter, FailedRequest, IngestState, MemoryChange, Origin
+from mnemosyne.domain.memory import (
+    DeadLetter,
+    Deletion,
+    FailedRequest,
+    IngestRequest,
+    IngestState,
+    MemoryChange,
+    Origin,
+)
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
 from mnemosyne.service import ingest
@@ -176,10 +185,10 @@ def test_a_deletion_of_many_memories_is_done_in_several_transactions(records: Re
     for _ in range(4):
         with pool.connection() as connection, connection.transaction():
             connection.run("SELECT set_config('mnemosyne.namespace', :namespace, true)", namespace=records.namespace)
-            recorded = connection.one(
-                ingest_sql.DELETE_RECORDS, namespace=records.namespace, deletions=wanted, limit=2
-            )["recorded"]
-        left.append((len(records.stored()), recorded != "[]"))
+            answer = connection.one(ingest_sql.DELETE_RECORDS, namespace=records.namespace, deletions=wanted, limit=2)[
+                "answer"
+            ]
+        left.append((len(records.stored()), json.loads(answer)["recorded"] != []))
     assert left == [(3, False), (1, False), (0, True), (0, True)]
 
 
@@ -274,6 +283,50 @@ def test_a_memory_under_the_request_id_of_a_deletion_is_reported_as_lost(records
     assert str(gone.request_id) in stored.lost
 
 
+@pytest.mark.parametrize("second", [1, 3])
+@pytest.mark.parametrize(
+    "first",
+    [request("tea"), version("2", "tea", 1), version("1", "tea", 2), deletion("2", 2)],
+    ids=["memory", "version", "version of the record", "deletion of another record"],
+)
+def test_a_deletion_under_the_id_of_another_request_is_not_done_and_is_reported_as_lost(
+    records: Records, first: IngestRequest | Deletion, second: int
+) -> None:
+    records.deliver(version("1", "shelf 7", 1))
+    (outcome,) = records.deliver(first)
+    before = records.stored()
+    late = replace(deletion("1", second), request_id=first.request_id)
+    message = IngestMessage(records.namespace, (), deletions=(late,))
+    stored = ingest.store(message, memories=records.store, embedder=records.embedder)
+    assert f"the request {first.request_id} was another one before, so nothing was deleted" in stored.lost
+    assert records.stored() == before
+    assert records.store.statuses(records.namespace, [first.request_id])[first.request_id] == outcome
+    letter = DeadLetter(message_id="7", data=b"{}", attributes={}, cause="late", dead_lettered_at=NOW)
+    waiting = message.waiting("late")
+    kept = records.store.give_up(records.namespace, letter, waiting, contents=message.contents)
+    assert kept
+    assert kept.lost
+
+
+def test_a_deletion_that_was_done_needs_no_dead_letter(records: Records) -> None:
+    records.deliver(gone := deletion("1", 1))
+    message = IngestMessage(records.namespace, (), deletions=(gone,))
+    assert ingest.store(message, memories=records.store, embedder=records.embedder).lost == ""
+    letter = DeadLetter(message_id="7", data=b"{}", attributes={}, cause="late", dead_lettered_at=NOW)
+    waiting = message.waiting("late")
+    assert records.store.give_up(records.namespace, letter, waiting, contents=message.contents) is None
+
+
+def test_a_deletion_waits_while_its_request_id_is_locked(records: Records, pool: Pool) -> None:
+    records.deliver(version("1", "tea", 1))
+    late = replace(deletion("1", 2), request_id=(other := request("milk")).request_id)
+    with PostgresMemories(pool, FAKE_SPACE).claim(records.namespace, [other]), pytest.raises(Unavailable):
+        records.deliver(late)
+    assert records.stored() == {"tea"}
+    (outcome,) = records.deliver(late)
+    assert (outcome.state, records.stored()) == (IngestState.DELETED, set())
+
+
 def test_two_versions_of_a_record_cannot_be_stored_at_the_same_time(records: Records, pool: Pool) -> None:
     old, new, another = version("1", "a", 1), version("1", "b", 2), version("2", "c", 1)
     elsewhere = PostgresMemories(pool, FAKE_SPACE)
@@ -296,7 +349,7 @@ def test_the_function_for_tools_can_delete_records_and_cannot_change_their_versi
     records.deliver(version("1", "tea", 1))
     tools = Pool(connection_factory(cluster.url("mcp", database)), 1)
     store = PostgresMemories(tools, FAKE_SPACE)
-    (gone,) = store.delete_records(records.namespace, [deletion("1", 2)]).values()
+    (gone,) = store.delete_records(records.namespace, [deletion("1", 2)]).outcomes.values()
     assert (gone.state, records.stored()) == (IngestState.DELETED, set())
     with tools.connection() as connection:
         (rights,) = connection.run(

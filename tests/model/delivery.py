@@ -7,14 +7,12 @@ from uuid import UUID
 from mnemosyne.domain.memory import FailedRequest, IngestRequest
 from mnemosyne.domain.message import IngestMessage
 from tests.model.memories import Memory, key_of, version_of
-from tests.model.requests import AgainError, Requests
+from tests.model.requests import FINAL, AgainError, Requests
 
 SLICE = 2
 """Requests of a slice."""
 IMMUTABLE = "ledger"
 """The source whose records may not change."""
-FINAL = ("stored", "duplicate", "deleted")
-
 HINDERED, REFUSED = "hindered", "refused"
 """Errors of one text."""
 NEWER = "schema_version"
@@ -71,7 +69,9 @@ class Delivery:
                 raise AgainError(message.retry_reason, of_item=True)
             self.model.record_unstored(message.rejected, "failed")
             if message.deletions:
-                self.model.delete_records(message.deletions)
+                busy, conflicting = self.model.delete_records(message.deletions)
+                self.stored.busy |= busy
+                self.stored.conflicting |= conflicting
             for start in range(0, len(message.requests), SLICE):
                 self._slice(message.requests[start : start + SLICE])
             if self.stored.hindered:

@@ -11,10 +11,9 @@ from hypothesis.stateful import RuleBasedStateMachine, precondition, rule
 
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
-from tests.model.delivery import FINAL
 from tests.model.messages import TROUBLESOME, messages, published
 from tests.model.process import Killed
-from tests.model.requests import AgainError, CrashedError
+from tests.model.requests import FINAL, AgainError, CrashedError
 from tests.model.specification import Model
 from tests.model.world import Database, World
 

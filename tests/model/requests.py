@@ -9,6 +9,8 @@ from mnemosyne.domain.pubsub_message import Published
 from tests.model.memories import Memories, Request, key_of
 from tests.request_states import documented_states
 
+FINAL = ("stored", "duplicate", "deleted")
+
 
 class AgainError(Exception):
     """The message is delivered again."""
@@ -92,12 +94,21 @@ class Requests(Memories):
             if self.record(one.request_id, event, error=one.error) and one.origin:
                 self.requests[one.request_id].key = key_of(one)
 
-    def delete_records(self, deletions: Sequence[Deletion]) -> None:
-        """Delete records by key."""
+    def delete_records(self, deletions: Sequence[Deletion]) -> tuple[bool, bool]:
+        """Delete records by key; whether a request is locked, and whether one was another request before."""
         self.commit()
+        busy = conflicting = False
         for one in sorted(deletions, key=lambda deletion: (key_of(deletion), deletion.request_id)):
-            self.delete_record(one)
-            self.record(one.request_id, "deleted", error=None, key=key_of(one), memory=None)
+            row = self.requests.get(one.request_id)
+            if ("id", one.request_id) in self.locks:
+                busy = True
+            elif row and row.state in FINAL and not is_same_request(row, "", key_of(one)):
+                conflicting = True
+            else:
+                self.delete_record(one)
+                now = {"error": None, "key": key_of(one), "memory": None, "content_hash": None, "version": None}
+                self.record(one.request_id, "deleted", **now)
+        return busy, conflicting
 
     def shown(self, request: Request) -> str:
         """Return the state that is reported."""
@@ -116,3 +127,10 @@ class Requests(Memories):
         old = [name for name, row in self.requests.items() if row.changed < limit and row.key is None]
         for name in old:
             del self.requests[name]
+
+
+def is_same_request(row: Request, content_hash: str | None, key: UUID | None) -> bool:
+    """Whether a row is that of a request with the content; "" is that of a deletion, None one that cannot be read."""
+    if content_hash is None:
+        return True
+    return row.content_hash is None and row.key == key if content_hash == "" else row.content_hash == content_hash

@@ -9,9 +9,9 @@ from typing import Any
 
 from mnemosyne.domain.message import IngestMessage, decode
 from mnemosyne.domain.pubsub_message import LETTER_ID, Published
-from tests.model.delivery import FINAL, Delivery, Faults, Meanwhile, comparable
+from tests.model.delivery import Delivery, Faults, Meanwhile, comparable
 from tests.model.memories import key_of
-from tests.model.requests import AgainError, Letter, Requests
+from tests.model.requests import FINAL, AgainError, Letter, Requests, is_same_request
 from tests.request_states import documented_states
 
 
@@ -133,7 +133,7 @@ class Model(Requests):
         waiting = read.waiting(cause or "given up")
         self.commit()
         same = {
-            one.request_id: read.contents.get(one.request_id) in (None, row.content_hash)
+            one.request_id: is_same_request(row, read.contents.get(one.request_id), key_of(one) if one.origin else None)
             for one in waiting
             if (row := self.requests.get(one.request_id)) and row.state in FINAL
         }

@@ -54,8 +54,9 @@ class IngestMessage:
 
     @property
     def contents(self) -> dict[UUID, str]:
-        """The content hash of each valid request, by request id."""
-        return {request.request_id: request.content_hash for request in self.requests}
+        """The content hash of each request that may still be stored, by request id; empty for a deletion."""
+        deletions = {deletion.request_id: "" for deletion in self.deletions}
+        return {request.request_id: request.content_hash for request in self.requests} | deletions
 
     def waiting(self, error: str) -> list[FailedRequest]:
         """Return the requests to retry, each with the error of this attempt."""

@@ -1,6 +1,6 @@
 """Outcomes of requests, and their encoding as CloudEvents. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Self
@@ -104,3 +104,14 @@ class Outcome:
         }
         valid = {name: value for name, value in attributes.items() if value and len(value.encode()) <= VALUE_BYTES}
         return orjson.dumps(data), valid
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeletedRecords:
+    """Results of deletions by key."""
+
+    outcomes: Mapping[UUID, IngestStatus]
+    busy: frozenset[UUID] = frozenset()
+    """Deletions whose request id another delivery has locked."""
+    conflicting: tuple[UUID, ...] = ()
+    """Deletions that were not done, because another request has its outcome under their id."""

@@ -136,8 +136,8 @@ _FORMS = {
     _float: re.compile(r"([-+]?[0-9]+\.([0-9]|[0-9]*[1-9])|\.[0-9]*[1-9])([eE][-+][0-9]+)?$"),
     _boolean: re.compile(r"(true|True|TRUE|false|False|FALSE)$"),
 }
-"""Patterns of plain scalars that are not text. An export quotes text that matches them. 1.10 stays text, because a number
-would lose the final zero.
+"""Patterns of plain scalars that are not text. An export quotes text that matches them. 1.10 stays text, because a
+number would lose the final zero.
 """
 
 

@@ -24,7 +24,8 @@ class DeadLetters(Protocol):
         """Record a message's unfinished requests as dead-lettered, and store it as a dead letter.
 
         A message that was republished from a letter updates that letter. Returns the stored letter, or None if the
-        letter existed before or all requests of the message are stored with these `contents`.
+        letter existed before or all requests of the message are done with these `contents`: a hash for each request,
+        empty for a deletion.
         """
 
     def conclude_dead_letter(self, namespace: str, letter_id: UUID, request_ids: Sequence[UUID]) -> None:

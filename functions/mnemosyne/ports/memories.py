@@ -21,7 +21,7 @@ from mnemosyne.domain.memory import (
     Rating,
     Stats,
 )
-from mnemosyne.domain.outcome import OutcomeCursor, OutcomePage
+from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.ranking import Candidates, Ranked
 from mnemosyne.domain.search import Filters, Hit, SearchQuery
@@ -91,7 +91,7 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
     def claim(self, namespace: str, requests: Sequence[IngestRequest]) -> AbstractContextManager[Claim]:
         """Lock the requests until the context ends. No transaction is open except in its `store`."""
 
-    def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> Mapping[UUID, IngestStatus]:
+    def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> DeletedRecords:
         """Delete the versions of records that each deletion covers, record the outcomes and return them."""
 
     def record_attempt(self, namespace: str, waiting: Sequence[FailedRequest]) -> None:

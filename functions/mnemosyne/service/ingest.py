@@ -57,6 +57,8 @@ class Stored:
     """Requests that must wait for another delivery of their content."""
     conflicting: list[UUID] = field(default_factory=list)
     """Requests under whose id another content was stored before."""
+    undeleted: Sequence[UUID] = ()
+    """Deletions that were not done, because another request has its outcome under their id."""
     over_quota: dict[UUID, str] = field(default_factory=dict)
     """Why requests failed for lack of room. There may be room later."""
     postponed: dict[UUID, str] = field(default_factory=dict)
@@ -70,9 +72,9 @@ class Stored:
             {one: status for one, status in self.outcomes.items() if one in request_ids},
             self.busy.intersection(request_ids),
             [one for one in self.conflicting if one in request_ids],
-            {one: why for one, why in self.over_quota.items() if one in request_ids},
-            {one: why for one, why in self.postponed.items() if one in request_ids},
-            self.progress,
+            over_quota={one: why for one, why in self.over_quota.items() if one in request_ids},
+            postponed={one: why for one, why in self.postponed.items() if one in request_ids},
+            progress=self.progress,
         )
 
     def add(self, other: "Stored") -> None:
@@ -86,11 +88,16 @@ class Stored:
 
     @property
     def lost(self) -> str:
-        """Why the message must be kept as a dead letter: no outcome reports the content of a conflicting request."""
-        return "; ".join(
+        """Why the message must be kept as a dead letter: a part of it has no other outcome."""
+        conflicts = [
             f"the request {one} has stored another content before: publish what has changed under a new key or id"
-            for one in self.conflicting[:10]
-        )
+            for one in self.conflicting
+        ]
+        conflicts += [
+            f"the request {one} was another one before, so nothing was deleted: publish the deletion under a new id"
+            for one in self.undeleted
+        ]
+        return "; ".join(conflicts[:10])
 
 
 def store(
@@ -113,14 +120,17 @@ def store(
         if message.retry_reason:
             raise ItemUnavailable(message.retry_reason)
         reject(message.namespace, message.rejected, memories=memories)
-        deleted = memories.delete_records(message.namespace, message.deletions) if message.deletions else {}
+        deleted = memories.delete_records(message.namespace, message.deletions) if message.deletions else None
         stored = _store_all(message, memories, embedder, group_commit or GroupCommit(), deadline)
         if stored.postponed:
             raise ItemUnavailable(next(iter(stored.postponed.values())))
     except ServiceError as exc:
         _note_attempt(message, str(exc), memories)
         raise
-    stored.outcomes |= deleted
+    if deleted:
+        stored.outcomes |= deleted.outcomes
+        stored.busy |= deleted.busy
+        stored.undeleted = deleted.conflicting
     for outcome in stored.outcomes.values():
         log.info(
             "ingest_outcome",

@@ -57,7 +57,7 @@ def delete_by_key(namespace: str, origin: Origin, *, memories: MemoryStore, cloc
     now = clock()
     request_id = deletion_id(origin.source, origin.key, now)
     deletion = Deletion(request_id=request_id, origin=origin, timestamp=now, published=now)
-    outcome = memories.delete_records(namespace, [deletion])[request_id]
+    outcome = memories.delete_records(namespace, [deletion]).outcomes[request_id]
     log.info("record_deleted", namespace=namespace, request_id=request_id, memory_id=outcome.memory_id)
     return outcome
 

@@ -33,8 +33,7 @@ WITH request AS (
     FROM jsonb_to_recordset(CAST(:requests AS jsonb))
         AS r (request_id uuid, error text, hash text, source text, key text)
 ), stored AS (
-    SELECT i.request_id,
-        request.content_hash IS NULL OR i.content_hash IS NOT DISTINCT FROM request.content_hash AS is_same
+    SELECT i.request_id, is_same_request(i, request.content_hash, request.source, request.key) AS is_same
     FROM ingest_requests i
     JOIN request USING (request_id)
     WHERE i.namespace = :namespace AND i.state IN ('stored', 'duplicate', 'deleted')

@@ -22,7 +22,7 @@ from mnemosyne.adapters.database.rows import (
     uuid_array,
 )
 from mnemosyne.domain.memory import Deletion, FailedRequest, IngestStatus
-from mnemosyne.domain.outcome import OutcomeCursor, OutcomePage
+from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
 from mnemosyne.errors import StatementTimeout
 
 DELETED_AT_ONCE: Final = 1_000
@@ -50,23 +50,27 @@ class PostgresRequests:
                 ingest_sql.RECORD_UNSTORED, namespace=namespace, requests=unstored_json(requests), event=event
             )
 
-    def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> Mapping[UUID, IngestStatus]:
+    def delete_records(self, namespace: str, deletions: Sequence[Deletion]) -> DeletedRecords:
         """Delete records by key, in transactions of bounded length, and return the outcomes."""
         outcomes: dict[UUID, IngestStatus] = {}
+        busy, conflicting = set[UUID](), set[UUID]()
         limit = DELETED_AT_ONCE
-        while rest := [one for one in deletions if one.request_id not in outcomes]:
+        while rest := [one for one in deletions if one.request_id not in {*outcomes, *busy, *conflicting}]:
             try:
                 with self._transaction(namespace) as connection:
-                    recorded = connection.one(
+                    answer = connection.one(
                         ingest_sql.DELETE_RECORDS, namespace=namespace, deletions=deletions_json(rest), limit=limit
-                    )["recorded"]
+                    )["answer"]
             except StatementTimeout:
                 if limit == 1:
                     raise
                 limit //= 10
                 continue
-            outcomes |= read_outcomes(orjson.loads(recorded))
-        return outcomes
+            done = orjson.loads(answer)
+            outcomes |= read_outcomes(done["recorded"])
+            busy.update(map(UUID, done["busy"]))
+            conflicting.update(map(UUID, done["conflicting"]))
+        return DeletedRecords(outcomes=outcomes, busy=frozenset(busy), conflicting=tuple(sorted(conflicting)))
 
     def statuses(self, namespace: str, request_ids: Sequence[UUID]) -> Mapping[UUID, IngestStatus]:
         """Return the outcome of each request; unknown requests are left out."""

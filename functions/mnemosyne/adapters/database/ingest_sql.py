@@ -64,7 +64,7 @@ SELECT CAST(record_versions(:namespace, CAST(:versions AS jsonb)) AS text) AS re
 """
 
 DELETE_RECORDS: Final = """
-SELECT CAST(delete_records(:namespace, CAST(:deletions AS jsonb), CAST(:limit AS integer)) AS text) AS recorded
+SELECT CAST(delete_records(:namespace, CAST(:deletions AS jsonb), CAST(:limit AS integer)) AS text) AS answer
 """
 
 # Each chunk counts as one embedded text, in addition to the memory's first chunk.

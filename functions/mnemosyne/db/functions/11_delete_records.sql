@@ -3,9 +3,10 @@
 -- current version of another record. The latest version that it does not cover becomes current. The deletion's times
 -- are kept, so that covered versions that arrive later are not stored.
 --
--- At most about p_limit memories are deleted in one call, so that no transaction is long. The answer has the outcomes
--- of the finished deletions, as claim_requests gives them; the caller commits, and calls again with the other
--- deletions.
+-- At most about p_limit memories are deleted in one call, so that no transaction is long. The answer is {"recorded":
+-- [outcomes of the finished deletions, as claim_requests gives them], "busy": [request_id, …], "conflicting": [request_id, …]}.
+-- The caller commits, and calls again with the other deletions. A deletion is busy while a delivery has locked its request
+-- id. It is conflicting, and not done, if a memory or the deletion of another record has its outcome under that id.
 CREATE OR REPLACE FUNCTION delete_records(p_namespace text, p_deletions jsonb, p_limit integer) RETURNS jsonb
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
@@ -17,6 +18,8 @@ DECLARE
     deleted bigint := 0;
     result record;
     recorded jsonb := '[]';
+    busy uuid[] := '{}';
+    conflicting uuid[] := '{}';
 BEGIN
     PERFORM require_session_namespace(p_namespace);
     PERFORM lock_supersession(p_namespace);
@@ -27,6 +30,19 @@ BEGIN
         ORDER BY d.key_id, d.request_id
     LOOP
         EXIT WHEN deleted >= p_limit;
+        IF NOT pg_try_advisory_xact_lock(hashtextextended(p_namespace || deletion.request_id, 2)) THEN
+            busy := busy || deletion.request_id;
+            CONTINUE;
+        END IF;
+        IF EXISTS (
+            SELECT FROM ingest_requests i
+            WHERE i.namespace = p_namespace AND i.request_id = deletion.request_id
+                AND i.state IN ('stored', 'duplicate', 'deleted')
+                AND NOT is_same_request(i, '', deletion.source, deletion.key)
+        ) THEN
+            conflicting := conflicting || deletion.request_id;
+            CONTINUE;
+        END IF;
         INSERT INTO source_keys AS k (namespace, key_id, deleted_at, deleted_published)
         VALUES (p_namespace, deletion.key_id, deletion.deleted_at, deletion.published)
         ON CONFLICT (namespace, key_id) DO UPDATE
@@ -61,16 +77,29 @@ BEGIN
         VALUES (deletion.request_id, p_namespace, next_request_state(NULL, 'deleted'), record_key.memory_id, 1,
             deletion.source, deletion.key)
         ON CONFLICT (namespace, request_id) DO UPDATE
-        SET state = next_request_state(i.state, 'deleted'), memory_id = EXCLUDED.memory_id, attempts = i.attempts + 1,
-            error = NULL, source = EXCLUDED.source, key = EXCLUDED.key, updated_at = clock_timestamp(), announced_at = NULL
+        SET state = next_request_state(i.state, 'deleted'), memory_id = EXCLUDED.memory_id, content_hash = NULL,
+            attempts = i.attempts + 1, error = NULL, note = NULL, source = EXCLUDED.source, key = EXCLUDED.key,
+            version_at = NULL, version_published = NULL, updated_at = clock_timestamp(), announced_at = NULL
         WHERE next_request_state(i.state, 'deleted') IS NOT NULL;
         SELECT i.request_id, i.state, i.memory_id, i.attempts, i.error, i.note INTO result
         FROM ingest_requests i WHERE i.namespace = p_namespace AND i.request_id = deletion.request_id;
         recorded := recorded || to_jsonb(result);
     END LOOP;
-    RETURN recorded;
+    RETURN jsonb_build_object('recorded', recorded, 'busy', to_jsonb(busy), 'conflicting', to_jsonb(conflicting));
 END
 $$;
+
+-- Whether a request with a final state is the one with that content, or with an empty content the deletion of that record. A
+-- request with a null content cannot be read yet, and is taken for the same.
+CREATE OR REPLACE FUNCTION is_same_request(p_request ingest_requests, p_content_hash bytea, p_source text, p_key text)
+RETURNS boolean
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE
+    WHEN p_content_hash IS NULL THEN true
+    WHEN p_content_hash = '' THEN (p_request).content_hash IS NULL
+        AND ((p_request).source, (p_request).key) IS NOT DISTINCT FROM (p_source, p_key)
+    ELSE (p_request).content_hash IS NOT DISTINCT FROM p_content_hash
+END;
 
 -- The versions of a record whose memories are stored, superseded or not.
 CREATE OR REPLACE FUNCTION versions_of(p_namespace text, p_source text, p_key text)
@@ -101,6 +130,7 @@ $$;
 CREATE OR REPLACE TRIGGER forget_versions AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
     FOR EACH STATEMENT EXECUTE FUNCTION forget_versions();
 
-REVOKE ALL ON FUNCTION delete_records, versions_of, forget_versions FROM PUBLIC;
+REVOKE ALL ON FUNCTION delete_records, is_same_request, versions_of, forget_versions FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION delete_records TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter;
+GRANT EXECUTE ON FUNCTION is_same_request TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
