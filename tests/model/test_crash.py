@@ -10,7 +10,7 @@ from tests.model.machine import Machine
 from tests.model.messages import IDS
 
 USED = {"request_id": IDS[0], "content": "a"}
-"""A memory whose id is also given to a deletion, so that no outcome shows whether the deletion was committed."""
+"""A memory whose id is also given to a deletion, which is refused and has no outcome."""
 SOURCES = ("crm", "ledger")
 """Two sources with one memory. It is deleted when the records of both are."""
 COMMITTING = range(3, 7)
@@ -20,7 +20,7 @@ COMMITTING = range(3, 7)
 @pytest.mark.parametrize("is_after", [False, True])
 @pytest.mark.parametrize("statement", COMMITTING)
 @pytest.mark.parametrize("source", SOURCES)
-def test_a_deletion_without_an_outcome_is_followed_through_a_crash(
+def test_a_refused_deletion_is_followed_through_a_crash(
     machine: type[Machine], source: str, statement: int, *, is_after: bool
 ) -> None:
     state = machine()
