@@ -8,14 +8,13 @@ The database returns candidates with their raw scores (`db/functions/09_find_can
 4. `order`: relevance and quality combined, and near-duplicates folded into the best of them.
 """
 
-import re
-import unicodedata
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
 from typing import NamedTuple
 
+from mnemosyne.domain.name_words import names_in
 from mnemosyne.domain.time.window import TimeWindow
 
 
@@ -44,9 +43,7 @@ class Weights:
     @property
     def by_offset(self) -> Mapping[int, float]:
         """Weights of neighbours by their offset in the session."""
-        return {
-            -2: self.second_previous, -1: self.previous, 1: self.following, 2: self.second_following
-        }  # fmt: skip
+        return {-2: self.second_previous, -1: self.previous, 1: self.following, 2: self.second_following}
 
 
 DEFAULT_WEIGHTS = Weights()
@@ -57,10 +54,6 @@ CHOSEN = 10
 JOINING = 10
 """Best candidates whose direct neighbours become candidates too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-# Same as `without_accents` in the database. Marks of other scripts, such as vowel signs, count as letters.
-_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0655\u0670]")
-_STROKES = str.maketrans("łøđðħŧı", "loddhti")
-_ASCII_WORD = re.compile(r"\w+", re.ASCII)
 
 
 class Candidate(NamedTuple):
@@ -128,11 +121,11 @@ def relevant(
     """Score candidates that have both a vector score and a lexical score; at most 1, the best first."""
     rows = found.rows
     windows = [(_microseconds(one.after), _microseconds(one.before)) for one in preferred]
-    times = [weights.preferred_time if _within(row.timestamp, windows) else 0.0 for row in rows]
+    times = [weights.preferred_time if windows and _within(row.timestamp, windows) else 0.0 for row in rows]
     own = [one + time for one, time in zip(fuse(rows, found.listed, lexical_weight), times, strict=True)]
     around = _adjacency(found.neighbours)
     context = add_context(rows, own, around, weights)
-    named = _named(query, {row.speaker for row in rows if row.speaker})
+    named = names_in(query, {row.speaker for row in rows if row.speaker})
     speakers = [weights.speaker if row.speaker in named else 0.0 for row in rows]
     chosen = [*range(found.listed), *_joining(found, own, around)]
     totals = {index: own[index] + context[index] + speakers[index] for index in chosen}
@@ -187,12 +180,6 @@ def add_context(
     return added
 
 
-def _named(query: str, speakers: Iterable[str]) -> Collection[str]:
-    """Return the speakers whose name shares a word with the query."""
-    query_words = name_words(query)
-    return {speaker for speaker in speakers if not query_words.isdisjoint(name_words(speaker))}
-
-
 def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int, int]]:
     """Return the rows at offsets -2 to 2 of each row, by row and offset."""
     runs: dict[int, dict[int, int]] = {}
@@ -211,9 +198,7 @@ def _adjacency(neighbours: Iterable[tuple[int, int, int]]) -> dict[int, dict[int
 def _joining(found: Candidates, own: Sequence[float], around: Mapping[int, Mapping[int, int]]) -> Iterable[int]:
     """Return the eligible direct neighbours of the best listed rows, without listed rows."""
     best = sorted(range(found.listed), key=lambda index: (-own[index], found.rows[index].id))[:JOINING]
-    direct = {
-        around[index][offset] for index in best if index in around for offset in (-1, 1) if offset in around[index]
-    }
+    direct = {around[index].get(offset, index) for index in best if index in around for offset in (-1, 1)}
     return sorted(index for index in direct if index >= found.listed and found.rows[index].eligible)
 
 
@@ -305,23 +290,10 @@ def _sort_key(one: Ranked) -> tuple[float, float, int, str]:
     return one.score, cosine, candidate.timestamp, candidate.id
 
 
-def name_words(text: str) -> frozenset[str]:
-    """Return the words of a text in lower case without accents, to compare names in any script."""
-    if text.isascii():
-        return frozenset(_ASCII_WORD.findall(text.lower()))
-    folded = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).casefold().translate(_STROKES)
-    return frozenset("".join(one if _is_of_word(one) else " " for one in unicodedata.normalize("NFC", folded)).split())
-
-
-def _is_of_word(character: str) -> bool:
-    return character.isalnum() or character == "_" or unicodedata.category(character).startswith("M")
-
-
 def _within(timestamp: int, windows: Iterable[tuple[int | None, int | None]]) -> bool:
-    for after, before in windows:
-        if (after is None or timestamp >= after) and (before is None or timestamp < before):
-            return True
-    return False
+    return any(
+        (after is None or timestamp >= after) and (before is None or timestamp < before) for after, before in windows
+    )
 
 
 def _microseconds(time: datetime | None) -> int | None:

@@ -1,0 +1,29 @@
+"""Compare the names of people in a text and a query."""
+
+import re
+import unicodedata
+from collections.abc import Collection, Iterable
+
+# Same as `without_accents` in the database. Marks of other scripts, such as vowel signs, count as letters.
+_ACCENTS = re.compile("[\u0300-\u036f\u0591-\u05bd\u05bf\u05c1\u05c2\u05c4\u05c5\u05c7\u0640\u064b-\u0655\u0670]")
+_STROKES = str.maketrans("łøđðħŧı", "loddhti")
+_ASCII_WORD = re.compile(r"\w+", re.ASCII)
+
+
+def names_in(query: str, names: Iterable[str]) -> Collection[str]:
+    """Return the names that share a word with the query."""
+    query_words = name_words(query)
+    return {name for name in names if not query_words.isdisjoint(name_words(name))}
+
+
+def name_words(text: str) -> frozenset[str]:
+    """Return the words of a text in lower case without accents, to compare names in any script."""
+    if text.isascii():
+        return frozenset(_ASCII_WORD.findall(text.lower()))
+    folded = _ACCENTS.sub("", unicodedata.normalize("NFKD", text)).casefold().translate(_STROKES)
+    composed = unicodedata.normalize("NFC", folded)
+    return frozenset("".join(character if _is_in_word(character) else " " for character in composed).split())
+
+
+def _is_in_word(character: str) -> bool:
+    return character.isalnum() or character == "_" or unicodedata.category(character).startswith("M")
