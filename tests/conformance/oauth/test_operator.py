@@ -60,6 +60,6 @@ def test_commands_beside_it_know_how_callers_are_let_in(system: DevServer, issue
 
 def test_dev_says_that_clients_log_in_and_commands_need_a_key(system: DevServer) -> None:
     printed = system.printed()
-    assert "Clients open a browser to log in, by a code that is shown here. Commands need a key" in printed
+    assert "Clients log in in a browser, with a code that is printed here. Commands need an API key" in printed
     assert "MNEMOSYNE_TOKEN=mnk_… " in printed, "before the lines to paste"
     assert f'{{"mcpServers": {{"mnemosyne": {{"url": "{system.url}"}}}}}}' in printed, "Cursor logs in by itself"
