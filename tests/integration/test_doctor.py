@@ -94,7 +94,7 @@ def test_an_identity_provider_that_does_not_answer(examine: Any) -> None:
     checks = examine(
         MNEMOSYNE_AUTH_MODE="oidc", MNEMOSYNE_OIDC_ISSUER="http://127.0.0.1:9/x", MNEMOSYNE_OIDC_AUDIENCE="us"
     )
-    assert "does not answer" in checks["authentication"]["seen"]
+    assert "does not respond" in checks["authentication"]["seen"]
     assert "MNEMOSYNE_OIDC_ISSUER" in checks["authentication"]["remedy"]
 
 
