@@ -95,7 +95,7 @@ def test_a_release_is_approved_before_it_is_published() -> None:
 
 def test_every_lock_of_python_packages_is_updated() -> None:
     files = (file.relative_to(ROOT) for depth in ("", "*/", "*/*/") for file in ROOT.glob(f"{depth}*.lock"))
-    locks = [str(file) for file in files if not any(part.startswith(".") for part in file.parts)]
+    locks = [str(file) for file in files if not any(part.startswith((".", "node_modules")) for part in file.parts)]
     assert len(locks) >= 4
     (pattern,) = RENOVATE["pip_requirements"]["managerFilePatterns"]
     assert [lock for lock in locks if not re.search(pattern.strip("/"), lock)] == []
