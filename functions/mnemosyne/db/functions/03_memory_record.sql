@@ -25,6 +25,10 @@ CREATE OR REPLACE FUNCTION superseded_memories(p_namespace text, p_id uuid) RETU
 LANGUAGE plpgsql STABLE
 AS $$
 BEGIN
+    -- Most memories supersede none: without this check the recursion makes up a fifth of reading ten hits.
+    IF NOT EXISTS (SELECT FROM memories p WHERE p.superseded_by = p_id AND p.namespace = p_namespace) THEN
+        RETURN '[]';
+    END IF;
     RETURN (
         WITH RECURSIVE older (id, step) AS (
             SELECT p_id, 0

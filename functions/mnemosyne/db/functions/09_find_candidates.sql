@@ -113,13 +113,14 @@ BEGIN
     RETURN json_build_object(
         'strategy', concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END),
         'full', coalesce(cardinality(ids), 0) + coalesce(cardinality(lexical_ids), 0) >= p_candidates,
-        'candidates', candidate_rows(
+        'candidates', CASE WHEN by_words AND query_vector IS NOT NULL THEN candidate_rows(
             p_namespace, filters, ids || lexical_ids,
             vector_scores || array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(lexical_ids), 0)]),
             array_fill(CAST(NULL AS double precision), ARRAY[coalesce(cardinality(ids), 0)]) || lexical_scores,
-            CASE WHEN by_words THEN query_vector END, terms, mean_length,
-            CASE WHEN by_words AND query_vector IS NOT NULL THEN ids[1:heads] || lexical_ids[1:heads] END,
-            p_query IS NOT NULL AND p_mode <> 'exact'));
+            query_vector, terms, mean_length, ids[1:heads] || lexical_ids[1:heads])
+        ELSE list_rows(
+            coalesce(ids, lexical_ids), vector_scores, lexical_scores, p_query IS NOT NULL AND p_mode <> 'exact')
+        END);
 END
 $$;
 
