@@ -27,7 +27,8 @@ from infra.benchmarks.collection import OURS, Collection, Question
 from infra.benchmarks.retrieval import METRICS, Rows, Stored, embedder_of, interval, measure, opened_store
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.cli.local import postgres
-from mnemosyne.domain.ranking import DEFAULT_WEIGHTS, Candidate, Candidates, Weights
+from mnemosyne.domain.candidates import Candidate, Candidates
+from mnemosyne.domain.ranking import DEFAULT_WEIGHTS, Weights
 from mnemosyne.domain.search import SearchQuery
 from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.service import search

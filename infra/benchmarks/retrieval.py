@@ -41,10 +41,10 @@ from mnemosyne.adapters.vertex_reranker import VertexReranker  # noqa: E402
 from mnemosyne.app import container  # noqa: E402
 from mnemosyne.cli.local import postgres  # noqa: E402
 from mnemosyne.cli.local.data_dir import DataDir  # noqa: E402
+from mnemosyne.domain.candidates import Candidates  # noqa: E402
 from mnemosyne.domain.embedding_space import EmbeddingSpace  # noqa: E402
 from mnemosyne.domain.memory import IngestRequest  # noqa: E402
 from mnemosyne.domain.message import IngestMessage  # noqa: E402
-from mnemosyne.domain.ranking import Candidates  # noqa: E402
 from mnemosyne.domain.search import SearchMode, SearchQuery  # noqa: E402
 from mnemosyne.domain.time.question import named_times  # noqa: E402
 from mnemosyne.ports.embedder import Embedder, Reranker  # noqa: E402

@@ -9,9 +9,9 @@ import pytest
 
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
 from mnemosyne.domain.memory import Memory
 from mnemosyne.domain.message import IngestMessage
-from mnemosyne.domain.ranking import Candidate, Candidates, Ranked
 from mnemosyne.domain.search import Filters, SearchMode, SearchQuery
 from mnemosyne.domain.time.window import TimeWindow
 from mnemosyne.ids import new_id

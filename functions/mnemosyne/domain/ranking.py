@@ -12,8 +12,8 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from operator import attrgetter
-from typing import NamedTuple
 
+from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
 from mnemosyne.domain.name_words import names_in
 from mnemosyne.domain.time.window import TimeWindow
 
@@ -54,60 +54,6 @@ CHOSEN = 10
 JOINING = 10
 """Best candidates whose direct neighbours become candidates too."""
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
-
-
-class Candidate(NamedTuple):
-    """A memory with its raw scores. Scores that were not computed are None."""
-
-    id: str
-    timestamp: int
-    """Microseconds since 1970."""
-    session: int | None
-    """Digest of the session's name."""
-    quality: float
-    vector_score: float | None
-    """Cosine of the angle to the query's vector."""
-    lexical_score: float | None
-    """BM25."""
-    speaker: str | None
-    """Text before the first ": " near the start of the content."""
-    statement: str | None
-    """Equal for near-duplicates; None for a memory without any among the candidates."""
-    eligible: bool
-    """Whether the memory matches the filters. Other memories only contribute to their neighbours' scores."""
-
-
-@dataclass(frozen=True, kw_only=True)
-class Candidates:
-    """The result of one look-up in the database.
-
-    `rows` starts with the `listed` memories; the rest are neighbours in their sessions. `neighbours` holds (head,
-    offset, row) with indexes of `rows`. `full` tells whether further candidates may exist.
-    """
-
-    rows: Sequence[Candidate]
-    listed: int
-    neighbours: Sequence[tuple[int, int, int]] = ()
-    strategy: str
-    full: bool
-
-
-@dataclass(slots=True)
-class Ranked:
-    """A candidate with its relevance in [0, 1], the parts of it (None if not computed), and its score.
-
-    The steps of the ranking fill it in turn.
-    """
-
-    candidate: Candidate
-    relevance: float
-    neighbours: float | None = None
-    time: float | None = None
-    speaker: float | None = None
-    redundancy: float | None = None
-    score: float = 0.0
-    folded: tuple[str, ...] = ()
-    """Ids of near-duplicates, best first."""
 
 
 def relevant(

@@ -5,6 +5,7 @@ from datetime import datetime
 from enum import StrEnum
 from uuid import UUID
 
+from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.memory import MemoryFields
 from mnemosyne.domain.metadata_filter import MetadataCondition
 from mnemosyne.domain.time.window import TimeWindow
@@ -63,6 +64,8 @@ class SearchQuery:
     """Times named in the query. Memories from these times get a bonus; others are not excluded."""
     characters: int | None = None
     """Maximum characters of all contents and metadata in the results. None means no limit."""
+    min_confidence: Confidence | None = None
+    """Leave out hits that are less close to the query."""
     explain: bool = False
     """Whether each hit has its scores (`Why`)."""
 
@@ -100,6 +103,8 @@ class Hit(MemoryFields):
     relevance: float | None = None
     quality: float
     score: float
+    confidence: Confidence | None = None
+    """How close the memory is to the query, unlike the score not relative to the other hits. None without a query."""
     truncated: bool = False
     snippet: str | None = None
     why: Why | None = None

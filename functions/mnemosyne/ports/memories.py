@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Protocol
 from uuid import UUID
 
+from mnemosyne.domain.candidates import Candidates, Ranked
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
     Cursor,
@@ -23,7 +24,6 @@ from mnemosyne.domain.memory import (
 )
 from mnemosyne.domain.outcome import DeletedRecords, OutcomeCursor, OutcomePage
 from mnemosyne.domain.quota import Quota
-from mnemosyne.domain.ranking import Candidates, Ranked
 from mnemosyne.domain.search import Filters, Hit, SearchQuery
 from mnemosyne.ports.console_queries import MemoryOverview
 from mnemosyne.ports.dead_letters import DeadLetters

@@ -5,8 +5,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 
 from mnemosyne.domain import ranking
+from mnemosyne.domain.candidates import Candidates, Ranked
+from mnemosyne.domain.confidence import confidence
 from mnemosyne.domain.memory import embedded_text
-from mnemosyne.domain.ranking import Candidates, Ranked, Weights
+from mnemosyne.domain.ranking import Weights
 from mnemosyne.domain.search import Hit, SearchMode, SearchQuery
 from mnemosyne.errors import InvalidRequest, ServiceError
 from mnemosyne.observability import EventLog, milliseconds
@@ -62,6 +64,7 @@ def search(
     ranked, found = rank(
         namespace, reads, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
     )
+    ranked = with_confidence(query, ranked, found, embedder.model)
     strategy, reranker_fault, rerank_ms = found.strategy, None, None
     if reranker and by_meaning and ranked:
         reranking = time.perf_counter()
@@ -127,6 +130,18 @@ def rank(
     for one in ordered:
         one.folded = folded.get(one.candidate.id, ())
     return ordered, found
+
+
+def with_confidence(query: SearchQuery, ranked: list[Ranked], found: Candidates, model: str) -> list[Ranked]:
+    """Set the confidence of each candidate, and leave out those below the query's minimum."""
+    if query.query is None:
+        return ranked
+    for one in ranked:
+        lexical_score, weight = one.candidate.lexical_score, found.words_weight
+        words = None if lexical_score is None or weight is None else min(1.0, lexical_score / (weight or 1.0))
+        one.confidence = confidence(model, one.candidate.vector_score, words)
+    minimum = query.min_confidence
+    return [one for one in ranked if minimum is None or (one.confidence and one.confidence.at_least(minimum))]
 
 
 def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:

@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from mnemosyne.domain import ranking
-from mnemosyne.domain.ranking import DEFAULT_WEIGHTS, Candidate, Candidates, Ranked
+from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
+from mnemosyne.domain.ranking import DEFAULT_WEIGHTS
 from mnemosyne.domain.time.window import TimeWindow
 
 

@@ -15,6 +15,7 @@ from mnemosyne.adapters.database.embedding_space import read_embedding_space
 from mnemosyne.adapters.database.ingest_requests import PostgresRequests
 from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.quota_cache import QuotaCache
+from mnemosyne.domain.candidates import Candidates, Ranked
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.memory import (
@@ -31,7 +32,6 @@ from mnemosyne.domain.memory import (
     Stats,
 )
 from mnemosyne.domain.quota import Quota
-from mnemosyne.domain.ranking import Candidates, Ranked
 from mnemosyne.domain.search import Filters, Hit, SearchQuery
 from mnemosyne.domain.visible import one_line
 from mnemosyne.errors import Conflict, EmbeddingModelChanged, NotFound, OverQuota

@@ -10,6 +10,7 @@ from pydantic import TypeAdapter
 
 from mnemosyne.adapters.database import metadata_filter
 from mnemosyne.adapters.database.connections import Row
+from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import (
@@ -25,7 +26,6 @@ from mnemosyne.domain.memory import (
     Origin,
 )
 from mnemosyne.domain.quota import Quota
-from mnemosyne.domain.ranking import Candidate, Candidates, Ranked
 from mnemosyne.domain.search import Filters, Hit, SearchQuery, TagMatch, Why
 from mnemosyne.domain.visible import one_line
 from mnemosyne.ids import derived_id
@@ -211,6 +211,7 @@ def read_candidates(found: Mapping[str, Any]) -> Candidates:
         neighbours=list(zip(*(column or () for column in found["candidates"]["neighbours"]), strict=True)),
         strategy=found["strategy"],
         full=found["full"],
+        words_weight=found["words_weight"],
     )
 
 
@@ -232,6 +233,7 @@ def read_hit(record: Mapping[str, Any], ranked: Ranked, query: SearchQuery) -> H
         "truncated": truncated,
         "relevance": None if query.query is None else ranked.relevance,
         "score": ranked.score,
+        "confidence": ranked.confidence,
         "why": why,
         "near_duplicates": ranked.folded,
     })  # fmt: skip

@@ -61,7 +61,8 @@ BEGIN
                     coalesce(members.lexical_score, (
                         SELECT lexical_score(w, p_terms, p_mean_length) FROM memory_words w WHERE w.memory_id = m.id
                     ), 0) AS lexical_score,
-                    members.listed OR (members.direct AND matches_filters(m, filters)) AS eligible
+                    members.listed OR (members.direct AND matches_filters(m, filters)) AS eligible,
+                    octet_length(m.content) AS length  -- reads no content, also if it is stored out of line
                 FROM members CROSS JOIN LATERAL (SELECT * FROM memories m WHERE m.id = members.id OFFSET 0) AS m
                 ORDER BY members.place
             ) AS s
@@ -79,7 +80,8 @@ BEGIN
                 array_agg(k.speaker),
                 array_agg(CASE WHEN k.eligible AND k.wording IN (SELECT w.wording FROM shared w)
                     THEN (SELECT statement_key(m) FROM memories m WHERE m.id = k.id) END),
-                array_agg(k.eligible)) AS columns
+                array_agg(k.eligible),
+                array_agg(k.length)) AS columns
             FROM (SELECT * FROM scored s ORDER BY s.index) AS k
         )
         SELECT json_build_object(
@@ -110,11 +112,12 @@ BEGIN
             array_agg(CAST(NULL AS text)),
             array_agg(CASE WHEN p_statements AND r.copies > 1 AND r.wording IS NOT NULL
                 THEN (SELECT statement_key(m) FROM memories m WHERE m.id = r.id) END),
-            array_agg(true)))
+            array_agg(true),
+            array_agg(r.length)))
         FROM (
             SELECT m.id, m."timestamp", m.rating_count, m.rating_sum, m.wording,
                 CAST(u.vector_score AS real) AS vector_score, CAST(u.lexical_score AS real) AS lexical_score,
-                count(*) OVER (PARTITION BY m.wording) AS copies
+                count(*) OVER (PARTITION BY m.wording) AS copies, octet_length(m.content) AS length
             FROM unnest(p_ids, p_vector_scores, p_lexical_scores) WITH ORDINALITY AS u (id, vector_score, lexical_score, place)
             JOIN memories m ON m.id = u.id
             ORDER BY u.place

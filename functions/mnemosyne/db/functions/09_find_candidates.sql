@@ -39,6 +39,7 @@ DECLARE
     strategy text;
     keys integer[];
     terms sparsevec;
+    terms_weight double precision;
     mean_length double precision;
     ids uuid[];
     vector_scores double precision[];
@@ -93,8 +94,8 @@ BEGIN
     END IF;
     IF by_words THEN
         SELECT array_agg(t.key) FILTER (WHERE t.together * own_memories <= lexical_rows),
-            terms_vector(array_agg(t.key), array_agg(t.weight))
-        INTO keys, terms FROM (
+            terms_vector(array_agg(t.key), array_agg(t.weight)), sum(t.weight)
+        INTO keys, terms, terms_weight FROM (
             SELECT s.*, sum(s.share) OVER (ORDER BY s.share, s.key) AS together
             FROM search_terms(p_namespace, p_query) AS s
         ) AS t;
@@ -112,6 +113,7 @@ BEGIN
     END IF;
     RETURN json_build_object(
         'strategy', concat_ws('+', strategy, CASE WHEN by_words THEN 'fulltext' END),
+        'words_weight', terms_weight,
         'full', coalesce(cardinality(ids), 0) + coalesce(cardinality(lexical_ids), 0) >= p_candidates,
         'candidates', CASE WHEN by_words AND query_vector IS NOT NULL THEN candidate_rows(
             p_namespace, filters, ids || lexical_ids,

@@ -1,0 +1,66 @@
+"""Candidates of a search: what the database returns, and what the ranking makes of it."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from mnemosyne.domain.confidence import Confidence
+
+
+class Candidate(NamedTuple):
+    """A memory with its raw scores. Scores that were not computed are None."""
+
+    id: str
+    timestamp: int
+    """Microseconds since 1970."""
+    session: int | None
+    """Digest of the session's name."""
+    quality: float
+    vector_score: float | None
+    """Cosine of the angle to the query's vector."""
+    lexical_score: float | None
+    """BM25."""
+    speaker: str | None
+    """Text before the first ": " near the start of the content."""
+    statement: str | None
+    """Equal for near-duplicates; None for a memory without any among the candidates."""
+    eligible: bool
+    """Whether the memory matches the filters. Other memories only contribute to their neighbours' scores."""
+    length: int = 0
+    """Bytes of the content."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Candidates:
+    """The result of one look-up in the database.
+
+    `rows` starts with the `listed` memories; the rest are neighbours in their sessions. `neighbours` holds (head,
+    offset, row) with indexes of `rows`. `full` tells whether further candidates may exist.
+    """
+
+    rows: Sequence[Candidate]
+    listed: int
+    neighbours: Sequence[tuple[int, int, int]] = ()
+    strategy: str
+    full: bool
+    words_weight: float | None = None
+    """Sum of the weights of the query's words; None for a search without words."""
+
+
+@dataclass(slots=True)
+class Ranked:
+    """A candidate with its relevance in [0, 1], the parts of it (None if not computed), and its score.
+
+    The steps of the ranking fill it in turn.
+    """
+
+    candidate: Candidate
+    relevance: float
+    neighbours: float | None = None
+    time: float | None = None
+    speaker: float | None = None
+    redundancy: float | None = None
+    score: float = 0.0
+    confidence: Confidence | None = None
+    folded: tuple[str, ...] = ()
+    """Ids of near-duplicates, best first."""

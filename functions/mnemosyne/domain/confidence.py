@@ -1,0 +1,69 @@
+"""How sure a search is that a hit is about the query.
+
+Unlike the score, which only orders the hits of one search, this signal is absolute. It adds the cosine to the query and
+the share of the query's words, weighted by rarity, that the memory contains. Either one alone separates questions that
+have an answer from those that have none less well: docs/benchmarks.md.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+
+
+class Confidence(StrEnum):
+    """How close a hit is to the query."""
+
+    WEAK = "weak"
+    RELATED = "related"
+    STRONG = "strong"
+
+    def at_least(self, other: "Confidence") -> bool:
+        """Whether this is as close as the other, or closer."""
+        order = list(Confidence)
+        return order.index(self) >= order.index(other)
+
+
+@dataclass(frozen=True)
+class Thresholds:
+    """Values from which a hit is related, or strong."""
+
+    related: float
+    strong: float
+
+    def confidence(self, value: float) -> Confidence:
+        """Return the confidence of a value."""
+        if value >= self.strong:
+            return Confidence.STRONG
+        return Confidence.RELATED if value >= self.related else Confidence.WEAK
+
+
+@dataclass(frozen=True)
+class Calibration:
+    """Thresholds of one embedding space: of the sum of cosine and share of words, and of the cosine alone."""
+
+    both: Thresholds
+    cosine: Thresholds
+
+
+WORDS = Thresholds(related=0.35, strong=0.6)
+"""Thresholds of the share of words alone, for searches without vectors. They do not depend on the embedding space."""
+UNCALIBRATED = Calibration(both=Thresholds(related=0.95, strong=1.25), cosine=Thresholds(related=0.6, strong=0.75))
+"""For models that nobody has measured, among them Gemini. Set so that the share of words decides."""
+CALIBRATIONS: Mapping[str, Calibration] = {
+    "wordllama-l2-supercat-256": Calibration(
+        both=Thresholds(related=0.6, strong=0.9), cosine=Thresholds(related=0.3, strong=0.45)
+    ),
+}
+"""By model. `python -m infra.benchmarks.confidence` measures the error rates."""
+
+
+def confidence(model: str, cosine: float | None, words: float | None) -> Confidence:
+    """Return the confidence of a hit from its cosine and its share of words. None means not computed."""
+    calibration = CALIBRATIONS.get(model, UNCALIBRATED)
+    if cosine is None and words is None:
+        return Confidence.STRONG  # contains the query literally
+    if cosine is None:
+        return WORDS.confidence(words or 0.0)
+    if words is None:
+        return calibration.cosine.confidence(cosine)
+    return calibration.both.confidence(cosine + words)

@@ -1,0 +1,45 @@
+"""How close a hit is to the query, by its cosine and its share of the query's words."""
+
+import pytest
+
+from mnemosyne.domain.confidence import Confidence, confidence
+
+OFFLINE = "wordllama-l2-supercat-256"
+
+
+@pytest.mark.parametrize(
+    ("model", "cosine", "words", "expected"),
+    [
+        pytest.param(OFFLINE, 0.1, 0.1, Confidence.WEAK, id="neither close nor with its words"),
+        pytest.param(OFFLINE, 0.5, 0.2, Confidence.RELATED, id="close, with few of its words"),
+        pytest.param(OFFLINE, 0.2, 0.55, Confidence.RELATED, id="with its words, not close"),
+        pytest.param(OFFLINE, 0.6, 0.8, Confidence.STRONG, id="close and with its words"),
+        pytest.param(OFFLINE, 0.2, None, Confidence.WEAK, id="by meaning alone, far"),
+        pytest.param(OFFLINE, 0.9, None, Confidence.STRONG, id="by meaning alone, close"),
+        pytest.param(OFFLINE, None, 0.0, Confidence.WEAK, id="by words alone, without them"),
+        pytest.param(OFFLINE, None, 1.0, Confidence.STRONG, id="by words alone, with all of them"),
+        pytest.param(OFFLINE, None, None, Confidence.STRONG, id="contains the query literally"),
+        pytest.param("a-new-model", 0.7, 0.0, Confidence.WEAK, id="unknown model, without the words"),
+        pytest.param("a-new-model", 0.7, 0.9, Confidence.STRONG, id="unknown model, with the words"),
+    ],
+)
+def test_a_hit_is_strong_related_or_weak(
+    model: str, cosine: float | None, words: float | None, expected: Confidence
+) -> None:
+    assert confidence(model, cosine, words) is expected
+
+
+@pytest.mark.parametrize(
+    ("confidence_", "minimum", "reached"),
+    [
+        (Confidence.WEAK, Confidence.WEAK, True),
+        (Confidence.WEAK, Confidence.RELATED, False),
+        (Confidence.RELATED, Confidence.RELATED, True),
+        (Confidence.STRONG, Confidence.RELATED, True),
+        (Confidence.RELATED, Confidence.STRONG, False),
+    ],
+)
+def test_a_minimum_is_reached_by_itself_and_by_closer_ones(
+    confidence_: Confidence, minimum: Confidence, reached: bool
+) -> None:
+    assert confidence_.at_least(minimum) is reached
