@@ -96,8 +96,10 @@ BEGIN
     LOOP
         SELECT array_agg(w.memory_id), array_agg(w.score), count(DISTINCT w.memory_id) INTO ids, scores, memory_count FROM (
             SELECT c.memory_id, 1.0 - (c.embedding <=> p_vector) AS score FROM memory_chunks c
+            -- `OFFSET 0` makes the planner look up each chunk's memory. Otherwise it reads all memories, because it
+            -- expects a single one to match the filters.
+            CROSS JOIN LATERAL (SELECT FROM memories m WHERE m.id = c.memory_id AND matches_filters(m, filters) OFFSET 0) AS m
             WHERE c.namespace = p_namespace
-                AND EXISTS (SELECT FROM memories m WHERE m.id = c.memory_id AND matches_filters(m, filters))
             ORDER BY c.embedding <=> p_vector
             LIMIT chunk_limit
         ) AS w;
