@@ -1,5 +1,7 @@
 """Requests are forgotten once nothing can deliver them again."""
 
+from dataclasses import replace
+
 import pytest
 
 from mnemosyne.adapters.database.connections import Connection
@@ -94,3 +96,16 @@ def test_requests_of_another_namespace_are_not_forgotten(store: PostgresMemories
     owner.script("UPDATE ingest_requests SET namespace = 'another'")
     _deliver(store, request("a"))
     assert _left(owner) == 1
+
+
+@pytest.mark.parametrize("is_known", [False, True], ids=["a new process", "a process that knows a content"])
+def test_an_old_outcome_counts_for_all_requests_of_a_delivery(
+    store: PostgresMemories, owner: Connection, is_known: bool
+) -> None:
+    earlier = request("earlier")
+    _deliver(store, request("known"))
+    _deliver(store, earlier)
+    owner.script("UPDATE ingest_requests SET updated_at = now() - interval '91 days'")
+    process = store if is_known else PostgresMemories(store._pool, store.embedding_space)
+    message = IngestMessage("ns", (request("known"), replace(request("another"), request_id=earlier.request_id)))
+    assert ingest.store(message, memories=process, embedder=FakeEmbedder()).conflicting == [earlier.request_id]

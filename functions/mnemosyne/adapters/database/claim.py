@@ -45,10 +45,12 @@ def claim_requests(
     If only some of the requests must be stored, the others are unlocked, so that no other delivery waits for them.
     """
 
-    def look_up(some: Sequence[IngestRequest], *, to_store: bool) -> _Found:
-        return _look_up(connection, namespace, rows.requests_json(some, immutable_sources), to_store=to_store)
+    def look_up(some: Sequence[IngestRequest], *, to_store: bool, forget: bool = True) -> _Found:
+        encoded = rows.requests_json(some, immutable_sources)
+        return _look_up(connection, namespace, encoded, to_store=to_store, forget=forget)
 
-    found = look_up(known, to_store=False) if known else _Found()
+    # Forgetting now could delete the outcome of a request that is looked up next.
+    found = look_up(known, to_store=False, forget=len(known) == len(requests)) if known else _Found()
     while rest := [request for request in requests if request.request_id not in found.already_final]:
         _prepare(connection)
         locks.callback(_release, connection)
@@ -93,9 +95,14 @@ def _release(connection: Connection) -> None:
             connection.broken = True
 
 
-def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool) -> _Found:
-    """Look up which requests need not or cannot be stored. With `to_store` the session locks the others."""
-    answer = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store)["answer"]
+def _look_up(connection: Connection, namespace: str, requests: str, *, to_store: bool, forget: bool) -> _Found:
+    """Look up which requests need not or cannot be stored. With `to_store` the session locks the others.
+
+    With `forget` some outcomes older than 90 days are deleted afterwards.
+    """
+    answer = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store, forget=forget)[
+        "answer"
+    ]
     found = orjson.loads(answer)
     return _Found(
         rows.read_outcomes(found["already_final"]),

@@ -4,7 +4,9 @@ from typing import Final
 
 # Also sets the namespace, so that a message without new contents takes one round trip.
 CLAIM: Final = """
-SELECT CAST(claim_within_quota(:namespace, CAST(:requests AS jsonb), CAST(:to_store AS boolean)) AS text) AS answer
+SELECT CAST(claim_within_quota(
+    :namespace, CAST(:requests AS jsonb), CAST(:to_store AS boolean), CAST(:forget AS boolean)
+) AS text) AS answer
 """
 
 # Release the session's locks and reset the timeout that CLAIM set.

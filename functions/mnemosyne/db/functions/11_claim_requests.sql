@@ -110,9 +110,11 @@ BEGIN
 END
 $$;
 
--- Call claim_requests, and delete some old requests. With p_to_store, add the namespace's usage and quota to the
--- answer.
-CREATE OR REPLACE FUNCTION claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean) RETURNS jsonb
+-- Call claim_requests. With p_to_store, add the namespace's usage and quota to the answer. With p_forget, delete some
+-- old requests afterwards: only in the last call of a delivery, which otherwise would find one of its own requests in
+-- one call and not in the next.
+CREATE OR REPLACE FUNCTION claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean, p_forget boolean)
+RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 DECLARE
@@ -121,7 +123,9 @@ BEGIN
     IF p_to_store THEN
         answer := answer || jsonb_build_object('quota', (SELECT to_jsonb(u) FROM usage_and_quota() AS u));
     END IF;
-    PERFORM forget_requests(p_namespace);
+    IF p_forget THEN
+        PERFORM forget_requests(p_namespace);
+    END IF;
     RETURN answer;
 END
 $$;
