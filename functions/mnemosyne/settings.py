@@ -31,86 +31,106 @@ class Settings(BaseModel):
     )
     instance_connection_name: str = Field("", description="Cloud SQL instead of a URL: project:region:instance")
     db_name: str = Field("", description="the database on the Cloud SQL instance")
-    db_user: str = Field("", description="who to log in as there; for IAM, the service account's e-mail")
-    db_iam_auth: bool = Field(True, description="log in by IAM; false: with MNEMOSYNE_DB_PASSWORD")
-    db_password: SecretStr | None = Field(None, description="the user's password, where IAM is not used")
-    db_ip_type: Literal["PRIVATE", "PSC", "PUBLIC"] = Field("PRIVATE", description="which of its addresses to use")
-    sqladmin_endpoint: str = Field("", description="another URL of the Cloud SQL Admin API, such as a private one's")
-    db_pool_size: int = Field(8, ge=1, le=100, description="connections one function instance may hold")
-    topic: str = Field(
-        description="where accepted requests are published: projects/P/topics/T, or a local queue's file:///path"
+    db_user: str = Field("", description="the database user; with IAM, the service account's e-mail")
+    db_iam_auth: bool = Field(True, description="log in with IAM; false: with MNEMOSYNE_DB_PASSWORD")
+    db_password: SecretStr | None = Field(None, description="the user's password, without IAM")
+    db_ip_type: Literal["PRIVATE", "PSC", "PUBLIC"] = Field(
+        "PRIVATE", description="the address of the Cloud SQL instance to connect to"
     )
-    outcome_topic: str = Field("", description="where outcomes are told: projects/P/topics/T; empty: nowhere")
+    sqladmin_endpoint: str = Field("", description="URL of the Cloud SQL Admin API, if it is not the public one")
+    db_pool_size: int = Field(
+        8, ge=1, le=100, description="the maximum number of database connections per function instance"
+    )
+    topic: str = Field(description="topic of accepted requests: projects/P/topics/T, or file:///path of a local queue")
+    outcome_topic: str = Field(
+        "", description="topic of outcomes: projects/P/topics/T; empty: outcomes are not published"
+    )
     immutable_sources: tuple[str, ...] = Field(
-        (), description="comma-separated sources whose records keep the first content stored: other content fails"
+        (), description="comma-separated sources whose records cannot change: other content for a record fails"
     )
-    embedder: str = Field("offline", description=f"who turns text into vectors: {' or '.join(PROVIDERS)}")
+    embedder: str = Field("offline", description=f"the embedding provider: {' or '.join(PROVIDERS)}")
     embedding_model: str = Field(
-        "", description=f"the provider's model; empty: {PROVIDERS['gemini'].model}, the offline one is fixed"
+        "", description=f"the embedding model; empty: {PROVIDERS['gemini'].model}; the offline embedder has one model"
     )
     embedding_dimension: int = Field(
-        ge=1, le=3072, description="fixed when the schema is created; if not set: 768, for the offline embedder 256"
+        ge=1,
+        le=3072,
+        description="length of the vectors, fixed when the schema is created; default: 768, offline embedder 256",
     )
     reranking_model: str = Field(
-        "", description="orders what is found anew: a model of Vertex AI's ranking API, as semantic-ranker-fast-004"
+        "", description="Vertex AI ranking model that reorders results, such as semantic-ranker-fast-004; empty: none"
     )
     offline_statistics: str = Field(
-        "", description="directory in which the offline embedder counts token frequencies; empty: it does not"
+        "", description="directory of the offline embedder's token counts; empty: tokens are not counted"
     )
     auth_mode: Literal["api_key", "oauth", "oidc", "iam", "none"] = Field(
-        "api_key", description="how callers show who they are"
+        "api_key", description="how callers authenticate"
     )
-    oidc_issuer: str = Field("", description="the issuer whose tokens are taken, with AUTH_MODE=oidc")
-    oidc_audience: tuple[str, ...] = Field((), description="comma-separated audiences, one of which they must be for")
-    oidc_namespace_claim: str = Field("namespace", description="their claim that names the namespace")
+    oidc_issuer: str = Field("", description="issuer of accepted tokens, with AUTH_MODE=oidc")
+    oidc_audience: tuple[str, ...] = Field((), description="comma-separated audiences; a token must have at least one")
+    oidc_namespace_claim: str = Field("namespace", description="the claim of a token that holds the namespace")
     oauth_issuer: str = Field("", description="the URL of the auth function, with AUTH_MODE=oauth")
     oauth_resources: tuple[str, ...] = Field(
-        (), description="comma-separated URLs of the MCP endpoint that its tokens are for"
+        (), description="comma-separated URLs of the MCP endpoint: the audiences of the tokens"
     )
     oauth_signing_key: str = Field(
-        "", description="what auth signs with: projects/P/locations/L/keyRings/R/cryptoKeys/K, or file:///directory"
+        "", description="signing key of auth: projects/P/locations/L/keyRings/R/cryptoKeys/K, or file:///directory"
     )
-    kms_endpoint: str = Field("", description="another URL of Cloud KMS, such as a private one's")
+    kms_endpoint: str = Field("", description="URL of Cloud KMS, if it is not the public one")
     oauth_access_token_seconds: int = Field(
         ACCESS_TOKEN_SECONDS,
         ge=300,
         le=604_800,
-        description="lifetime of access tokens; revocation does not wait for it",
+        description="lifetime of access tokens; a revocation takes effect before it ends",
     )
     oauth_people: tuple[PeopleRule, ...] = Field(
         (),
-        description='JSON: who may log in, the first that fits: [{"who": "@example.com", "namespace": "team", '
-        '"scopes": ["read"]}]; who is an address, @domain, claim:value or *',
+        description='log-in rules as JSON, the first match applies: [{"who": "@example.com", "namespace": "team", '
+        '"scopes": ["read"]}]; `who` is an address, @domain, claim:value or *',
     )
-    oauth_upstream_issuer: str = Field("https://accounts.google.com", description="where people log in")
-    oauth_client_id: str = Field("", description="who auth is there")
-    oauth_client_secret: SecretStr | None = Field(None, description="and by which secret")
-    oauth_log_in_codes: str = Field("", description="a file that log-in codes are written to instead, on one machine")
+    oauth_upstream_issuer: str = Field("https://accounts.google.com", description="OpenID provider where people log in")
+    oauth_client_id: str = Field("", description="the client id of auth at that provider")
+    oauth_client_secret: SecretStr | None = Field(None, description="the client secret of auth at that provider")
+    oauth_log_in_codes: str = Field(
+        "", description="file that receives log-in codes; replaces the provider on a local system"
+    )
     rate_limit_per_minute: int = Field(
-        600, ge=0, description="units a principal may spend a minute on one instance, a plain request being one; 0: any"
+        600,
+        ge=0,
+        description="rate limit in units per principal, minute and instance; a plain request costs 1; 0: no limit",
     )
-    push_issuer: str = Field("https://accounts.google.com", description="who signs the subscription's pushes")
-    push_audience: str = Field("", description="the audience of the push subscription's token")
-    push_service_account: str = Field("", description="the e-mail of the account the subscription pushes as")
-    push_secret: SecretStr | None = Field(None, description="what each push must show instead, on one machine")
+    push_issuer: str = Field("https://accounts.google.com", description="issuer of the tokens on Pub/Sub pushes")
+    push_audience: str = Field("", description="audience of the push subscription's tokens")
+    push_service_account: str = Field("", description="e-mail of the push subscription's service account")
+    push_secret: SecretStr | None = Field(
+        None, description="shared secret of pushes; replaces the tokens on a local system"
+    )
     trusted_proxies: int | None = Field(
-        None, ge=0, le=10, description="addresses behind the caller's in X-Forwarded-For; on Cloud Run 0 if not set"
+        None,
+        ge=0,
+        le=10,
+        description="number of addresses after the caller's in X-Forwarded-For; default on Cloud Run: 0",
     )
     runtime_users: tuple[str, ...] = Field(
-        (), description="comma-separated database users that migrate grants roles to, as FUNCTION=USER"
+        (), description="comma-separated FUNCTION=USER: `mnemosyne migrate` grants each user the function's role"
     )
     k_service: str = Field("", description="set by Cloud Run")
     allowed_hosts: tuple[str, ...] = Field(
         tuple(_LOOPBACK_HOSTS.split(",")),
-        description="comma-separated Host headers served; `name:*` is any port, `*` any name",
+        description="comma-separated accepted Host headers; `name:*` is any port, `*` any host",
     )
     allowed_origins: tuple[str, ...] = Field(
-        (), description="comma-separated Origin headers served beside the server's own; `http://name:*` is any port"
+        (),
+        description="comma-separated accepted Origin headers besides the server's own; `http://name:*` is any port",
     )
-    google_genai_use_vertexai: bool = Field(False, description="Vertex AI with default credentials, not an API key")
-    google_cloud_project: str = Field("", description="the project of Vertex AI and of the log's traces")
-    google_cloud_location: str = Field("", description="the region of Vertex AI")
-    otel_exporter_otlp_endpoint: str = Field("", description="an OpenTelemetry collector's URL; empty: none is told")
+    google_genai_use_vertexai: bool = Field(
+        False, description="use Vertex AI with default credentials instead of an API key"
+    )
+    google_cloud_project: str = Field("", description="the project for Vertex AI and for trace ids in the log")
+    google_cloud_location: str = Field("", description="the Vertex AI region")
+    otel_exporter_otlp_endpoint: str = Field(
+        "", description="URL of an OpenTelemetry collector; empty: no telemetry is exported"
+    )
     log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
 
     @classmethod
@@ -148,22 +168,22 @@ def _value(name: str, value: str) -> object:
 
 def _people(value: str) -> tuple[PeopleRule, ...]:
     try:
-        return tuple(PeopleRule.of(one) for one in json.loads(value))
+        return tuple(PeopleRule.of(rule) for rule in json.loads(value))
     except (ValueError, TypeError) as exc:
         raise Misconfigured(f"settings: {variable('oauth_people')} must be a JSON array of rules: {exc}") from exc
 
 
 def _listed(value: str) -> tuple[str, ...]:
-    return tuple(one.strip() for one in value.split(",") if one.strip())
+    return tuple(item.strip() for item in value.split(",") if item.strip())
 
 
 def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
-    """Yield problems of combinations of variables: missing, redundant or contradictory ones."""
+    """Yield a message for each missing, redundant or contradictory variable."""
     url, instance = given.get("database_url", ""), given.get("instance_connection_name", "")
     if bool(url) == bool(instance):
         yield (
             "set exactly one of MNEMOSYNE_DATABASE_URL and MNEMOSYNE_INSTANCE_CONNECTION_NAME, "
-            f"{'both are' if url else 'none is'} set"
+            f"{'both are' if url else 'neither is'} set"
         )
     if url and not url.startswith(("postgresql://", "postgres://")):
         yield "MNEMOSYNE_DATABASE_URL must start with postgresql://"
@@ -172,7 +192,7 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
     if url:
         for name in ("db_name", "db_user", "db_password", "db_iam_auth", "db_ip_type", "sqladmin_endpoint"):
             if name in given:
-                yield f"{PREFIX}{name.upper()} belongs to a Cloud SQL instance and means nothing beside a URL"
+                yield f"{PREFIX}{name.upper()} belongs to a Cloud SQL instance and has no effect with a URL"
     if instance:
         yield from _instance_problems(given, instance)
     topic = given.get("topic", "")
@@ -188,9 +208,9 @@ def _contradictions(given: Mapping[str, str]) -> Iterator[str]:
         yield f"OTEL_EXPORTER_OTLP_ENDPOINT must start with http:// or https://, got {collector!r}"
     for granted in _listed(given.get("runtime_users", "")):
         if "=" in granted and granted.partition("=")[0] not in FUNCTIONS:
-            yield f"MNEMOSYNE_RUNTIME_USERS must name one of {', '.join(FUNCTIONS)} before =, got {granted!r}"
+            yield f"MNEMOSYNE_RUNTIME_USERS must have one of {', '.join(FUNCTIONS)} before =, got {granted!r}"
     if "reranking_model" in given and "google_cloud_project" not in given:
-        yield "GOOGLE_CLOUD_PROJECT is not set, and MNEMOSYNE_RERANKING_MODEL is used in a project"
+        yield "GOOGLE_CLOUD_PROJECT is not set, but MNEMOSYNE_RERANKING_MODEL needs a project"
     yield from _auth_problems(given)
     yield from _embedding_problems(given)
 
@@ -209,7 +229,7 @@ def _embedding_problems(given: Mapping[str, str]) -> Iterator[str]:
             )
         return
     if model:
-        yield f"MNEMOSYNE_EMBEDDING_MODEL means nothing with MNEMOSYNE_EMBEDDER={name}, which has one model"
+        yield f"MNEMOSYNE_EMBEDDING_MODEL has no effect with MNEMOSYNE_EMBEDDER={name}, which has one model"
     if given["embedding_dimension"] != str(provider.dimension):
         yield (
             f"MNEMOSYNE_EMBEDDING_DIMENSION must be {provider.dimension} with MNEMOSYNE_EMBEDDER={name}, got "
@@ -233,7 +253,7 @@ def _instance_problems(given: Mapping[str, str], instance: str) -> Iterator[str]
             yield f"{PREFIX}{name.upper()} is not set ({Settings.model_fields[name].description})"
     iam = given.get("db_iam_auth", "true").lower() in ("true", "1", "yes", "on")
     if iam and "db_password" in given:
-        yield "MNEMOSYNE_DB_PASSWORD is set, but with IAM there is none: set MNEMOSYNE_DB_IAM_AUTH=false or drop it"
+        yield "MNEMOSYNE_DB_PASSWORD is set, but IAM uses no password: unset it, or set MNEMOSYNE_DB_IAM_AUTH=false"
     if not iam and "db_password" not in given:
         yield "MNEMOSYNE_DB_IAM_AUTH is false, so MNEMOSYNE_DB_PASSWORD must be set"
 
@@ -250,9 +270,9 @@ def _auth_problems(given: Mapping[str, str]) -> Iterator[str]:
         yield "MNEMOSYNE_OIDC_ISSUER must start with https://"
     hosts = [host.strip() for host in given.get("allowed_hosts", "").split(",") if host.strip()]
     if mode == "none" and ("k_service" in given or set(hosts) - set(_LOOPBACK_HOSTS.split(","))):
-        yield "MNEMOSYNE_AUTH_MODE=none lets anyone read and write everything: it serves loopback hosts only"
+        yield "MNEMOSYNE_AUTH_MODE=none lets anyone read and write everything: it is allowed on loopback hosts only"
     if mode == "iam" and "k_service" not in given and (set(hosts) - set(_LOOPBACK_HOSTS.split(","))):
-        yield "MNEMOSYNE_AUTH_MODE=iam leaves it to Cloud Run to check who calls: it serves only there, and on loopback"
+        yield ("MNEMOSYNE_AUTH_MODE=iam relies on Cloud Run to check callers: elsewhere it needs loopback hosts")
     if ("push_audience" in given) != ("push_service_account" in given):
         yield "set both of MNEMOSYNE_PUSH_AUDIENCE and MNEMOSYNE_PUSH_SERVICE_ACCOUNT, or neither"
 

@@ -8,11 +8,12 @@ from mnemosyne.settings import Settings, variable
 
 HEAD = """# Settings of the functions
 
-Environment variables, made from `functions/mnemosyne/settings.py` by `make docs`. All are checked together at the
-start: every problem is in one error, and contradictions are refused. Locally `mnemosyne dev` sets them; in the cloud
-Terraform does. `GEMINI_API_KEY`, `PUBSUB_EMULATOR_HOST` and OpenTelemetry's other variables mean what they always mean.
+The functions read these environment variables. `make docs` generates this page from `functions/mnemosyne/settings.py`.
+Terraform sets the variables in a deployment, `mnemosyne dev` on your machine. At the start a function checks
+all of them, and stops with one error that lists every problem. `GEMINI_API_KEY`, `PUBSUB_EMULATOR_HOST` and
+OpenTelemetry's other variables also work as usual.
 
-| variable | default | what |
+| variable | default | description |
 |---|---|---|
 """
 

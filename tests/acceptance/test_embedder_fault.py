@@ -11,7 +11,7 @@ from tests.dev import COMMAND, DevServer
 from tests.fakes_wire.gemini import GeminiServer, error
 from tests.waiting import wait_until
 
-CAUSE = "the project's billing is not in order"
+CAUSE = "the project has a problem with its billing"
 CURE = "check its billing account"
 TEXTS = ["The sencha is on shelf 3.", "The matcha is in the drawer.", "The puerh is in the cellar."]
 Run = Callable[..., subprocess.CompletedProcess[str]]

@@ -30,7 +30,7 @@ FAULTS = {
     "a revoked right": (
         "REVOKE INSERT ON memories FROM mnemosyne_runtime",
         "GRANT INSERT ON memories TO mnemosyne_runtime",
-        "the database refuses this function a right",
+        "this function lacks a right in the database",
         "mnemosyne migrate",
     ),
     "a missing table": (
@@ -155,7 +155,7 @@ def test_a_tool_says_that_the_operator_must_act_and_does_not_ask_to_be_called_ag
     said = result.content[0].text  # type: ignore[union-attr]
     assert result.is_error
     assert "unavailable until the server's operator acts" in said
-    assert "the database refuses this function a right" in said
+    assert "this function lacks a right in the database" in said
     assert "reported_outcome" not in said
 
 

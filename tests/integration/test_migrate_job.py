@@ -63,12 +63,12 @@ ON_VERTEX = [
         429,
         "Quota exceeded for aiplatform.googleapis.com/online_prediction_requests_per_base_model with base model: "
         "gemini-embedding. Please submit a quota increase request.",
-        f"the quota of {MODEL} at {REGION} is used up or zero: request more, or {ELSEWHERE}",
+        f"the quota of {MODEL} at {REGION} is exhausted or zero: request more, or {ELSEWHERE}",
     ),
     (
         400,
         "Unable to submit request because output_dimensionality must be in the range [1, 512].",
-        f"the model {MODEL} makes no vectors of dimension 768: set embedding_dimension",
+        f"the model {MODEL} does not support dimension 768: set embedding_dimension",
     ),
     (500, "Internal error encountered.", f"{MODEL} could not embed one word: the embedding service does not work"),
 ]
@@ -158,7 +158,7 @@ def test_a_model_that_cannot_be_used_fails_with_the_variable_to_change(
 
 def test_vectors_of_another_dimension_fail_with_the_variable_to_change(gemini: GeminiServer) -> None:
     gemini.fault = lambda server: (200, {"embeddings": [{"values": [1.0, 2.0]}]})
-    with pytest.raises(Misconfigured, match=r"no vectors of dimension 768: set embedding_dimension .*dimension 2"):
+    with pytest.raises(Misconfigured, match=r"not support dimension 768: set embedding_dimension .*dimension 2"):
         check_embedding(_with_key("postgresql://nobody@127.0.0.1:1/nothing"), SPACE, patience=60.0)
 
 

@@ -57,15 +57,15 @@ def test_gemini_makes_768_dimensions_unless_said_otherwise() -> None:
     [
         ({"MNEMOSYNE_DATABASE_URL": "postgresql://u@/d"}, "both are set"),
         ({"MNEMOSYNE_DB_USER": ""}, "MNEMOSYNE_DB_USER is not set"),
-        ({"MNEMOSYNE_DB_PASSWORD": "hush"}, "with IAM there is none"),
+        ({"MNEMOSYNE_DB_PASSWORD": "hush"}, "IAM uses no password"),
         ({"MNEMOSYNE_DB_IAM_AUTH": "false"}, "MNEMOSYNE_DB_PASSWORD must be set"),
         ({"MNEMOSYNE_DB_IP_TYPE": "MOON"}, "MNEMOSYNE_DB_IP_TYPE"),
-        ({"MNEMOSYNE_AUTH_MODE": "none", "K_SERVICE": "mcp"}, "serves loopback hosts only"),
+        ({"MNEMOSYNE_AUTH_MODE": "none", "K_SERVICE": "mcp"}, "allowed on loopback hosts only"),
         (
             {"MNEMOSYNE_AUTH_MODE": "none", "MNEMOSYNE_ALLOWED_HOSTS": "memory.example.com"},
-            "serves loopback hosts only",
+            "allowed on loopback hosts only",
         ),
-        ({"MNEMOSYNE_AUTH_MODE": "iam", "MNEMOSYNE_ALLOWED_HOSTS": "memory.example.com"}, "it serves only there"),
+        ({"MNEMOSYNE_AUTH_MODE": "iam", "MNEMOSYNE_ALLOWED_HOSTS": "memory.example.com"}, "it needs loopback hosts"),
         ({"MNEMOSYNE_AUTH_MODE": "oidc"}, "MNEMOSYNE_OIDC_ISSUER is not set, but MNEMOSYNE_AUTH_MODE is oidc"),
         ({"MNEMOSYNE_OIDC_AUDIENCE": "x"}, "MNEMOSYNE_OIDC_AUDIENCE is set, but MNEMOSYNE_AUTH_MODE is api_key"),
         ({"MNEMOSYNE_PUSH_AUDIENCE": "https://x"}, "or neither"),
@@ -79,7 +79,7 @@ def test_gemini_makes_768_dimensions_unless_said_otherwise() -> None:
             {"MNEMOSYNE_EMBEDDER": "gemini", "MNEMOSYNE_EMBEDDING_MODEL": "nope"},
             "must be the name of a model of gemini, such as gemini-embedding-2, got 'nope'",
         ),
-        ({"MNEMOSYNE_EMBEDDING_MODEL": "gemini-embedding-2"}, "means nothing with MNEMOSYNE_EMBEDDER=offline"),
+        ({"MNEMOSYNE_EMBEDDING_MODEL": "gemini-embedding-2"}, "has no effect with MNEMOSYNE_EMBEDDER=offline"),
     ],
 )
 def test_contradictions_are_refused(changed: dict[str, str], message: str) -> None:

@@ -1,4 +1,4 @@
-"""Errors of all services: their meaning for the deployment, and the step to take.
+"""Rules that classify errors of services: kind, cause and next step.
 
 docs/service-errors.md has the same tables, and a test compares the two.
 """
@@ -14,7 +14,7 @@ EMBEDDING: Final = (
     Rule(
         "400|402|403",
         _P,
-        "the project's billing is not in order",
+        "the project has a problem with its billing",
         "check its billing account",
         "billing",
         concerns_all=True,
@@ -22,14 +22,14 @@ EMBEDDING: Final = (
     Rule(
         DIMENSION,
         _M,
-        "the model {model} makes no vectors of dimension {dimension}",
-        "set embedding_dimension (MNEMOSYNE_EMBEDDING_DIMENSION) to one that it makes, or {another}",
+        "the model {model} does not support dimension {dimension}",
+        "set embedding_dimension (MNEMOSYNE_EMBEDDING_DIMENSION) to a supported one, or {another}",
     ),
     Rule(
         "400",
         _M,
-        "the model {model} makes no vectors of dimension {dimension}",
-        "set embedding_dimension (MNEMOSYNE_EMBEDDING_DIMENSION) to one that it makes, or {another}",
+        "the model {model} does not support dimension {dimension}",
+        "set embedding_dimension (MNEMOSYNE_EMBEDDING_DIMENSION) to a supported one, or {another}",
         message="dimension",
     ),
     Rule(
@@ -73,13 +73,13 @@ EMBEDDING: Final = (
     Rule("403", _P, "the model {model} may not be used {where}", "{rights}, or set {model_setting} to another model"),
     Rule(f"401|{CREDENTIALS}", _P, "the embedding service refuses this deployment's credentials", "{rights}"),
     Rule("429", _P, "the quota of {model} {where} is zero", "request more, or {elsewhere}{another}", r"limit: 0\b"),
-    Rule("429", _T, "the quota of {model} {where} is used up or zero", "request more, or {elsewhere}{another}"),
+    Rule("429", _T, "the quota of {model} {where} is exhausted or zero", "request more, or {elsewhere}{another}"),
     Rule("400|413", _P, "the model {model} refuses every text {where}", "check the project, or {elsewhere}{another}"),
     Rule(UNREACHABLE, _T, "the embedding service cannot be reached"),
-    Rule(UNUSABLE, _T, "the embedding service answers what it should not"),
+    Rule(UNUSABLE, _T, "the embedding service returned an unusable answer"),
     Rule(".*", _T, "the embedding service does not work"),
 )
-"""The embedding API. 400, 413, 5xx, unusable answers and no answer concern only the item if another text succeeds."""
+"""The embedding API. 400, 413, 5xx, unusable and missing answers concern only one text if another text succeeds."""
 
 RANKING: Final = (
     Rule(
@@ -92,10 +92,15 @@ RANKING: Final = (
         "400|404",
         _M,
         "the ranking API does not have the model {model}",
-        "set reranking_model (MNEMOSYNE_RERANKING_MODEL) to a model that it has",
+        "set reranking_model (MNEMOSYNE_RERANKING_MODEL) to an available model",
         message="model|not found",
     ),
-    Rule("429", _T, "the ranking API's quota is used up", "request more, or set reranking_model to nothing"),
+    Rule(
+        "429",
+        _T,
+        "the ranking API's quota is exhausted",
+        "request more, or turn reranking off with an empty reranking_model",
+    ),
     Rule(UNREACHABLE, _T, "the ranking API cannot be reached"),
     Rule(".*", _T, "the ranking API does not work"),
 )
@@ -105,11 +110,11 @@ TOPIC: Final = (
     Rule(
         f"401|403|{CREDENTIALS}",
         _P,
-        "the topic {topic} may not be published to",
+        "this function may not publish to the topic {topic}",
         "give this service account roles/pubsub.publisher on it",
     ),
     Rule("404", _M, "the topic {topic} does not exist", "create it, or correct MNEMOSYNE_TOPIC"),
-    Rule("429", _T, "Pub/Sub's quota is used up", "request more throughput for publishers in this region"),
+    Rule("429", _T, "Pub/Sub's quota is exhausted", "request more throughput for publishers in this region"),
     Rule("400", _I, "the topic {topic} refused a message"),
     Rule(".*", _T, "the topic {topic} did not accept a message"),
 )
@@ -119,7 +124,7 @@ BUCKET: Final = (
     Rule(
         f"401|403|{CREDENTIALS}",
         _M,
-        "{object} may not be read, or its report not be written",
+        "this function may not read {object}, or not write its report",
         "give this service account roles/storage.objectViewer and roles/storage.objectCreator on the bucket",
     ),
     Rule(
@@ -130,7 +135,7 @@ BUCKET: Final = (
         message="bucket does not exist",
     ),
     Rule("404", _I, "{object} does not exist: it was deleted, or another object was written over it"),
-    Rule("429", _T, "Cloud Storage's quota is used up", "request more"),
+    Rule("429", _T, "Cloud Storage's quota is exhausted", "request more"),
     Rule(".*", _T, "Cloud Storage does not answer"),
 )
 """Cloud Storage."""
@@ -139,7 +144,7 @@ DATABASE: Final = (
     Rule(
         "57014",
         _T,
-        "the database was given no more time for it: narrow it by time or tags, or ask for less",
+        "the database reached its time limit: narrow the search by time or tags, or ask for less",
         temporary=StatementTimeout,
     ),
     Rule(
@@ -152,16 +157,16 @@ DATABASE: Final = (
     Rule(
         "42501",
         _P,
-        "the database refuses this function a right",
+        "this function lacks a right in the database",
         "run `mnemosyne migrate`, which restores the functions' rights, then `mnemosyne doctor`",
     ),
     Rule("53100", _P, "the database's disk is full", "raise disk_limit_gb"),
     Rule("53300", _T, "the database has no free connection", "raise max_connections, or lower max_instances"),
     Rule("53400", _P, "a limit of the database's configuration is reached", "raise the limit that its log names"),
-    Rule("53...", _T, "the database has no room at the moment"),
+    Rule("53...", _T, "the database lacks resources at the moment"),
     Rule("57P04", _P, "the database was dropped", "restore it: docs/deployment.md, Restore"),
-    Rule("08...|57...|25P0[34]", _T, "the database is away"),
-    Rule("40...", _T, "the database was asked to do two things at once"),
+    Rule("08...|57...|25P0[34]", _T, "the database is not available"),
+    Rule("40...", _T, "the database ended a transaction that conflicted with another one"),
     Rule("55...", _T, "the database is busy"),
     Rule("0A000|26000", _T, "the database's schema has just changed"),
     Rule(
@@ -176,13 +181,13 @@ DATABASE: Final = (
         "{where} refuses the connection",
         "check MNEMOSYNE_DB_USER and MNEMOSYNE_DB_NAME, or MNEMOSYNE_DATABASE_URL, and that user and database exist",
     ),
-    Rule("58...|F0...|XX00[12]", _P, "the database cannot read its files", "look at its log, then restore or REINDEX"),
-    Rule("XX000", _T, "the database met an internal error", "look at its log"),
-    Rule("22...|54...", _I, "the database cannot hold it"),
-    Rule("", _T, "the database is away"),
+    Rule("58...|F0...|XX00[12]", _P, "the database cannot read its files", "read its log, then restore or REINDEX"),
+    Rule("XX000", _T, "the database reported an internal error", "read its log"),
+    Rule("22...|54...", _I, "the database cannot store this content"),
+    Rule("", _T, "the database is not available"),
     Rule(UNREACHABLE, _T, "the database cannot be reached"),
 )
-"""PostgreSQL, by SQLSTATE. An SQLSTATE without a rule is a fault of ours, and its message is delivered again."""
+"""PostgreSQL, by SQLSTATE. An SQLSTATE without a rule is a bug in Mnemosyne; its message is delivered again."""
 
 CONNECTOR: Final = (
     Rule(
@@ -194,7 +199,7 @@ CONNECTOR: Final = (
     Rule(
         CREDENTIALS,
         _M,
-        "there are no Google credentials to reach Cloud SQL {instance} with",
+        "there are no Google credentials for Cloud SQL {instance}",
         "run it as a service account",
     ),
     Rule(

@@ -1,4 +1,4 @@
-# The pipeline of a deployment, with a state of its own: the account that deploys does not manage its own rights.
+# The pipeline of a deployment. It has a separate state, so that the deploying account cannot change its own rights.
 
 terraform {
   required_version = ">= 1.11"

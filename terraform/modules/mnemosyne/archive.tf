@@ -1,5 +1,5 @@
 locals {
-  # The archive holds what the functions run: no tests, no command line, no development dependency.
+  # The archive has only files that the functions need: no tests, no command line, no development dependency.
   repository    = var.source_dir == null ? "${path.module}/../../.." : var.source_dir
   functions_dir = "${local.repository}/functions"
   archive = merge(
@@ -23,7 +23,7 @@ data "archive_file" "functions" {
 }
 
 resource "google_storage_bucket" "source" {
-  #checkov:skip=CKV_GCP_62: The contents are in the repository, and the audit log records who read the bucket.
+  #checkov:skip=CKV_GCP_62: The contents are in the repository, and the audit log records reads of the bucket.
   project                     = var.project
   name                        = "${var.project}-${var.name}-source"
   location                    = var.region

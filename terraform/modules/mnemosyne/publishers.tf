@@ -12,7 +12,7 @@ locals {
       attempts        = var.max_delivery_attempts
       minimum_backoff = "5s"
     } },
-    # A large object takes many deliveries, each of which continues where the one before it ended. Only import-object can
+    # Importing a large object takes several deliveries; each continues where the last one ended. Only import-object can
     # read objects, so it gets the dead letters too.
     { for name, bucket in var.buckets : "bucket-${name}" => {
       namespace       = bucket.namespace

@@ -1,7 +1,7 @@
 # `terraform destroy` leaves all APIs enabled, because other parts of the project may use them.
 
-# A resource and a wait of its own for this API, so that the project's number is read after the API works and stays known
-# in every later plan, whatever other APIs are added.
+# This API has its own resource and wait: the project's number must be read after the API works, and must stay known in
+# later plans that add other APIs.
 resource "google_project_service" "resource_manager" {
   project            = var.project
   service            = "cloudresourcemanager.googleapis.com"

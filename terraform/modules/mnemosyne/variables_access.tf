@@ -54,7 +54,7 @@ variable "iap" {
 }
 
 variable "invokers" {
-  description = "Members who may call mcp with auth_mode iam, or pass iap, such as user:ada@example.com."
+  description = "Members that may call mcp with auth_mode iam, or pass iap, such as user:ada@example.com."
   type        = list(string)
   default     = []
 

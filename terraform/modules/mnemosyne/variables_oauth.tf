@@ -40,7 +40,7 @@ variable "oauth_client_secret_version" {
 }
 
 variable "oauth_people" {
-  description = "Rules for who may log in with auth_mode oauth; the first rule that matches applies. `who` is an address, @domain, claim:value or *. Without namespace, each person has their own. scopes are read, write and operate (redrive); the default is read and write."
+  description = "Log-in rules of auth_mode oauth; the first rule that matches applies. `who` is an address, @domain, claim:value or *. Without namespace, each person has their own. scopes are read, write and operate (redrive); the default is read and write."
   type = list(object({
     who       = string
     namespace = optional(string)

@@ -155,7 +155,7 @@ class PostgresClaim:
         except StatementTimeout as exc:
             self._try_another(model, len(embeddings[0][0]), exc)
             raise ItemUnavailable(
-                "the database was given no more time to store it, although it stores another memory"
+                "the database reached its time limit for this memory, although it stored another one"
             ) from exc
 
     def _try_another(self, model: str, dimension: int, error: InvalidRequest | StatementTimeout) -> None:
