@@ -23,10 +23,10 @@ resource "google_kms_key_ring" "tokens" {
   depends_on = [time_sleep.services]
 }
 
-# Signs access tokens. It encrypts nothing: if it is lost, people log in again. docs/operations.md says how to rotate it.
+# Signs access tokens. It encrypts nothing, so losing it loses no data. docs/deployment.md says how to rotate it.
 resource "google_kms_crypto_key" "tokens" {
   #checkov:skip=CKV_GCP_43: Cloud KMS does not rotate asymmetric keys automatically.
-  #checkov:skip=CKV_GCP_82: Losing the key ends log-ins, which last a quarter of an hour anyway.
+  #checkov:skip=CKV_GCP_82: Losing the key ends access tokens only; clients refresh them.
   count    = length(local.auth)
   name     = "tokens"
   key_ring = google_kms_key_ring.tokens[0].id
