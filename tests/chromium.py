@@ -107,7 +107,7 @@ def page_elsewhere(html: str) -> Iterator[str]:
 def chromium(
     *, javascript: bool = True, dark: bool = False, insecure: bool = False, downloads: str = ""
 ) -> Iterator[Chromium]:
-    """Start one, whose downloads go to a directory; skips loudly where there is none."""
+    """Start a browser that downloads to a directory; skip the test with a reason if Chromium is missing."""
     driver = shutil.which("chromedriver")
     browser = shutil.which("chromium") or shutil.which("google-chrome")
     if driver is None or browser is None:

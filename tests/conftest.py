@@ -1,6 +1,6 @@
 """The real parts that tests share: an embedded PostgreSQL, and the whole system as a subprocess.
 
-What is heavy is imported by the fixture that needs it: unit tests share this file, and start in a second.
+Fixtures import heavy modules themselves: unit tests share this file, and start in a second.
 """
 
 import itertools

@@ -86,7 +86,7 @@ class DevServer(ToolClient):
                 keep_port("127.0.0.1", self.port)
 
     def close(self) -> None:
-        """Stop it, and what stands before it."""
+        """Stop it and its front end."""
         self.stop()
         self._serving.close()
 
@@ -126,7 +126,7 @@ class DevServer(ToolClient):
 
 @contextmanager
 def serving(*arguments: str) -> Iterator[DevServer]:
-    """Run `mnemosyne dev` with these arguments on a directory of its own, until the context ends."""
+    """Run `mnemosyne dev` with these arguments in a new directory, until the context ends."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory:
         server = DevServer(Path(directory))
         server.arguments = arguments

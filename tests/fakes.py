@@ -82,7 +82,7 @@ class FakeReranker:
 
 
 class FakeQueue:
-    """Keeps what is published, as it would lie on the topic."""
+    """Keep published messages as the topic would."""
 
     def __init__(self) -> None:
         self.messages: list[tuple[bytes, Mapping[str, str]]] = []
@@ -132,7 +132,7 @@ class NoStore:
 
 
 class FakeServices:
-    """What a tool may use: memories where the test has a store, and the rest in memory."""
+    """The services of a tool: a store if the test has one, and the others in memory."""
 
     def __init__(self, memories: MemoryStore | None = None) -> None:
         self.queue = FakeQueue()

@@ -1,4 +1,4 @@
-"""A client in a process of its own: at each line of its input the Python SDK refreshes the tokens of a shared file."""
+"""A client process: at each line of its input the Python SDK refreshes the tokens of a shared file."""
 
 import asyncio
 import sys

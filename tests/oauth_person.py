@@ -13,7 +13,7 @@ from tests.waiting import wait_until
 
 
 class Terminal:
-    """A user who reads the output of `mnemosyne dev`."""
+    """A user with the output of `mnemosyne dev`."""
 
     def __init__(self, printed: Callable[[], str]) -> None:
         self._printed = printed

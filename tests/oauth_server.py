@@ -81,7 +81,7 @@ class AuthServer:
 
 
 def asked(client_id: str, resource: str | None = RESOURCE, **changed: str | None) -> str:
-    """The path that a client opens in the browser; what is changed to None is left out."""
+    """The path that a client opens in the browser. Parameters changed to None are left out."""
     wanted: Mapping[str, str | None] = {
         "response_type": "code",
         "client_id": client_id,
@@ -123,7 +123,7 @@ class Visit:
         return self.browser.post("/consent", data={"request": self.id, "answer": answer}, headers=headers)
 
     def to_the_end(self, client_id: str, **changed: str | None) -> dict[str, str]:
-        """All of it; what the client is told."""
+        """Complete the flow; return the answer to the client."""
         assert self.open(asked(client_id, **changed)).status_code == 303
         assert self.log_in().headers["Location"].startswith(f"{ISSUER}/consent"), "not logged in"
         answer = self.look()
@@ -134,13 +134,13 @@ class Visit:
 
 
 def told(answer: Any) -> dict[str, str]:
-    """What the client reads in the address that the browser is sent to."""
+    """The parameters of the address that the browser is redirected to."""
     assert answer.status_code == 303, answer.text
     return dict(parse_qsl(urlsplit(answer.headers["Location"]).query))
 
 
 def back(page: Any) -> dict[str, str]:
-    """What the client reads in the address that a page links to."""
+    """The parameters of the address that a page links to."""
     assert "Location" not in page.headers
     link = re.search(r'href="([^"]+)" rel', page.text)
     assert link, page.text

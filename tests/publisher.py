@@ -35,7 +35,7 @@ class Publisher:
         return subprocess.Popen(command, env=self.environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
 
     def run(self, *arguments: str) -> str:
-        """What a command prints that succeeds."""
+        """Return the output of a command, which must succeed."""
         ended = self.start(*arguments)
         printed, said = ended.communicate(timeout=120)
         assert ended.returncode == 0, said.decode()
@@ -48,7 +48,7 @@ class Publisher:
 
 @contextmanager
 def publishing(emulator: str) -> Iterator[Publisher]:
-    """A publisher, and the system that stores what it publishes."""
+    """A publisher and the system that stores its messages."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-dev-") as directory, pytest.MonkeyPatch.context() as patch:
         patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
         server = DevServer(Path(directory))

@@ -21,7 +21,7 @@ class SharedDatabase:
         self.pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 8)
         self.owner = connection_factory(cluster.url(postgres.OWNER, name), socket_timeout=None, statement_seconds=0)()
         deletes = [f"DELETE FROM {row['relname']}" for row in self.owner.run(_TABLES)]
-        # Triggers would count what is deleted into namespace_usage.
+        # Triggers would subtract deleted rows from namespace_usage.
         self._empty = "; ".join(["BEGIN", "SET LOCAL session_replication_role = replica", *deletes, _QUOTAS, "COMMIT"])
 
     def empty(self) -> None:

@@ -131,7 +131,7 @@ class Records:
         return Sample(row | _time(self._pick, when) | _labels(self._pick), request_id, "memory", when=when)
 
     def _version(self, key: str) -> Sample:
-        """A version of a record; of one in ten the same is said again, at another time."""
+        """A version of a record; one in ten repeats its content at another time."""
         number, _, when = self._next()
         labels = _labels(self._pick)
         content = f"record {key} as of {number if self._pick.random() > 0.1 else 0}"

@@ -17,7 +17,7 @@ TOPICS = [
 
 @dataclass(frozen=True)
 class Note:
-    """One file: its path, the name that it is found by, its text, and what the text says."""
+    """One file: its path, its name in searches, its text, and the facts in it."""
 
     path: str
     name: str

@@ -1,4 +1,4 @@
-"""Compare the rate of `mnemosyne import` with that of the `ingest` function, alternately in one run.
+"""Compare the rates of `mnemosyne import` and of the `ingest` function, alternately in one run.
 
 `ingest` alone stores queued messages of 100 memories. The importer reads a file, publishes it and follows every
 memory to its outcome.

@@ -1,4 +1,4 @@
-"""Compare the time from start to first response of each function with that of a minimal function."""
+"""Compare each function's time from start to first response with a minimal function's."""
 
 import os
 import subprocess
@@ -76,7 +76,7 @@ def figures(rounds: int) -> list[Figure]:
             "ingest, healthz": (source, "ingest", "/healthz", None),
         }
         ratios: dict[str, list[float]] = {name: [] for name in cases if name != "hello"}
-        for number in range(rounds + 1):  # the first compiles what is not compiled yet
+        for number in range(rounds + 1):  # the first one compiles modules
             times = {name: first_answer(*case, environment) for name, case in cases.items()}
             for name, each in ratios.items():
                 if number:

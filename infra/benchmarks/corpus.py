@@ -13,7 +13,7 @@ WORDS = range(8, 121)
 
 
 def texts(count: int, seed: int = 7) -> list[str]:
-    """Return so many different texts, the same ones in the same environment; where paragraphs run out, two in one."""
+    """Return this many different texts, the same in the same environment. If there are too few paragraphs, join two."""
     chosen = random.Random(seed)
     found: dict[str, None] = {}
     for file in chosen.sample(files := _files(), len(files)):

@@ -50,7 +50,7 @@ _BARE_INSERT = f"INSERT INTO memories ({', '.join(_COLUMNS)}) VALUES "
 _BARE_CONFLICT = " ON CONFLICT (namespace, content_hash) DO UPDATE SET last_seen_at = now()"
 BARE_PG8000 = f"{_BARE_INSERT}(%s, %s, %s, %s, %s, %s, %s, CAST(%s AS halfvec)){_BARE_CONFLICT}"
 BARE_ASYNCPG = f"{_BARE_INSERT}($1, $2, $3, $4, $5, $6, $7, $8){_BARE_CONFLICT}"
-# The columns of the table that asyncpg copies into: made here with what it fills.
+# The columns of the table that asyncpg copies into, with their values.
 _INCOMING = [column.strip('"') for column in _COLUMNS]
 CREATE_BARE_INCOMING = f"""
 CREATE TEMPORARY TABLE incoming ON COMMIT DELETE ROWS AS SELECT {", ".join(_COLUMNS)} FROM memories WITH NO DATA
@@ -245,7 +245,7 @@ def _wait_stored(owner: Connection, count: int) -> None:
 
 
 def figures(count: int, rounds: int) -> list[Figure]:
-    """Measure both, so many rows a round."""
+    """Measure both with this many rows per round."""
     with _server(SPACE) as (_, server):
         rates = upserts(server, count, rounds)
     fastest = [max(pair) for pair in zip(rates["executemany"], rates["COPY"], strict=True)]

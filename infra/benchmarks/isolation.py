@@ -92,7 +92,7 @@ def turns(*stores: PostgresMemories) -> dict[str, list[list[float]]]:
 
 
 def figures(rows: int) -> list[Figure]:
-    """Measure with one namespace that owns nine tenths of so many memories."""
+    """Measure with one namespace that owns nine tenths of this many memories."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
         server = postgres.start(DataDir.at(scratch))
         try:

@@ -165,7 +165,7 @@ class Recorder:
 
 @dataclass
 class Subscriber:
-    """What a push needs."""
+    """The dependencies of a push."""
 
     memories: PostgresMemories
     embedder: ClusteredEmbedder
@@ -189,7 +189,7 @@ def deliver(contents: Sequence[str], subscriber: Subscriber) -> tuple[int, Count
 
 
 def measure(subscriber: Subscriber, only: str) -> None:
-    """Store each message whose name contains `only`, and print what it took."""
+    """Store each message whose name contains `only`, and print its time and memory."""
     recorder = Recorder()
     recorder.watch()
     for name, contents in messages():

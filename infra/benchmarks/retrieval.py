@@ -177,14 +177,14 @@ def opened_store(space: EmbeddingSpace, scratch: str) -> Iterator[tuple[Postgres
 
 
 def embedder_of(name: str, scratch: str) -> tuple[Embedder, EmbeddingSpace]:
-    """Return the provider's embedder, or that of a file of recorded vectors, and its space."""
+    """Return the provider's embedder, or one with the file's recorded vectors, and its space."""
     if name.endswith(".npz"):
         recorded = RecordedEmbedder(Path(name))
         return recorded, EmbeddingSpace("recorded", recorded.model, recorded.dimension)
     chosen = {
         "MNEMOSYNE_EMBEDDER": name,
         "MNEMOSYNE_OFFLINE_STATISTICS": scratch,
-        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # not asked: the benchmark has one of its own
+        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # not used: the benchmark has a separate one
         "MNEMOSYNE_TOPIC": f"file://{scratch}/queue",
     }
     settings = Settings.from_environment({**os.environ, **chosen})

@@ -91,7 +91,7 @@ class Bench:
 
 
 def fill(bench: Bench, sizes: Mapping[str, int], corpus: Sequence[str]) -> None:
-    """Store the first so many texts in each namespace; the vector index is made anew afterwards."""
+    """Store this many texts in each namespace, and build the vector index afterwards."""
     bench.owner.script("DROP INDEX memories_embedding; SET maintenance_work_mem = '2GB'")
     for namespace, size in sizes.items():
         store(bench, namespace, corpus[:size])
@@ -153,7 +153,7 @@ def rates(bench: Bench, contents: Sequence[str]) -> list[float]:
 def with_sessions(bench: Bench, contents: Sequence[str], asked: Sequence[str]) -> list[float]:
     """Return the cost of hybrid relative to semantic search among sessions, whose neighbours hybrid search reads.
 
-    In a namespace of its own, stored last: it shares the vector index with all others.
+    In a separate namespace, stored last, which shares the vector index with all others.
     """
     store(bench, "sessions", contents, sessions=True)
     bench.owner.script("VACUUM ANALYZE")

@@ -28,4 +28,4 @@ def table() -> str:
 
 
 if __name__ == "__main__":
-    print(table(), end="")  # noqa: T201 - what it is for
+    print(table(), end="")  # noqa: T201 - prints for the operator

@@ -1,1 +1,1 @@
-"""Checks of this project's own, beside the linters': `python -m infra.lint.sql_literals functions infra`."""
+"""Checks that no linter has: `python -m infra.lint.sql_literals functions infra`."""

@@ -20,7 +20,7 @@ SCHEMA_FILES = ("connections.py", "migrations.py")
 
 @dataclass
 class Module:
-    """What a module names: its constant statements, and the modules it has imported."""
+    """The names in a module: its constant statements, and the modules that it imports."""
 
     constants: set[str] = field(default_factory=set)
     modules: dict[str, Path] = field(default_factory=dict)
@@ -29,7 +29,7 @@ class Module:
 
 
 def problems(path: Path, roots: Sequence[Path]) -> Iterator[str]:
-    """Yield what is wrong in one file, as `path:line: what to do`; imported modules are looked for below `roots`."""
+    """Yield the errors in one file, as `path:line: fix`. Imported modules are searched below `roots`."""
     tree = ast.parse(path.read_text())
     module = _module(path, tuple(roots))
     if not module.uses_connections:

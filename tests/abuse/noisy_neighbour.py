@@ -1,4 +1,4 @@
-"""One tenant sends the worst of everything; what another of the same instance feels of it, and what the instance takes.
+"""One tenant sends the most expensive requests; measure the effect on another tenant and on the instance.
 
     python tests/abuse/noisy_neighbour.py [--seconds 20]
 

@@ -317,7 +317,7 @@ def test_those_who_wait_for_an_issuer_that_is_away_wait_for_one_attempt() -> Non
     for thread in waiting:
         thread.join()
     assert len(refused) == 12
-    assert len(attempts) <= 2  # one who began to ask as it failed may try once more
+    assert len(attempts) <= 2  # a caller whose request began while the lookup failed may try once more
 
 
 def test_a_new_key_is_never_known_by_half_its_secret() -> None:

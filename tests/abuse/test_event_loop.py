@@ -71,7 +71,7 @@ class Shapes:
 
 def test_no_request_holds_the_event_loop_and_no_memory_is_kept(app_of: Any, services: FakeServices) -> None:
     """The watchdog is a task that ticks on the loop: what its thread has computed between two ticks, in seconds of its
-    own time, is what others waited for. That a busy machine gives it less time to compute changes nothing.
+    own time, is the time that other requests waited. A busy machine does not change this figure.
     """
     longest, statuses = asyncio.run(_attacked(app_of(services, per_minute=0), services))
     assert not {status for status in statuses if status >= 500}, statuses

@@ -186,8 +186,8 @@ def test_the_offline_embedder_answers_alike_whatever_others_store(tmp_path: Any)
 
 
 def test_how_long_a_search_takes_tells_nothing_of_what_others_store(pair: Pair) -> None:
-    """The stated test: Mann-Whitney's U over interleaved searches, as the chance that one of hers beside him takes
-    longer than one alone. A half is no difference; .35 to .65 is what the order of two such runs makes by itself.
+    """Mann-Whitney's U over interleaved searches: the probability that one of hers during his load takes
+    longer than one without it. A half is no difference; equal runs differ by .35 to .65.
     """
     contents = [Scenario(seed).ada[0] + f" {seed}" for seed in range(150)]
     for store in (pair.alone, pair.shared):

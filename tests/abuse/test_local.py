@@ -145,7 +145,7 @@ def test_whoever_a_directory_was_closed_to_stays_out(tmp_path: Path) -> None:
     private = tmp_path / "private"
     (private / "data").mkdir(parents=True)
     (private / "data" / "file").write_text("x")
-    let_pass(NOBODY - 2, private / "data")  # somebody was let in once
+    let_pass(NOBODY - 2, private / "data")  # one log-in succeeded
     private.chmod(0o700)  # and all of them shut out, which empties the list's mask
     let_pass(NOBODY, private / "data")
     assert _reads(NOBODY, private / "data" / "file")

@@ -52,7 +52,7 @@ def test_usage_follows_every_change(store: PostgresMemories) -> None:
     for head in store.list("ada", _any(), 10):
         store.delete("ada", head.id)
     assert (store.quota("ada").memories, store.quota("ada").bytes) == (0, 0)
-    assert store.quota("ada").texts_today == 5  # what was paid for stays paid for
+    assert store.quota("ada").texts_today == 5  # embeddings that were paid for are still counted
 
 
 def _any() -> Any:

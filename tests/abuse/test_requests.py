@@ -171,7 +171,7 @@ def test_a_batch_whose_sender_has_left_is_not_worked_to_its_end(app_of: Any, ser
         searched.append("one")
         if len(searched) == 3:
             third.set()
-        time.sleep(0.02)  # what a search takes
+        time.sleep(0.02)  # seconds of a search
         return find(*asked, **more)
 
     services.memories.find_candidates = slow

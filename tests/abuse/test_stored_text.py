@@ -83,7 +83,7 @@ def test_every_answer_with_stored_text_is_in_the_same_frame(services: FakeServic
         assert answer == result.structured_content
         assert STORED in (answer["note"] if tool == "search" else answer["metadata"]["note"])
         return
-    if tool == "recall_for_hook":  # hooks too, and the frame is within what they put before the model
+    if tool == "recall_for_hook":  # hooks too: the frame is part of the text that the model reads
         told = json.loads(*blocks)["hookSpecificOutput"]["additionalContext"].removeprefix("From long-term memory:\n")
         text, _, notice = told.rpartition("\n")
         blocks = [f"{text}\n", notice]
@@ -91,7 +91,7 @@ def test_every_answer_with_stored_text_is_in_the_same_frame(services: FakeServic
     found = re.fullmatch(r"\(The block above, whose SHA-256 begins with ([0-9a-f]{16}), (.*)", blocks[1].split("\n")[0])
     assert found
     assert (found[1], found[2]) == (hashlib.sha256(blocks[0].encode()).hexdigest()[:16], NOTICE)
-    assert found[1] not in blocks[0]  # what is stored would have to hold its own digest
+    assert found[1] not in blocks[0]  # a stored text would have to contain its own digest
 
 
 @pytest.mark.parametrize("tool", ["retrieve_memories", "memory_search"])
@@ -119,7 +119,7 @@ def test_no_content_can_forge_the_line_above_a_memory(services: FakeServices, to
 def test_text_that_may_look_like_something_else_is_one_memory(services: FakeServices, tool: str, content: str) -> None:
     (memory_id,) = _stored(services, content)
     result = _call(services, tool, query="tea")
-    # As it was stored, and below its own line: no text of ours begins with what somebody stored.
+    # As stored, below a line of ours: no text of ours begins with stored content.
     assert result.content[0].text == f"--- [{memory_id}] [2026-05-20] ---\n{content}\n"
     assert [one["content"] for one in result.structured_content["memories"]] == [content]
 

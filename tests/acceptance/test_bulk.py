@@ -139,7 +139,7 @@ def test_an_import_on_a_terminal_shows_how_far_it_is_how_fast_and_how_long_it_st
     with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=other_end) as importing:
         os.close(other_end)
         shown = b""
-        with suppress(OSError):  # what a terminal reads once nobody writes to it
+        with suppress(OSError):  # the end of a terminal's output
             while more := os.read(terminal, 10_000):
                 shown += more
         assert importing.wait(60) == 0

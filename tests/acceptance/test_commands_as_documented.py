@@ -1,4 +1,4 @@
-"""The commands of each document, typed one after the other in a terminal beside one `mnemosyne dev`."""
+"""Run the commands of each document in order, in a terminal while `mnemosyne dev` runs."""
 
 import gzip
 import re
@@ -32,10 +32,10 @@ class Terminal:
 
     publisher: Publisher
     values: dict[str, str]
-    """What a reader types instead of what a document writes, by its pattern."""
+    """Replacements for placeholders in documented commands, by pattern."""
 
     def type(self, lines: list[str], directory: Path) -> str:
-        """Run the lines in one shell that ends at the first failure; return what they print."""
+        """Run the lines in one shell that ends at the first failure; return their output."""
         for pattern, value in self.values.items():
             lines = [re.sub(pattern, value, line) for line in lines]
         # To questions before something is deleted the answer is yes.
@@ -92,7 +92,7 @@ def _values(publisher: Publisher, emulator: str) -> dict[str, str]:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What the commands need of a clone, with the files of a reader."""
+    """A directory with the files of a clone that the commands need, and a reader's own files."""
     for name in ("docs", "infra"):
         (tmp_path / name).symlink_to(ROOT / name)
     (tmp_path / ".venv").symlink_to(sys.prefix)

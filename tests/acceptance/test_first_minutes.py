@@ -1,4 +1,4 @@
-"""The first minutes with `mnemosyne dev`: what a newcomer, and a user of the earlier Mnemosyne, would do."""
+"""The first minutes of a newcomer, and of a user of the earlier Mnemosyne, with `mnemosyne dev`."""
 
 import concurrent.futures
 import json

@@ -20,7 +20,7 @@ TESTED = {
     "./infra/adk",  # installed and run by tests/conformance/test_adk.py
     "dist/mnemosyne_adk-*.whl",  # below
 }
-"""What the documents say to install. A new one needs a test."""
+"""The documented installation commands. A new one needs a test."""
 
 
 @pytest.mark.parametrize("distribution", ["mnemosyne_serverless", "mnemosyne_adk"])

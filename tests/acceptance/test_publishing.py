@@ -57,7 +57,7 @@ def test_every_message_of_the_script_is_named_with_what_became_of_it(publisher: 
     (tmp_path / "rows.jsonl").write_text("".join(_line(n) + "\n" for n in range(1, COUNT + 1)))
     (tmp_path / "keys").write_text("".join(f"{n}\n" for n in range(1, COUNT + 1)))
     command = [sys.executable, str(EXAMPLES / "publish.py"), TOPIC, "default", "rows.jsonl"]
-    for _ in range(2):  # twice: what has a name is stored once
+    for _ in range(2):  # twice: a record with source and key is stored once
         done = subprocess.run(
             command, cwd=tmp_path, env=publisher.environment, capture_output=True, text=True, timeout=120, check=False
         )
@@ -97,7 +97,7 @@ def test_gcloud_publishes_as_the_page_says(publisher: Publisher, tmp_path: Path)
     (command,) = re.findall(
         r"^    (gcloud pubsub .*?)\n\n", (DOCS / "ingestion.md").read_text(), re.MULTILINE | re.DOTALL
     )
-    # To the emulator's topic, which is that of every namespace.
+    # To the emulator's topic, which all namespaces share.
     command = command.replace("mnemosyne-publisher-crm", "ingest").replace("key=1", "key=1,namespace=default")
     where = {
         "CLOUDSDK_CONFIG": str(tmp_path),
@@ -111,7 +111,7 @@ def test_gcloud_publishes_as_the_page_says(publisher: Publisher, tmp_path: Path)
     )
     assert done.returncode == 0, done.stderr
     asked = ("outcomes", "--source", "by-hand")
-    # Behind what the test before has published a second time.
+    # After the messages that the test before published twice.
     stored = lambda: [row["state"] for row in publisher.rows(*asked)] == ["stored"]  # noqa: E731
     wait_until(stored, "it is stored", seconds=COUNT / 20 + 60)
 

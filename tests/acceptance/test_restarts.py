@@ -1,4 +1,4 @@
-"""What an acknowledged `queued` is worth when everything dies, and what Ctrl-C leaves behind."""
+"""A request answered `queued` survives the death of all processes, and Ctrl-C leaves no process behind."""
 
 import json
 import os
@@ -95,7 +95,7 @@ def test_three_thousand_memories_arrive_once_each_while_everything_dies(own_dev:
             os.kill(int(pid_file.read_text().split()[0]), signal.SIGQUIT)  # as a crash: nothing is written out
         else:
             for pid in own_dev.processes():
-                with suppress(FileNotFoundError):  # it has ended since, by itself
+                with suppress(FileNotFoundError):  # it has ended meanwhile
                     if b"ingest" in Path(f"/proc/{pid}/cmdline").read_bytes().split(b"\0"):
                         os.kill(pid, signal.SIGKILL)
     output, errors = importing.communicate(timeout=180)

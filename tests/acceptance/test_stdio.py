@@ -1,4 +1,4 @@
-"""`mnemosyne stdio`: alone, and beside a running `dev` on the same memories."""
+"""`mnemosyne stdio` alone, and together with `mnemosyne dev` on the same memories."""
 
 import asyncio
 import json

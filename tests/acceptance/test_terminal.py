@@ -1,4 +1,4 @@
-"""Commands in a terminal: what they print, what they make, and what they say where something is wrong."""
+"""Output, files and error messages of commands in a terminal."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""Cloud Run's front end before a process that somebody else runs: what it adds and refuses, without its instances."""
+"""Cloud Run's front end, without instances, in front of a process that is already running."""
 
 from tests.cloud_run.service import Deployment, Service
 

@@ -1,4 +1,4 @@
-"""What stands in front of an instance adds to each request, and takes away."""
+"""Headers that Google's front ends add to a request and remove from it."""
 
 import secrets
 from collections.abc import Iterable
@@ -31,7 +31,7 @@ class Headers:
 
 
 def forwarded(headers: Headers, host: str, client_address: str = CLIENT_ADDRESS) -> None:
-    """Add what the Google Front End adds, in place.
+    """Add the Google Front End's headers, in place.
 
     X-Cloud-Trace-Context is TRACE_ID/SPAN_ID;o=OPTIONS with the span in decimal, and traceparent says the same:
     https://cloud.google.com/trace/docs/trace-context. A trace that the client has begun is gone on with.
@@ -53,7 +53,7 @@ def proxied(headers: Headers, email: str, assertion: str, serverless: str) -> No
     """Add what Identity-Aware Proxy adds once it has let somebody through, in place.
 
     The signed assertion, and who it is: https://cloud.google.com/iap/docs/identity-howto. Towards Cloud Run it shows
-    an identity of its own as X-Serverless-Authorization, so that Authorization stays the caller's:
+    a separate identity as X-Serverless-Authorization, so that Authorization stays the caller's:
     https://cloud.google.com/run/docs/securing/identity-aware-proxy-cloud-run#known_limitations
     """
     headers.pairs = [pair for pair in headers.pairs if pair[0].lower() != "proxy-authorization"]

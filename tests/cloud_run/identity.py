@@ -41,7 +41,7 @@ class Refused(Exception):
 def admit(
     headers: Headers, google: Google, audiences: Collection[str], invokers: Collection[str], *, strip: bool = True
 ) -> None:
-    """Check who calls and take the signature away, in place; raises Refused.
+    """Check the caller and remove the token's signature, in place; raises Refused.
 
     Of some tokens in `Authorization` it is documented, of others somebody saw them arrive whole: `strip` says which.
 

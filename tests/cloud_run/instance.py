@@ -22,7 +22,7 @@ CLOCK = Path(__file__).parent / "clock"
 
 
 def runtime_environment(service: str, target: str, port: int) -> dict[str, str]:
-    """What the runtime sets for a function of the second generation.
+    """Environment variables that the runtime sets for a second-generation function.
 
     https://cloud.google.com/run/docs/container-contract#services-env-vars,
     https://cloud.google.com/functions/docs/configuring/env-var#runtime_environment_variables_set_automatically;
@@ -97,7 +97,7 @@ class Instance:
                 self._process.signal(signal.SIGSTOP)
 
     def end(self) -> bool:
-        """SIGTERM, ten seconds, SIGKILL; whether it ended by itself. The processor is there meanwhile."""
+        """Send SIGTERM, then SIGKILL after ten seconds. Return whether SIGTERM sufficed. The instance keeps its CPU."""
         with self._lock:
             self.ending = True
             self._process.signal(signal.SIGCONT)

@@ -14,7 +14,7 @@ from tests.cloud_run.instance import HOST
 
 @dataclass(frozen=True)
 class Answer:
-    """What a client is told, and whether it was the platform that said it."""
+    """An answer to a client, and whether the platform or the function sent it."""
 
     status: int
     body: bytes = b""
@@ -29,7 +29,7 @@ def http_server(
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
-        # Head and body in one segment: where the body of a refusal comes by itself, the Pub/Sub emulator may leave it
+        # Head and body in one segment: if the body of a refusal comes separately, the Pub/Sub emulator may leave it
         # unread, and that message with it for good.
         wbufsize = -1
 
@@ -38,7 +38,7 @@ def http_server(
             self.request.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
 
         def handle(self) -> None:
-            with suppress(OSError):  # whoever does not trust the certificate breaks off
+            with suppress(OSError):  # a client that does not trust the certificate disconnects
                 super().handle()
 
         def _answer(self) -> None:

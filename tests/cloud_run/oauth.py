@@ -19,7 +19,7 @@ DATABASE_USER = "auth@test-project.iam"
 
 
 class OAuthDeployment:
-    """Beside a deployment that is there; `close` ends the provider and Cloud KMS."""
+    """The authorization server of a deployment. `close` ends the identity provider and Cloud KMS."""
 
     def __init__(self, production: Production, home: Path) -> None:
         self._exits = ExitStack()
@@ -60,7 +60,7 @@ class OAuthDeployment:
 
     @property
     def trust(self) -> ssl.SSLContext:
-        """What a client trusts that knows the deployment's certificate."""
+        """A TLS context that trusts the deployment's certificate."""
         return ssl.create_default_context(cafile=str(self.authority))
 
     def close(self) -> None:
@@ -70,7 +70,7 @@ class OAuthDeployment:
 
 @contextmanager
 def oauth_deployment(emulator: str) -> Iterator[OAuthDeployment]:
-    """One until the context ends; then it prints what the functions have said last."""
+    """Start a deployment for the context; at its end print the last log lines of the functions."""
     with tempfile.TemporaryDirectory(prefix="mnemosyne-production-") as home:
         production = Production(Path(home), emulator)
         made = OAuthDeployment(production, Path(home))

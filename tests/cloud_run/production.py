@@ -1,4 +1,4 @@
-"""The deployment as Terraform makes it, on loopback: what the functions talk to is ours, how they talk is not changed.
+"""The deployment that Terraform makes, on loopback. Its services are local; the functions are unchanged.
 
 The Pub/Sub emulator, PostgreSQL behind the Cloud SQL Connector's wire protocol, Vertex AI's, a metadata server's, and
 each function behind Cloud Run's front end.
@@ -61,7 +61,7 @@ class Production:
             for target in ("ingest", "dead_letter")
         )
         self.push = enter(Push(self.ingest).serving())
-        with pytest.MonkeyPatch.context() as patch:  # no longer than needed: whoever runs next has another queue
+        with pytest.MonkeyPatch.context() as patch:  # no longer than needed: the next process has another queue
             patch.setenv("PUBSUB_EMULATOR_HOST", emulator)
             local_emulator.prepare(
                 emulator, self.push.url, enter(Push(self.dead_letter).serving()).url, ack_deadline_seconds=30
@@ -82,7 +82,7 @@ class Production:
             connection.close()
 
     def service(self, target: str, settings: dict[str, str], invokers: list[str], **deployed: Any) -> Service:
-        """A function with those settings beside what all have, behind its front end."""
+        """A function with these settings and the common ones, behind its front end."""
         environment = {
             "MNEMOSYNE_INSTANCE_CONNECTION_NAME": INSTANCE,
             "MNEMOSYNE_DB_NAME": postgres.DATABASE,
@@ -139,14 +139,14 @@ class Production:
         return lambda: token
 
     def an_hour_passes(self) -> None:
-        """For everybody: the frozen instances, whoever signs tokens, and the instance that signs certificates."""
+        """For all functions: the frozen instances, the signer of tokens and the signer of certificates."""
         ahead = int(self.clock.read_text()) + HOUR
         self.clock.write_text(str(ahead))
         self.google.ahead = ahead
         self.cloud_sql.ahead = timedelta(seconds=ahead)
 
     def printed(self, target: str) -> str:
-        """What the function wrote to its log."""
+        """The function's log."""
         return self.directory.log(target).read_text()
 
     def close(self) -> None:

@@ -1,6 +1,6 @@
-"""A Cloud Run service: what stands in front of a function's instances, and how many of those there are.
+"""A Cloud Run service: the front end of a function and the number of its instances.
 
-Limits: https://cloud.google.com/run/quotas; what a request meets: https://cloud.google.com/run/docs/troubleshooting.
+Limits: https://cloud.google.com/run/quotas; errors: https://cloud.google.com/run/docs/troubleshooting.
 """
 
 import http.client
@@ -23,7 +23,7 @@ from tests.cloud_run.listener import Answer, http_server
 REQUEST_BYTES = 32 * 1024 * 1024
 """Of an HTTP/1 request at most: https://cloud.google.com/run/quotas#request_limits."""
 PENDING_SECONDS = 60.0
-"""How long a request waits for an instance: ten seconds, or three and a half times what an instance takes to start,
+"""How long a request waits for an instance: ten seconds, or three and a half times the start time of an instance,
 which on a busy test machine is the longer one: https://cloud.google.com/run/docs/about-instance-autoscaling."""
 PROJECT_NUMBER = "123456789012"
 REGION = "europe-west1"
@@ -52,7 +52,7 @@ DEPLOYED = {
 
 @dataclass(frozen=True)
 class Deployment:
-    """A function as it is deployed: who may call it, and where its address is."""
+    """A deployed function: its permitted callers and its address."""
 
     target: str
     environment: Mapping[str, str]
@@ -60,7 +60,7 @@ class Deployment:
     google: Google
     invokers: Collection[str] = (ALL_USERS,)
     iap_user: str = ""
-    """Whoever Identity-Aware Proxy, in front of it, has let through."""
+    """The person whom Identity-Aware Proxy has admitted."""
     clock: Path | None = None
     limits: Limits | None = None
     host: str = ""
@@ -71,12 +71,12 @@ class Deployment:
 
     @property
     def name(self) -> str:
-        """What the service is called."""
+        """The name of the service."""
         return service_name(self.target)
 
 
 def service_name(target: str) -> str:
-    """What the deployment calls the service."""
+    """The deployment's name of the service."""
     return f"mnemosyne-{target.replace('_', '-')}"
 
 
@@ -113,7 +113,7 @@ class Service:
     # -- requests
 
     def answer(self, method: str, path: str, headers: Headers, body: bytes) -> Answer:
-        """What a client is told."""
+        """The answer to a client."""
         answer = self._answer(method, path, headers, body)
         self.answers[answer.status, answer.of_platform] += 1
         return answer
@@ -166,7 +166,7 @@ class Service:
     # -- instances
 
     def _instance(self) -> Instance | None:
-        """An instance with room for one more request; None where none has any in time."""
+        """An instance with room for one more request; None if none has room in time."""
         deadline = time.monotonic() + PENDING_SECONDS
         with self._room:
             while True:

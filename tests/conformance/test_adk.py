@@ -70,7 +70,7 @@ def test_users_and_apps_find_and_delete_their_own_alone(adk: list[str | Path], d
 def test_what_is_said_is_stored_whole_and_nothing_else_is(adk: list[str | Path], dev: DevServer) -> None:
     before = _count(dev)
     told = _run(adk, "awkward", dev.url)
-    # a\ufffdb, three parts of the long one, what was said, and the three that came late, aloud and changed
+    # a\ufffdb, three parts of the long one, the spoken one, and the three that came late, aloud and changed
     assert _count(dev) - before == 8
     assert told["again"] == ["Told, deleted, told."] * 2
     (said,) = dev.call("memory_search", {"query": "Tea, \nplease.", "mode": "exact"})["memories"]

@@ -51,7 +51,7 @@ def _say(claude: Path, prompt: str, api: MessagesApi, home: Path, url: str) -> s
 
 
 def _contents(server: DevServer) -> list[str]:
-    """What is stored of Claude Code's sessions."""
+    """Memories stored from Claude Code's sessions."""
     found = server.call(
         "memory_search", {"metadata": [{"path": "cwd", "op": "exists"}], "limit": 100, "max_response_chars": 400_000}
     )
@@ -86,7 +86,7 @@ def test_where_the_server_is_away_the_client_goes_on(claude: Path, api: Messages
 
 
 def _filled(value: Any, event: dict[str, Any]) -> Any:
-    """The input with `${path}` replaced by what the event has there, once: as the client does."""
+    """Replace `${path}` in the input with the event's value, once, as the client does."""
     if isinstance(value, dict):
         return {name: _filled(one, event) for name, one in value.items()}
     return re.sub(r"\$\{(\w+)\}", lambda found: str(event.get(found[1], "")), value)

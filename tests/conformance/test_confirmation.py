@@ -13,7 +13,7 @@ ACCEPTED = mcp_types.ElicitResult(action="accept", content={"confirm": True})
 
 
 class Person:
-    """Who is asked, and what they answer."""
+    """The person who confirms, and their answers."""
 
     def __init__(self, answer: mcp_types.ElicitResult) -> None:
         self.answer = answer

@@ -1,4 +1,4 @@
-"""Who asks to be told of progress is answered by a stream; everybody else in plain JSON."""
+"""A caller that requests progress gets a stream; all others get plain JSON."""
 
 from typing import Any
 

@@ -1,7 +1,7 @@
 """The protocol's own conformance suites, all scenarios of both eras.
 
-Against a target made of our hosting, edge, access and streams around the suite's own fixtures, and against the product
-as it is deployed, which has none of these. What may fail is listed with its reason, and what is listed must fail.
+Against our hosting, edge, access and streams around the suite's own fixtures, and against the product
+as deployed, which has none of these. Expected failures are listed with their reasons, and must fail.
 """
 
 import os
@@ -25,7 +25,7 @@ EXPECTED = HERE / "expected_failures"
 
 
 def _run(suite: Path, javascript: str, url: str, expected: str, *options: str) -> str:
-    """What the suite printed; fails where a scenario fails that is not expected to, or passes that is."""
+    """Return the suite's output. Fails on unexpected failures and on unexpected passes."""
     ended = subprocess.run(
         ["node", suite, "server", "--url", url, "--expected-failures", EXPECTED / f"{expected}.yml", *options],
         capture_output=True,

@@ -1,4 +1,4 @@
-"""What the tools cost a model to carry along, counted by the tokens of its vendor: o200k_base."""
+"""The number of tokens of the tool list, counted by the model vendor's tokenizer: o200k_base."""
 
 import json
 import os

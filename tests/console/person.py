@@ -1,4 +1,4 @@
-"""What a person sees and does on a page of the console."""
+"""A person's view of a console page, and actions on it."""
 
 from selenium.webdriver.common.by import By
 from selenium.webdriver.common.keys import Keys
@@ -6,7 +6,7 @@ from selenium.webdriver.common.keys import Keys
 from tests.chromium import Chromium
 from tests.waiting import wait_until
 
-# Drops a file as the file manager does: https://github.com/SeleniumHQ/selenium/issues/1421 has no way of its own.
+# Drops a file as the file manager does: https://github.com/SeleniumHQ/selenium/issues/1421 offers no way.
 DROP = """
 const [place, name, text] = arguments;
 const held = new DataTransfer();
@@ -30,7 +30,7 @@ def press(browser: Chromium, label: str) -> None:
 
 
 def headings(browser: Chromium) -> list[str]:
-    """The titles of the memories listed, read at one moment: the page may be drawn anew between two."""
+    """The titles of the listed memories, all read at one moment, because the page may change between two reads."""
     script = "return [...document.querySelectorAll('.entry h2')].map((one) => one.textContent.trim())"
     titles: list[str] = browser.driver.execute_script(script)
     return titles

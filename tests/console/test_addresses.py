@@ -1,4 +1,4 @@
-"""What an address or a form says is what is asked for and shown: tags with commas, the time zone, the latest."""
+"""The page requests and shows the values in its address or form: tags with commas, the time zone, the latest."""
 
 from selenium.webdriver.common.by import By
 

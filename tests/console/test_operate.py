@@ -1,4 +1,4 @@
-"""What is looked at and done beside single memories: time, tags, histories, files, outcomes and dead letters."""
+"""Pages about many memories: time, tags, histories, files, outcomes and dead letters."""
 
 import json
 import subprocess
@@ -26,7 +26,7 @@ Keep = Callable[[Chromium, str], None]
 
 
 BAR_TITLES = "return [...document.querySelectorAll('.plot g > title')].map((title) => title.textContent)"
-# What a browser does before it closes a tab; whether the page would have the person asked.
+# Fire the event before a tab closes; return whether the page asks for confirmation.
 CLOSE = """
 const closes = new Event("beforeunload", { cancelable: true });
 dispatchEvent(closes);

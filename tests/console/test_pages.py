@@ -1,4 +1,4 @@
-"""What a person does with the console, and what is shown of what others have stored."""
+"""A person's actions in the console, and the display of content that others have stored."""
 
 from collections.abc import Callable, Iterator
 from typing import Any

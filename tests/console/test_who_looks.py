@@ -1,4 +1,4 @@
-"""Who looks at the console, by which credential, and what other pages can do with it."""
+"""Credentials of the console's users, and attacks from other pages."""
 
 import json
 import subprocess

@@ -15,8 +15,9 @@ LEEWAY_SECONDS = 30
 
 
 class Issuer(JsonServer):
-    """Signs with the keys that it shows; `away` makes it answer 503, `ahead` dates what it signs later, and `metadata`
-    is where it tells of itself.
+    """Sign with the published keys. `away` makes it answer 503, `ahead` moves the times in its tokens.
+
+    `metadata` is its discovery document.
     """
 
     def __init__(self) -> None:

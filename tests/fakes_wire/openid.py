@@ -19,8 +19,8 @@ class OpenIdProvider(Issuer):
     """Logs in the person given by `claims`, and responds as Google does:
     https://developers.google.com/identity/openid-connect/openid-connect#authenticatingtheuser.
 
-    The browser comes back with more than was asked for (`scope`, `authuser`, `prompt`), and what is wrong with a code
-    is told by 400 and `invalid_grant`.
+    The browser comes back with more than was asked for (`scope`, `authuser`, `prompt`), and an error in a code
+    is answered with 400 and `invalid_grant`.
     """
 
     def __init__(self) -> None:

@@ -30,7 +30,7 @@ class Clock:
 
 @pytest.fixture(autouse=True)
 def credentials(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Credentials that the client accepts as those of a service account."""
+    """Credentials that the client accepts for a service account."""
     monkeypatch.setattr(google.auth, "default", lambda *_, **__: (AnonymousCredentials(), "p"))
 
 

@@ -1,4 +1,4 @@
-"""A long fault of the embedding service: what is reported during it, and that everything is stored after it.
+"""During a long fault of the embedding service the reports name the cause; afterwards everything is stored.
 
 The real google-genai client, PostgreSQL, `ingest` and `dead_letter`, each as its own database user. FAULT_SECONDS makes
 each fault last longer than a few deliveries, for example 600.

@@ -512,7 +512,7 @@ def test_somebody_whom_no_rule_names_gets_a_page_and_nothing_else(auth: Pool, tm
     assert visit.answer().status_code == 409
 
 
-# -- what is kept
+# -- stored data
 
 
 def test_no_secret_is_kept_as_it_is(server: AuthServer, owner: Connection) -> None:

@@ -1,4 +1,4 @@
-"""What a browser goes through: no redirection before a log-in, a new session after it, second clicks, and the end."""
+"""Browsers: no redirection before a log-in, a new session after it, second clicks, and log-out."""
 
 import json
 import threading

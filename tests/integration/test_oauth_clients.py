@@ -1,4 +1,4 @@
-"""What the clients that people use send to the authorization server, as published or as seen: all are let in.
+"""Requests of widely used clients to the authorization server, published or recorded: all are accepted.
 
 Each entry of `tests/data/oauth_clients.json` names its source.
 """
@@ -53,7 +53,7 @@ def test_scopes_that_a_client_asks_every_server_for_are_left_out(server: AuthSer
 
 
 def test_what_claude_and_chatgpt_look_for_is_offered(server: AuthServer) -> None:
-    """Without these they register anew at each connection, or not at all.
+    """Without these they register again at each connection, or not at all.
 
     https://claude.com/docs/connectors/building/authentication, https://developers.openai.com/apps-sdk/build/auth.
     """

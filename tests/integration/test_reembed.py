@@ -158,7 +158,7 @@ def test_memories_move_while_they_are_searched_and_stored(moving: Moving, target
                 content, degraded = moving.best(f"{word(n % COUNT)} {word(n % COUNT)}")
                 if word(n % COUNT) not in content or degraded:
                     problems.append((n, content, degraded))
-            except Exception as exc:  # noqa: BLE001 - whatever it is, it is what the test is about
+            except Exception as exc:  # noqa: BLE001 - any error is the test's subject
                 problems.append(exc)
             searched.append(n)
 

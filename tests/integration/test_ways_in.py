@@ -1,7 +1,7 @@
 """One record has one outcome, by whichever way it comes in.
 
 The same records, good and bad, are sent through the topic, a bucket, an import of a file, the console's import and the
-tool, each into a database of its own. RECORDS_BY_EACH_WAY=20000 takes some minutes.
+tool, each into a separate database. RECORDS_BY_EACH_WAY=20000 takes some minutes.
 """
 
 import base64
@@ -141,7 +141,7 @@ def _by_the_console(system: System, samples: Sequence[Sample], directory: Path) 
 
 
 def _by_the_tool(system: System, samples: Sequence[Sample], directory: Path) -> None:
-    """A batch is accepted whole or not at all: what is refused is left out, and has its error instead of an outcome.
+    """A batch is accepted whole or not at all: refused items are left out, and have an error instead of an outcome.
 
     Fields that no memory has are refused, for a model may have meant another one: they are not sent.
     """

@@ -130,7 +130,7 @@ class Requests(Memories):
 
 
 def is_same_request(row: Request, content_hash: str | None, key: UUID | None) -> bool:
-    """Whether a row is that of a request with the content; "" is that of a deletion, None one that cannot be read."""
+    """Whether a row belongs to the request with this content: "" for a deletion, None for an unreadable one."""
     if content_hash is None:
         return True
     return row.content_hash is None and row.key == key if content_hash == "" else row.content_hash == content_hash

@@ -2,7 +2,7 @@
 
 from mnemosyne.adapters.database.connections import Connection
 
-# One line per object, without the objects of extensions and without the rights of the owner, who has all rights.
+# One line per object, without the objects of extensions and without the owner's rights, which are all.
 _LISTING = r"""
 WITH public AS (SELECT CAST('public' AS regnamespace) AS oid),
 extended AS (SELECT classid, objid FROM pg_depend WHERE deptype = 'e'),

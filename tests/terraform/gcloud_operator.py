@@ -20,7 +20,7 @@ BUCKET = f"{PROJECT}-terraform"
 
 
 class Operator:
-    """An operator who is logged in with gcloud, at a clone of the repository."""
+    """An operator with a gcloud log-in and a clone of the repository."""
 
     def __init__(self, home: Path, apis: GoogleApis) -> None:
         self.apis = apis

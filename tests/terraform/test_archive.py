@@ -1,6 +1,6 @@
 """The source archive that Terraform builds, and the build and the start of the runtime's buildpack.
 
-The steps are those of GoogleCloudPlatform/buildpacks at 21f28de, in cmd/python/functions_framework/lib/lib.go,
+The steps follow GoogleCloudPlatform/buildpacks at 21f28de, in cmd/python/functions_framework/lib/lib.go,
 cmd/python/uv/lib/lib.go, pkg/python/python.go and pkg/python/requirements.go, under the deployed Python: compile every
 file, install requirements.txt with pip or, from Python 3.14 on, with uv, check that the packages go together, and start
 `functions-framework`, which reads from its environment what to serve.

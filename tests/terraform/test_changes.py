@@ -119,7 +119,7 @@ def test_the_root_passes_each_variable_of_the_module_on() -> None:
 
 
 def test_a_second_plan_is_empty(deployed: Workspace) -> None:
-    """Though the API leaves zeros out, adds variables of its own, and answers short names."""
+    """Although the API omits zeros, adds variables, and answers short names."""
     again = deployed.plan()
     assert again.status == 0, again.printed
 

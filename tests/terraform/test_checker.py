@@ -1,4 +1,4 @@
-"""The checker knows what the provider decides beyond its schema: without that, the other tests would prove nothing."""
+"""The checker knows the provider's rules beyond its schema: otherwise the other tests would prove nothing."""
 
 from pathlib import Path
 

@@ -144,7 +144,7 @@ def test_the_workflow_of_github_reads_the_variables_that_its_head_names() -> Non
 def test_each_test_that_the_page_of_the_platform_names_exists() -> None:
     text = (ROOT / "tests" / "PLATFORM.md").read_text()
     found = [*ROOT.glob("tests/**/test_*.py"), *ROOT.glob("terraform/**/*.tftest.hcl")]
-    # Not those of packages, which tests install into hidden folders.
+    # Without the documents of packages, which tests install into hidden folders.
     ours = [file for file in found if not any(part.startswith(".") for part in file.relative_to(ROOT).parts)]
     files = {file.name: file.read_text() for file in ours}
     named = re.findall(r"`(test_\w+\.py)(?:::(test_\w+))?`", text)

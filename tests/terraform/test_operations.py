@@ -12,7 +12,7 @@ MCP = 'module.mnemosyne.google_cloudfunctions2_function.serving["mcp"]'
 ROLLED_BACK = {
     "google_cloudfunctions2_function mnemosyne-mcp": {"service_config": {"all_traffic_on_latest_revision": False}}
 }
-"""What the API answers after `gcloud run services update-traffic mnemosyne-mcp --to-revisions=…=100`."""
+"""The API's answer after `gcloud run services update-traffic mnemosyne-mcp --to-revisions=…=100`."""
 
 
 @pytest.fixture

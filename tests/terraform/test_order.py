@@ -1,4 +1,4 @@
-"""What must exist, and have taken effect, before a resource is created: the platform refuses what comes earlier."""
+"""Resources are created after everything that the platform requires exists and has taken effect."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -77,7 +77,7 @@ def test_a_resource_waits_for_what_it_needs(address: str, earlier: list[str], re
 
 
 def test_no_grant_on_a_function_that_serves_comes_before_the_migration(resources: Resources) -> None:
-    """Grants open a function to callers, who would meet a database without a schema."""
+    """Grants open a function to callers. Without a schema their requests would fail."""
     for address in ("mcp", "auth", "push"):
         before = _before(f"google_cloud_run_v2_service_iam_member.{address}", resources)
         assert "google_cloud_run_v2_job.migrate" in before

@@ -31,7 +31,7 @@ REFUSALS: dict[str, dict[str, Any]] = {
     },
     "custom constraint": {"custom.noPublicIam": [{"enforce": True}]},
 }
-"""Effective policies, each of which refuses allUsers."""
+"""Effective policies that refuse allUsers."""
 OF_NETWORKS = {
     "name": f"organizations/{ORGANIZATION}/customConstraints/custom.networks",
     "resourceTypes": ["compute.googleapis.com/Network"],
@@ -54,7 +54,7 @@ def custom_constraint(name: str) -> dict[str, Any]:
 
 
 class Checks:
-    """The functions of infra/deploy, each run by itself: a whole `make deploy` takes ten times as long."""
+    """Run the functions of infra/deploy separately: a whole `make deploy` takes ten times as long."""
 
     def __init__(self, home: Path, apis: GoogleApis) -> None:
         self.apis = apis

@@ -25,7 +25,7 @@ from mnemosyne.formats.item import FAILURE
 
 RATE_SECONDS = 5.0
 NOTICES = 20
-"""Lines about what was left out, at most."""
+"""Most lines about omitted fields and files."""
 
 
 @click.command(name="import")
@@ -126,7 +126,7 @@ def _report(path: Path, journal: Journal, listing: Listing, vault: str | None) -
 
 
 def _print_notices(path: Path, left_out: Mapping[str, int]) -> None:
-    """Print what was left out: the names of unknown fields with their numbers, and each property of a note."""
+    """Print the omitted fields: unknown ones with their numbers, and each property of a note."""
     names = {name: count for name, count in left_out.items() if ", " not in name and "(" not in name}
     if names:
         named = ", ".join(

@@ -1,4 +1,4 @@
-"""What an import reads, and the outcomes of its records."""
+"""The records that an import reads, and their outcomes."""
 
 from dataclasses import dataclass
 from datetime import UTC, datetime

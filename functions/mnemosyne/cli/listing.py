@@ -47,7 +47,7 @@ class Listing:
             self.skipped[reason].append(place)
 
     def sentences(self) -> Iterator[str]:
-        """Yield what is not read, a line for each reason."""
+        """Yield a line for each reason why files are not read."""
         for reason, paths in self.skipped.items():
             more = f" and {len(paths) - SHOWN:,} more" if len(paths) > SHOWN else ""
             yield f"not read, {reason}: {', '.join(map(plain, paths[:SHOWN]))}{more}"
@@ -56,7 +56,7 @@ class Listing:
 def list_files(path: Path, format_: str | None) -> Listing:
     """Return the files to read.
 
-    Raises InvalidRequest, naming what the path is and what to do, if it is one file that is not read.
+    Raises InvalidRequest with the file's kind and the fix if the path is one file that is not read.
     """
     listing = Listing(path)
     if not path.is_dir():

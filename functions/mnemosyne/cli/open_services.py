@@ -25,7 +25,7 @@ def owner_settings() -> Settings:
 def owner_connection_factory(data_dir: str | None, *, make: bool = False) -> Iterator[Callable[[], Connection]]:
     """Yield a function that opens connections as the role that owns the schema.
 
-    The role is that of the settings, or the local system's owner. See `data_directory` for `make`.
+    The role comes from the settings, or is the local system's owner. See `data_directory` for `make`.
     """
     if settings_of_a_system() and data_dir is None:
         yield connection_factory_for(owner_settings())

@@ -77,7 +77,7 @@ def create_own(path: Path, what: str) -> None:
 
 
 class FailuresFile:
-    """The file of what an import could not store, one JSON object in each line."""
+    """The file of records that an import could not store, one JSON object per line."""
 
     def __init__(self, source: Path) -> None:
         self.path = own_place(source, ".failures.jsonl")

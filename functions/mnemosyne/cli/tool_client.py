@@ -60,7 +60,7 @@ class ToolClient:
             while response.status_code == httpx2.codes.TOO_MANY_REQUESTS:
                 time.sleep(min(float(response.headers.get("retry-after", 1)), PATIENCE_SECONDS))
                 response = self._client.post(self.url, json=body)
-        except UnicodeEncodeError as exc:  # what a shell passes on as it came
+        except UnicodeEncodeError as exc:  # undecodable bytes that a shell passes on
             named = (name for name, value in arguments.items() if surrogate(json.dumps(value, ensure_ascii=False)))
             byte = ord(exc.object[exc.start]) & 0xFF  # as os.fsdecode keeps it: U+DC80 to U+DCFF
             raise InvalidRequest(
@@ -96,7 +96,7 @@ def _tool_error(tool: str, result: dict[str, Any]) -> MnemosyneError:
 
 
 def _json_object(response: httpx2.Response) -> dict[str, Any]:
-    """Return what a server answered, if it can have been an MCP server."""
+    """Return the server's answer if it can be an MCP server's."""
     try:
         answer = response.json()
     except ValueError:

@@ -57,7 +57,7 @@ CHAT_EXPORT = "write each message as a JSON line with content, timestamp and ses
 
 
 def what_is(path: Path) -> tuple[str, str] | None:
-    """Return what a file is that is not read, and what to do; None if it can be one that is."""
+    """Return the kind of an unsupported file and the fix; None if the file may be supported."""
     ending = path.suffix.lower().removeprefix(".")
     beginning = _beginning(path, SAMPLE_BYTES)
     if beginning.startswith(b"PK\x03\x04"):
@@ -98,7 +98,7 @@ def is_chronicle(path: Path) -> bool:
 
 
 def _package(path: Path) -> tuple[str, str]:
-    """Return what a ZIP file is: an export, a book or document, or an archive."""
+    """Return the kind of a ZIP file: an export, a book or document, or an archive."""
     ending = path.suffix.lower().removeprefix(".")
     try:
         with zipfile.ZipFile(path) as package:

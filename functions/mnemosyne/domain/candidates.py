@@ -1,4 +1,4 @@
-"""Candidates of a search: what the database returns, and what the ranking makes of it."""
+"""Candidates of a search, as the database returns them and as the ranking scores them."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass

@@ -36,7 +36,7 @@ def content_hash(content: str, session: str | None = None) -> str:
 def embedded_text(title: str, tags: Sequence[str], content: str) -> str:
     """Return the text to embed: content and tags, preceded by the title unless the content contains it.
 
-    The parts are joined with spaces, because a line break is a token of its own for some embedding models.
+    The parts are joined with spaces, because a line break is a separate token for some embedding models.
     """
     return " ".join([content, *tags] if title in one_line(content) else [title, content, *tags])
 

@@ -147,7 +147,7 @@ def _items(unwrapped: Unwrapped) -> tuple[list[Any], str]:
 
 
 def _read(item: Any, index: int, unwrapped: Unwrapped, message: Published, namespace: str) -> Reading:
-    """Read one item. Without a request id or key of its own, it gets them from its position in the message."""
+    """Read one item. An item without a request id or key gets them from its position in the message."""
     defaults = _defaults(namespace, unwrapped, message, "" if unwrapped.body is item else f"#{index}")
     if isinstance(item, dict) and isinstance(error := item.get(REFUSED), str) and error.strip():
         printable = error[:_ERROR_CHARACTERS].encode(errors="replace").decode().replace("\x00", "\ufffd")

@@ -47,7 +47,7 @@ def split_token(token: str) -> tuple[str | None, str]:
 
 
 def key_id(authorization: str | None) -> str | None:
-    """Return the id of the API key in an Authorization header, for a log; None where there is none."""
+    """Return the id of the API key in an Authorization header, for a log; None if there is none."""
     return split_token((authorization or "").partition(" ")[2].strip())[0]
 
 

@@ -39,7 +39,7 @@ class Authenticator(Protocol):
 
     @property
     def credential(self) -> str:
-        """Description of the required credential, for people who look for a log-in page."""
+        """Description of the required credential, for people in search of a log-in page."""
 
     @property
     def only_authorization(self) -> bool:
@@ -244,7 +244,7 @@ class SharedSecret:
 
 
 def bearer(authorization: str | None) -> str:
-    """Return the token of an Authorization header; raises Unauthorized where there is none."""
+    """Return the token of an Authorization header; raises Unauthorized if there is none."""
     scheme, _, token = (authorization or "").partition(" ")
     if scheme.lower() != "bearer" or not token.strip():
         raise Unauthorized("a bearer token is needed")

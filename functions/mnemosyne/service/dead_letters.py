@@ -34,7 +34,7 @@ MOST_UNAVAILABLE = 5
 
 
 def store_dead_letter(namespace: str, dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
-    """Store a message, under its message id, of which something has no other outcome.
+    """Store a message, under its message id, if a request of it has no other outcome.
 
     The empty namespace has the messages that name none.
     """
@@ -43,7 +43,7 @@ def store_dead_letter(namespace: str, dead_letter: DeadLetter, *, memories: Memo
 
 
 def store_over_quota(namespace: str, dead_letter: DeadLetter, *, memories: MemoryStore) -> None:
-    """Store a message of which something had no room, so that the operator can redrive it once there is room.
+    """Store a message that exceeded the quota, so that the operator can redrive it once there is room.
 
     Letters take room too, so a namespace with BEYOND_QUOTA_KEPT letters gets no further one. The requests have failed
     and say why in any case.

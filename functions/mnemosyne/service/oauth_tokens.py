@@ -22,7 +22,7 @@ log = EventLog(__name__)
 JWT_TYPE = "at+jwt"
 """https://www.rfc-editor.org/rfc/rfc9068#section-4: another token of the issuer is no access token."""
 FRESH_SECONDS = 25.0
-"""TTL of a token that was looked at: with what the look itself takes, a revoked grant lets nobody in after 30."""
+"""Seconds that a token's check is cached. With the time of the check, a revoked grant admits nobody after 30 s."""
 REMEMBERED = 10_000
 
 
@@ -93,9 +93,9 @@ class OAuthAuthenticator:
 
 
 def _principal(claims: Mapping[str, Any], grant: StandingGrant) -> Principal:
-    """Return the principal of a grant, with those of its scopes that the token has.
+    """Return the principal of a grant, with the scopes that both the grant and the token have.
 
-    Raises Unauthorized if the token claims something else: whoever has the signing key still gets no more than a grant.
+    Raises Unauthorized if the token claims something else: even a stolen signing key gives no more than a grant.
     """
     claimed = claims["sub"], claims.get("namespace"), claims.get("client_id")
     if claimed != (grant.subject, grant.namespace, grant.client_id):

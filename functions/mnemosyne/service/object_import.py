@@ -51,7 +51,7 @@ def import_object(
 ) -> None:
     """Continue the object's import until its report is written.
 
-    Each record becomes a request of its own. The id of one without source and key follows from the object's generation
+    Each record becomes a separate request. Without source and key, its id follows from the object's generation
     and the line, so that reading it again gives the same request. Raises Unavailable if the budget of seconds is used
     up or a part is unavailable: redeliver.
     """

@@ -1,4 +1,4 @@
-"""Divide a message's requests into slices, each embedded and stored in a transaction of its own.
+"""Divide a message's requests into slices, each embedded and stored in a separate transaction.
 
 A slice that was committed is final at the next delivery, so an interruption costs the embeddings of one slice at most.
 """
@@ -10,7 +10,7 @@ from mnemosyne.domain.chunking import ChunkLimit
 from mnemosyne.domain.memory import IngestRequest
 
 SLICE_CHUNKS = 100
-"""Most chunks of a slice, about. A memory with more is a slice of its own. The embedder takes 100 texts in one call."""
+"""Most chunks of a slice, about. A memory with more is a slice alone. The embedder takes 100 texts in one call."""
 DELIVERY_SECONDS = 60.0
 """Time after which a delivery begins no further slice: half of what Terraform gives the function."""
 

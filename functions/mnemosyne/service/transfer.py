@@ -94,7 +94,7 @@ def _check_values(text: bytes, format_: str) -> None:
     if format_ == "jsonl":
         check_values(text, of="the part of a file")
     elif format_ == "markdown":
-        # Each value of front matter has a line, a comma or a bracket of its own.
+        # Each value of front matter ends with a line break, a comma or a bracket.
         front = text[: yaml_characters(text.decode("utf-8", "replace"))]
         if sum(map(front.count, (b"\n", b",", b"[", b"{"))) > VALUES:
             raise InvalidRequest(f"front matter must hold at most {VALUES:,} values")

@@ -58,7 +58,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
         """Configure the server's URL, key and limits.
 
         `api_key` is the key, or a function from app name and user id to it, which may be async. `limit` and
-        `max_response_chars` bound what a search answers. `wait` is for how many seconds storing waits for the outcome,
+        `max_response_chars` limit a search's answer. `wait` is how many seconds storing waits for the outcome,
         so that a search finds it; what takes longer is durably queued and stored later. 0 does not wait.
         """
         self._url, self._api_key = url, api_key

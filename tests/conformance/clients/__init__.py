@@ -1,1 +1,1 @@
-"""Clients and frameworks of the field, each driven through the same steps by a script of its own environment."""
+"""MCP clients and agent frameworks. A script in each one's environment takes the same steps."""

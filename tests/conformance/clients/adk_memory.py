@@ -1,6 +1,6 @@
 """Agents of Google's ADK that remember: `python adk_memory.py talk|resume|scopes URL …`, in ADK's own environment.
 
-The model is scripted: it says "Noted." or, where something was recalled, what it was shown.
+The model is scripted: it says "Noted.", or repeats the recalled text.
 """
 
 import asyncio
@@ -27,8 +27,8 @@ APP, USER, SESSION = "tea shop", "ada@example.com", "monday"
 TURNS = 60
 
 
-class Scripted(BaseLlm):  # type: ignore[misc]  # ADK is in an environment of its own
-    """Says what it was told to recall."""
+class Scripted(BaseLlm):  # type: ignore[misc]  # ADK is in a separate environment
+    """Repeat the recalled text."""
 
     async def generate_content_async(
         self, llm_request: LlmRequest, stream: bool = False

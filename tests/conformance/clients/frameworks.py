@@ -13,7 +13,7 @@ from steps import Call, Connect, List, main  # type: ignore[import-not-found]
 
 
 def _of(tools: dict[str, Any], run: Callable[[Any, dict[str, Any]], Awaitable[object]]) -> tuple[List, Call]:
-    """The steps' two functions over tools by name; an exception is what a model would be told."""
+    """The two functions of the steps, for tools by name. An exception has the text that a model would read."""
 
     async def list_tools() -> list[str]:
         return list(tools)
@@ -95,7 +95,7 @@ async def google_adk(url: str, exits: AsyncExitStack) -> tuple[List, Call]:
 
 
 class _NoContext:
-    """A call outside of any agent; where a tool names a view, ADK has it shown beside the call of that id."""
+    """A call outside of any agent. If a tool names a view, ADK shows it with the call of that id."""
 
     function_call_id = "call"
 

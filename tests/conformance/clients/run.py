@@ -23,7 +23,7 @@ class Client:
     name: str
     script: str
     packages: tuple[str, ...] = ()
-    """For Python, in an environment of its own; without any, in ours. JavaScript's stand in js/package.json."""
+    """Packages of a Python client, installed in a separate environment. JavaScript's are in js/package.json."""
     javascript: bool = False
     quick: bool = True
     """Whether its installation fits into CI's time."""
@@ -54,7 +54,7 @@ CLIENTS = (
 
 
 def drive(client: Client, url: str, javascript: str) -> tuple[str, dict[str, str]]:
-    """The client's version, and what came of each step; raises where one failed."""
+    """Return the client's version and the result of each step. Raises if a step failed."""
     from tests.packages import environment
 
     if client.javascript:
@@ -72,7 +72,7 @@ def drive(client: Client, url: str, javascript: str) -> tuple[str, dict[str, str
 
 
 def table(rows: Sequence[tuple[Client, str, dict[str, str]]]) -> str:
-    """The table of what was driven."""
+    """The table of clients and results."""
     head = ["client", "version", *STEPS]
     lines = [[client.name, version, *(steps.get(step, "no") for step in STEPS)] for client, version, steps in rows]
     return "".join(f"| {' | '.join(line)} |\n" for line in [head, ["---"] * len(head), *lines])

@@ -21,7 +21,7 @@ Connect = Callable[[str, AsyncExitStack], Awaitable[tuple[List, Call]]]
 
 
 class Steps:
-    """Takes one after the other, and keeps what came of each."""
+    """Take steps in order, and keep their results."""
 
     def __init__(self) -> None:
         self.taken: dict[str, str] = {}
@@ -39,7 +39,7 @@ def plain(said: str) -> str:
 
 
 async def take(list_tools: List, call: Call, steps: Steps) -> None:
-    """Take all steps; `call` returns what a model would read, and tells an error in words too."""
+    """Take all steps. `call` returns the text that a model would read, also for an error."""
     names = await list_tools()
     steps.check("list", set(names) == {*STEPS, *OTHERS}, str(names))
     content = f"The otter crosses the weir at dusk, said {os.getpid()}."
@@ -68,7 +68,7 @@ async def take(list_tools: List, call: Call, steps: Steps) -> None:
 
 
 async def drive(connect: Connect, url: str) -> dict[str, str]:
-    """Connect and take all steps; what came of each."""
+    """Connect, take all steps and return their results."""
     steps = Steps()
     async with AsyncExitStack() as exits:
         list_tools, call = await connect(url, exits)
@@ -78,7 +78,7 @@ async def drive(connect: Connect, url: str) -> dict[str, str]:
 
 
 def main(connect: Connect, package: str) -> None:
-    """Drive what the script is for, at the address given; prints the client's version and its steps."""
+    """Run the script's client against the given address; print the client's version and its steps."""
     taken = asyncio.run(drive(connect, sys.argv[1]))
     sys.stdout.write(json.dumps({"version": version(package), "steps": taken}) + "\n")
     sys.stdout.flush()

@@ -1,1 +1,1 @@
-"""What the official conformance suite looks for by name, behind our own hosting, edge, access and streams."""
+"""The fixtures of the official conformance suite, behind our hosting, edge, access and streams."""

@@ -1,6 +1,6 @@
 """The tools, resources and prompts that the official suite calls by name, as its scenarios describe them.
 
-https://github.com/modelcontextprotocol/conformance (the descriptions that `conformance list` stands on).
+https://github.com/modelcontextprotocol/conformance (the descriptions that `conformance list` uses).
 """
 
 import base64
@@ -115,7 +115,7 @@ PROMPTS = [
 
 
 def prompt(name: str, given: dict[str, str]) -> list[Any]:
-    """What the prompt says."""
+    """The prompt's text."""
     if name == "test_prompt_with_arguments":
         return [text(f"Prompt with arguments: arg1='{given['arg1']}', arg2='{given['arg2']}'")]
     if name == "test_prompt_with_embedded_resource":

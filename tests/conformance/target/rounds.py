@@ -1,4 +1,4 @@
-"""Tools that ask for input and are called again with it: what the suite's input-required scenarios want."""
+"""Tools that ask for input and are called again with it, for the suite's input-required scenarios."""
 
 import hashlib
 import hmac

@@ -56,7 +56,7 @@ async def _call_tool(
             await anyio.sleep(0.05)
     elif name == "test_missing_capability":
         raise MCPError(MISSING_CAPABILITY, "sampling is needed", {"requiredCapabilities": {"sampling": {}}})
-    elif name in OTHERS:  # what is left asks the client within a call, for which there is no way back without a session
+    elif name in OTHERS:  # the others ask the client within a call, which is impossible without a session
         error = "This tool intentionally returns an error for testing"
         return types.CallToolResult(content=[fixtures.text(error)], is_error=True)
     else:

@@ -52,7 +52,7 @@ def endpoint(emulator: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[_Endpoi
 
 
 def test_a_late_acknowledgement_of_one_message_loses_no_other(endpoint: _Endpoint) -> None:
-    # With a retry policy the emulator (0.8.20) hands back what was refused in a task of its own, and that task ends for
+    # With a retry policy the emulator (0.8.20) returns refused messages in a separate task, and that task ends for
     # good at a message which was acknowledged after it had been set down to be delivered again: in its classes,
     # MessageBacklog.nackMessage fails on it, and ExpireOutstandingMessagesRunnable catches only StatusException.
     client: Any = PublisherClient()

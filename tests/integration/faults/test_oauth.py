@@ -16,7 +16,7 @@ from tests.cloud_run.service import Limits
 from tests.oauth_server import REDIRECT, asked, exchange
 from tests.waiting import wait_until
 
-pytestmark = pytest.mark.exhaustive  # seconds to minutes each, for what is killed in them
+pytestmark = pytest.mark.exhaustive  # seconds to minutes each, because processes are killed in them
 
 
 @pytest.fixture(scope="module")
@@ -38,7 +38,7 @@ def _browser(deployment: OAuthDeployment, trust: ssl.SSLContext | None = None) -
 
 
 def _another_address(deployment: OAuthDeployment) -> None:
-    """Come from elsewhere, since what one address may ask for in a minute is less than these tests do."""
+    """Use another address, because these tests exceed the limit of one address per minute."""
     number = int(deployment.auth.client_address.split(".")[3]) % 250 + 1
     deployment.auth.client_address = f"198.51.100.{number}"
 
@@ -155,7 +155,7 @@ def test_who_is_on_the_way_goes_on_when_the_instance_is_killed(
 def test_an_instance_that_is_killed_in_the_middle_of_an_exchange_gives_all_or_nothing(
     deployment: OAuthDeployment, web: httpx.Client
 ) -> None:
-    """The client asks again: it has its tokens, or starts over; nobody is let in by half a grant."""
+    """The client asks again: it gets its tokens, or starts over. A half-made grant admits nobody."""
     way = _Way(deployment, web)
     for one in way.steps[:-1]:
         one()

@@ -38,7 +38,7 @@ class Gated(FakeEmbedder):
 
 
 def _under_load(inner: Gated, texts: list[str]) -> list[object]:
-    """Embed each text in a thread of its own during another call, and return its vectors or its error."""
+    """Embed each text in a separate thread during another call, and return its vectors or its error."""
     batching = MicroBatchingEmbedder(inner)
 
     def embed(text: str) -> object:

@@ -1,4 +1,4 @@
-"""What an import over MCP asks of the server."""
+"""Requests of an import over MCP to the server."""
 
 from typing import Any
 

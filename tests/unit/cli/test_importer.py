@@ -26,7 +26,7 @@ FILE = Source("f")
 
 
 class FakeDestination:
-    """Stores what it is sent, and tells at the second question; content seen before is a duplicate, poison fails."""
+    """Store records and answer their outcomes at the second call. Known content is a duplicate; poison fails."""
 
     name = "here"
     namespace = "ns"
@@ -86,7 +86,7 @@ class FakeDestination:
 
 @dataclass
 class Ended:
-    """What an import says in the end."""
+    """The final output of an import."""
 
     states: Counter[str]
     failures: list[tuple[str, str]]
@@ -368,7 +368,7 @@ class Killed(BaseException):
 
 
 class Steps:
-    """Counts what an import does, and kills it before or after one of its steps."""
+    """Count the steps of an import, and kill it before or after one of them."""
 
     def __init__(self, last: int) -> None:
         self.left = last

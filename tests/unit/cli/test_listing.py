@@ -1,4 +1,4 @@
-"""What an import makes of the files that people have: read, or named with what to do."""
+"""An import reads people's files, or names them and the fix."""
 
 import gzip
 import json

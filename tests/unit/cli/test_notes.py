@@ -1,4 +1,4 @@
-"""Notes as applications write them: what is read of their properties, and what is said of the rest."""
+"""Notes as applications write them: known properties are read, the others are reported."""
 
 import io
 import json

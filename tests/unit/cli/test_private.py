@@ -1,4 +1,4 @@
-"""Files that an import writes beside its source: nobody else reads them, and nothing is written through them."""
+"""Files that an import writes next to its source: no other user can read them or redirect them with a link."""
 
 import json
 import os

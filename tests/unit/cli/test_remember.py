@@ -1,4 +1,4 @@
-"""`mnemosyne remember` and `search` say what is wrong with text that is not UTF-8."""
+"""`mnemosyne remember` and `search` refuse text that is not UTF-8, with the reason."""
 
 import click
 import pytest

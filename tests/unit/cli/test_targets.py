@@ -22,7 +22,7 @@ REACHED = {
     "--data-dir": "no memory is kept in /proc/nowhere",
     "--project": "gcloud could not call the deployment",
 }
-"""What a command says that has turned to the target."""
+"""The output of a command that uses the target."""
 SETTINGS = {"MNEMOSYNE_DATABASE_URL": "no-address", "MNEMOSYNE_TOPIC": "file:///nowhere"}
 NOTE = Path(__file__).parents[3] / "README.md"
 SETTINGS_READ = "MNEMOSYNE_DATABASE_URL"

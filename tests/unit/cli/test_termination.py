@@ -16,7 +16,7 @@ def _handler(number: int, frame: FrameType | None) -> None:
 @pytest.fixture(autouse=True)
 def _restored() -> Iterator[None]:
     before = {number: signal.getsignal(number) for number in (signal.SIGTERM, signal.SIGHUP)}
-    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which whoever started the tests with nohup has not
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)  # which is ignored if the tests were started with nohup
     yield
     for number, handler in before.items():
         signal.signal(number, handler)

@@ -15,7 +15,7 @@ from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.ids import new_id
 
 VALIDATOR = jsonschema.Draft202012Validator(message_schema())
-# Where a source is needed beside a key, the attribute is one: a schema of the data cannot say so.
+# A key needs a source, which may be an attribute: a schema of the data cannot express this.
 ATTRIBUTES = {"namespace": "ns", "source": "test"}
 TEXTS = [
     "tea",

@@ -1,7 +1,7 @@
-"""The past expressions of other recognizers' own tests mean here what they mean there, or differ by a convention.
+"""Past expressions from the tests of other recognizers have the same meaning here, or differ by a convention.
 
 Microsoft's Recognizers-Text, Duckling, chrono and dateparser: the files of `tests/data/time_expressions` name theirs
-and the commits. The conventions are those of docs/reference/time.md.
+and the commits. docs/reference/time.md has the conventions.
 """
 
 import json

@@ -1,4 +1,4 @@
-"""Figures say whether they reach their goal and whether they are worse than what was kept."""
+"""Figures report whether they reach their goal, and whether they are worse than the kept ones."""
 
 import pytest
 

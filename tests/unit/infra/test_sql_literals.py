@@ -1,4 +1,4 @@
-"""Statements are whole constants, and rows are read by name: what the checker refuses."""
+"""The checker refuses statements that are not whole constants, and rows read by position."""
 
 from pathlib import Path
 

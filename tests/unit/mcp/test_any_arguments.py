@@ -1,4 +1,4 @@
-"""Whatever a tool is given: it answers or says what is wrong, and is never at fault itself."""
+"""A tool answers any arguments with a result or an error of the caller, never with an internal error."""
 
 from typing import Any
 

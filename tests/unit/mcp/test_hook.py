@@ -1,4 +1,4 @@
-"""`recall_for_hook`: what a prompt brings to mind, as the output of a hook of a coding agent."""
+"""`recall_for_hook`: memories for a prompt, as the output of a coding agent's hook."""
 
 import json
 from typing import Any

@@ -34,7 +34,7 @@ def test_the_request_has_the_id_of_its_version() -> None:
 
 
 def _looked_up(services: FakeServices, queued: CallToolResult) -> dict[str, Any] | None:
-    """What a call that waits is told now."""
+    """The present answer to a waiting call."""
     assert INGEST_MEMORY.outcome and queued.structured_content
     reply = INGEST_MEMORY.outcome(queued.structured_content, CALLER, services)
     return reply.result.model_dump(mode="json") if reply else None

@@ -1,4 +1,4 @@
-"""Turns at the database: who waits behind how many, and for how long."""
+"""Callers take turns at the database: the number of waiting callers and the time are bounded."""
 
 import threading
 

@@ -16,7 +16,7 @@ from tests.fakes import FakeServices
 
 
 def _waited(seconds: float, *looks: Reply | Exception | None) -> tuple[Reply | None, int]:
-    """What is told, and after how many looks; the last look's answer is that of all after it."""
+    """Return the answer and the number of looks. Looks after the last one give the same answer."""
     seen = 0
 
     def look(accepted: Any, principal: Principal, services: Any) -> Reply | None:

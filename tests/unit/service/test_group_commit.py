@@ -52,7 +52,7 @@ class _Work:
         return contents
 
     def arrive(self, *requests: IngestRequest, namespace: str = "ns") -> "Future[list[str]]":
-        """One message, in a thread of its own; it has taken its place when this returns."""
+        """Store one message in a separate thread; it is in the queue when this returns."""
         before = self._arrived(namespace)
         future = self.threads.submit(self.store, *requests, namespace=namespace)
         wait_until(lambda: future.done() or self._arrived(namespace) > before, "the message has taken its place")

@@ -1,4 +1,4 @@
-"""What the server says happened, happened."""
+"""The server reports what happened."""
 
 from collections.abc import Sequence
 from contextlib import suppress

@@ -1,4 +1,4 @@
-"""What a search answers with of what the store has found."""
+"""The results of a search, made from the store's candidates."""
 
 import pytest
 

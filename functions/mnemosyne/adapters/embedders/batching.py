@@ -91,7 +91,7 @@ class MicroBatchingEmbedder:
         try:
             batch.vectors = self._call(batch.texts)
         except ItemUnavailable:
-            batch.vectors = None  # each caller repeats its own call, so that it gets only errors of its own texts
+            batch.vectors = None  # each caller repeats its own call, so that it gets no errors of other texts
         except ServiceError as exc:  # more calls would take more time, and wait longer if the service hangs
             batch.fault = exc
         except MnemosyneError:

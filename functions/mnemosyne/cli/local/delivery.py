@@ -131,7 +131,7 @@ class Delivery:
         for message_id in ended:
             del self._under_way[message_id]
         for push in ended.values():
-            push.result()  # raises what a push could not handle
+            push.result()  # raises errors that a push did not handle
 
     def _push(self, client: httpx.Client, message: QueuedMessage) -> bool:
         """Deliver one message and return True, or schedule its next delivery."""

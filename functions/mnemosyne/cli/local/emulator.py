@@ -55,7 +55,7 @@ def prepare(
             "push_config": PushConfig(push_endpoint=url),
             "ack_deadline_seconds": ack_deadline_seconds,
             # No retry policy: with one, a message that is acknowledged after its deadline ends the emulator's task that
-            # hands back what was refused, and all of that is never delivered again.
+            # returns the refused messages, and these are never delivered again.
             **policy,
         }
         try:

@@ -197,7 +197,7 @@ class FunctionProcess:
             self.kill()
 
     def wait(self, seconds: float) -> bool:
-        """Wait for the process to exit, at most so many seconds; return whether it has."""
+        """Wait up to this many seconds for the process to exit; return whether it has."""
         with suppress(subprocess.TimeoutExpired):
             if self._process is not None:
                 self._process.wait(seconds)

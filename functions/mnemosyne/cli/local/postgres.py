@@ -94,7 +94,7 @@ class EmbeddedPostgres:
 
     def stop(self) -> None:
         """Stop the server, unless another process still uses it."""
-        with suppress(psutil.NoSuchProcess):  # it ended by itself in the meantime
+        with suppress(psutil.NoSuchProcess):  # it has ended meanwhile
             self.server.cleanup()
 
 
@@ -124,7 +124,7 @@ def start(directory: DataDir) -> EmbeddedPostgres:
     try:
         if is_root():
             make_server_user(SERVER_USER)
-        if directory.making_cluster.exists():  # whoever made it was killed, before it held anything
+        if directory.making_cluster.exists():  # its creator was killed before it wrote anything
             shutil.rmtree(directory.postgres)
         server = get_server(directory.postgres, start=False, postgres_version=VERSION)
         _make_cluster(server, directory)

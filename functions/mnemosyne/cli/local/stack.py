@@ -249,7 +249,7 @@ def serve(
 ) -> None:
     """Start the functions, then the delivery to them.
 
-    At the end the delivery starts no more pushes, and the functions finish their requests and stop.
+    At the end the delivery stops starting pushes, and the functions finish their requests and stop.
     """
     emulator_host = os.environ.get("PUBSUB_EMULATOR_HOST")
     delivery = None if emulator_host else _delivery(directory, ingest, dead_letter, settings)

@@ -26,7 +26,7 @@ def let_pass(user: int, path: Path) -> None:
         if mode & stat.S_IXOTH:
             continue
         entries = dict(_entries(directory, mode))
-        # What the mask keeps from somebody stays kept from him, though it must let the new entry through.
+        # Users without access under the mask stay without access, although the mask must permit the new entry.
         mask = entries.get((_MASK, _NOBODY), 0o7)
         masked = (_USER, _GROUP, _NAMED_GROUP)
         entries |= {entry: allowed & mask for entry, allowed in entries.items() if entry[0] in masked}

@@ -103,7 +103,7 @@ def _deprecated(
 
     def run(old: Any, principal: Principal, services: Services) -> Reply:
         found = memory_search(translate(old, services), principal, services)
-        return Reply(found, notes=(note,))  # beside the text, which is JSON
+        return Reply(found, notes=(note,))  # in addition to the text, which is JSON
 
     return Tool(
         name=name,

@@ -111,7 +111,7 @@ def normalise(block, value):
 
 
 def check(block, value, path, dotted, out, kind):
-    """What the provider itself checks: read-only attributes and listed values."""
+    """The provider's own checks: read-only attributes and listed values."""
     for name, spec in block["a"].items():
         allowed = len(spec) > 2 and spec[2].get("e")
         v = value.get(name)
@@ -186,7 +186,7 @@ class Provider:
         return fakes.Context(self, kind, tname)
 
     def rule(self, tname):
-        """What the provider decides of this type beyond its schema; None where nothing is known."""
+        """The provider's rules for this type beyond its schema; None if none are known."""
         if self._rules is None:
             self._rules = rules.load(self.types.meta["version"]) if self.google else {}
         return self._rules.get(tname)
@@ -320,7 +320,7 @@ class Provider:
     def rpc_ImportResourceState(self, m):
         tname, rid = text(m, 1), text(m, 2)
         b = self.block("resources", tname)
-        known = told("TFCHECK_CLOUD")  # {import id: attributes}: what the cloud has under it
+        known = told("TFCHECK_CLOUD")  # {import id: attributes of the resource in the cloud}
         v = normalise(b, known.get(rid, {}))
         if rid not in known:
             v.update(fakes.from_id(b, rid))

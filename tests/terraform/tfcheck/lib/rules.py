@@ -1,4 +1,4 @@
-"""What the provider decides beyond its schema: replacement, conflicts, differences that are none, and what it reads back.
+"""The provider's rules beyond its schema: replacement, conflicts, ignored differences, and values that it reads back.
 
 The rules are data, rules/provider_rules.json, taken from the provider's public source by rules/extract.py; each stands
 there with its file, line and version.
@@ -14,7 +14,7 @@ LAYERS = (("7.32.0", (7, 32, 0)), ("7.45.0", (7, 45, 0)), ("main", (8, 0, 0)))
 
 
 def load(version):
-    """The rules of one version of the provider, by resource type: each layer holds what it changes."""
+    """The rules of one version of the provider, by resource type. Each layer has only its changes."""
     wanted = tuple(int(n) for n in version.split("."))
     with open(FILE) as f:
         versions = json.load(f)["versions"]
@@ -134,7 +134,7 @@ def suppress(tname, rule, prior, planned):
 
 
 def keep_in_sets(block, prior, planned):
-    """Give blocks in a set what was computed for them: Terraform cannot tell which of them is which."""
+    """Add computed values to the blocks of a set, whose elements Terraform cannot identify."""
     for name, (nest, _, _, sub) in block.get("b", {}).items():
         olds, news = prior.get(name), planned.get(name)
         if not isinstance(olds, list) or not isinstance(news, list):
@@ -155,7 +155,7 @@ def _known(prior, planned, name):
 
 
 def _only(stored, wanted):
-    """What is stored, without the keys that the configuration lacks."""
+    """The stored value without the keys that the configuration lacks."""
     if isinstance(stored, dict) and isinstance(wanted, dict):
         return {k: _only(v, wanted[k]) for k, v in stored.items() if k in wanted}
     if isinstance(stored, list) and isinstance(wanted, list) and len(stored) == len(wanted):
@@ -233,7 +233,7 @@ def _is_block(block, path):
 
 
 def read(tname, state):
-    """What the API answers where it is not what it was told."""
+    """The API's answer, where it differs from the request."""
     if tname == "google_monitoring_dashboard" and isinstance(state.get("dashboard_json"), str):
         # Zeros, falses and empty lists are left out of the answer, names and etags are added.
         answer = _without_zeros(json.loads(state["dashboard_json"]))

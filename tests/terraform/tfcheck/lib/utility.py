@@ -265,7 +265,7 @@ def read(provider, tname, v):
             raise Failed("Unexpected External Program Results: the program must print a JSON object of strings")
         v["result"], v["id"] = r, "-"
     elif tname == "http":
-        # TFCHECK_HTTP is a file of {"url": "body"}: what the outside would answer.
+        # TFCHECK_HTTP is a file of {"url": "body"}: the answers of the Internet.
         answers = {}
         if os.environ.get("TFCHECK_HTTP"):
             with open(os.environ["TFCHECK_HTTP"]) as f:

@@ -2,10 +2,10 @@
 
 For every resource type in TYPES and every version asked for, this reads the schema literal in the provider's source
 (https://github.com/hashicorp/terraform-provider-google, licensed MPL-2.0; a bare clone is enough, nothing is built or
-run) and writes the properties that decide what a plan does: which attribute forces replacement, which ones conflict
+run) and writes the properties that decide a plan: which attribute forces replacement, which ones conflict
 or belong together, which differences are suppressed, and the defaults. Paths are dotted, without list indices. "oc"
-is an attribute that is optional and computed; "elem_" marks a property of a list's elements. The attributes of which
-at least or exactly one must be set stand once, under the type's "groups"; those inside a block hold where it is set.
+is an attribute that is optional and computed; "elem_" marks a property of a list's elements. Groups of attributes, at
+least or exactly one of them required, are in the type's "groups"; groups in a block apply if the block is set.
 
 The first version is written whole. Each later one holds only what differs from the version before it: a type or an
 attribute that is null is gone, or carries no such property any more; any other entry replaces the earlier one, except
@@ -82,7 +82,7 @@ class Node:
 
 @dataclass
 class Source:
-    """A Go file of one version, and what it takes to find a name it uses elsewhere in its package."""
+    """A Go file of one version, with the names of its package."""
 
     repository: str
     tag: str
@@ -143,7 +143,7 @@ def items(tokens: list[str], at: int, end: int) -> list[tuple[str, Node]]:
 
 
 def defined(source: Source, name: str) -> Node | None:
-    """What the file's top-level variable or function of that name holds or returns."""
+    """The value of the file's top-level variable or function of that name."""
     tokens, depth = source.tokens, 0
     for at, token in enumerate(tokens):
         depth += (token == "{") - (token == "}")
@@ -191,7 +191,7 @@ def paths_of(source: Source, node: Node) -> list[str]:
 
 
 def properties(source: Source, entry: dict[str, Node]) -> Facts:
-    """What one attribute's literal says that matters to a plan; nothing that is not set."""
+    """The set properties of one attribute's literal that matter to a plan."""
     true = {name for name, node in entry.items() if node.text == "true"}
     facts: Facts = {key: True for key, names in FLAGS.items() if names <= true}
     for name, key in (LISTS | GROUPS).items():
