@@ -1,10 +1,10 @@
-# Google bills each alert condition. So conditions exist only where somebody is notified, one for each symptom.
+# Google bills each alert condition. So conditions exist only with a receiver, one for each symptom.
 
 locals {
   notified = length(var.alert_emails) + length(var.notification_channels) > 0
   channels = concat([for channel in google_monitoring_notification_channel.email : channel.id], var.notification_channels)
 
-  # Callers without a Google identity reach /health only where neither IAM nor Identity-Aware Proxy stops them.
+  # Callers without a Google identity reach /health only without IAM and Identity-Aware Proxy.
   has_uptime_check = local.notified && var.auth_mode != "iam" && !var.iap
 
   of_run      = "resource.type = \"cloud_run_revision\""
@@ -13,7 +13,7 @@ locals {
   requests    = "metric.type = \"run.googleapis.com/request_count\" AND ${local.of_mcp}"
   of_database = "resource.type = \"cloudsql_database\" AND resource.labels.database_id = \"${var.project}:${google_sql_database_instance.this.name}\""
 
-  # Subscriptions by their whole names: publishers and buckets each have their own.
+  # Full names of the subscriptions: publishers and buckets have separate ones.
   oldest_message     = "metric.type = \"pubsub.googleapis.com/subscription/oldest_unacked_message_age\" AND resource.type = \"pubsub_subscription\""
   of_publishers      = length(var.publishers) == 0 ? "" : "|publisher-(${join("|", keys(var.publishers))})(-dead-letter)?"
   of_memories        = "resource.labels.subscription_id = monitoring.regex.full_match(\"${var.name}-(ingest|dead-letter${local.of_publishers})\")"
@@ -126,7 +126,7 @@ locals {
       title     = "mcp does not answer"
       filter    = "metric.type = \"monitoring.googleapis.com/uptime_check/check_passed\" AND resource.type = \"uptime_url\" AND metric.labels.check_id = \"${try(google_monitoring_uptime_check_config.mcp[0].uptime_check_id, "")}\""
       aligner   = "ALIGN_NEXT_OLDER"
-      period    = "1200s" # as Google's own uptime alerts
+      period    = "1200s" # like Google's uptime alerts
       reducer   = "REDUCE_COUNT_FALSE"
       threshold = 1
       duration  = "300s"
@@ -165,7 +165,7 @@ resource "google_monitoring_uptime_check_config" "mcp" {
     validate_ssl = true
   }
 
-  # A domain can be used before its certificate is active, so the check uses it only where it is the only address.
+  # A domain can be used before its certificate is active, so the check uses it only if it is the only address.
   monitored_resource {
     type = "uptime_url"
     labels = {

@@ -45,8 +45,8 @@ locals {
   }
 }
 
-# import-object reads objects and creates reports, under the prefixes where there are any. It can overwrite and delete
-# nothing.
+# import-object reads objects and creates reports, only under the prefixes if there are any. It can neither overwrite nor
+# delete.
 resource "google_storage_bucket_iam_member" "reads" {
   for_each = toset([for bucket in values(var.buckets) : bucket.bucket])
   bucket   = each.key
@@ -57,7 +57,7 @@ resource "google_storage_bucket_iam_member" "reads" {
     for_each = compact([lookup(local.bucket_conditions, each.key, "")])
     content {
       title       = "prefixes"
-      description = "Objects that are imported, and the names of all."
+      description = "Objects that are imported, and the names of all objects."
       expression  = condition.value
     }
   }

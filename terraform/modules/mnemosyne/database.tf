@@ -11,7 +11,7 @@ locals {
 }
 
 locals {
-  # Memory of each tier in MB, where the name contains it: https://cloud.google.com/sql/docs/postgres/instance-settings
+  # Memory of each tier in MB, if the name contains it: https://cloud.google.com/sql/docs/postgres/instance-settings
   tier_memory = merge(
     { db-f1-micro = 614, db-g1-small = 1740 },
     can(regex("^db-custom-[0-9]+-[0-9]+$", var.sql_tier)) ? { (var.sql_tier) = tonumber(split("-", var.sql_tier)[3]) } : {},

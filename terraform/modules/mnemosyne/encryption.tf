@@ -12,7 +12,7 @@ locals {
   storage_agent = "service-${local.project_number}@gs-project-accounts.iam.gserviceaccount.com"
 }
 
-# Reading this account creates it where it does not exist yet.
+# Reading this account creates it if it does not exist yet.
 data "google_storage_project_service_account" "this" {
   count      = var.kms_key == null && length(var.buckets) == 0 ? 0 : 1
   project    = var.project

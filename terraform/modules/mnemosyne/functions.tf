@@ -2,7 +2,7 @@ locals {
   auth          = var.auth_mode == "oauth" ? ["auth"] : []
   import_object = length(var.buckets) > 0 ? ["import-object"] : []
 
-  # The functions that serve. migrate.tf has the one that runs before them.
+  # The functions that serve requests. migrate.tf has the function that runs before them.
   serving_names       = concat(["mcp", "ingest", "dead-letter"], local.import_object, local.auth)
   pushed_to           = ["ingest", "dead-letter", "import-object"]
   embedding_functions = ["mcp", "ingest", "dead-letter", "migrate"]
@@ -73,7 +73,7 @@ locals {
       concurrency = 40
       ingress     = "ALLOW_ALL"
       settings    = local.auth_settings
-      # By number, so that a new secret makes a new revision.
+      # The version's number, so that a new secret creates a new revision.
       secrets = [for version in google_secret_manager_secret_version.oauth_client : {
         key = "MNEMOSYNE_OAUTH_CLIENT_SECRET", secret = google_secret_manager_secret.oauth_client[0].secret_id, version = version.version
       }]
@@ -82,7 +82,7 @@ locals {
 }
 
 resource "google_cloudfunctions2_function" "serving" {
-  #checkov:skip=CKV_GCP_124: mcp and auth are called from anywhere and identify their callers; domain_only closes the direct way to mcp. The others are internal.
+  #checkov:skip=CKV_GCP_124: mcp and auth are called from anywhere and identify their callers; domain_only closes the direct access to mcp. The others are internal.
   for_each     = { for name, function in local.serving : name => function if contains(local.serving_names, name) }
   project      = var.project
   name         = "${var.name}-${each.key}"
@@ -142,7 +142,7 @@ resource "google_cloudfunctions2_function" "serving" {
     }
   }
 
-  # The migration is among these: where it fails, the apply ends before any function that serves is changed.
+  # These include the migration: if it fails, the apply ends before it changes a running function.
   depends_on = [
     google_cloud_run_v2_job.migrate,
     google_kms_crypto_key_iam_member.auth,

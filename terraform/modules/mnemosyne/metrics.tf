@@ -27,7 +27,7 @@ locals {
 resource "google_logging_metric" "events" {
   project     = var.project
   name        = "${var.name}/events"
-  description = "Log events of the functions, by event and, where the event has one, by outcome."
+  description = "Log events of the functions, by event and by outcome if the event has one."
   filter = join(" AND ", [
     "resource.type=\"cloud_run_revision\"",
     "resource.labels.service_name=(${join(" OR ", formatlist("\"%s\"", local.service_names))})",

@@ -65,7 +65,7 @@ resource "google_cloudfunctions2_function" "migrate" {
 }
 
 locals {
-  # By number, so that a new password makes a new revision: a running instance would keep the old password.
+  # The version's number, so that a new password creates a new revision: running instances would keep the old password.
   migrate_secrets = concat(local.gemini_api_key, [{
     key     = "MNEMOSYNE_DB_PASSWORD"
     secret  = google_secret_manager_secret.owner_password.secret_id
@@ -88,12 +88,12 @@ data "google_cloud_run_v2_service" "migrate" {
   name     = google_cloudfunctions2_function.migrate.name
   location = var.region
 
-  # Read after a change of the function: its service then has the new image.
+  # This is read after a change of the function, when its service has the new image.
   depends_on = [google_cloudfunctions2_function.migrate]
 }
 
 # Creating the job runs it and waits for its end. A job whose execution failed is tainted, so that the next apply creates
-# and runs it again. An update would not do: the provider keeps a failed update as done.
+# and runs it again. An update is not enough, because the provider records a failed update as done.
 resource "google_cloud_run_v2_job" "migrate" {
   count               = local.by_job
   project             = var.project
@@ -160,7 +160,7 @@ resource "google_cloud_run_v2_job" "migrate" {
   }
 
   lifecycle {
-    # The token is another one in each plan, and the function may get a new image without a migration.
+    # Each plan has another token, and the function may get a new image without a migration.
     ignore_changes       = [run_execution_token, template[0].template[0].containers[0].image]
     replace_triggered_by = [terraform_data.migration]
   }
@@ -185,7 +185,7 @@ resource "google_workflows_workflow" "operate" {
             try = {
               call = "http.post"
               args = {
-                # The slash is ours, so that no path can name another host.
+                # The fixed slash prevents a path from changing the host.
                 url     = "$${\"${local.urls["migrate"]}/\" + request.path}"
                 body    = "$${request.body}"
                 timeout = 1800

@@ -1,5 +1,5 @@
 locals {
-  # Our own network, or an existing one in this project or in the host project of a Shared VPC.
+  # The deployment's own network, or an existing one in this project or in the host project of a Shared VPC.
   own_network   = var.network == null ? 1 : 0
   network_id    = var.network == null ? one(google_compute_network.this[*].id) : var.network.network
   subnetwork_id = var.network == null ? one(google_compute_subnetwork.functions[*].id) : var.network.subnetwork
@@ -16,7 +16,7 @@ locals {
 }
 
 resource "google_compute_network" "this" {
-  #checkov:skip=CKV2_GCP_18: The network has no machines, and denies what no firewall rule allows.
+  #checkov:skip=CKV2_GCP_18: The network has no machines, and denies all traffic without a firewall rule.
   count                   = local.own_network
   project                 = var.project
   name                    = var.name
@@ -62,7 +62,7 @@ resource "google_compute_global_address" "services" {
   labels        = local.labels
 }
 
-# Google refuses to delete the peering while a deleted database can still be restored, so that destroying abandons it.
+# Google refuses to delete the peering while a deleted database can still be restored, so a destroy abandons it.
 # `make destroy` deletes it. A peering that an earlier deployment left is adopted.
 resource "google_service_networking_connection" "services" {
   count                   = var.psc ? 0 : local.own_network
@@ -73,7 +73,7 @@ resource "google_service_networking_connection" "services" {
   update_on_creation_fail = true
 }
 
-# Private Service Connect: an address in our network that leads to the database, and the name that the Connector resolves.
+# Private Service Connect: an address of the database in the network, and the name that the Connector resolves.
 resource "google_compute_address" "database" {
   count        = var.psc ? 1 : 0
   project      = var.project

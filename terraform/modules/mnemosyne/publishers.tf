@@ -1,5 +1,5 @@
-# Topics whose messages go to one namespace. The path of the push endpoint names the namespace, for dead letters too,
-# because a dead letter does not say which topic it came from.
+# Topics whose messages go to one namespace. The path of the push endpoint has the namespace, for dead letters too, because
+# a dead letter does not name its original topic.
 
 locals {
   entries = merge(
@@ -34,7 +34,7 @@ locals {
   }
 }
 
-# For each entry a topic, and another one for its dead letters.
+# Each entry has a topic, and a second one for its dead letters.
 resource "google_pubsub_topic" "entry" {
   #checkov:skip=CKV_GCP_83: Google's keys encrypt the topic unless kms_key names another key.
   for_each                   = local.entry_topics

@@ -28,8 +28,8 @@ locals {
     MNEMOSYNE_DB_POOL_SIZE          = tostring(var.pool_size.mcp)
     MNEMOSYNE_AUTH_MODE             = var.auth_mode
     MNEMOSYNE_RATE_LIMIT_PER_MINUTE = tostring(var.rate_limit_per_minute)
-    # A load balancer appends its own address after the caller's. Where callers can also reach mcp directly, they choose
-    # every address but the last one.
+    # A load balancer appends its own address after the caller's. Callers that can also reach mcp directly choose every
+    # address except the last one.
     MNEMOSYNE_TRUSTED_PROXIES = var.domain_only || var.iap ? "1" : "0"
     MNEMOSYNE_ALLOWED_HOSTS   = join(",", local.mcp_hosts)
     MNEMOSYNE_ALLOWED_ORIGINS = join(",", [for host in local.mcp_hosts : "https://${host}"])
@@ -51,7 +51,7 @@ locals {
     }
   }
   outcome_settings = var.outcomes ? { MNEMOSYNE_OUTCOME_TOPIC = google_pubsub_topic.outcomes[0].id } : {}
-  # Of the functions that store memories.
+  # Settings of the functions that store memories.
   storing_settings = merge(local.common, local.vertex, local.own_identity, local.outcome_settings, length(var.immutable_sources) == 0 ? {} : {
     MNEMOSYNE_IMMUTABLE_SOURCES = join(",", var.immutable_sources)
   })
@@ -66,7 +66,7 @@ locals {
   import_object_settings = length(local.import_object) == 0 ? {} : merge(local.common, local.own_identity, local.push_settings["import-object"], local.outcome_settings, {
     MNEMOSYNE_DB_USER      = google_service_account.functions["import-object"].email
     MNEMOSYNE_DB_POOL_SIZE = tostring(local.import_object_connections)
-    # The client would otherwise ask for the bucket's metadata, which the function may not read.
+    # Otherwise the client would request the bucket's metadata, which the function may not read.
     DISABLE_GCS_PYTHON_CLIENT_OTEL_BUCKET_METADATA = "true"
   })
   auth_settings = length(local.auth) == 0 ? {} : merge(local.common, local.own_identity, {

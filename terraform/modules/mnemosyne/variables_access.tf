@@ -10,7 +10,7 @@ variable "auth_mode" {
 }
 
 variable "open_by" {
-  description = "How everybody can reach the functions that identify their callers themselves: all_users, by a grant to allUsers; or no_invoker_check, where the organization refuses allUsers: then run the commands of `terraform output open_commands` once."
+  description = "How everybody can reach the functions that identify their callers themselves: all_users, by a grant to allUsers; or no_invoker_check, if the organization refuses allUsers: then run the commands of `terraform output open_commands` once."
   type        = string
   default     = "all_users"
 
@@ -93,7 +93,7 @@ variable "oidc_namespace_claim" {
 }
 
 variable "rate_limit_per_minute" {
-  description = "Units that a principal may spend per minute on one instance, where a plain request is one unit; 0: no limit."
+  description = "Rate limit in units per principal, minute and instance; a plain request costs one unit. 0: no limit."
   type        = number
   default     = 600
 

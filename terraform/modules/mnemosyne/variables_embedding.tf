@@ -21,7 +21,7 @@ variable "embedding_dimension" {
 }
 
 variable "embedding_location" {
-  description = "Vertex AI location that embeds text: eu, us, global or a region; empty: eu for a region in Europe, us for one in the United States, otherwise global. No region has every model: the migration embeds one word and fails where the location does not have embedding_model."
+  description = "Vertex AI location that embeds text: eu, us, global or a region; empty: eu for a region in Europe, us for one in the United States, otherwise global. No region has every model: the migration embeds one word, and fails if the location does not have embedding_model."
   type        = string
   default     = ""
 

@@ -1,4 +1,4 @@
-# GitHub's token of a workflow run is exchanged for the deploy account's, so no key of the account exists:
+# A workflow run exchanges its GitHub token for a token of the deploying account, so the account needs no key:
 # https://cloud.google.com/iam/docs/workload-identity-federation-with-deployment-pipelines
 
 locals {

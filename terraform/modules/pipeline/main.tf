@@ -1,4 +1,4 @@
-# The accounts of the pipeline and their rights. A first `make deploy` comes before: it creates the buckets named here.
+# The accounts of the pipeline and their rights. The first `make deploy` must come before, because it creates the buckets.
 
 locals {
   state_bucket   = coalesce(var.state_bucket, "${var.project}-terraform")
@@ -21,7 +21,7 @@ locals {
       "roles/serviceusage.serviceUsageAdmin",
       "roles/workflows.admin",
     ],
-    # A build writes its log, and asks Cloud Build for the result of the tests.
+    # A build writes its log, and reads the result of the tests from Cloud Build.
     var.runner == "cloud_build" ? ["roles/cloudbuild.builds.viewer", "roles/logging.logWriter"] : [],
     contains(var.features, "domain") || contains(var.features, "iap") ? ["roles/compute.loadBalancerAdmin", "roles/compute.securityAdmin"] : [],
     contains(var.features, "iap") ? ["roles/iap.admin"] : [],
@@ -88,7 +88,7 @@ resource "google_storage_bucket_iam_member" "source" {
   member = google_service_account.deploy.member
 }
 
-# Changes a bucket's grants and notifications, and reads no object.
+# This role changes a bucket's grants and notifications, and cannot read objects.
 resource "google_storage_bucket_iam_member" "imports" {
   for_each = toset(var.buckets)
   bucket   = each.key

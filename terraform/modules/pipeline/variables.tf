@@ -26,7 +26,7 @@ variable "deployment" {
   type        = string
   default     = "mnemosyne"
 
-  # The accounts are named after it, and an account's name has at most 30 characters.
+  # The names of the accounts contain it, and an account's name has at most 30 characters.
   validation {
     condition     = can(regex("^[a-z][a-z0-9-]{1,14}[a-z0-9]$", var.deployment))
     error_message = "deployment must be 3 to 16 lower-case letters, digits and hyphens, beginning with a letter, got ${var.deployment}."
@@ -34,7 +34,7 @@ variable "deployment" {
 }
 
 variable "features" {
-  description = "Parts of the deployment that need roles of their own: domain, iap, oauth, psc."
+  description = "Parts of the deployment that need additional roles: domain, iap, oauth, psc."
   type        = set(string)
   default     = []
 
@@ -66,7 +66,7 @@ variable "repository" {
 }
 
 variable "repository_id" {
-  description = "GitHub's number of the repository, for github_actions; null: only its name is checked, which a stranger can register after you rename or delete the repository."
+  description = "GitHub's number of the repository, for github_actions; null: only the name is checked, which a stranger can register after you rename or delete the repository."
   type        = string
   default     = null
 
