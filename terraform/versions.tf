@@ -18,7 +18,8 @@ terraform {
 }
 
 locals {
-  # The API of budgets, which belong to the billing account, charges its quota to a project. Credentials of a person have none.
+  # The API of budgets charges its quota to a project, because budgets belong to the billing account. A person's credentials
+  # have no quota project.
   quota_project = var.billing_account == "" ? null : var.project
 }
 

@@ -81,7 +81,7 @@ class Settings(BaseModel):
         ACCESS_TOKEN_SECONDS,
         ge=300,
         le=604_800,
-        description="lifetime of access tokens; a revocation takes effect before it ends",
+        description="lifetime of access tokens; a revoked grant ends them within 30 seconds",
     )
     oauth_people: tuple[PeopleRule, ...] = Field(
         (),
