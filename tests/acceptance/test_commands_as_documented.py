@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 
 from tests.dev import DevServer
-from tests.documented_commands import DOCUMENTS, ROOT, commands
+from tests.documented_commands import DOCUMENTS, ROOT, blocks, commands
 from tests.publisher import Publisher
 from tests.waiting import wait_until
 
@@ -106,11 +106,20 @@ def clone(tmp_path: Path) -> Path:
 
 
 @pytest.mark.parametrize("document", TYPED, ids=lambda path: str(path.relative_to(ROOT)))
-def test_each_command_succeeds_as_it_is_written(terminal: Terminal, clone: Path, document: Path) -> None:
+def test_each_command_succeeds_and_prints_the_documented_memories(
+    terminal: Terminal, clone: Path, document: Path
+) -> None:
     found = commands(document)
     # Documents that name the line in a sentence, without a block, have said it before their first command.
     path = [] if any(c.text.startswith("export PATH=") for c in found) else ['export PATH="$PWD/.venv/bin:$PATH"']
-    terminal.type([*path, *(c.text for c in found if c.is_run)], clone)
+    printed = terminal.type([*path, *(c.text for c in found if c.is_run)], clone).splitlines()
+    assert [line for line in _documented_memories(document) if line not in printed] == []
+
+
+def _documented_memories(document: Path) -> list[str]:
+    """Return the contents of memories in the outputs that a document shows."""
+    lines = [line for _, language, block in blocks(document.read_text()) if language == "text" for line in block]
+    return [line for line in lines if line.startswith("    ") and not line.startswith("    (replaces ")]
 
 
 def test_the_memory_of_the_readme_is_found(terminal: Terminal, clone: Path) -> None:
