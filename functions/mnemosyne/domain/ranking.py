@@ -33,6 +33,11 @@ class Weights:
     second_following: float = 0.05
     session_best: float = 0.3
     """Fraction added of the best score in the session, because a session usually has one topic."""
+    long_content: int = 1_100
+    """Bytes up to which a content gets its whole context. A longer one gets the square of the ratio: a long message says
+    enough, and its neighbours often have another topic."""
+    own_score: float = 0.5
+    """Fraction of its own score that a memory gets instead of its whole context. Otherwise short ones would always win."""
     preferred_time: float = 0.2
     """Bonus for a memory from a time that the query names."""
     speaker: float = 0.2
@@ -112,7 +117,10 @@ def _scaled(scores: Sequence[float], listed: int, *, flat: float | None) -> list
 def add_context(
     rows: Sequence[Candidate], own: Sequence[float], around: Mapping[int, Mapping[int, int]], weights: Weights
 ) -> list[float]:
-    """Return the bonus of each row for its neighbours and the best score in its session; 0 without neighbours."""
+    """Return the bonus of each row for its neighbours and the best score in its session; 0 without neighbours.
+
+    The longer a content, the more its own score counts in place of its neighbours'.
+    """
     best: dict[int, float] = {}
     for row, score in zip(rows, own, strict=True):
         if row.session is not None:
@@ -123,6 +131,8 @@ def add_context(
         session = rows[index].session
         added[index] = sum(by_offset[offset] * own[neighbour] for offset, neighbour in neighbours.items())
         added[index] += weights.session_best * (best[session] if session is not None else 0.0)
+        share = min(1.0, weights.long_content / max(1, rows[index].length)) ** 2
+        added[index] = share * added[index] + (1 - share) * weights.own_score * own[index]
     return added
 
 

@@ -55,6 +55,17 @@ def test_memories_before_count_more_than_memories_after_and_the_best_of_a_sessio
     assert added == pytest.approx([0.05 * 0.5 + 0.3, 0.45 * 1.0 + 0.1 * 0.5 + 0.3, 0.25 * 1.0 + 0.3])
 
 
+@pytest.mark.parametrize(("length", "expected"), [(10, 0.6), (1_100, 0.6), (2_200, 0.3), (11_000, 0.204)])
+def test_the_longer_a_content_the_more_its_own_score_counts_in_place_of_its_neighbours(
+    length: int, expected: float
+) -> None:
+    rows = [_candidate("a", session=1), _candidate("b", session=1, length=length)]
+    added = ranking.add_context(
+        rows, [0.6667, 0.4], {1: {-1: 0}}, replace(DEFAULT_WEIGHTS, previous=0.6, session_best=0.3)
+    )
+    assert added[1] == pytest.approx(expected, abs=0.001)
+
+
 def test_a_memory_without_neighbours_gets_no_context() -> None:
     rows = [_candidate("alone", session=1), _candidate("none")]
     assert ranking.add_context(rows, [0.7, 0.2], {}, DEFAULT_WEIGHTS) == [0.0, 0.0]
