@@ -1,8 +1,13 @@
-"""Read a retrieval test collection: documents, and questions with their relevant documents."""
+"""Read and write a retrieval test collection: documents, and questions with their relevant documents.
+
+corpus.jsonl has a document per line, with `id`, `text` and `timestamp`, and optionally `session` and `tags`.
+queries.jsonl has a question per line, with `query` and `relevant_ids`, and optionally `kind`. A question without
+relevant ids has no answer in the collection.
+"""
 
 import json
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -30,6 +35,18 @@ class Collection:
     name: str
     documents: dict[str, dict[str, Any]]
     questions: list[Question]
+    changes: list[tuple[str, str]] = field(default_factory=list)
+    """Pairs of documents of which the second states another value of the same fact."""
+
+    @property
+    def answerable(self) -> list[Question]:
+        """The questions with relevant documents."""
+        return [one for one in self.questions if one.relevant]
+
+    @property
+    def unanswerable(self) -> list[Question]:
+        """The questions without."""
+        return [one for one in self.questions if not one.relevant]
 
     @property
     def has_tags(self) -> bool:
@@ -39,13 +56,26 @@ class Collection:
     @classmethod
     def read(cls, name: str, directory: Path) -> "Collection":
         """The collection in corpus.jsonl and queries.jsonl."""
-        corpus = [json.loads(line) for line in (directory / "corpus.jsonl").read_text().splitlines()]
-        queries = [json.loads(line) for line in (directory / "queries.jsonl").read_text().splitlines()]
+        return cls.of_files(name, directory / "corpus.jsonl", directory / "queries.jsonl")
+
+    @classmethod
+    def of_files(cls, name: str, corpus: Path, queries: Path) -> "Collection":
+        """The collection in these two files."""
+        documents = [json.loads(line) for line in corpus.read_text().splitlines()]
         questions = [
             Question(one["query"], one.get("kind") or one.get("category", ""), frozenset(one["relevant_ids"]))
-            for one in queries
+            for one in map(json.loads, queries.read_text().splitlines())
         ]
-        return cls(name, {one["id"]: one for one in corpus}, questions)
+        return cls(name, {one["id"]: one for one in documents}, questions)
+
+    def write(self, directory: Path) -> None:
+        """Write the files that `read` reads."""
+        directory.mkdir(parents=True, exist_ok=True)
+        (directory / "corpus.jsonl").write_text("".join(json.dumps(one) + "\n" for one in self.documents.values()))
+        questions = [
+            {"query": one.text, "kind": one.kind, "relevant_ids": sorted(one.relevant)} for one in self.questions
+        ]
+        (directory / "queries.jsonl").write_text("".join(json.dumps(one) + "\n" for one in questions))
 
     def requests(self, *, sessions: bool, tags: bool) -> Iterator[tuple[str, IngestRequest]]:
         """Yield each document's id and the request that ingests it, with its session and tags or without."""

@@ -33,7 +33,7 @@ class Weights:
     second_following: float = 0.05
     session_best: float = 0.3
     """Fraction added of the best score in the session, because a session usually has one topic."""
-    long_content: int = 1_100
+    long_content: float = 1_100
     """Bytes up to which a content gets its whole context. A longer one gets the square of the ratio: a long message says
     enough, and its neighbours often have another topic."""
     own_score: float = 0.5

@@ -1,0 +1,49 @@
+"""Print the sizes of the sets and samples of their questions, or write them as files."""
+
+import argparse
+import random
+import statistics
+from collections import Counter
+from pathlib import Path
+
+from infra.benchmarks.collection import Collection
+from infra.benchmarks.sets.assistant_logs import assistant_logs
+from infra.benchmarks.sets.documents import documents
+from infra.benchmarks.sets.short_facts import short_facts
+
+SETS = {"assistant_logs": assistant_logs, "documents": documents, "short_facts": short_facts}
+
+
+def describe(collection: Collection) -> None:
+    """Print the numbers of a set, and five questions of each kind."""
+    words = sorted(len(one["text"].split()) for one in collection.documents.values())
+    sessions = len({one.get("session") for one in collection.documents.values()} - {None})
+    print(
+        f"\n{collection.name}: {len(words):,} memories in {sessions} sessions, {len(collection.changes)} changed facts"
+    )
+    print(f"  words: median {statistics.median(words):.0f}, 90th percentile {words[len(words) * 9 // 10]}")
+    for kind, count in Counter(one.kind for one in collection.questions).items():
+        print(f"  {kind}: {count}")
+        for question in random.Random(0).sample([one for one in collection.questions if one.kind == kind], 5):
+            print(f"    {question.text[:150]}")
+            for name in sorted(question.relevant)[:2]:
+                print(f"      {' '.join(collection.documents[name]['text'].split())[:150]}")
+
+
+def main() -> None:
+    """Describe or write the sets."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument(
+        "--write", type=Path, metavar="DIRECTORY", help="write corpus.jsonl and queries.jsonl of each set"
+    )
+    arguments = parser.parse_args()
+    for name, make in SETS.items():
+        collection = make()
+        if arguments.write:
+            collection.write(arguments.write / name)
+        else:
+            describe(collection)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,181 @@
+"""Logs of people who work with an assistant: long messages, long sessions, and facts stated in passing.
+
+A session interleaves three topics. A person's message asks about a paragraph of a topic, and often quotes some text.
+The assistant answers with lists, prose or code. Now and then a person states a fact before, between or after the rest;
+later messages change it or contradict it. The assistant sometimes repeats the fact.
+"""
+
+import itertools
+import random
+import re
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from infra.benchmarks.collection import Collection, Question
+from infra.benchmarks.sets.passages import topics
+from infra.benchmarks.sets.statements import Attribute, kinds, pairs
+
+START = datetime(2025, 1, 6, 8, tzinfo=UTC)
+SESSIONS = 44
+PEOPLE = kinds()["person"].subjects[::23][:8]
+SERVICES = kinds()["service"].subjects[::9]
+FACT = 0.18
+"""Probability that a message of a person states a fact."""
+REPEATED = 0.5
+"""Probability that the assistant repeats it."""
+UNANSWERABLE = 80
+ASKS = (
+    "Can you explain how {topic} handles this: {words}?",
+    "I am stuck with {topic}: {words}. Any idea?",
+    "How would you approach {words} with {topic}?",
+    "Please review what I have about {words} in {topic}.",
+    "Next task. With {topic} I need {words}. Give me the details, please.",
+    "Why does {topic} behave like that with {words}?",
+)
+LEADS = (
+    "Sure, here is an overview.",
+    "There are several options.",
+    "Let me walk you through it step by step.",
+    "In short, it depends. In detail:",
+    "Here is what I would do.",
+    "Good question. Consider the following points.",
+)
+ENDS = (
+    "Let me know if you want an example.",
+    "Shall I turn this into a script?",
+    "Tell me which option you prefer.",
+    "I can also write the tests.",
+    "",
+)
+REPEATS = ("Noted: {fact}", "Understood. {fact}", "Thanks, I will remember that. {fact}", "Given that: {fact}")
+
+
+@dataclass
+class _Log:
+    chosen: random.Random
+    documents: dict[str, dict[str, Any]] = field(default_factory=dict)
+    time: datetime = START
+    facts: dict[tuple[str, str], list[tuple[list[str], str]]] = field(default_factory=dict)
+    """By subject and attribute: the messages of each statement, with its value."""
+    contradicted: set[tuple[str, str]] = field(default_factory=set)
+    """Facts that have another value in a statement without a word of change."""
+    answers: list[tuple[str, str, str]] = field(default_factory=list)
+    """Some answers of the assistant: message, topic, and the paragraph that it begins with."""
+
+    def say(self, session: str, speaker: str, text: str) -> str:
+        self.time += timedelta(seconds=self.chosen.randrange(20, 240))
+        name = f"m{len(self.documents)}"
+        self.documents[name] = {
+            "id": name,
+            "text": f"{speaker}: {text}",
+            "timestamp": self.time.isoformat(),
+            "session": session,
+        }
+        return name
+
+
+def assistant_logs(seed: int = 1) -> Collection:
+    """Return the set."""
+    chosen = random.Random(seed)
+    log = _Log(chosen)
+    known = [(subject, one) for _, subject, one in pairs("service") if subject in SERVICES]
+    known += [(subject, one) for _, subject, one in pairs("person") if subject in PEOPLE]
+    chosen.shuffle(known)
+    unstated, stated = known[:UNANSWERABLE], known[UNANSWERABLE:]
+    for number in range(SESSIONS):
+        _session(log, f"session {number}", PEOPLE[number % len(PEOPLE)], stated)
+    questions = _questions(log, {(subject, one.name): one for subject, one in known})
+    questions += [Question(one.asks(subject, chosen), "unanswerable", frozenset()) for subject, one in unstated]
+    changes = [
+        (earlier[0][0], later[0][0])
+        for statements in log.facts.values()
+        for earlier, later in itertools.pairwise(statements)
+        if earlier[1] != later[1]
+    ]
+    return Collection("assistant logs", log.documents, questions, changes)
+
+
+def _session(log: _Log, session: str, person: str, stated: list[tuple[str, Attribute]]) -> None:
+    chosen = log.chosen
+    log.time += timedelta(hours=chosen.randrange(8, 70))
+    names = chosen.sample(sorted(topics()), 3)
+    for _ in range(chosen.randrange(30, 101)):
+        topic = chosen.choice(names)
+        paragraphs = topics()[topic]
+        paragraph = chosen.choice(paragraphs)
+        words = re.findall(r"[A-Za-z_]{4,}", paragraph) or [topic]
+        request = chosen.choice(ASKS).format(topic=topic, words=" ".join(chosen.sample(words, min(6, len(words)))))
+        quoted = " ".join(chosen.choices(paragraphs, k=chosen.choice((0, 0, 1, 3, 6))))
+        fact, key = _fact(log, person, stated) if chosen.random() < FACT else ("", None)
+        parts = [part for part in (request, fact, quoted) if part]
+        chosen.shuffle(parts)
+        asked = log.say(session, person.split()[0], " ".join(parts))
+        repeat = chosen.choice(REPEATS).format(fact=fact) if fact and chosen.random() < REPEATED else ""
+        answer = log.say(session, "Assistant", _answer(chosen, topic, paragraph, repeat))
+        if key:
+            log.facts[key][-1][0].extend([asked, answer] if repeat else [asked])
+        elif chosen.random() < 0.03:
+            log.answers.append((answer, topic, paragraph))
+
+
+def _fact(log: _Log, person: str, stated: list[tuple[str, Attribute]]) -> tuple[str, tuple[str, str]]:
+    """Return a sentence with a new fact, or with another value of a known one, and its key."""
+    chosen = log.chosen
+    if log.facts and chosen.random() < 0.3:
+        key = chosen.choice(sorted(log.facts))
+        attribute = next(one for subject, one in stated if (subject, one.name) == key)
+        old = log.facts[key][-1][1]
+        value = attribute.other_than(old, chosen)
+        if chosen.random() < 0.6:
+            text = attribute.changes_to(key[0], old, value, chosen)
+        else:
+            text = attribute.states(key[0], value, chosen)
+            log.contradicted.add(key)
+    else:
+        subject, attribute = chosen.choice([one for one in stated if one[0] == person or one[0] in SERVICES])
+        key, value = (subject, attribute.name), chosen.choice(attribute.values)
+        if key in log.facts:
+            value = log.facts[key][-1][1]
+        text = attribute.states(subject, value, chosen)
+    log.facts.setdefault(key, []).append(([], value))
+    return text, key
+
+
+def _answer(chosen: random.Random, topic: str, paragraph: str, repeat: str) -> str:
+    paragraphs = [paragraph, *chosen.choices(topics()[topic], k=chosen.randrange(3, 22))]
+    style = chosen.choice(("list", "prose", "code"))
+    if style == "list":
+        paragraphs = [f"{number}. {text}" for number, text in enumerate(paragraphs, 1)]
+    elif style == "code":
+        paragraphs[1] = f"```python\nfrom {topic} import {paragraphs[1].split()[0]}\n# {paragraphs[1]}\n```"
+    return "\n".join(part for part in (repeat, chosen.choice(LEADS), *paragraphs, chosen.choice(ENDS)) if part)
+
+
+def _questions(log: _Log, attributes: dict[tuple[str, str], Attribute]) -> list[Question]:
+    chosen, questions = log.chosen, []
+    for (subject, name), statements in log.facts.items():
+        values = {value for _, value in statements}
+        relevant = frozenset(message for messages, _ in statements for message in messages)
+        question = attributes[subject, name].asks(subject, chosen)
+        kind = "contradiction" if (subject, name) in log.contradicted else "changed fact"
+        kind = kind if len(values) > 1 else "single fact"
+        questions.append(Question(question, kind, relevant))
+        if len(values) > 1:
+            month = datetime.fromisoformat(log.documents[statements[0][0][0]]["timestamp"]).strftime("%B %Y")
+            first = frozenset(statements[0][0])
+            questions.append(Question(f"{question[:-1]} in {month}?", "time", first))
+    subjects: dict[str, list[str]] = {}
+    for (subject, _), statements in log.facts.items():
+        subjects.setdefault(subject, []).extend(messages[0] for messages, _ in statements)
+    questions += [
+        Question(f"Summarise what was said about the {subject}.", "several facts", frozenset(messages[:6]))
+        for subject, messages in subjects.items()
+        if subject in SERVICES and len(messages) >= 3
+    ]
+    for message, topic, paragraph in log.answers:
+        words = sorted({word.lower() for word in re.findall(r"[A-Za-z]{5,}", paragraph)})
+        if len(words) >= 8:
+            text = f"What did the assistant explain in {topic} about {' '.join(chosen.sample(words, 4))}?"
+            questions.append(Question(text, "answer of the assistant", frozenset([message])))
+    return questions

@@ -1,0 +1,58 @@
+"""Technical text by topic: the docstrings of installed packages and of Python's standard library."""
+
+import ast
+import re
+import sysconfig
+import warnings
+from collections.abc import Iterator
+from functools import cache
+from pathlib import Path
+
+FEWEST = 60
+"""Paragraphs that a topic needs."""
+MOST = 400
+WORDS = range(10, 151)
+FILES = 150
+"""Files of a package that are read, at most."""
+
+
+@cache
+def topics() -> dict[str, list[str]]:
+    """Return the paragraphs by package, in the order of the files."""
+    roots = [Path(sysconfig.get_path("purelib")), Path(sysconfig.get_path("stdlib"))]
+    found = {}
+    for directory in sorted(one for root in roots for one in root.iterdir() if one.is_dir()):
+        if directory.name.isidentifier() and directory.name not in ("test", "site", "tests", "infra", "functions"):
+            paragraphs = list(dict.fromkeys(text for file in files(directory) for text in paragraphs_of(file)))[:MOST]
+            if len(paragraphs) >= FEWEST:
+                found[directory.name] = paragraphs
+    return found
+
+
+def files(directory: Path) -> list[Path]:
+    """Return the modules of a package, without its tests."""
+    return [one for one in sorted(directory.rglob("*.py")) if "test" not in one.as_posix()][:FILES]
+
+
+def docstrings(file: Path) -> Iterator[tuple[str, str]]:
+    """Yield the name and the docstring of each module, class and function in a file."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # of invalid escapes
+        try:
+            module = ast.parse(file.read_text(errors="replace"))
+        except (SyntaxError, ValueError, RecursionError):
+            return
+    for node in ast.walk(module):
+        if not isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if text := ast.get_docstring(node):
+            yield getattr(node, "name", file.stem), text
+
+
+def paragraphs_of(file: Path) -> Iterator[str]:
+    """Yield the paragraphs of a file's docstrings, each in one line."""
+    for _, text in docstrings(file):
+        for paragraph in re.split(r"\n\s*\n", text):
+            line = " ".join(paragraph.split())
+            if len(line.split()) in WORDS and line.isprintable():
+                yield line

@@ -1,0 +1,72 @@
+"""Short facts as agents store them: one sentence each, about many subjects with almost the same names."""
+
+import random
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from infra.benchmarks.collection import Collection, Question
+from infra.benchmarks.sets.statements import kinds, pairs, sentence
+
+START = datetime(2025, 1, 1, tzinfo=UTC)
+CHANGED = 600
+QUESTIONS = {"single fact": 150, "changed fact": 100, "several facts": 60}
+UNANSWERABLE = 80
+TOGETHER = 3
+"""Facts that a question about several facts needs, at least: all attributes of one subject."""
+
+
+def short_facts(seed: int = 1) -> Collection:
+    """Return the set. A changed fact is stated again later with another value."""
+    chosen = random.Random(seed)
+    everything = list(pairs(*kinds()))
+    chosen.shuffle(everything)
+    unstated, stated = everything[:UNANSWERABLE], everything[UNANSWERABLE:]
+    documents: dict[str, dict[str, Any]] = {}
+    by_fact: dict[tuple[str, str], list[str]] = {}
+    values: dict[tuple[str, str], str] = {}
+
+    def store(subject: str, attribute: str, text: str) -> str:
+        name = f"f{len(documents)}"
+        documents[name] = {
+            "id": name,
+            "text": sentence(text),
+            "timestamp": (START + timedelta(minutes=30 * len(documents))).isoformat(),
+        }
+        by_fact.setdefault((subject, attribute), []).append(name)
+        return name
+
+    for _, subject, attribute in stated:
+        values[subject, attribute.name] = chosen.choice(attribute.values)
+        store(subject, attribute.name, attribute.states(subject, values[subject, attribute.name], chosen))
+    changed = chosen.sample(stated, CHANGED)
+    changes = []
+    for _, subject, attribute in changed:
+        key = subject, attribute.name
+        value = attribute.other_than(values[key], chosen)
+        later = store(subject, attribute.name, attribute.changes_to(subject, values[key], value, chosen))
+        changes.append((by_fact[key][0], later))
+    questions = _questions(stated, changed, by_fact, chosen)
+    questions += [
+        Question(attribute.asks(subject, chosen), "unanswerable", frozenset()) for _, subject, attribute in unstated
+    ]
+    return Collection("short facts", documents, questions, changes)
+
+
+def _questions(
+    stated: list[Any], changed: list[Any], by_fact: dict[tuple[str, str], list[str]], chosen: random.Random
+) -> list[Question]:
+    again = {(subject, attribute.name) for _, subject, attribute in changed}
+    once = [one for one in stated if (one[1], one[2].name) not in again]
+    questions = [
+        Question(attribute.asks(subject, chosen), kind, frozenset(by_fact[subject, attribute.name]))
+        for kind, facts in (("single fact", once), ("changed fact", changed))
+        for _, subject, attribute in chosen.sample(facts, QUESTIONS[kind])
+    ]
+    subjects: dict[str, list[str]] = {}
+    for (subject, _), names in by_fact.items():
+        subjects.setdefault(subject, []).extend(names)
+    several = [subject for subject, names in subjects.items() if len(names) >= TOGETHER]
+    return questions + [
+        Question(f"Tell me everything we know about {subject}.", "several facts", frozenset(subjects[subject]))
+        for subject in chosen.sample(several, QUESTIONS["several facts"])
+    ]

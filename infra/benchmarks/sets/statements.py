@@ -1,0 +1,75 @@
+"""Facts about subjects, each in several wordings, and questions in other words."""
+
+import json
+import random
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+JOINTS = {"host": "-"}
+"""Text between the two parts of a subject's name; a space by default."""
+
+
+@dataclass(frozen=True)
+class Attribute:
+    """An attribute of a kind of subject. `{s}` is the subject, `{v}` the value, `{old}` the value before."""
+
+    name: str
+    statements: Sequence[str]
+    changes: Sequence[str]
+    questions: Sequence[str]
+    values: Sequence[str]
+
+    def states(self, subject: str, value: str, chosen: random.Random) -> str:
+        """Return a sentence with the value."""
+        return chosen.choice(self.statements).format(s=subject, v=value)
+
+    def changes_to(self, subject: str, old: str, value: str, chosen: random.Random) -> str:
+        """Return a sentence with a value that replaces another."""
+        return chosen.choice(self.changes).format(s=subject, v=value, old=old)
+
+    def asks(self, subject: str, chosen: random.Random) -> str:
+        """Return a question for the value."""
+        return chosen.choice(self.questions).format(s=subject)
+
+    def other_than(self, value: str, chosen: random.Random) -> str:
+        """Return another value."""
+        return chosen.choice([one for one in self.values if one != value])
+
+
+@dataclass(frozen=True)
+class Kind:
+    """A kind of subjects, such as hosts."""
+
+    name: str
+    subjects: Sequence[str]
+    attributes: Sequence[Attribute]
+
+
+@cache
+def kinds() -> dict[str, Kind]:
+    """Return the kinds in facts.json by name."""
+    read: dict[str, dict[str, Any]] = json.loads(Path(__file__).with_name("facts.json").read_text())
+    return {
+        name: Kind(
+            name,
+            [f"{first}{JOINTS.get(name, ' ')}{second}" for first in kind["first"] for second in kind["second"]],
+            [Attribute(attribute, **fields) for attribute, fields in kind["attributes"].items()],
+        )
+        for name, kind in read.items()
+    }
+
+
+def pairs(*names: str) -> Iterator[tuple[Kind, str, Attribute]]:
+    """Yield each subject of the kinds with each of its attributes."""
+    for kind in (kinds()[name] for name in names):
+        for subject in kind.subjects:
+            for attribute in kind.attributes:
+                yield kind, subject, attribute
+
+
+def sentence(text: str) -> str:
+    """Return the text with a capital first letter, unless it begins with the name of a host."""
+    return text if text[:1].islower() and "-" in text.split()[0] else text[:1].upper() + text[1:]

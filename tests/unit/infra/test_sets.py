@@ -1,0 +1,64 @@
+"""The generated tuning sets keep their promises."""
+
+import functools
+import re
+from collections.abc import Callable
+
+import pytest
+
+from infra.benchmarks.collection import Collection
+from infra.benchmarks.sets.assistant_logs import assistant_logs
+from infra.benchmarks.sets.documents import documents
+from infra.benchmarks.sets.short_facts import short_facts
+
+MAKERS = [assistant_logs, documents, short_facts]
+_WORD = re.compile(r"[a-z]{4,}")
+
+
+@functools.cache
+def _made(make: Callable[[], Collection]) -> Collection:
+    return make()
+
+
+@pytest.fixture(params=MAKERS, ids=lambda make: make.__name__)
+def collection(request: pytest.FixtureRequest) -> Collection:
+    return _made(request.param)
+
+
+@pytest.mark.parametrize(
+    ("make", "memories", "questions", "unanswerable", "changes"),
+    [(assistant_logs, 5_000, 300, 60, 100), (documents, 300, 200, 40, 0), (short_facts, 10_000, 300, 60, 500)],
+)
+def test_a_set_has_its_promised_size(
+    make: Callable[[], Collection], memories: int, questions: int, unanswerable: int, changes: int
+) -> None:
+    made = _made(make)
+    assert len(made.documents) >= memories
+    assert len(made.answerable) >= questions
+    assert len(made.unanswerable) >= unanswerable
+    assert len(made.changes) >= changes
+
+
+def test_every_relevant_memory_exists(collection: Collection) -> None:
+    assert {name for one in collection.questions for name in one.relevant} <= set(collection.documents)
+    assert {name for pair in collection.changes for name in pair} <= set(collection.documents)
+
+
+def test_a_changed_fact_is_stated_after_the_earlier_one(collection: Collection) -> None:
+    times = {name: one["timestamp"] for name, one in collection.documents.items()}
+    assert all(times[earlier] < times[later] for earlier, later in collection.changes)
+
+
+def test_a_set_is_the_same_each_time() -> None:
+    assert short_facts() == _made(short_facts)
+    assert assistant_logs() == _made(assistant_logs)
+
+
+def test_a_question_has_most_of_its_words_from_elsewhere() -> None:
+    made = _made(short_facts)
+    shares = []
+    for question in made.answerable:
+        words = set(_WORD.findall(question.text.lower()))
+        evidence = {word for name in question.relevant for word in _WORD.findall(made.documents[name]["text"].lower())}
+        shares.append(len(words & evidence) / len(words))
+    assert sorted(shares)[len(shares) // 2] <= 0.5
