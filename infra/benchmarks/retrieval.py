@@ -1,22 +1,21 @@
 """Measure the retrieval quality of each search mode: recall@5, recall@10, nDCG@10 and the time.
 
-Measured through the real store and service, on conversations of our own (tests/data) and, where they are present, on
-the Cranfield abstracts: with sessions and without, with tags where the collection has some, by kind of question, right
-after the ingestion and after ANALYZE. The intervals are a paired bootstrap over the questions; times are the median
-question's, in those of a search by meaning.
+    python -m infra.benchmarks.retrieval [SET ...] [--embedder gemini] [--reranking-model MODEL] [--weights]
+    python -m infra.benchmarks.retrieval --corpus corpus.jsonl --queries queries.jsonl
+    python -m infra.benchmarks.retrieval --embedder gemini --record tests/data/recorded/gemini-embedding-001.npz
 
-    python infra/benchmarks/retrieval.py [--weights] [--cranfield DIR] [--embedder gemini] [--reranking-model MODEL]
-    python infra/benchmarks/retrieval.py --embedder gemini --record tests/data/recorded/gemini-embedding-001.npz
+All sets are measured by default. `infra.benchmarks.collection` describes the files of your own collection. Searches go
+through the real store and service: with sessions and without, with tags where the collection has some, by kind of
+question, after the ingestion and after ANALYZE. Plain BM25 and meaning alone are baselines of the same run. The
+intervals are a paired bootstrap over the questions. Times are medians, as multiples of a search by meaning.
 
-Gemini needs its key, GEMINI_API_KEY, or the settings of Vertex AI; a reranking model GOOGLE_CLOUD_PROJECT and default
-credentials.
+Gemini needs GEMINI_API_KEY or the settings of Vertex AI; a reranking model GOOGLE_CLOUD_PROJECT and credentials.
 """
 
 import argparse
 import json
 import math
 import os
-import sys
 import tempfile
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -27,42 +26,45 @@ from pathlib import Path
 import numpy as np
 import numpy.typing as npt
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+from infra.benchmarks.bm25 import BM25
+from infra.benchmarks.collection import OURS, ROOT, Collection, Question
+from infra.benchmarks.figures import Figure
+from infra.benchmarks.recorded import RecordedEmbedder, record
+from infra.benchmarks.sets.__main__ import SETS
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders import registry
+from mnemosyne.adapters.vertex_reranker import VertexReranker
+from mnemosyne.app import container
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.domain.candidates import Candidates
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.domain.time.question import named_times
+from mnemosyne.ports.embedder import Embedder, Reranker
+from mnemosyne.service import ingest, search
+from mnemosyne.settings import Settings
 
-from infra.benchmarks.collection import OURS, Collection, Question  # noqa: E402
-from infra.benchmarks.figures import Figure  # noqa: E402
-from infra.benchmarks.recorded import RecordedEmbedder, record  # noqa: E402
-from mnemosyne.adapters.database.connections import connection_factory  # noqa: E402
-from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
-from mnemosyne.adapters.database.pool import Pool  # noqa: E402
-from mnemosyne.adapters.embedders import registry  # noqa: E402
-from mnemosyne.adapters.vertex_reranker import VertexReranker  # noqa: E402
-from mnemosyne.app import container  # noqa: E402
-from mnemosyne.cli.local import postgres  # noqa: E402
-from mnemosyne.cli.local.data_dir import DataDir  # noqa: E402
-from mnemosyne.domain.candidates import Candidates  # noqa: E402
-from mnemosyne.domain.embedding_space import EmbeddingSpace  # noqa: E402
-from mnemosyne.domain.memory import IngestRequest  # noqa: E402
-from mnemosyne.domain.message import IngestMessage  # noqa: E402
-from mnemosyne.domain.search import SearchMode, SearchQuery  # noqa: E402
-from mnemosyne.domain.time.question import named_times  # noqa: E402
-from mnemosyne.ports.embedder import Embedder, Reranker  # noqa: E402
-from mnemosyne.service import ingest, search  # noqa: E402
-from mnemosyne.settings import Settings  # noqa: E402
-
+CRANFIELD = ROOT.parent / "shared" / "data" / "cranfield"
 Rows = npt.NDArray[np.float64]
-"""Recall@5, recall@10, nDCG@10 and seconds, a row a question."""
+"""Recall@5, recall@10, nDCG@10 and seconds, a row per question."""
 Search = Callable[[str], Sequence[str]]
 METRICS = ("recall@5", "recall@10", "nDCG@10")
 RESAMPLES = 2_000
 STEPS = (
+    ("plain BM25", "hybrid"),
+    ("semantic", "hybrid"),
     ("hybrid, without sessions", "hybrid"),
     ("semantic", "semantic, with tags"),
     ("hybrid", "hybrid, with tags"),
     ("hybrid", "hybrid, reranked"),
 )
 """Pairs of variants, compared question by question."""
+BY_KIND = ("plain BM25", "semantic", "full text", "hybrid")
 
 
 class Stored:
@@ -201,7 +203,9 @@ def run(
         with opened_store(space, scratch) as (memories, server):
             plain = Stored(collection, memories, embedder, sessions=False)
             whole = Stored(collection, memories, embedder)
-            searches = {
+            bm25 = BM25({name: one["text"] for name, one in collection.documents.items()})
+            searches: dict[str, Search] = {
+                "plain BM25": bm25.search,
                 "semantic": whole.search(SearchMode.SEMANTIC),
                 "full text": whole.search(SearchMode.HYBRID, words_only=True),
                 "hybrid, without sessions": plain.search(SearchMode.HYBRID),
@@ -216,17 +220,17 @@ def run(
                     searches[f"hybrid, weight .{step}"] = whole.search(SearchMode.HYBRID, weight=step / 10)
             if reranker:
                 searches["hybrid, reranked"] = whole.reranked(reranker)
-            found = {name: measure(collection.questions, search) for name, search in searches.items()}
+            found = {name: measure(collection.answerable, search) for name, search in searches.items()}
             owner = connection_factory(server.url(postgres.OWNER))()
             owner.script("ANALYZE")
             owner.close()
-            found["hybrid, after ANALYZE"] = measure(collection.questions, searches["hybrid"])
+            found["hybrid, after ANALYZE"] = measure(collection.answerable, searches["hybrid"])
     _print(collection, found)
     return {name: dict(zip(METRICS, map(float, rows.mean(axis=0)[:3]), strict=True)) for name, rows in found.items()}
 
 
 def _print(collection: Collection, found: dict[str, Rows]) -> None:
-    print(f"\n{collection.name}: {len(collection.documents)} memories, {len(collection.questions)} questions")
+    print(f"\n{collection.name}: {len(collection.documents)} memories, {len(collection.answerable)} questions")
     print(f"  {'':26}" + "".join(f"{metric:>12}" for metric in METRICS) + f"{'time':>12}")
     base = float(np.median(found["semantic"][:, 3]))
     for name, rows in found.items():
@@ -235,9 +239,10 @@ def _print(collection: Collection, found: dict[str, Rows]) -> None:
     for before, after in STEPS:
         if before in found and after in found:
             print(f"  {after}: {interval(found[before], found[after])} of recall@10 more than {before}")
-    for kind in sorted({question.kind for question in collection.questions} - {""}):
-        chosen = np.array([question.kind == kind for question in collection.questions])
-        print(f"    {kind:24}" + "".join(f"{figure:12.3f}" for figure in found["hybrid"][chosen].mean(axis=0)[:3]))
+    print(f"  {'nDCG@10 by kind':26}" + "".join(f"{name[:11]:>12}" for name in BY_KIND))
+    for kind in sorted({question.kind for question in collection.answerable}):
+        chosen = np.array([question.kind == kind for question in collection.answerable])
+        print(f"    {kind[:24]:24}" + "".join(f"{found[name][chosen][:, 2].mean():12.3f}" for name in BY_KIND))
 
 
 def figures() -> list[Figure]:
@@ -249,30 +254,43 @@ def figures() -> list[Figure]:
     ]
 
 
+def collection_of(name: str) -> Collection:
+    """Return the set of that name."""
+    if name in SETS:
+        return SETS[name]()
+    return Collection.read(name, OURS.get(name, CRANFIELD))
+
+
 def main() -> None:
     """Measure and print; the figures also go to infra/benchmarks/results/retrieval.json."""
+    names = [*OURS, *(["cranfield"] if CRANFIELD.is_dir() else []), *SETS]
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("sets", nargs="*", metavar="SET", help=", ".join(names))
+    parser.add_argument("--corpus", type=Path, help="your own corpus.jsonl, with --queries")
+    parser.add_argument("--queries", type=Path, help="your own queries.jsonl, with --corpus")
     parser.add_argument("--weights", action="store_true", help="also hybrid by lexical weight")
     parser.add_argument("--embedder", default="offline", help="offline, gemini, or a file of recorded vectors")
     parser.add_argument("--record", type=Path, metavar="FILE", help="write the conversations' vectors there, and end")
-    parser.add_argument("--cranfield", type=Path, default=ROOT.parent / "shared" / "data" / "cranfield")
-    parser.add_argument("--reranking-model", default="", help="also hybrid, ordered anew by that model")
+    parser.add_argument("--reranking-model", default="", help="also hybrid, reranked by that model")
     arguments = parser.parse_args()
+    if unknown := set(arguments.sets) - set(names):
+        parser.error(f"the sets are {', '.join(names)}; got {', '.join(sorted(unknown))}")
+    if (arguments.corpus is None) != (arguments.queries is None):
+        parser.error("--corpus and --queries need each other")
     if arguments.record:
         with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
             embedder, _ = embedder_of(arguments.embedder, scratch)
-            record(embedder, Collection.read("conversations", OURS["conversations"]), arguments.record)
+            record(embedder, collection_of("conversations"), arguments.record)
         return
     model = arguments.reranking_model
     reranker = VertexReranker(os.environ["GOOGLE_CLOUD_PROJECT"], model) if model else None
     if reranker:
         print(reranker.check())
-    collections = [Collection.read(name, directory) for name, directory in OURS.items()]
-    if arguments.cranfield.is_dir():
-        collections.append(Collection.read("cranfield", arguments.cranfield))
-    results = {
-        one.name: run(one, arguments.embedder, weights=arguments.weights, reranker=reranker) for one in collections
-    }
+    if arguments.corpus:
+        chosen = [Collection.of_files(arguments.corpus.stem, arguments.corpus, arguments.queries)]
+    else:
+        chosen = [collection_of(name) for name in arguments.sets or names]
+    results = {one.name: run(one, arguments.embedder, weights=arguments.weights, reranker=reranker) for one in chosen}
     directory = ROOT / "infra" / "benchmarks" / "results"
     directory.mkdir(exist_ok=True)
     (directory / "retrieval.json").write_text(json.dumps(results, indent=2))
