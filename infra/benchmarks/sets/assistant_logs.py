@@ -14,7 +14,7 @@ from typing import Any
 
 from infra.benchmarks.collection import Collection, Question
 from infra.benchmarks.sets.passages import topics
-from infra.benchmarks.sets.statements import Attribute, kinds, pairs
+from infra.benchmarks.sets.statements import Attribute, kinds, pairs, without_answer
 
 START = datetime(2025, 1, 6, 8, tzinfo=UTC)
 SESSIONS = 44
@@ -24,7 +24,8 @@ FACT = 0.18
 """Probability that a message of a person states a fact."""
 REPEATED = 0.5
 """Probability that the assistant repeats it."""
-UNANSWERABLE = 80
+UNANSWERABLE = 60
+"""Questions about unknown subjects, and as many about unstated attributes."""
 ASKS = (
     "Can you explain how {topic} handles this: {words}?",
     "I am stuck with {topic}: {words}. Any idea?",
@@ -86,7 +87,8 @@ def assistant_logs(seed: int = 1) -> Collection:
     for number in range(SESSIONS):
         _session(log, f"session {number}", PEOPLE[number % len(PEOPLE)], stated)
     questions = _questions(log, {(subject, one.name): one for subject, one in known})
-    questions += [Question(one.asks(subject, chosen), "unanswerable", frozenset()) for subject, one in unstated]
+    strangers = [(subject, one) for _, subject, one in pairs("customer", "host")]
+    questions += without_answer(chosen.sample(strangers, UNANSWERABLE), unstated, chosen)
     changes = [
         (earlier[0][0], later[0][0])
         for statements in log.facts.values()

@@ -68,7 +68,7 @@ def documents(seed: int = 1) -> Collection:
         if len(stored) == DOCUMENTS:
             break
     questions = [Question(text, "fact in a section", frozenset([name])) for name, text in _asked(sections, chosen)]
-    questions += [Question(text, "unanswerable", frozenset()) for text in STRANGERS]
+    questions += [Question(text, "unknown subject", frozenset()) for text in STRANGERS]
     return Collection("documents", stored, questions)
 
 

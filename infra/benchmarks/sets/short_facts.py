@@ -5,12 +5,15 @@ from datetime import UTC, datetime, timedelta
 from typing import Any
 
 from infra.benchmarks.collection import Collection, Question
-from infra.benchmarks.sets.statements import kinds, pairs, sentence
+from infra.benchmarks.sets.statements import kinds, pairs, sentence, without_answer
 
 START = datetime(2025, 1, 1, tzinfo=UTC)
 CHANGED = 600
 QUESTIONS = {"single fact": 150, "changed fact": 100, "several facts": 60}
-UNANSWERABLE = 80
+UNANSWERABLE = 60
+"""Questions about unknown subjects, and as many about unstated attributes."""
+UNKNOWN = 40
+"""Subjects that no memory names."""
 TOGETHER = 3
 """Facts that a question about several facts needs, at least: all attributes of one subject."""
 
@@ -20,7 +23,10 @@ def short_facts(seed: int = 1) -> Collection:
     chosen = random.Random(seed)
     everything = list(pairs(*kinds()))
     chosen.shuffle(everything)
-    unstated, stated = everything[:UNANSWERABLE], everything[UNANSWERABLE:]
+    unknown = set(chosen.sample(sorted({subject for _, subject, _ in everything}), UNKNOWN))
+    strangers = [(subject, one) for _, subject, one in everything if subject in unknown]
+    known = [one for one in everything if one[1] not in unknown]
+    unstated, stated = [(subject, one) for _, subject, one in known[:UNANSWERABLE]], known[UNANSWERABLE:]
     documents: dict[str, dict[str, Any]] = {}
     by_fact: dict[tuple[str, str], list[str]] = {}
     values: dict[tuple[str, str], str] = {}
@@ -46,9 +52,7 @@ def short_facts(seed: int = 1) -> Collection:
         later = store(subject, attribute.name, attribute.changes_to(subject, values[key], value, chosen))
         changes.append((by_fact[key][0], later))
     questions = _questions(stated, changed, by_fact, chosen)
-    questions += [
-        Question(attribute.asks(subject, chosen), "unanswerable", frozenset()) for _, subject, attribute in unstated
-    ]
+    questions += without_answer(chosen.sample(strangers, UNANSWERABLE), unstated, chosen)
     return Collection("short facts", documents, questions, changes)
 
 

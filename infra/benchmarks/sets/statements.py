@@ -8,6 +8,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from infra.benchmarks.collection import Question
+
 JOINTS = {"host": "-"}
 """Text between the two parts of a subject's name; a space by default."""
 
@@ -68,6 +70,17 @@ def pairs(*names: str) -> Iterator[tuple[Kind, str, Attribute]]:
         for subject in kind.subjects:
             for attribute in kind.attributes:
                 yield kind, subject, attribute
+
+
+def without_answer(
+    unknown: Sequence[tuple[str, Attribute]], unstated: Sequence[tuple[str, Attribute]], chosen: random.Random
+) -> list[Question]:
+    """Return questions about subjects that no memory names, and about attributes that no memory states."""
+    return [
+        Question(attribute.asks(subject, chosen), kind, frozenset())
+        for kind, facts in (("unknown subject", unknown), ("unstated attribute", unstated))
+        for subject, attribute in facts
+    ]
 
 
 def sentence(text: str) -> str:
