@@ -24,7 +24,8 @@ import numpy as np
 import orjson
 
 from infra.benchmarks.collection import OURS, Collection, Question
-from infra.benchmarks.retrieval import METRICS, Rows, Stored, embedder_of, interval, measure, opened_store
+from infra.benchmarks.retrieval import METRICS, Rows, interval, measure
+from infra.benchmarks.stored import Stored, embedder_of, opened_store
 from mnemosyne.adapters.database.connections import Connection, connection_factory
 from mnemosyne.cli.local import postgres
 from mnemosyne.domain.candidates import Candidate, Candidates

@@ -18,9 +18,7 @@ import math
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
-from datetime import datetime
+from collections.abc import Sequence
 from pathlib import Path
 
 import numpy as np
@@ -29,30 +27,18 @@ import numpy.typing as npt
 from infra.benchmarks.bm25 import BM25
 from infra.benchmarks.collection import OURS, ROOT, Collection, Question
 from infra.benchmarks.figures import Figure
-from infra.benchmarks.recorded import RecordedEmbedder, record
+from infra.benchmarks.recorded import record
 from infra.benchmarks.sets.__main__ import SETS
+from infra.benchmarks.stored import Search, Stored, embedder_of, opened_store
 from mnemosyne.adapters.database.connections import connection_factory
-from mnemosyne.adapters.database.memories import PostgresMemories
-from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.adapters.embedders import registry
 from mnemosyne.adapters.vertex_reranker import VertexReranker
-from mnemosyne.app import container
 from mnemosyne.cli.local import postgres
-from mnemosyne.cli.local.data_dir import DataDir
-from mnemosyne.domain.candidates import Candidates
-from mnemosyne.domain.embedding_space import EmbeddingSpace
-from mnemosyne.domain.memory import IngestRequest
-from mnemosyne.domain.message import IngestMessage
-from mnemosyne.domain.search import SearchMode, SearchQuery
-from mnemosyne.domain.time.question import named_times
-from mnemosyne.ports.embedder import Embedder, Reranker
-from mnemosyne.service import ingest, search
-from mnemosyne.settings import Settings
+from mnemosyne.domain.search import SearchMode
+from mnemosyne.ports.embedder import Reranker
 
 CRANFIELD = ROOT.parent / "shared" / "data" / "cranfield"
 Rows = npt.NDArray[np.float64]
 """Recall@5, recall@10, nDCG@10 and seconds, a row per question."""
-Search = Callable[[str], Sequence[str]]
 METRICS = ("recall@5", "recall@10", "nDCG@10")
 RESAMPLES = 2_000
 STEPS = (
@@ -65,82 +51,6 @@ STEPS = (
 )
 """Pairs of variants, compared question by question."""
 BY_KIND = ("plain BM25", "semantic", "full text", "hybrid")
-
-
-class Stored:
-    """A collection stored in its own namespace, and searches of it."""
-
-    def __init__(
-        self,
-        collection: Collection,
-        memories: PostgresMemories,
-        embedder: Embedder,
-        *,
-        sessions: bool = True,
-        tags: bool = False,
-    ) -> None:
-        self.collection, self._memories, self._embedder = collection, memories, embedder
-        self._namespace = f"{collection.name}-{sessions}-{tags}"
-        self._now = max(datetime.fromisoformat(one["timestamp"]) for one in collection.documents.values())
-        self._names: dict[str, str] = {}
-        requests = list(collection.requests(sessions=sessions, tags=tags))
-        for start in range(0, len(requests), 100):
-            self._store(requests[start : start + 100])
-
-    def _store(self, batch: Sequence[tuple[str, IngestRequest]]) -> None:
-        message = IngestMessage(self._namespace, tuple(request for _, request in batch))
-        outcomes = ingest.store(message, memories=self._memories, embedder=self._embedder).outcomes
-        for name, one in batch:
-            self._names[str(outcomes[one.request_id].memory_id)] = name
-
-    def search(self, mode: SearchMode, *, words_only: bool = False, weight: float | None = None) -> Search:
-        """Return the search of one mode: from a question to the ids of documents, best first."""
-        embedder = self._embedder.for_namespace(self._namespace)
-
-        def found(question: str) -> Sequence[str]:
-            vector = None if words_only else embedder.embed_query(question)
-            ranked, _ = search.rank(
-                self._namespace,
-                self.query(question, mode),
-                vector,
-                memories=self._memories,
-                model=embedder.model,
-                lexical_weight=embedder.lexical_weight if weight is None else weight,
-            )
-            return self.names(one.candidate.id for one in ranked[:10])
-
-        return found
-
-    def query(self, question: str, mode: SearchMode) -> SearchQuery:
-        """The search for ten answers to the question."""
-        preferred = named_times(question, now=self._now) if mode is SearchMode.HYBRID else ()
-        return SearchQuery(query=question, mode=mode, limit=10, preferred=preferred)
-
-    def candidates(self, question: str) -> tuple[SearchQuery, Candidates, float]:
-        """The hybrid query for the question, its candidates, and the weight of the lexical score."""
-        embedder, query = self._embedder.for_namespace(self._namespace), self.query(question, SearchMode.HYBRID)
-        found = self._memories.find_candidates(
-            self._namespace, query, embedder.embed_query(question), model=embedder.model, count=100, excluded={}
-        )
-        return query, found, embedder.lexical_weight
-
-    def names(self, ids: Iterable[str]) -> list[str]:
-        """The documents' ids in the collection."""
-        return [self._names[one] for one in ids]
-
-    def reranked(self, reranker: Reranker) -> Search:
-        """Return the hybrid search with a reranker. Prints a note if a search was answered without it."""
-
-        def found(question: str) -> Sequence[str]:
-            asked = self.query(question, SearchMode.HYBRID)
-            result = search.search(
-                self._namespace, asked, memories=self._memories, embedder=self._embedder, reranker=reranker
-            )
-            if result.degraded:
-                print(f"  {question!r}: {result.degraded}")
-            return self.names(str(hit.id) for hit in result.hits)
-
-        return found
 
 
 def measure(questions: Sequence[Question], search: Search) -> Rows:
@@ -164,34 +74,6 @@ def interval(before: Rows, after: Rows) -> str:
     means = [gains[generator.integers(0, len(gains), len(gains))].mean() for _ in range(RESAMPLES)]
     low, high = np.percentile(means, [2.5, 97.5])
     return f"{low:+.3f} to {high:+.3f}"
-
-
-@contextmanager
-def opened_store(space: EmbeddingSpace, scratch: str) -> Iterator[tuple[PostgresMemories, postgres.EmbeddedPostgres]]:
-    server = postgres.start(DataDir.at(scratch))
-    try:
-        postgres.prepare(server, space)
-        pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
-        yield PostgresMemories(pool, space), server
-        pool.close()
-    finally:
-        server.stop()
-
-
-def embedder_of(name: str, scratch: str) -> tuple[Embedder, EmbeddingSpace]:
-    """Return the provider's embedder, or one with the file's recorded vectors, and its space."""
-    if name.endswith(".npz"):
-        recorded = RecordedEmbedder(Path(name))
-        return recorded, EmbeddingSpace("recorded", recorded.model, recorded.dimension)
-    chosen = {
-        "MNEMOSYNE_EMBEDDER": name,
-        "MNEMOSYNE_OFFLINE_STATISTICS": scratch,
-        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # not used: the benchmark has a separate one
-        "MNEMOSYNE_TOPIC": f"file://{scratch}/queue",
-    }
-    settings = Settings.from_environment({**os.environ, **chosen})
-    space = container.embedding_space(settings)
-    return registry.build(settings, space), space
 
 
 def run(

@@ -46,6 +46,12 @@ class Candidates:
     words_weight: float | None = None
     """Sum of the weights of the query's words; None for a search without words."""
 
+    def words_share(self, candidate: Candidate) -> float | None:
+        """Return the candidate's share of the query's words by weight, at most 1; None if not computed."""
+        if candidate.lexical_score is None or self.words_weight is None:
+            return None
+        return min(1.0, candidate.lexical_score / (self.words_weight or 1.0))
+
 
 @dataclass(slots=True)
 class Ranked:

@@ -51,7 +51,7 @@ UNCALIBRATED = Calibration(both=Thresholds(related=0.95, strong=1.25), cosine=Th
 """For models that nobody has measured, among them Gemini. Set so that the share of words decides."""
 CALIBRATIONS: Mapping[str, Calibration] = {
     "wordllama-l2-supercat-256": Calibration(
-        both=Thresholds(related=0.6, strong=0.9), cosine=Thresholds(related=0.3, strong=0.45)
+        both=Thresholds(related=0.6, strong=1.0), cosine=Thresholds(related=0.3, strong=0.45)
     ),
 }
 """By model. `python -m infra.benchmarks.confidence` measures the error rates."""

@@ -34,10 +34,12 @@ class Weights:
     session_best: float = 0.3
     """Fraction added of the best score in the session, because a session usually has one topic."""
     long_content: float = 1_100
-    """Bytes up to which a content gets its whole context. A longer one gets the square of the ratio: a long message says
-    enough, and its neighbours often have another topic."""
+    """Bytes up to which a content gets its whole context. A longer one gets the square of the ratio.
+
+    A long message says enough, and its neighbours often have another topic.
+    """
     own_score: float = 0.5
-    """Fraction of its own score that a memory gets instead of its whole context. Otherwise short ones would always win."""
+    """Fraction of its own score that a memory gets in place of its whole context. Without it short ones always win."""
     preferred_time: float = 0.2
     """Bonus for a memory from a time that the query names."""
     speaker: float = 0.2

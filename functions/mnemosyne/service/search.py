@@ -137,9 +137,7 @@ def with_confidence(query: SearchQuery, ranked: list[Ranked], found: Candidates,
     if query.query is None:
         return ranked
     for one in ranked:
-        lexical_score, weight = one.candidate.lexical_score, found.words_weight
-        words = None if lexical_score is None or weight is None else min(1.0, lexical_score / (weight or 1.0))
-        one.confidence = confidence(model, one.candidate.vector_score, words)
+        one.confidence = confidence(model, one.candidate.vector_score, found.words_share(one.candidate))
     minimum = query.min_confidence
     return [one for one in ranked if minimum is None or (one.confidence and one.confidence.at_least(minimum))]
 

@@ -1,0 +1,82 @@
+"""Measure how well the confidence of a search tells questions with an answer from questions without.
+
+    python -m infra.benchmarks.confidence [--embedder gemini]
+
+Each tuning set is asked its unanswerable questions, and each of our two collections of conversations the questions of
+the other. The columns are the ROC AUC of the best hit's sum of cosine and share of words, and of either alone; then the
+error rates at the thresholds of `mnemosyne.domain.confidence`: answerable questions whose hits are weak, and
+unanswerable ones with a strong hit.
+"""
+
+import argparse
+import tempfile
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from infra.benchmarks.collection import OURS, Collection, Question
+from infra.benchmarks.sets.__main__ import SETS
+from infra.benchmarks.stored import Stored, embedder_of, opened_store
+from mnemosyne.domain.confidence import Confidence, confidence
+from mnemosyne.domain.search import SearchMode
+
+Values = npt.NDArray[np.float64]
+"""The best cosine, share of words, and sum of both of a hit, a row per question."""
+HITS = 3
+"""The best hits among which the values are the largest."""
+QUESTIONS = 250
+
+
+def auc(answerable: Values, others: Values) -> float:
+    """Return the probability that an answerable question has the higher value: Mann-Whitney's U."""
+    higher = (answerable[:, None] > others[None, :]).mean()
+    return float(higher + 0.5 * (answerable[:, None] == others[None, :]).mean())
+
+
+def values(stored: Stored, questions: Sequence[Question]) -> tuple[Values, list[Confidence]]:
+    """Return the values of each question's best hits, and the best confidence."""
+    rows, best = [], []
+    for question in questions:
+        ranked, found = stored.rank(question.text, SearchMode.HYBRID)
+        pairs = [(one.candidate.vector_score or 0.0, found.words_share(one.candidate) or 0.0) for one in ranked[:HITS]]
+        pairs = pairs or [(0.0, 0.0)]
+        rows.append([max(a for a, _ in pairs), max(b for _, b in pairs), max(a + b for a, b in pairs)])
+        order = list(Confidence)
+        best.append(max((confidence(stored.model, a, b) for a, b in pairs), key=order.index))
+    return np.array(rows), best
+
+
+def measure(stored: Stored, kind: str, others: Sequence[Question]) -> None:
+    """Print a row."""
+    answerable, near = values(stored, stored.collection.answerable[:QUESTIONS])
+    unanswerable, far = values(stored, others[:QUESTIONS])
+    areas = [auc(answerable[:, column], unanswerable[:, column]) for column in (2, 0, 1)]
+    missed = np.mean([one is Confidence.WEAK for one in near])
+    wrong = np.mean([one is Confidence.STRONG for one in far])
+    name = f"{stored.collection.name}, {kind}"
+    print(f"| {name[:50]:50} |" + "".join(f" {one:.2f} |" for one in (*areas, missed, wrong)))
+
+
+def main() -> None:
+    """Measure all sets."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--embedder", default="offline", help="offline, gemini, or a file of recorded vectors")
+    arguments = parser.parse_args()
+    ours = [Collection.read(name, directory) for name, directory in OURS.items()]
+    print("| questions | AUC of both | cosine | words | answerable but weak | unanswerable but strong |")
+    print("|---|---|---|---|---|---|")
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        embedder, space = embedder_of(arguments.embedder, scratch)
+        with opened_store(space, scratch) as (memories, _):
+            for one, other in zip(ours, reversed(ours), strict=True):
+                stored = Stored(one, memories, embedder)
+                measure(stored, f"questions of {other.name}", other.answerable)
+            for collection in (make() for make in SETS.values()):
+                stored = Stored(collection, memories, embedder)
+                for kind in sorted({one.kind for one in collection.unanswerable}):
+                    measure(stored, kind, [one for one in collection.unanswerable if one.kind == kind])
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,137 @@
+"""A collection in a real store, and searches of it."""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+
+from infra.benchmarks.collection import Collection
+from infra.benchmarks.recorded import RecordedEmbedder
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders import registry
+from mnemosyne.app import container
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.local.data_dir import DataDir
+from mnemosyne.domain.candidates import Candidates, Ranked
+from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.domain.time.question import named_times
+from mnemosyne.ports.embedder import Embedder, Reranker
+from mnemosyne.service import ingest, search
+from mnemosyne.settings import Settings
+
+Search = Callable[[str], Sequence[str]]
+
+
+class Stored:
+    """A collection stored in its own namespace, and searches of it."""
+
+    def __init__(
+        self,
+        collection: Collection,
+        memories: PostgresMemories,
+        embedder: Embedder,
+        *,
+        sessions: bool = True,
+        tags: bool = False,
+    ) -> None:
+        self.collection, self.model, self._memories, self._embedder = collection, embedder.model, memories, embedder
+        self._namespace = f"{collection.name}-{sessions}-{tags}"
+        self._now = max(datetime.fromisoformat(one["timestamp"]) for one in collection.documents.values())
+        self._names: dict[str, str] = {}
+        requests = list(collection.requests(sessions=sessions, tags=tags))
+        for start in range(0, len(requests), 100):
+            self._store(requests[start : start + 100])
+
+    def _store(self, batch: Sequence[tuple[str, IngestRequest]]) -> None:
+        message = IngestMessage(self._namespace, tuple(request for _, request in batch))
+        outcomes = ingest.store(message, memories=self._memories, embedder=self._embedder).outcomes
+        for name, one in batch:
+            self._names[str(outcomes[one.request_id].memory_id)] = name
+
+    def search(self, mode: SearchMode, *, words_only: bool = False, weight: float | None = None) -> Search:
+        """Return the search of one mode: from a question to the ids of documents, best first."""
+
+        def names(question: str) -> Sequence[str]:
+            ranked, _ = self.rank(question, mode, words_only=words_only, weight=weight)
+            return self.names(one.candidate.id for one in ranked[:10])
+
+        return names
+
+    def rank(
+        self, question: str, mode: SearchMode, *, words_only: bool = False, weight: float | None = None
+    ) -> tuple[list[Ranked], Candidates]:
+        """Return the ranked candidates, and the candidates as the database found them."""
+        embedder = self._embedder.for_namespace(self._namespace)
+        return search.rank(
+            self._namespace,
+            self.query(question, mode),
+            None if words_only else embedder.embed_query(question),
+            memories=self._memories,
+            model=embedder.model,
+            lexical_weight=embedder.lexical_weight if weight is None else weight,
+        )
+
+    def query(self, question: str, mode: SearchMode) -> SearchQuery:
+        """The search for ten answers to the question."""
+        preferred = named_times(question, now=self._now) if mode is SearchMode.HYBRID else ()
+        return SearchQuery(query=question, mode=mode, limit=10, preferred=preferred)
+
+    def candidates(self, question: str) -> tuple[SearchQuery, Candidates, float]:
+        """The hybrid query for the question, its candidates, and the weight of the lexical score."""
+        embedder, query = self._embedder.for_namespace(self._namespace), self.query(question, SearchMode.HYBRID)
+        found = self._memories.find_candidates(
+            self._namespace, query, embedder.embed_query(question), model=embedder.model, count=100, excluded={}
+        )
+        return query, found, embedder.lexical_weight
+
+    def names(self, ids: Iterable[str]) -> list[str]:
+        """The documents' ids in the collection."""
+        return [self._names[one] for one in ids]
+
+    def reranked(self, reranker: Reranker) -> Search:
+        """Return the hybrid search with a reranker. Prints a note if a search was answered without it."""
+
+        def found(question: str) -> Sequence[str]:
+            asked = self.query(question, SearchMode.HYBRID)
+            result = search.search(
+                self._namespace, asked, memories=self._memories, embedder=self._embedder, reranker=reranker
+            )
+            if result.degraded:
+                print(f"  {question!r}: {result.degraded}")
+            return self.names(str(hit.id) for hit in result.hits)
+
+        return found
+
+
+@contextmanager
+def opened_store(space: EmbeddingSpace, scratch: str) -> Iterator[tuple[PostgresMemories, postgres.EmbeddedPostgres]]:
+    server = postgres.start(DataDir.at(scratch))
+    try:
+        postgres.prepare(server, space)
+        pool = Pool(connection_factory(server.url(postgres.RUNTIME_USER)), 1)
+        yield PostgresMemories(pool, space), server
+        pool.close()
+    finally:
+        server.stop()
+
+
+def embedder_of(name: str, scratch: str) -> tuple[Embedder, EmbeddingSpace]:
+    """Return the provider's embedder, or one with the file's recorded vectors, and its space."""
+    if name.endswith(".npz"):
+        recorded = RecordedEmbedder(Path(name))
+        return recorded, EmbeddingSpace("recorded", recorded.model, recorded.dimension)
+    chosen = {
+        "MNEMOSYNE_EMBEDDER": name,
+        "MNEMOSYNE_OFFLINE_STATISTICS": scratch,
+        "MNEMOSYNE_DATABASE_URL": "postgresql://nobody@localhost/none",  # not used: the benchmark has a separate one
+        "MNEMOSYNE_TOPIC": f"file://{scratch}/queue",
+    }
+    settings = Settings.from_environment({**os.environ, **chosen})
+    space = container.embedding_space(settings)
+    return registry.build(settings, space), space
