@@ -120,8 +120,9 @@ def test_text_that_may_look_like_something_else_is_one_memory(services: FakeServ
     (memory_id,) = _stored(services, content)
     result = _call(services, tool, query="tea")
     # As stored, below a line of ours: no text of ours begins with stored content.
-    assert result.content[0].text == f"--- [{memory_id}] [2026-05-20] ---\n{content}\n"
-    assert [one["content"] for one in result.structured_content["memories"]] == [content]
+    (hit,) = result.structured_content["memories"]
+    assert result.content[0].text == f"--- [{memory_id}] [2026-05-20] [{hit['confidence']}] ---\n{content}\n"
+    assert hit["content"] == content
 
 
 def test_what_is_ours_to_tell_stands_where_no_content_can(services: FakeServices) -> None:

@@ -112,6 +112,7 @@ def test_a_connector_searches_and_fetches_what_it_found(dev: DevServer) -> None:
         "id": stored["memory_id"],
         "title": "The heron nests by the weir.",
         "url": f"https://127.0.0.1:{dev.port}/memories/{stored['memory_id']}",
+        "confidence": "strong",
     }
     document = dev.call("fetch", {"id": found[0]["id"]})
     assert (document["text"], document["url"]) == ("The heron nests by the weir.", found[0]["url"])

@@ -10,6 +10,7 @@ from uuid import UUID
 
 from pydantic import AfterValidator, BeforeValidator, ConfigDict, create_model
 
+from mnemosyne.domain.confidence import Confidence
 from mnemosyne.mcp.tool import Result
 
 DECIMALS = 6
@@ -88,11 +89,16 @@ class MemoryRecord(MemoryShown):
 
 
 class SearchHit(MemoryShown):
-    """One search hit. `score` is the weighted mean of relevance and quality, which orders the hits."""
+    """One search hit.
+
+    `score` is the weighted mean of relevance and quality, which orders the hits. `confidence` is how close the memory
+    is to the query, whatever the other hits are; None without a query.
+    """
 
     relevance: Score | None
     quality: Score
     score: Score
+    confidence: Confidence | None = None
     superseded_by: UUID | None = None
     supersedes: Earlier = None
     session: str | None = None

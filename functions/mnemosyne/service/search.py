@@ -34,6 +34,8 @@ class SearchResult:
     """`newest`, `substring`, or how vectors were compared (`exact`, `hnsw`), and `+fulltext`, `+reranked`."""
     considered: int
     """Number of candidates."""
+    left_out: int = 0
+    """How many hits fewer there are because of the query's minimum confidence."""
     degraded: str | None = None
     """Why the search did less than the query asks for."""
     embed_ms: float = 0.0
@@ -64,7 +66,9 @@ def search(
     ranked, found = rank(
         namespace, reads, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
     )
+    without_minimum = min(query.limit, len(ranked))
     ranked = with_confidence(query, ranked, found, embedder.model)
+    left_out = without_minimum - min(query.limit, len(ranked))
     strategy, reranker_fault, rerank_ms = found.strategy, None, None
     if reranker and by_meaning and ranked:
         reranking = time.perf_counter()
@@ -76,6 +80,7 @@ def search(
         hits=hits,
         strategy=strategy,
         considered=found.listed,
+        left_out=left_out,
         degraded="; ".join(fault for fault in (embedder_fault, reranker_fault) if fault) or None,
         embed_ms=embed_ms,
         database_ms=milliseconds(embedded) - (rerank_ms or 0.0),

@@ -49,7 +49,7 @@ def test_retrieve_answers_the_customary_text(services: FakeServices) -> None:
     store_contents(services.memories, "tea is good", "cars are fast")
     result = call_tool(services, "retrieve_memories", query="tea", limit=1)
     (memory,) = (one for one in list_memories(services.memories) if one.title == "tea is good")
-    assert text_of(result) == f"--- [{memory.id}] [2026-05-20] ---\ntea is good\n"
+    assert text_of(result) == f"--- [{memory.id}] [2026-05-20] [strong] ---\ntea is good\n"
 
 
 def test_get_answers_the_content_verbatim(services: FakeServices) -> None:

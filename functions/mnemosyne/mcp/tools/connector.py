@@ -10,6 +10,7 @@ from uuid import UUID
 from pydantic import Field
 
 from mnemosyne.domain import rate_limit
+from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.record import brief, page_of
@@ -35,11 +36,12 @@ class ConnectorHit(Result):
     id: UUID
     title: str
     url: str
+    confidence: Confidence | None = None
     near_duplicates: tuple[UUID, ...] | None = None
 
 
 class ConnectorHits(Result):
-    """The hits, best first. The note warns that titles are stored text."""
+    """The hits, best first. The note warns that titles are stored text, and tells if no hit is close."""
 
     results: list[ConnectorHit]
     note: str | None = None
@@ -64,10 +66,17 @@ class Document(Result):
 def _search(arguments: ConnectorQuery, principal: Principal, services: Services) -> Reply:
     found = memory_search(SearchArguments(query=arguments.query), principal, services)
     results = [
-        ConnectorHit(id=one.id, title=one.title, url=page_of(one.id), near_duplicates=one.near_duplicates)
+        ConnectorHit(
+            id=one.id,
+            title=one.title,
+            url=page_of(one.id),
+            confidence=one.confidence,
+            near_duplicates=one.near_duplicates,
+        )
         for one in found.memories
     ]
-    return Reply(ConnectorHits(results=results, note=STORED if results else None))
+    notes = (STORED if results else None, found.nothing_close)
+    return Reply(ConnectorHits(results=results, note=" ".join(filter(None, notes)) or None))
 
 
 def _fetch(arguments: ConnectorId, principal: Principal, services: Services) -> Reply:

@@ -8,6 +8,7 @@ from typing import Annotated, Any, Self
 
 from pydantic import BeforeValidator, Field, model_validator
 
+from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.metadata_filter import MetadataCondition, Operator, condition
 from mnemosyne.domain.parsing import Input, Session, Tags, Text
@@ -18,6 +19,7 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Result
 
 Limit = Annotated[int, Field(ge=1, le=100, description="How many.")]
+MinConfidence = Annotated[Confidence | None, Field(strict=False, description="Leave out less close hits.")]
 
 
 def _texts(value: object) -> object:

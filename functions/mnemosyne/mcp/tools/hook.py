@@ -27,7 +27,7 @@ from mnemosyne.mcp.tools.search import (
 from mnemosyne.ports.services import Services
 
 RECALLED = 5
-"""Memories, with 2,200 characters of text: about a thousand tokens."""
+"""Memories, with 2,100 characters of text: about a thousand tokens."""
 WORDS = 2
 """Fewest words of a prompt that is searched for. "yes", "continue" and commands are not."""
 

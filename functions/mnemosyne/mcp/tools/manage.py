@@ -283,6 +283,7 @@ MEMORY_STATS = Tool(
     result=StatsShown,
     gives_stored=True,
     units=lambda arguments: rate_limit.COUNTING,
+    unlisted=("limit",),
     run=_memory_stats,
     read_only=True,
     idempotent=True,

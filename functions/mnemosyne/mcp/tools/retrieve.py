@@ -12,7 +12,7 @@ from mnemosyne.domain.time.question import named_times
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.tool import Reply, Tool
-from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
+from mnemosyne.mcp.tools.filters import FilterArguments, Limit, MinConfidence, WindowShown
 from mnemosyne.mcp.tools.search import (
     QUERY_LENGTH,
     RESPONSE_CHARACTERS,
@@ -36,6 +36,7 @@ class RetrieveArguments(FilterArguments):
         Field(min_length=1, max_length=QUERY_LENGTH, description="In plain words."),
     ]
     limit: Limit = 5
+    min_confidence: MinConfidence = None
     days_back: Annotated[int | None, Field(ge=1, le=36_500, description="Only the last so many days.")] = None
 
 
@@ -50,6 +51,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         limit=arguments.limit,
         preferred=() if span else named_times(arguments.query, now=services.clock(), timezone=arguments.timezone),
         characters=RESPONSE_CHARACTERS,
+        min_confidence=arguments.min_confidence,
     )
     found = searched(query, principal, services)
     memories = shown(found.hits, RESPONSE_CHARACTERS)
@@ -58,6 +60,7 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         total=len(memories),
         query=arguments.query,
         window=WindowShown.of(span, arguments.timezone) if span else None,
+        nothing_close=hits.nothing_close(memories, found.left_out, query.min_confidence),
         degraded=found.degraded,
         truncated=said_of_cutting(memories, RESPONSE_CHARACTERS),
         folded=said_of_folding(found.hits),
@@ -69,14 +72,13 @@ RETRIEVE_MEMORIES = Tool(
     name="retrieve_memories",
     title="Recall, as text",
     description=(
-        "Recall what answers a question as text to read: memory_search with whole contents instead of passages, and "
-        "its filters."
+        "Recall what answers a question: memory_search with whole contents instead of passages, and its filters."
     ),
     arguments=RetrieveArguments,
     result=Found,
     gives_stored=True,
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
-    unlisted=("days_back", "tags", "after", "before", "time_expr", "timezone", "session", "metadata"),
+    unlisted=("min_confidence", "days_back", "tags", "after", "before", "time_expr", "timezone", "session", "metadata"),
     run=_retrieve_memories,
     read_only=True,
     idempotent=True,

@@ -18,7 +18,7 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import MemoryRecord, SearchHit, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
+from mnemosyne.mcp.tools.filters import FilterArguments, Limit, MinConfidence, WindowShown
 from mnemosyne.observability import milliseconds
 from mnemosyne.ports.services import Services
 from mnemosyne.service import search
@@ -46,7 +46,7 @@ class SearchArguments(FilterArguments):
         SearchMode,
         Field(
             strict=False,
-            description="semantic: by meaning alone. exact: a literal substring, at most 500 characters.",
+            description="semantic: by meaning alone. exact: a literal substring.",
         ),
     ] = SearchMode.HYBRID
     tag_match: Annotated[TagMatch, Field(strict=False, description="Any or all of the tags.")] = TagMatch.ANY
@@ -60,6 +60,7 @@ class SearchArguments(FilterArguments):
         ),
     ] = None
     limit: Limit = 10
+    min_confidence: MinConfidence = None
     max_response_chars: Annotated[
         int,
         Field(
@@ -98,6 +99,7 @@ class Found(Result):
     total: int
     query: str | None
     window: WindowShown | None = None
+    nothing_close: str | None = None
     degraded: str | None = None
     truncated: str | None = None
     folded: str | None = None
@@ -127,6 +129,7 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
         mode=arguments.mode,
         window=shown_window,
         metadata=[str(one) for one in query.filters.metadata] or None,
+        nothing_close=hits.nothing_close(memories, found.left_out, query.min_confidence),
         degraded=found.degraded,
         truncated=said_of_cutting(memories, query.characters or 0),
         folded=said_of_folding(found.hits),
@@ -171,6 +174,7 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
         quality_weight=weight,
         preferred=named_times(text, now=now, timezone=arguments.timezone) if hybrid and span is None else (),
         characters=min(arguments.max_response_chars, LONGEST_RESPONSE),
+        min_confidence=arguments.min_confidence,
         explain=arguments.include_debug,
     )
 
@@ -244,7 +248,8 @@ def said_of(result: Found) -> tuple[str, ...]:
     """Return the notes about a search."""
     searched = result.window and f"Searched from {result.window.after or '…'} to {result.window.before or '…'}."
     versions = said_of_versions(result.memories)
-    return tuple(said for said in (searched, result.degraded, result.truncated, result.folded, versions) if said)
+    notes = (result.nothing_close, searched, result.degraded, result.truncated, result.folded, versions)
+    return tuple(note for note in notes if note)
 
 
 def said_of_versions(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
@@ -263,7 +268,7 @@ MEMORY_SEARCH = Tool(
     name="memory_search",
     title="Search memories",
     description=(
-        "Find memories: id, date and matching passage of each. Superseded ones are left out. "
+        "Find memories: id, date, confidence and matching passage of each. Superseded ones are left out. "
         'Example: {"query": "release decisions", "time_expr": "last month"}'
     ),
     arguments=SearchArguments,

@@ -1,0 +1,121 @@
+"""The confidence of hits in the answers of the searching tools."""
+
+import json
+from typing import Any
+
+import pytest
+
+from tests.fakes import FakeServices
+from tests.memories import store_contents
+from tests.tools import answer_of, call_tool, error_of, text_of
+
+ORDER = ["weak", "related", "strong"]
+NOTHING_CLOSE = "Nothing close was found: these hits are only the least distant."
+UNRELATED = "zeppelin gibberish quux"
+SEARCHING = ["memory_search", "retrieve_memories"]
+
+
+@pytest.fixture
+def stored(services: FakeServices) -> FakeServices:
+    store_contents(
+        services.memories,
+        "The oolong is on shelf 7.",
+        "Grandma bakes a shelf of bread for the whole village each Sunday morning",
+        "Cars are fast",
+    )
+    return services
+
+
+def _notes(services: FakeServices, name: str, **arguments: Any) -> str:
+    block: Any = call_tool(services, name, **arguments).content[-1]
+    return str(block.text)
+
+
+@pytest.mark.parametrize("name", SEARCHING)
+@pytest.mark.parametrize(
+    ("query", "best"),
+    [("The oolong is on shelf 7", "strong"), ("cars are fast", "strong"), (UNRELATED, "weak"), ("velvet", "weak")],
+)
+def test_each_hit_has_its_confidence_in_the_record_and_in_the_line_above_it(
+    stored: FakeServices, name: str, query: str, best: str
+) -> None:
+    result = call_tool(stored, name, query=query)
+    assert result.structured_content
+    hits = result.structured_content["memories"]
+    assert max((hit["confidence"] for hit in hits), key=ORDER.index) == best
+    for hit in hits:
+        assert f"--- [{hit['id']}] [{hit['timestamp'][:10]}] [{hit['confidence']}] ---\n" in text_of(result)
+
+
+@pytest.mark.parametrize("name", SEARCHING)
+@pytest.mark.parametrize(("query", "noted"), [(UNRELATED, True), ("a quorum", True), ("oolong shelf", False)])
+def test_an_answer_says_so_if_no_hit_is_close(stored: FakeServices, name: str, query: str, noted: bool) -> None:
+    found = answer_of(stored, name, query=query)
+    assert found["memories"]
+    assert found.get("nothing_close") == (NOTHING_CLOSE if noted else None)
+    assert (NOTHING_CLOSE in _notes(stored, name, query=query)) is noted
+
+
+@pytest.mark.parametrize("name", SEARCHING)
+@pytest.mark.parametrize("minimum", ORDER)
+def test_a_minimum_leaves_out_less_close_hits(stored: FakeServices, name: str, minimum: str) -> None:
+    asked = {"query": "The oolong is on shelf 7.", "limit": 10}
+    every = answer_of(stored, name, **asked)["memories"]
+    close = answer_of(stored, name, **asked, min_confidence=minimum)["memories"]
+    assert close == [hit for hit in every if ORDER.index(hit["confidence"]) >= ORDER.index(minimum)]
+    assert close
+
+
+@pytest.mark.parametrize("name", SEARCHING)
+@pytest.mark.parametrize(
+    ("minimum", "limit", "noted"),
+    [
+        ("related", 10, "Nothing close was found: min_confidence related left out 3 hits."),
+        ("related", 2, "Nothing close was found: min_confidence related left out 2 hits."),
+        ("strong", 1, "Nothing strong was found: min_confidence strong left out 1 hit."),
+    ],
+)
+def test_an_answer_says_how_many_hits_a_minimum_left_out_if_it_left_out_all(
+    stored: FakeServices, name: str, minimum: str, limit: int, noted: str
+) -> None:
+    asked = {"query": UNRELATED, "limit": limit, "min_confidence": minimum}
+    found = answer_of(stored, name, **asked)
+    assert found["memories"] == []
+    assert found["nothing_close"] == f"{noted} Search without it to see all."
+    assert found["nothing_close"] in _notes(stored, name, **asked)
+
+
+def test_a_minimum_does_not_explain_an_empty_memory(services: FakeServices) -> None:
+    assert "nothing_close" not in answer_of(services, "memory_search", query="tea", min_confidence="related")
+
+
+@pytest.mark.parametrize(
+    ("query", "confidence"), [(None, None), ("shelf 7", "strong")], ids=["without a query", "exact"]
+)
+def test_a_list_by_time_has_no_confidence_and_a_literal_match_is_strong(
+    stored: FakeServices, query: str | None, confidence: str | None
+) -> None:
+    asked = {"query": query, "mode": "exact", "min_confidence": "strong", "after": "2020-01-01"}
+    hits = answer_of(stored, "memory_search", **asked)["memories"]
+    assert hits and {hit.get("confidence") for hit in hits} == {confidence}
+
+
+def test_without_vectors_the_words_decide(stored: FakeServices) -> None:
+    stored.embedder.away = True
+    hits = answer_of(stored, "memory_search", query="oolong shelf")["memories"]
+    assert hits[0]["confidence"] == "strong"
+
+
+@pytest.mark.parametrize("name", SEARCHING)
+@pytest.mark.parametrize("value", ["certain", "STRONGEST", "0.5"])
+def test_an_unknown_minimum_is_refused_with_the_known_ones(stored: FakeServices, name: str, value: str) -> None:
+    message = error_of(stored, name, query="tea", min_confidence=value)
+    assert message == f"min_confidence must be one of 'weak', 'related' or 'strong', got {json.dumps(value)}"
+
+
+def test_the_connector_of_chatgpt_has_both(stored: FakeServices) -> None:
+    near, far = (
+        json.loads(text_of(call_tool(stored, "search", query=query))) for query in ("cars are fast", UNRELATED)
+    )
+    assert near["results"][0]["confidence"] == "strong" and NOTHING_CLOSE not in near["note"]
+    assert {one["confidence"] for one in far["results"]} == {"weak"} and NOTHING_CLOSE in far["note"]
