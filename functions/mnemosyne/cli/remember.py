@@ -1,5 +1,6 @@
 """`mnemosyne remember` and `mnemosyne search`: store and find memories from a terminal."""
 
+import json
 import sys
 from typing import Any
 
@@ -9,6 +10,7 @@ from mnemosyne.cli.target import DATA_DIR, URL, target, tool_client
 from mnemosyne.cli.terminal import plain, say
 from mnemosyne.cli.times import local_date, machine_zone, timezone_option
 from mnemosyne.cli.tool_client import ToolClient
+from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.plurals import counted
 from mnemosyne.errors import InvalidRequest
 
@@ -65,6 +67,12 @@ def _standard_input() -> str:
 @click.option("--when", metavar="WORDS", help="Only memories of this time: 'last week', 'since May'.")
 @timezone_option(machine_zone, help="Time zone of --when, the query and the printed dates; an IANA name.")
 @click.option("--limit", default=5, show_default=True, type=click.IntRange(1, 100), help="Most results.")
+@click.option(
+    "--min-confidence",
+    type=click.Choice([confidence.value for confidence in Confidence]),
+    help="Leave out results that are less close to the query.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the answer of memory_search as JSON.")
 @target(URL, DATA_DIR, by_settings=False)
 def search(
     query: tuple[str, ...],
@@ -72,21 +80,33 @@ def search(
     when: str | None,
     timezone: str,
     limit: int,
+    min_confidence: str | None,
+    as_json: bool,
     url: str | None,
     data_dir: str | None,
 ) -> None:
-    """Find memories by meaning and words, best first. A note on stderr tells if only words were searched, and why."""
-    filters = {"tags": list(tags) or None, "time_expr": when}
+    """Find memories by meaning and words, best first, with their confidence: strong, related or weak.
+
+    Notes on stderr tell if no result is close to the query, and if only words were searched, and why.
+    """
+    filters = {"tags": list(tags) or None, "time_expr": when, "min_confidence": min_confidence}
     arguments = {"query": " ".join(query), "limit": limit, "timezone": timezone} | {
         k: v for k, v in filters.items() if v
     }
     with tool_client(url, data_dir) as client:
         answer = client.call("memory_search", arguments)
-    memories = answer["memories"]
-    if answer.get("degraded"):
-        say(plain(answer["degraded"]), err=True)
-    for memory in memories:
-        labels = "".join(f"  #{plain(tag)}" for tag in memory["tags"])
+    if as_json:
+        say(json.dumps(answer))
+    else:
+        _print_answer(answer, timezone)
+
+
+def _print_answer(answer: dict[str, Any], timezone: str) -> None:
+    for name in ("degraded", "nothing_close"):
+        if answer.get(name):
+            say(plain(answer[name]), err=True)
+    for memory in answer["memories"]:
+        labels = "".join(f"  {plain(label)}" for label in _labels(memory))
         say(f"{local_date(memory['timestamp'], timezone)}  {memory['id']}{labels}")
         for line in memory["content"].splitlines():
             say(f"    {plain(line)}")
@@ -94,5 +114,11 @@ def search(
             say(f"    (replaces {', '.join(memory['supersedes'])})")
         if memory.get("near_duplicates"):
             say(f"    (the same, but for white space or a full stop: {', '.join(memory['near_duplicates'])})")
-    if not memories:
+    if not answer["memories"]:
         say("No memories found.")
+
+
+def _labels(memory: dict[str, Any]) -> list[str]:
+    """Return the confidence, which a blank query does not have, and the tags."""
+    confidence = [memory["confidence"]] if memory.get("confidence") else []
+    return confidence + [f"#{tag}" for tag in memory["tags"]]

@@ -1,0 +1,96 @@
+"""What `mnemosyne search` prints: confidence, notes and JSON."""
+
+import json
+import re
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import pytest
+from click.testing import CliRunner, Result
+
+from mnemosyne.cli import remember
+from tests.fakes import FakeServices
+from tests.memories import store_content
+from tests.tools import answer_of
+
+Search = Callable[..., Result]
+UNRELATED = "zeppelin gibberish quux"
+
+
+class _Client:
+    """Calls the tools within the process."""
+
+    def __init__(self, services: FakeServices) -> None:
+        self._services = services
+
+    def call(self, tool: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        answer: dict[str, Any] = json.loads(json.dumps(answer_of(self._services, tool, **arguments)))
+        return answer
+
+
+@pytest.fixture
+def search(services: FakeServices, monkeypatch: pytest.MonkeyPatch) -> Search:
+    """The command, on two memories."""
+    store_content(services.memories, "The oolong is on shelf 7.", tags=("tea", "été"))
+    store_content(services.memories, "Cars are fast")
+
+    @contextmanager
+    def client(*_: object, **__: object) -> Iterator[_Client]:
+        yield _Client(services)
+
+    monkeypatch.setattr(remember, "tool_client", client)
+    return lambda *arguments: CliRunner().invoke(
+        remember.search, [*arguments, "--timezone", "UTC", "--url", "http://x"]
+    )
+
+
+def _confidences(printed: str) -> list[str]:
+    return re.findall(r"^2026-05-20  [0-9a-f-]{36}  (strong|related|weak)(?:  #|$)", printed, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("query", "best", "noted"),
+    [("The oolong is on shelf 7.", "strong", False), ("cars are fast", "strong", False), (UNRELATED, "weak", True)],
+)
+def test_each_result_has_its_confidence_before_the_tags(search: Search, query: str, best: str, noted: bool) -> None:
+    result = search(query)
+    assert _confidences(result.stdout)[0] == best and len(_confidences(result.stdout)) == 2
+    assert ("Nothing close was found" in result.stderr) is noted
+
+
+@pytest.mark.parametrize(
+    ("query", "minimum", "shown"),
+    [
+        ("cars are fast", "strong", ["strong"]),
+        ("cars are fast", "weak", ["strong", "weak"]),
+        (UNRELATED, "related", []),
+        (UNRELATED, "strong", []),
+    ],
+)
+def test_a_minimum_leaves_out_less_close_results(search: Search, query: str, minimum: str, shown: list[str]) -> None:
+    result = search(query, "--min-confidence", minimum)
+    assert _confidences(result.stdout) == shown
+    if not shown:
+        assert result.stdout == "No memories found.\n"
+        assert f"min_confidence {minimum} left out 2 hits" in result.stderr
+
+
+@pytest.mark.parametrize("minimum", ["high", "0.5", ""])
+def test_an_unknown_minimum_is_refused_with_the_known_ones(search: Search, minimum: str) -> None:
+    result = search("tea", "--min-confidence", minimum)
+    assert result.exit_code == 2
+    assert "'weak', 'related', 'strong'" in result.stderr
+
+
+def test_a_blank_query_with_a_filter_has_no_confidence(search: Search) -> None:
+    (line, _) = search(" ", "--tag", "tea").stdout.splitlines()
+    assert re.fullmatch(r"2026-05-20  [0-9a-f-]{36}  #tea  #été", line)
+
+
+@pytest.mark.parametrize("query", ["oolong", "cars are fast", UNRELATED])
+def test_json_is_the_answer_of_the_tool(search: Search, services: FakeServices, query: str) -> None:
+    result = search(query, "--json")
+    asked = {"query": query, "limit": 5, "timezone": "UTC"}
+    assert json.loads(result.stdout) == json.loads(json.dumps(answer_of(services, "memory_search", **asked)))
+    assert result.stderr == ""
