@@ -7,7 +7,7 @@ import pytest
 
 from tests.fakes import FakeServices
 from tests.memories import store_contents
-from tests.tools import call_tool, text_of
+from tests.tools import call_tool, error_of, text_of
 
 
 def _hook(services: FakeServices, **arguments: Any) -> Any:
@@ -44,3 +44,35 @@ def test_a_prompt_of_any_length_is_answered_within_the_budget(services: FakeServ
     store_contents(services.memories, *(f"tea {n} " + "x" * 90_000 for n in range(20)))
     told = _hook(services, prompt=" " * 20_000 + "tea " + "y" * 500_000)["hookSpecificOutput"]["additionalContext"]
     assert told.count("--- [") == 5 and len(told) < 3_500
+
+
+@pytest.mark.parametrize(
+    "prompt",
+    ["zeppelin gibberish quux", "Refactor the parser of the importer", "What is Ada's birthday?", "quince jam"],
+)
+def test_a_prompt_that_no_memory_is_close_to_gets_none(services: FakeServices, prompt: str) -> None:
+    store_contents(services.memories, "Shelf 7 holds the oolong.", "Grandma bakes bread each Sunday", "Bob rows.")
+    assert _hook(services, prompt=prompt) == {}
+    output = _hook(services, prompt=prompt, min_confidence="weak")["hookSpecificOutput"]
+    assert "oolong" in output["additionalContext"]
+
+
+def test_weak_memories_are_not_added_to_close_ones(services: FakeServices) -> None:
+    store_contents(services.memories, "Shelf 7 holds the oolong.", "Grandma bakes bread each Sunday", "Bob rows.")
+    told = _hook(services, prompt="Which shelf holds the oolong?")["hookSpecificOutput"]["additionalContext"]
+    assert told.count("--- [") == 1 and "oolong" in told
+
+
+@pytest.mark.parametrize("session", ["claude-code:0", None, "claude-code:2"])
+def test_a_weak_reply_is_kept_with_a_close_memory_of_its_session(services: FakeServices, session: str | None) -> None:
+    store_contents(services.memories, "When does the zeppelin leave Friedrichshafen?", session="claude-code:0")
+    store_contents(services.memories, "Yes, in June", session=session)
+    told = _hook(services, prompt="When does the zeppelin leave?")["hookSpecificOutput"]["additionalContext"]
+    assert "Friedrichshafen" in told
+    assert ("Yes, in June" in told) is (session == "claude-code:0")
+
+
+@pytest.mark.parametrize("value", ["high", "0.5", "closest"])
+def test_an_unknown_minimum_is_refused(services: FakeServices, value: str) -> None:
+    message = error_of(services, "recall_for_hook", prompt="green tea", min_confidence=value)
+    assert message == f"min_confidence must be one of 'weak', 'related' or 'strong', got {json.dumps(value)}"

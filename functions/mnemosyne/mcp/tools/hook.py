@@ -3,15 +3,17 @@
 A hook of type `mcp_tool` uses the text as its output, and adds `hookSpecificOutput.additionalContext` to the context. https://code.claude.com/docs/en/hooks#mcp-tool-hook-fields
 """
 
+from collections.abc import Sequence
 from typing import Annotated, Literal
 
 from pydantic import Field
 
 from mnemosyne.domain import rate_limit
+from mnemosyne.domain.confidence import Confidence
 from mnemosyne.domain.event_time import zone
 from mnemosyne.domain.parsing import Input, Session, Text
 from mnemosyne.domain.principal import Principal
-from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Filters, SearchMode, SearchQuery
+from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Filters, Hit, SearchMode, SearchQuery
 from mnemosyne.domain.time.question import named_times
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import SearchHit
@@ -28,6 +30,8 @@ from mnemosyne.ports.services import Services
 
 RECALLED = 5
 """Memories, with 2,100 characters of text: about a thousand tokens."""
+CONSIDERED = 2 * RECALLED
+"""Hits to choose from: some of the best may be too weak."""
 WORDS = 2
 """Fewest words of a prompt that is searched for. "yes", "continue" and commands are not."""
 
@@ -38,6 +42,10 @@ class HookArguments(Input):
     prompt: Annotated[Text, Field(description="Of which the first 10,000 characters are searched for.")]
     session: Annotated[Session | None, Field(description="Nothing of this session is recalled.")] = None
     timezone: Annotated[Text, Field(description="IANA name; else UTC.")] = "UTC"
+    min_confidence: Annotated[
+        Confidence,
+        Field(strict=False, description="Leave out less close memories, unless one of their session is closer."),
+    ] = Confidence.RELATED
 
 
 class HookContext(Result):
@@ -62,15 +70,25 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
         query=text,
         mode=SearchMode.HYBRID,
         filters=Filters(not_session=arguments.session),  # the model has read those
-        limit=RECALLED,
+        limit=CONSIDERED,
         quality_weight=HYBRID_QUALITY_WEIGHT,
         preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),
         characters=RESPONSE_CHARACTERS,
     )
-    found = searched(query, principal, services).hits
+    found = _close(searched(query, principal, services).hits, arguments.min_confidence)[:RECALLED]
     recalled = shown(found, RESPONSE_CHARACTERS)
     context = _context(recalled, text, said_of_folding(found), said_of_versions(recalled))
     return Reply(HookOutput(hookSpecificOutput=context))
+
+
+def _close(found: Sequence[Hit], minimum: Confidence) -> list[Hit]:
+    """Leave out hits below the minimum whose session has no hit that reaches it.
+
+    A reply such as "Yes, in June" has few words of its own, and is found by the question before it.
+    """
+    close = {hit.id for hit in found if hit.confidence and hit.confidence.at_least(minimum)}
+    sessions = {hit.session for hit in found if hit.session and hit.id in close}
+    return [hit for hit in found if hit.id in close or hit.session in sessions]
 
 
 def _context(recalled: list[SearchHit], query: str, *notes: str | None) -> HookContext | None:
