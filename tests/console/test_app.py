@@ -118,6 +118,22 @@ def test_what_a_search_found_is_shown_and_read_whole(host: str, browser: Chromiu
     picture(browser, "app-search")
 
 
+@pytest.mark.parametrize(
+    ("query", "label", "noted"),
+    [
+        ("The oolong is on shelf 7.", "strong match · ", False),
+        ("zzqqx gibberish", "weak match · ", True),
+        ("what is the capital of Peru", "weak match · ", True),
+    ],
+)
+def test_each_result_has_its_confidence_in_words(
+    host: str, browser: Chromium, query: str, label: str, noted: bool
+) -> None:
+    _open(browser, host, "memory_search", query=query)
+    _says(browser, label)
+    assert ("Nothing close was found" in browser.text) is noted
+
+
 def test_one_memory_is_shown_whole(system: DevServer, host: str, browser: Chromium, picture: Keep) -> None:
     memory_id = system.call("list_memories", {"tags": ["tea"]})["memories"][0]["id"]
     _open(browser, host, "get_memory", theme="dark", id=memory_id)
@@ -138,6 +154,8 @@ def test_an_error_is_told_as_the_tool_said_it(host: str, browser: Chromium) -> N
     [
         ({"memories": [{"id": "1", "title": "No time"}]}, "No time"),
         ({"memories": [{"id": "1", "title": "Odd", "timestamp": "soon", "tags": "tea"}]}, "soon"),
+        ({"memories": [{"id": "1", "title": "Sure", "confidence": {"level": 1}}]}, "Sure"),
+        ({"memories": [], "nothing_close": "Nothing close was found: 3 left out."}, "3 left out"),
         ({"memories": "none"}, "as a text"),
         ({"another": 1}, "as a text"),
     ],

@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Iterator
 from typing import Any
+from urllib.parse import quote
 
 import pytest
 from selenium.webdriver.common.by import By
@@ -27,6 +28,32 @@ def test_a_search_finds_by_meaning_and_says_why(site: str, browser: Chromium, pi
     shows(browser, "meaning\n")
     picture(browser, "search")
     assert "q=what+does+Ada" in browser.url
+
+
+@pytest.mark.parametrize(
+    ("query", "best", "noted"),
+    [
+        ("The oolong is on shelf 7.", "strong match", False),
+        ("zzqqx gibberish", "weak match", True),
+        ("what is the capital of Peru", "weak match", True),
+    ],
+)
+def test_each_result_has_its_confidence_in_words(
+    site: str, browser: Chromium, query: str, best: str, noted: bool
+) -> None:
+    browser.open(f"{site}/?q={quote(query)}")
+    shows(browser, "Note 1")
+    labels = [one.text for one in browser.driver.find_elements(By.CSS_SELECTOR, ".entry .confidence")]
+    assert labels[0] == best and len(labels) == len(browser.driver.find_elements(By.CSS_SELECTOR, ".entry"))
+    status = browser.driver.find_element(By.CSS_SELECTOR, "p[role=status]").text
+    assert ("Nothing close was found" in status) is noted
+
+
+def test_memories_that_no_query_found_have_no_confidence(site: str, browser: Chromium) -> None:
+    for path in ("/?tags=tea", "/newest"):
+        browser.open(f"{site}{path}")
+        shows(browser, "Note 1")
+        assert browser.driver.find_elements(By.CSS_SELECTOR, ".confidence") == []
 
 
 def test_a_search_links_the_memories_that_it_leaves_out(site: str, browser: Chromium, system: DevServer) -> None:

@@ -1,6 +1,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { checkKey } from "../../functions/mnemosyne/http/console/static/account.js";
+import { matchLabel } from "../../functions/mnemosyne/http/console/static/components.js";
 import { countsByState, isFailure } from "../../functions/mnemosyne/http/console/static/files.js";
 import { challengeOf, readJson } from "../../functions/mnemosyne/http/console/static/log_in.js";
 import {
@@ -47,6 +48,12 @@ for (const [fields, args] of ARGUMENTS) {
 for (const [count, text] of [[0, "0 memories"], [1, "1 memory"], [19, "19 memories"], [20, "The best 20 memories"],
   [21, "21 memories"], [100, "The best 100 memories"]]) {
   test(`${count} results are "${text}"`, () => assert.equal(search.resultCount(count), text));
+}
+
+for (const confidence of ["strong", "related", "weak"]) {
+  test(`a ${confidence} result says so in words`, () => {
+    assert.equal(matchLabel(confidence), `${confidence} match`);
+  });
 }
 
 const LISTS = [

@@ -40,8 +40,9 @@ function show(title, ...body) {
 
 const note = (...children) => element("p", { className: "note" }, ...children);
 
-function summary({ timestamp, tags, superseded_by: successor }) {
-  const parts = [formatTime(timestamp), Array.isArray(tags) && tags.join(", "), successor && "superseded"];
+function summary({ confidence, timestamp, tags, superseded_by: successor }) {
+  const match = typeof confidence === "string" && `${confidence} match`;
+  const parts = [match, formatTime(timestamp), Array.isArray(tags) && tags.join(", "), successor && "superseded"];
   return note(parts.filter(Boolean).join(" · "));
 }
 
@@ -56,10 +57,10 @@ const shorten = (text) => (text.length > MOST_CHARACTERS ? `${text.slice(0, MOST
 
 function showList(results) {
   state.results = results;
-  const { memories, window: times } = results;
+  const { memories, window: times, nothing_close: nothingClose } = results;
   const count = memories.length === 1 ? "1 memory" : `${memories.length} memories`;
   const range = times ? `, ${times.after ?? "…"} to ${times.before ?? "…"}` : "";
-  return show(`${count}${range}`, element("ol", {}, ...memories.map(entry)));
+  return show(`${count}${range}`, nothingClose && note(nothingClose), element("ol", {}, ...memories.map(entry)));
 }
 
 function entry(memory) {

@@ -27,12 +27,17 @@ export const Problem = ({ error }) => (error ? html`<p class="problem" role="ale
 
 export const Loading = () => html`<p class="note" role="status">Loading …</p>`;
 
+// Confidence of a search result in words.
+export const matchLabel = (confidence) => `${confidence} match`;
+
 // An entry of a list. Title, text and tags may be hostile: they are shown as text only.
 export function Entry({ memory, text, children }) {
   return html`<li class="entry">
     <h2><a href=${`/memories/${memory.id}`}>${memory.title || "Untitled"}</a></h2>
     ${text && html`<p class="text">${text}</p>`}
-    <p class="note"><${Time} at=${memory.timestamp} />${memory.superseded_by && html` · superseded`}</p>
+    <p class="note">
+      ${memory.confidence && html`<span class="confidence">${matchLabel(memory.confidence)}</span> · `}
+      <${Time} at=${memory.timestamp} />${memory.superseded_by && html` · superseded`}</p>
     ${memory.tags?.length ? html`<${Tags} tags=${memory.tags} />` : null}
     ${children}
   </li>`;

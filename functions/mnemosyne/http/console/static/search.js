@@ -108,12 +108,13 @@ export function resultCount(count) {
 }
 
 function Results({ results, onMore }) {
-  const { window: times, memories, degraded, debug } = results;
+  const { window: times, memories, degraded, debug, nothing_close: nothingClose } = results;
   const end = (time) => (time ? formatTime(time) : "…");
   return html`<div>
     <p role="status" class="note">
       ${resultCount(memories.length)}
       ${times && ` from ${end(times.after)} to ${end(times.before)} (${ZONE})`}${degraded && `. ${degraded}`}
+      ${nothingClose && html`<br />${nothingClose}`}
     </p>
     <ol class="entries">${memories.map((memory) => html`
       <${Entry} memory=${memory} text=${memory.snippet ?? memory.content.slice(0, TEXT_LENGTH)}>
