@@ -60,7 +60,8 @@ def test_a_conversation_is_stored_once_by_processes_that_die_and_recalled_in_the
 
 def test_users_and_apps_find_and_delete_their_own_alone(adk: list[str | Path], dev: DevServer) -> None:
     told = _run(adk, "scopes", dev.url)
-    left = told.pop("left")
+    left, far = told.pop("left"), told.pop("far")
+    assert far == [["weak"], []], "a caller sees that nothing is close, or gets nothing"
     assert told == {
         whose: [["user", "2026-05-20T12:00:00Z", whose]] for whose in ("shop ada", "shop Ada", "bank ada", "bank Ada")
     }

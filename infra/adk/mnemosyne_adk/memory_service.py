@@ -53,16 +53,25 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
     """
 
     def __init__(
-        self, url: str, *, api_key: Key = None, limit: int = 10, max_response_chars: int = 9_000, wait: float = 10.0
+        self,
+        url: str,
+        *,
+        api_key: Key = None,
+        limit: int = 10,
+        min_confidence: str | None = None,
+        max_response_chars: int = 9_000,
+        wait: float = 10.0,
     ) -> None:
         """Configure the server's URL, key and limits.
 
         `api_key` is the key, or a function from app name and user id to it, which may be async. `limit` and
-        `max_response_chars` limit a search's answer. `wait` is how many seconds storing waits for the outcome,
+        `max_response_chars` limit a search's answer; with `min_confidence` `related` or `strong` it leaves out memories
+        that are less close to the query. `wait` is how many seconds storing waits for the outcome,
         so that a search finds it; what takes longer is durably queued and stored later. 0 does not wait.
         """
         self._url, self._api_key = url, api_key
         self._limit, self._characters, self._wait = limit, max_response_chars, wait
+        self._min_confidence = min_confidence
 
     @classmethod
     def from_uri(cls, uri: str, **_: Any) -> Self:
@@ -118,6 +127,7 @@ class MnemosyneMemoryService(BaseMemoryService):  # type: ignore[misc]  # ADK is
             "query": query[:10_000],
             "metadata": scope.conditions,
             "limit": self._limit,
+            "min_confidence": self._min_confidence,
             "max_response_chars": self._characters,
         }
         async with self._client(scope) as client:

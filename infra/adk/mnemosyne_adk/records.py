@@ -120,7 +120,7 @@ def entry_of(hit: Mapping[str, Any]) -> MemoryEntry:
     """Convert a search result to ADK's memory entry."""
     metadata = dict(hit["metadata"])
     author = metadata.pop("adk", {}).get("author")
-    shown = ("session", "relevance", "truncated", "near_duplicates")
+    shown = ("session", "relevance", "confidence", "truncated", "near_duplicates")
     beside = {name: hit[name] for name in shown if hit.get(name) is not None}
     role = None if author is None else USER if author == USER else "model"
     return MemoryEntry(

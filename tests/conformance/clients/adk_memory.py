@@ -102,6 +102,12 @@ async def scopes(url: str) -> None:
             memories=[MemoryEntry(content=words, author="user", timestamp="2026-05-20T12:00:00+00:00")],
             custom_metadata={"for": f"{app} {user}"},
         )
+    strict = MnemosyneMemoryService(url, min_confidence="related")
+    far = [
+        (await one.search_memory(app_name="shop", user_id="ada", query="zzqqx gibberish")).memories
+        for one in (service, strict)
+    ]
+    told["far"] = [[memory.custom_metadata["confidence"] for memory in memories] for memories in far]
     ids = {}
     for app, user in whose:
         found = (await service.search_memory(app_name=app, user_id=user, query="plover")).memories
