@@ -48,14 +48,14 @@ class Settings(BaseModel):
     immutable_sources: tuple[str, ...] = Field(
         (), description="comma-separated sources whose records cannot change: other content for a record fails"
     )
-    embedder: str = Field("offline", description=f"the embedding provider: {' or '.join(PROVIDERS)}")
+    embedder: str = Field("offline", description=f"the embedding provider: {', '.join(PROVIDERS)}")
     embedding_model: str = Field(
-        "", description=f"the embedding model; empty: {PROVIDERS['gemini'].model}; the offline embedder has one model"
+        "", description=f"the embedding model; empty: {PROVIDERS['gemini'].model}; local embedders have one model"
     )
     embedding_dimension: int = Field(
         ge=1,
         le=3072,
-        description="length of the vectors, fixed when the schema is created; default: 768, offline embedder 256",
+        description="length of the vectors, fixed when the schema is created; default: 768 with gemini, else fixed",
     )
     reranking_model: str = Field(
         "", description="Vertex AI ranking model that reorders results, such as semantic-ranker-fast-004; empty: none"

@@ -1,6 +1,7 @@
 """What every Embedder does."""
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 
 import numpy as np
@@ -8,6 +9,7 @@ import pytest
 
 from mnemosyne.adapters.embedders.batching import MicroBatchingEmbedder
 from mnemosyne.adapters.embedders.gemini import GeminiEmbedder
+from mnemosyne.adapters.embedders.multilingual import MultilingualEmbedder
 from mnemosyne.adapters.embedders.offline import OfflineEmbedder
 from mnemosyne.ports.embedder import Embedder
 from tests.fakes import FakeEmbedder
@@ -24,12 +26,17 @@ def gemini(monkeypatch: pytest.MonkeyPatch) -> Iterator[Embedder]:
         yield GeminiEmbedder("gemini-embedding-001", 64)
 
 
-@pytest.fixture(params=["fake", "offline", "gemini", "offline, batching", "gemini, batching"])
+LOCAL: Mapping[str, Callable[[], Embedder]] = {
+    "fake": FakeEmbedder,
+    "offline": OfflineEmbedder,
+    "multilingual": cache(MultilingualEmbedder),
+}
+
+
+@pytest.fixture(params=["fake", "offline", "multilingual", "gemini", "offline, batching", "gemini, batching"])
 def embedder(request: pytest.FixtureRequest) -> Embedder:
     name, _, batching = request.param.partition(", ")
-    made: Embedder = {"fake": FakeEmbedder, "offline": OfflineEmbedder}.get(
-        name, lambda: request.getfixturevalue("gemini")
-    )()
+    made: Embedder = LOCAL[name]() if name in LOCAL else request.getfixturevalue("gemini")
     return MicroBatchingEmbedder(made) if batching else made
 
 
@@ -62,10 +69,13 @@ def test_it_names_a_model_a_dimension_and_a_weight(embedder: Embedder) -> None:
     assert embedder.for_namespace("ns").dimension == embedder.dimension
 
 
-def test_text_of_unknown_signs_has_a_vector_too() -> None:
-    embedder = OfflineEmbedder()
-    for text in ("\ue000\ue001", "\x07", "🜚"):
-        assert np.isfinite(embedder.embed_query(text)).all()
+@pytest.mark.parametrize("name", ["offline", "multilingual"])
+@pytest.mark.parametrize(
+    "text",
+    ["\ue000\ue001", "\x07", "🜚", "", " ", "\0", "tea\0tea", "ﷺ" * 3_000, "\u0301" * 5_000, "½℻㍿" * 900, "각" * 3_000],
+)
+def test_text_of_any_signs_has_a_vector(name: str, text: str) -> None:
+    assert np.linalg.norm(LOCAL[name]().embed_query(text)) == pytest.approx(1.0, abs=1e-5)
 
 
 def test_words_that_stand_in_every_memory_count_for_less(tmp_path: Path) -> None:

@@ -11,7 +11,9 @@ from packaging.utils import canonicalize_name
 from tests.locked_packages import DEPLOYED, DEVELOPMENT, ROOT, locked_packages, with_requirements
 
 TEXT = (ROOT / "THIRD_PARTY_NOTICES.md").read_text()
-ROWS = re.findall(r"^\| `([a-z0-9-]+)` \| ([^|`]+) \| (deployed|local) \| ?([^|]*?) ?\|$", TEXT, re.MULTILINE)
+ROWS = re.findall(
+    r"^\| `([a-z0-9-]+)` \| ([^|`]+) \| (deployed|local|multilingual) \| ?([^|]*?) ?\|$", TEXT, re.MULTILINE
+)
 LICENCES = {name: licence for name, licence, _, _ in ROWS}
 PERMISSIVE = {"0BSD", "Apache-2.0", "BSD-2-Clause", "BSD-3-Clause", "CC0-1.0", "ISC", "MIT", "MIT-0", "PSF-2.0", "Zlib"}
 WEAK_COPYLEFT = {"LGPL-2.1-only", "LGPL-2.1-or-later", "MPL-2.0"}
@@ -22,11 +24,14 @@ def _installed() -> dict[str, Distribution]:
     return {name: packages[name] for name in LICENCES.keys() & packages.keys()}
 
 
-def test_the_deployed_and_the_local_packages_are_listed_and_no_others() -> None:
+def test_the_packages_that_are_deployed_or_of_an_extra_are_listed_and_no_others() -> None:
     deployed = {package.name for package in locked_packages(DEPLOYED)}
     extras = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]["optional-dependencies"]
-    local = with_requirements({canonicalize_name(Requirement(line).name) for line in extras["local"]}, DEVELOPMENT)
-    used = dict.fromkeys(local, "local") | dict.fromkeys(deployed, "deployed")
+    used: dict[str, str] = {}
+    for extra in ("multilingual", "local"):
+        names: set[str] = {canonicalize_name(Requirement(line).name) for line in extras[extra]}
+        used |= dict.fromkeys(with_requirements(names, DEVELOPMENT), extra)
+    used |= dict.fromkeys(deployed, "deployed")
     assert {name: where for name, _, where, _ in ROWS} == used
 
 

@@ -130,9 +130,9 @@ class ConfiguredServices:
             self._pool().close()
 
     def warm(self) -> None:
-        """Load the offline embedder and the reranker in the background, so that no search waits for them."""
+        """Load a local embedder and the reranker in the background, so that no search waits for them."""
         _ = self.reranker
-        if self.settings.embedder != "offline":
+        if not PROVIDERS[self.settings.embedder].is_local:
             return
 
         def load() -> None:

@@ -9,13 +9,13 @@ from types import FrameType
 
 import click
 
-from mnemosyne.adapters.embedders.offline import SPACE as OFFLINE
+from mnemosyne.adapters.embedders import multilingual
 from mnemosyne.app.container import embedding_space
 from mnemosyne.cli.clients import command, how_to_connect
 from mnemosyne.cli.open_services import settings_of_a_system
 from mnemosyne.cli.terminal import say
 from mnemosyne.cli.termination import on_termination
-from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
 from mnemosyne.errors import Misconfigured
 from mnemosyne.observability import configure_logging
 from mnemosyne.settings import Settings, variable
@@ -41,8 +41,8 @@ LOOPBACK_HOSTS = ("127.0.0.1", "localhost", "::1")
 )
 @click.option(
     "--embedder",
-    type=click.Choice(["offline", "gemini"]),
-    help="The embedder of a new directory [default: offline]. An existing directory keeps its own.",
+    type=click.Choice(["offline", "multilingual", "gemini"]),
+    help="The embedder of a new directory [default: offline, for English]. An existing directory keeps its own.",
 )
 def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: str | None) -> None:
     """Run the whole system on this machine until Ctrl-C. The data stays."""
@@ -91,8 +91,11 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
 def _space(embedder: str | None) -> EmbeddingSpace | None:
     if embedder is None:
         return None
-    if embedder == "offline":
-        return OFFLINE
+    provider = PROVIDERS[embedder]
+    if embedder == "multilingual":
+        multilingual.require_package()
+    if provider.is_local:
+        return EmbeddingSpace(embedder, provider.model, provider.dimension)
     if not any(os.environ.get(name) for name in ("GEMINI_API_KEY", "GOOGLE_API_KEY", "GOOGLE_GENAI_USE_VERTEXAI")):
         raise Misconfigured("--embedder gemini needs GEMINI_API_KEY, or GOOGLE_GENAI_USE_VERTEXAI=true and a project")
     names = ("embedding_model", "embedding_dimension")

@@ -32,11 +32,18 @@ class Provider:
     """Prefix of its models' names."""
     is_fixed: bool = False
     """Whether there is no model and dimension besides the default."""
+    is_local: bool = False
+    """Whether the model runs in the functions' own processes."""
 
 
 PROVIDERS: Final[Mapping[str, Provider]] = {
     "gemini": Provider(model="gemini-embedding-2", dimension=768, model_prefix="gemini-"),
-    "offline": Provider(model="wordllama-l2-supercat-256", dimension=256, model_prefix="wordllama-", is_fixed=True),
+    "offline": Provider(
+        model="wordllama-l2-supercat-256", dimension=256, model_prefix="wordllama-", is_fixed=True, is_local=True
+    ),
+    "multilingual": Provider(
+        model="multilingual-e5-small-q4", dimension=384, model_prefix="multilingual-e5-", is_fixed=True, is_local=True
+    ),
 }
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import fasteners
 
+from mnemosyne.adapters.embedders import multilingual
 from mnemosyne.adapters.embedders.offline import SPACE
 from mnemosyne.adapters.queues.local import LocalQueue
 from mnemosyne.cli.local import emulator, functions, postgres
@@ -112,9 +113,13 @@ def _access(directory: DataDir, auth_mode: str, host: str, port: int) -> dict[st
 def _embedding(directory: DataDir, space: EmbeddingSpace) -> dict[str, str]:
     """Return the embedder's settings for an embedding space."""
     chosen = {"MNEMOSYNE_EMBEDDER": space.provider, "MNEMOSYNE_EMBEDDING_DIMENSION": str(space.dimension)}
-    if space != SPACE:
-        return chosen | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
-    return chosen | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
+    match space.provider:
+        case "offline":
+            return chosen | {"MNEMOSYNE_OFFLINE_STATISTICS": str(directory.statistics)}
+        case "multilingual":
+            multilingual.require_package()
+            return chosen | {"OMP_WAIT_POLICY": "passive"}  # its threads would use the processor while they wait
+    return chosen | {"MNEMOSYNE_EMBEDDING_MODEL": space.model}
 
 
 @contextmanager
