@@ -1,0 +1,189 @@
+"""Measure searches in nine languages: recall@1 and recall@10, within a language and across languages.
+
+`tests/data/languages` has thirty facts, each as a memory and as a question in other words, in every language. *Within*:
+the questions of a language are asked of its memories. *Across*: they are asked of the memories in the eight other
+languages; a question's recall@1 is 1 if the best hit is its fact in any language, and recall@10 the share of the eight
+memories of its fact among the ten best hits.
+
+    python -m infra.benchmarks.languages [--embedder offline]
+"""
+
+import argparse
+import json
+import sys
+import tempfile
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[2]
+sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
+
+from infra.benchmarks.retrieval import embedder_of, opened_store  # noqa: E402
+from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
+from mnemosyne.domain.memory import IngestRequest  # noqa: E402
+from mnemosyne.domain.message import IngestMessage  # noqa: E402
+from mnemosyne.domain.search import SearchMode, SearchQuery  # noqa: E402
+from mnemosyne.ids import new_id  # noqa: E402
+from mnemosyne.ports.embedder import Embedder, Vector  # noqa: E402
+from mnemosyne.service import ingest, search  # noqa: E402
+
+DATA = ROOT / "tests" / "data" / "languages"
+NAMES: Mapping[str, str] = {
+    "en": "English", "de": "German", "it": "Italian", "es": "Spanish", "fr": "French", "ru": "Russian",
+    "ja": "Japanese", "zh": "Chinese", "ar": "Arabic",
+}  # fmt: skip
+START = datetime(2026, 3, 1, tzinfo=UTC)
+VARIANTS = ("words", "meaning", "hybrid")
+
+
+@dataclass(frozen=True)
+class Fact:
+    """A fact in one language, as a memory and as a question."""
+
+    number: int
+    memory: str
+    question: str
+
+
+@dataclass(frozen=True)
+class Recall:
+    """Mean recall over the questions of a language."""
+
+    at_1: float
+    at_10: float
+
+    def __str__(self) -> str:
+        return f"{self.at_1:.2f} {self.at_10:.2f}"
+
+
+def facts(language: str) -> list[Fact]:
+    """Read the facts of a language."""
+    lines = (DATA / f"{language}.jsonl").read_text().splitlines()
+    return [Fact(row["fact"], row["memory"], row["question"]) for row in map(json.loads, lines)]
+
+
+class RememberingEmbedder:
+    """An embedder that embeds each text once."""
+
+    def __init__(self, embedder: Embedder) -> None:
+        self._embedder = embedder
+        self._documents: dict[str, Vector] = {}
+        self._queries: dict[str, Vector] = {}
+        self.model, self.dimension = embedder.model, embedder.dimension
+        self.chunk_limit, self.lexical_weight = embedder.chunk_limit, embedder.lexical_weight
+
+    def for_namespace(self, namespace: str) -> Embedder:
+        own = self._embedder.for_namespace(namespace)
+        return self if own is self._embedder else own
+
+    def embed_documents(self, texts: Sequence[str]) -> Sequence[Vector]:
+        new = [text for text in texts if text not in self._documents]
+        self._documents.update(zip(new, self._embedder.embed_documents(new), strict=True))
+        return [self._documents[text] for text in texts]
+
+    def embed_query(self, text: str) -> Vector:
+        if text not in self._queries:
+            self._queries[text] = self._embedder.embed_query(text)
+        return self._queries[text]
+
+
+class Memories:
+    """Memories of some languages in a namespace of their own."""
+
+    def __init__(self, name: str, languages: Sequence[str], store: PostgresMemories, embedder: Embedder) -> None:
+        self._namespace, self._store = name, store
+        self._embedder = embedder.for_namespace(name)
+        self._facts: dict[str, int] = {}
+        stored = [fact for language in languages for fact in facts(language)]
+        for start in range(0, len(stored), 100):
+            batch = stored[start : start + 100]
+            requests = tuple(_request(fact, start + place) for place, fact in enumerate(batch))
+            outcomes = ingest.store(IngestMessage(name, requests), memories=store, embedder=embedder).outcomes
+            for fact, request in zip(batch, requests, strict=True):
+                self._facts[str(outcomes[request.request_id].memory_id)] = fact.number
+
+    def found(self, question: str, variant: str, weight: float | None = None) -> list[int]:
+        """Return the facts of the ten best hits."""
+        embedder = self._embedder
+        ranked, _ = search.rank(
+            self._namespace,
+            SearchQuery(
+                query=question, mode=SearchMode.SEMANTIC if variant == "meaning" else SearchMode.HYBRID, limit=10
+            ),
+            None if variant == "words" else embedder.embed_query(question),
+            memories=self._store,
+            model=embedder.model,
+            lexical_weight=embedder.lexical_weight if weight is None else weight,
+        )
+        return [self._facts[str(one.candidate.id)] for one in ranked[:10]]
+
+    def recall(self, questions: Sequence[Fact], variant: str, *, versions: int, weight: float | None = None) -> Recall:
+        """Return the mean recall, where each fact has so many versions here."""
+        hits = [(fact.number, self.found(fact.question, variant, weight)) for fact in questions]
+        first = sum(found[:1] == [number] for number, found in hits)
+        share = sum(found.count(number) / versions for number, found in hits)
+        return Recall(first / len(hits), share / len(hits))
+
+
+def _request(fact: Fact, place: int) -> IngestRequest:
+    return IngestRequest.of(new_id(), content=fact.memory, timestamp=START + timedelta(hours=place))
+
+
+def measure(name: str, languages: Sequence[str] = tuple(NAMES)) -> dict[tuple[str, str, str], Recall]:
+    """Return the recall by language, reach (within or across) and variant."""
+    recalls = {}
+    with tempfile.TemporaryDirectory(prefix="mnemosyne-bench-") as scratch:
+        made, space = embedder_of(name, scratch)
+        embedder = RememberingEmbedder(made)
+        with opened_store(space, scratch) as (store, _):
+            for language in languages:
+                own = Memories(f"{language} alone", [language], store, embedder)
+                others = Memories(f"all but {language}", [one for one in languages if one != language], store, embedder)
+                for variant in VARIANTS:
+                    questions = facts(language)
+                    recalls[language, "within", variant] = own.recall(questions, variant, versions=1)
+                    versions = len(languages) - 1
+                    recalls[language, "across", variant] = others.recall(questions, variant, versions=versions)
+    return recalls
+
+
+def mean(recalls: Sequence[Recall]) -> Recall:
+    """Return the mean of both figures."""
+    count = len(recalls)
+    return Recall(sum(one.at_1 for one in recalls) / count, sum(one.at_10 for one in recalls) / count)
+
+
+def table(embedders: Mapping[str, Mapping[tuple[str, str, str], Recall]]) -> str:
+    """Return recall@1 and recall@10 by language as a table in Markdown."""
+    first = next(iter(embedders.values()))
+    columns = [("words", "within", first)] + [
+        (f"{name}, {reach}", reach, recalls) for reach in ("within", "across") for name, recalls in embedders.items()
+    ]
+    lines = [f"| | {' | '.join(title for title, _, _ in columns)} |", f"|---{'|---' * len(columns)}|"]
+    rows = {name: [language] for language, name in NAMES.items()} | {"mean": list(NAMES)}
+    for name, languages in rows.items():
+        cells = [
+            str(mean([recalls[language, reach, "words" if title == "words" else "hybrid"] for language in languages]))
+            for title, reach, recalls in columns
+        ]
+        lines.append(f"| {name} | {' | '.join(cells)} |")
+    return "\n".join(lines)
+
+
+def main() -> None:
+    """Measure and print the table, and the means of each variant."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--embedder", action="append", help="offline, multilingual or gemini [default: the first two]")
+    names = parser.parse_args().embedder or ["offline", "multilingual"]
+    embedders = {name: measure(name) for name in names}
+    print(table(embedders))
+    for name, recalls in embedders.items():
+        for reach in ("within", "across"):
+            means = (f"{one} {mean([recalls[language, reach, one] for language in NAMES])}" for one in VARIANTS)
+            print(f"{name}, {reach}: {', '.join(means)}")
+
+
+if __name__ == "__main__":
+    main()
