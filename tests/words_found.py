@@ -91,3 +91,45 @@ NOT_FOUND_LITERALLY: list[tuple[str, str]] = [
     ("creme", MENU),
     ("v1.2.3 ", "v1.2.3-rc1"),
 ]
+
+INFLECTED: list[tuple[str, str]] = [
+    ("Rechnung", "Alle Rechnungen sind seit gestern bezahlt"),
+    ("Rechnungen", "Die Rechnung ist noch nicht bezahlt"),
+    ("Hauser", "Die Häuser am See sind teuer"),
+    ("Haus", "Die Häuser am See sind teuer"),
+    ("fattura", "Le fatture sono nella cartella blu"),
+    ("bambino", "I bambini della scuola sono in gita"),
+    ("factura", "Las facturas están en la carpeta azul"),
+    ("facturación", "Las facturas están en la carpeta azul"),
+    ("facture", "Les factures sont dans le dossier bleu"),
+    ("chevaux blancs", "Le cheval blanc est dans le pré"),
+    ("facturas", "A fatura e a factura estão na pasta azul"),
+    ("rekening", "De rekeningen zijn nog niet betaald"),
+    ("faktura", "Fakturorna är i den blå mappen och kvittona också"),
+    ("lasku", "Laskut ovat sinisessä kansiossa ja ne on maksettu"),
+    ("kitap", "Bu kitaplar için çok para verdi"),
+    ("счёт", "Счета лежат в синей папке"),
+    ("счета", "Этот счет уже оплачен"),
+    ("книгами", "Новая книга лежит на столе"),
+    ("المعلم", "وصل معلم جديد إلى المدرسة"),
+]
+"""Queries of a word or two in another grammatical form than in the content, which shows its language."""
+NOT_CONFLATED: list[tuple[str, str]] = [
+    ("Mai", "Wir ernten den Mais im Herbst und trocknen ihn"),
+    ("Rei", "Der Reis ist in der Küche und nicht im Keller"),
+    ("organ", "Wir organisieren das Fest mit der Organisation"),
+    ("pari", "Je suis à Paris avec ma sœur et nous mangeons"),
+    ("organ", "La organización está en el centro de la ciudad"),
+    ("нов", "Новости читают вечером в гостиной"),
+]
+"""Queries that are what the English stemmer would leave of a word of the content."""
+FUNCTION_WORDS: list[tuple[str, str]] = [
+    ("Когда груз прибудет в порт?", "Ключ висит в коридоре, когда никого нет"),
+    ("Wo ist der Schlüssel für die Garage?", "Die Miete ist für das Haus und der Garten ist groß"),
+    ("Où est la clé de la cave ?", "Le train est à la gare, où la pluie tombe"),
+    ("Dónde está la llave del sótano", "Está en la ciudad, donde llueve y la gente canta"),
+    ("Dov'è la chiave della cantina?", "La pasta è nella pentola, dov'è calda"),
+    ("متى تصل الشحنة إلى الميناء؟", "ذهب إلى السوق متى أراد"),
+    ("鍵はどこですか", "犬はここで寝ます"),
+]
+"""Questions that share only function words with the content."""

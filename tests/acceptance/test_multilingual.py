@@ -16,7 +16,7 @@ QUESTIONS = {
     "ja": ["What does Ada like to drink?", "Was trinkt Ada am liebsten?"],
     "ru": ["When does the database backup run?", "¿Cuándo se hace la copia de seguridad de la base de datos?"],
     "de": ["Where is the key to the basement?", "Où est la clé de la cave ?"],
-    "ar": ["When does the shipment arrive at the port?", "Quando arriva il carico al porto?"],
+    "ar": ["When does the shipment arrive at the port?", "Когда груз прибудет в порт?"],
 }
 
 

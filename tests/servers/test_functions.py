@@ -32,7 +32,7 @@ from mnemosyne.service.api_keys import new_key
 from tests.fakes import FAKE_SPACE, NOW, FakeEmbedder, FakeServices, request
 from tests.searching import find
 from tests.servers.server import Server
-from tests.words_found import FOUND, FOUND_LITERALLY
+from tests.words_found import FOUND, FOUND_LITERALLY, INFLECTED
 
 ADA = Principal(id="ada", namespace="ada", scopes=frozenset({Scope.READ, Scope.WRITE, Scope.OPERATE}))
 LONG = "a violin plays at dawn. " * 30  # in several chunks
@@ -107,8 +107,8 @@ def test_what_ingest_stores_is_found_in_every_mode(functions: Functions, mode: S
     assert [hit["id"] for hit in narrowed["memories"]] == [violin]
 
 
-def test_words_are_found_in_every_script_normal_form_and_compound(functions: Functions) -> None:
-    pairs = [*FOUND, *FOUND_LITERALLY]
+def test_words_are_found_in_every_script_normal_form_compound_and_language(functions: Functions) -> None:
+    pairs = [*FOUND, *FOUND_LITERALLY, *INFLECTED]
     functions.ingest(*(request(content, title="untold") for content in {content for _, content in pairs}))
 
     def finds(query: str, content: str, mode: SearchMode) -> bool:
@@ -116,7 +116,7 @@ def test_words_are_found_in_every_script_normal_form_and_compound(functions: Fun
         found = find(functions.memories("mcp"), "ada", asked, None, model=FAKE_SPACE.model, lexical_weight=0.5)
         return content in {hit.content for hit in found.hits}
 
-    assert [one for one in FOUND if not finds(*one, SearchMode.HYBRID)] == []
+    assert [one for one in [*FOUND, *INFLECTED] if not finds(*one, SearchMode.HYBRID)] == []
     assert [one for one in FOUND_LITERALLY if not finds(*one, SearchMode.EXACT)] == []
 
 

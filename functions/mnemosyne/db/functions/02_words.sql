@@ -40,10 +40,10 @@ CREATE OR REPLACE FUNCTION merge_words(p_words tsvector, p_others tsvector) RETU
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN pg_column_size(p_words) + pg_column_size(p_others) < 1000000 THEN p_words || p_others ELSE p_words END;
 
--- p_words, and the words of p_text that it does not contain.
-CREATE OR REPLACE FUNCTION add_words(p_words tsvector, p_text text) RETURNS tsvector
+-- p_words, and those of p_others that it does not contain.
+CREATE OR REPLACE FUNCTION add_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
-RETURN merge_words(p_words, ts_delete(to_tsvector('english', p_text), tsvector_to_array(p_words)));
+RETURN merge_words(p_words, ts_delete(p_others, tsvector_to_array(p_words)));
 
 -- Normalize the text to NFKC, and put spaces around each character of scripts that separate no words (Thai to Khmer,
 -- kana, Han).
@@ -52,34 +52,68 @@ LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE regexp_replace(normalize(p_text, NFKC),
     '([\u0E00-\u0EFF\u1000-\u109F\u1780-\u17FF\u3041-\u30FF\u3400-\u4DBF\u4E00-\u9FFF\uF900-\uFAFF])', ' \1 ', 'g') END;
 
--- The stemmed words of a text without English stop words. CamelCase words occur whole and in parts.
-CREATE OR REPLACE FUNCTION simple_words(p_text text) RETURNS tsvector
+-- The words of a text, stemmed by a configuration, without its stop words. CamelCase words occur whole and in parts.
+CREATE OR REPLACE FUNCTION simple_words(p_text text, p_stemmer regconfig) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
     parts text := split_compounds(p_text);
-    words tsvector := to_tsvector('english', parts);
+    words tsvector := to_tsvector(p_stemmer, parts);
     camel text := regexp_replace(parts, '([[:lower:]\d])(?=[[:upper:]])|([[:upper:]])(?=[[:upper:]][[:lower:]])', '\1\2 ', 'g');
 BEGIN
-    RETURN CASE WHEN camel = parts THEN words ELSE add_words(words, camel) END;
+    RETURN CASE WHEN camel = parts THEN words ELSE add_words(words, to_tsvector(p_stemmer, camel)) END;
 END
 $$;
 
--- The searchable words of a text: without accents, as written with accents, and compounds as a whole.
-CREATE OR REPLACE FUNCTION words_of(p_text text) RETURNS tsvector
+-- The words without accents. Words that become equal are counted together; a word of accents alone disappears.
+CREATE OR REPLACE FUNCTION fold_words(p_words tsvector) RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CAST(regexp_replace(without_accents(CAST(p_words AS text)), $$(^| )''(:[0-9,]+)?(?= |$)$$, '', 'g') AS tsvector);
+
+-- The words of a text as a search first compares them: stemmed by its language, or as they are where the language has
+-- no stemmer, without accents and stop words. English and unknown texts lose their accents before they are stemmed.
+CREATE OR REPLACE FUNCTION stemmed_words(p_text text, p_language text) RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE WHEN coalesce(p_language, 'en') = 'en' THEN simple_words(without_accents(split_characters(p_text)), 'english')
+    ELSE fold_words(simple_words(split_characters(p_text), stemmer(p_language))) END;
+
+-- The searchable words of a text in a language: the stemmed ones, those as written with accents, and compounds as a
+-- whole; if the language is known and not English, also the unstemmed words, because a query of a word or two may not
+-- show its language.
+CREATE OR REPLACE FUNCTION words_of(p_text text, p_language text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
 AS $$
 DECLARE
     accented text := split_characters(p_text);
     plain text := without_accents(accented);
-    words tsvector := simple_words(plain);
+    configuration regconfig := stemmer(p_language);
+    words tsvector;
+    unstemmed tsvector;
 BEGIN
-    IF plain <> accented THEN
-        words := add_words(words, split_compounds(accented));
+    IF coalesce(p_language, 'en') = 'en' THEN
+        words := simple_words(plain, configuration);
+        IF plain <> accented THEN
+            words := add_words(words, to_tsvector(configuration, split_compounds(accented)));
+        END IF;
+    ELSE
+        words := simple_words(accented, configuration);
+        unstemmed := words;
+        IF configuration <> CAST('simple' AS regconfig) THEN
+            unstemmed := without_stop_words(simple_words(accented, 'simple'), p_language);
+            words := CASE WHEN plain = accented THEN words ELSE add_words(fold_words(words), fold_words(unstemmed)) END;
+        ELSIF plain <> accented THEN
+            words := fold_words(words);
+        END IF;
+        words := add_words(words, unstemmed);
     END IF;
     RETURN merge_words(words, array_to_tsvector(compound_words(plain)));
 END
 $$;
+
+-- The searchable words of a text, stemmed by its own language.
+CREATE OR REPLACE FUNCTION words_of(p_text text) RETURNS tsvector
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN words_of(p_text, text_language(p_text));
 
 -- Hash of a namespace and a word, 29 bits: an index entry belongs to a single namespace.
 CREATE OR REPLACE FUNCTION term_key(p_namespace text, p_lexeme text) RETURNS integer
@@ -130,9 +164,14 @@ CREATE OR REPLACE FUNCTION collect_words() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 BEGIN
-    INSERT INTO memory_words (memory_id, keys, weights)
-    SELECT m.id, term_keys(m.namespace, words), term_weights(m.namespace, words)
-    FROM stored AS m CROSS JOIN LATERAL words_of(searched_text(m.title, m.tags, m.content)) AS words;
+    INSERT INTO memory_words (memory_id, language, keys, weights)
+    SELECT m.id, t.language, term_keys(m.namespace, words), term_weights(m.namespace, words)
+    FROM stored AS m
+    CROSS JOIN LATERAL (
+        SELECT searched.text, text_language(searched.text) AS language
+        FROM (SELECT searched_text(m.title, m.tags, m.content)) AS searched (text) OFFSET 0
+    ) AS t
+    CROSS JOIN LATERAL words_of(t.text, t.language) AS words;
     RETURN NULL;
 END
 $$;
@@ -141,9 +180,11 @@ CREATE OR REPLACE FUNCTION collect_changed_words() RETURNS trigger
 LANGUAGE plpgsql SECURITY DEFINER SET search_path = public, pg_temp
 AS $$
 DECLARE
-    words tsvector := words_of(searched_text(NEW.title, NEW.tags, NEW.content));
+    searched text := searched_text(NEW.title, NEW.tags, NEW.content);
+    new_language text := text_language(searched);
+    words tsvector := words_of(searched, new_language);
 BEGIN
-    UPDATE memory_words SET keys = term_keys(NEW.namespace, words), weights = term_weights(NEW.namespace, words)
+    UPDATE memory_words SET language = new_language, keys = term_keys(NEW.namespace, words), weights = term_weights(NEW.namespace, words)
     WHERE memory_id = NEW.id;
     RETURN NULL;
 END
@@ -155,5 +196,5 @@ CREATE OR REPLACE TRIGGER collect_changed_words AFTER UPDATE OF title, tags, con
     FOR EACH ROW EXECUTE FUNCTION collect_changed_words();
 
 REVOKE ALL ON FUNCTION without_accents, split_compounds, compound_words, merge_words, add_words, split_characters, simple_words,
-    words_of, term_key, term_keys, term_weights, searched_text(text, text),
+    fold_words, stemmed_words, words_of(text, text), words_of(text), term_key, term_keys, term_weights, searched_text(text, text),
     searched_text(text, text[], text), collect_words, collect_changed_words FROM PUBLIC;

@@ -1,3 +1,30 @@
+-- The words of a query for memories in several languages, and how much each counts. The function words of the query's
+-- language are left out, unless there are no others. The rest is stemmed by the query's language, by English and by the
+-- languages of the namespace, because a query of a word or two may not show its language. Unstemmed words, words with
+-- accents, and compounds as a whole count a quarter, because their stems count already.
+CREATE OR REPLACE FUNCTION words_in_languages(p_query text, p_language text, p_languages text[])
+RETURNS TABLE (word text, factor double precision)
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+DECLARE
+    every_word tsvector := simple_words(split_characters(p_query), 'simple');
+    words tsvector := without_stop_words(every_word, coalesce(p_language, 'en'));
+BEGIN
+    IF words = '' THEN
+        words := every_word;
+    END IF;
+    RETURN QUERY
+    SELECT u.word, max(u.factor) FROM (
+        SELECT unnest(tsvector_to_array(stemmed_words(w.word, l.language))) AS word, CAST(1.0 AS double precision) AS factor
+        FROM unnest(tsvector_to_array(words)) AS w (word)
+        CROSS JOIN (SELECT DISTINCT unnest(p_languages || ARRAY['en', p_language])) AS l (language)
+        WHERE l.language IS NOT NULL
+        UNION ALL
+        SELECT unnest(tsvector_to_array(words || fold_words(words)) || compound_words(without_accents(split_characters(p_query)))), 0.25
+    ) AS u GROUP BY u.word;
+END
+$$;
+
 -- The words of a query, rarest first: key, share of the namespace's memories that contain the word, and weight.
 --
 -- The weight is the square root of the inverse document frequency: it gave better recall than the frequency itself on
@@ -11,13 +38,26 @@ LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     sample namespace_words;
-    simple text[] := tsvector_to_array(simple_words(without_accents(split_characters(p_query))));
+    query_language text := text_language(p_query);
+    languages text[];
+    simple text[];
+    words text[];
+    factors double precision[];
 BEGIN
     SELECT w.* INTO sample FROM namespace_words w WHERE w.namespace = p_namespace;
+    languages := ARRAY(SELECT jsonb_object_keys(sample.languages));
+    IF coalesce(query_language, 'en') = 'en' AND languages <@ '{en}' THEN
+        simple := tsvector_to_array(stemmed_words(p_query, 'en'));
+        words := tsvector_to_array(words_of(p_query, 'en'));
+        factors := ARRAY(SELECT CASE WHEN word = ANY (simple) THEN 1.0 ELSE 0.25 END FROM unnest(words) AS word);
+    ELSE
+        SELECT array_agg(w.word), array_agg(w.factor) INTO words, factors
+        FROM words_in_languages(p_query, query_language, languages) AS w;
+    END IF;
     RETURN QUERY
     WITH query_term AS (
-        SELECT term_key(p_namespace, query.word) AS key, max(CASE WHEN query.word = ANY (simple) THEN 1.0 ELSE 0.25 END) AS factor
-        FROM unnest(tsvector_to_array(words_of(p_query))) AS query (word) GROUP BY 1
+        SELECT term_key(p_namespace, query.word) AS key, max(query.factor) AS factor
+        FROM unnest(words, factors) AS query (word, factor) GROUP BY 1
     ), term_share AS MATERIALIZED (
         SELECT query_term.key, query_term.factor, coalesce(
             CAST(sample.shares[array_position(sample.keys, query_term.key)] AS double precision),
@@ -52,4 +92,4 @@ RETURNS double precision
 LANGUAGE sql IMMUTABLE
 RETURN - ((w).weights <#> p_terms) * 2.2 / (1.72 + 0.48 * least(4.0, cardinality((w).keys) / p_mean_length));
 
-REVOKE ALL ON FUNCTION search_terms(text, text), terms_vector, lexical_score FROM PUBLIC;
+REVOKE ALL ON FUNCTION words_in_languages, search_terms(text, text), terms_vector, lexical_score FROM PUBLIC;

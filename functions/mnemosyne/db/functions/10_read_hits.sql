@@ -20,12 +20,22 @@ RETURN (
 );
 
 -- The query words that a memory contains, and the compounds of the query whose parts it contains.
-CREATE OR REPLACE FUNCTION matched_words(p_query text, p_words tsvector) RETURNS text[]
-LANGUAGE sql IMMUTABLE
-RETURN ARRAY(
-    SELECT DISTINCT w.word FROM unnest(plain_words(p_query) || compound_words(literal_form(p_query))) AS w (word)
-    WHERE tsvector_to_array(words_of(w.word)) && tsvector_to_array(p_words) ORDER BY w.word LIMIT 100
-);
+CREATE OR REPLACE FUNCTION matched_words(p_query text, p_memory text) RETURNS text[]
+LANGUAGE plpgsql IMMUTABLE
+AS $$
+DECLARE
+    query_language text := text_language(p_query);
+    memory_language text := text_language(p_memory);
+    memory_words text[] := tsvector_to_array(words_of(p_memory, memory_language));
+BEGIN
+    RETURN ARRAY(
+        SELECT DISTINCT w.word FROM unnest(plain_words(p_query) || compound_words(literal_form(p_query))) AS w (word)
+        WHERE tsvector_to_array(words_of(w.word, query_language)) && memory_words
+            OR tsvector_to_array(words_of(w.word, memory_language)) && memory_words
+        ORDER BY w.word LIMIT 100
+    );
+END
+$$;
 
 -- The shortened fields of a memory that has more than p_share characters. Metadata longer than half of p_share is left
 -- out. The content is cut at the end; if 500 characters or more remain, a snippet around a query word takes 240 of
@@ -94,7 +104,7 @@ BEGIN
             'snippet', NULL,
             'supersedes', superseded_memories(m.namespace, m.id),
             'matched_words', CASE WHEN p_explain
-                THEN matched_words(p_query, words_of(searched_text(m.title, m.tags, m.content))) END
+                THEN matched_words(p_query, searched_text(m.title, m.tags, m.content)) END
         ) || CASE WHEN share IS NULL THEN '{}' ELSE cut_record(m, p_query, share) END ORDER BY u.place), '[]')
         FROM unnest(p_ids) WITH ORDINALITY AS u (id, place) JOIN memories m ON m.id = u.id AND m.namespace = p_namespace
     );

@@ -37,13 +37,13 @@ BEGIN
         RETURN;
     END IF;
     WITH newest AS MATERIALIZED (
-        SELECT w.keys, m."timestamp", m.id FROM memories m JOIN memory_words w ON w.memory_id = m.id
+        SELECT w.keys, w.language, m."timestamp", m.id FROM memories m JOIN memory_words w ON w.memory_id = m.id
         WHERE m.namespace = p_namespace
         ORDER BY m."timestamp" DESC, m.id DESC LIMIT sample
     ), sampled AS MATERIALIZED (
         -- The stored size, so that no value is decompressed. At least one memory is sampled, however long.
-        SELECT measured.keys FROM (
-            SELECT newest.keys, sum(pg_column_size(keys)) OVER (
+        SELECT measured.keys, measured.language FROM (
+            SELECT newest.keys, newest.language, sum(pg_column_size(keys)) OVER (
                 ORDER BY "timestamp" DESC, id DESC ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING
             ) AS newer FROM newest
         ) AS measured
@@ -54,14 +54,17 @@ BEGIN
     ), size AS (
         SELECT count(*) AS n, avg(cardinality(keys)) AS mean_length FROM sampled
     )
-    INSERT INTO namespace_words AS w (namespace, memories, sampled, mean_length, keys, shares)
+    INSERT INTO namespace_words AS w (namespace, memories, sampled, mean_length, keys, shares, languages)
     SELECT p_namespace, current_memories, size.n, greatest(coalesce(size.mean_length, 0), 1),
         array(SELECT key FROM counted ORDER BY n DESC, key),
-        array(SELECT CAST(c.n AS real) / size.n FROM counted c ORDER BY c.n DESC, c.key)
+        array(SELECT CAST(c.n AS real) / size.n FROM counted c ORDER BY c.n DESC, c.key),
+        (SELECT coalesce(jsonb_object_agg(s.language, s.n), '{}') FROM (
+            SELECT language, count(*) AS n FROM sampled WHERE language IS NOT NULL GROUP BY language
+        ) AS s)
     FROM size
     ON CONFLICT (namespace) DO UPDATE
     SET memories = EXCLUDED.memories, sampled = EXCLUDED.sampled, mean_length = EXCLUDED.mean_length,
-        keys = EXCLUDED.keys, shares = EXCLUDED.shares;
+        keys = EXCLUDED.keys, shares = EXCLUDED.shares, languages = EXCLUDED.languages;
 END
 $$;
 

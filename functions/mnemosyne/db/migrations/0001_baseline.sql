@@ -91,6 +91,7 @@ ALTER TABLE memory_chunks ALTER COLUMN embedding SET STORAGE PLAIN;
 -- and a change of weights rewrites no vectors.
 CREATE TABLE memory_words (
     memory_id uuid PRIMARY KEY REFERENCES memories ON DELETE CASCADE,
+    language  text,  -- by text_language; null if unknown
     keys      integer[] NOT NULL,
     weights   sparsevec NOT NULL
 );
@@ -205,7 +206,8 @@ CREATE TABLE quotas (
 );
 INSERT INTO quotas (namespace, memories, bytes, texts_a_day) VALUES ('', 1000000, 20000000000, 200000);
 
--- How common each hashed word is among a namespace's newest memories, and the mean number of distinct words.
+-- How common each hashed word is among a namespace's newest memories, the mean number of distinct words, and the number
+-- of memories in each language that is known.
 CREATE TABLE namespace_words (
     namespace   text PRIMARY KEY,
     memories    bigint NOT NULL,
@@ -213,6 +215,7 @@ CREATE TABLE namespace_words (
     mean_length real NOT NULL,
     keys        integer[] NOT NULL,
     shares      real[] NOT NULL,
+    languages   jsonb NOT NULL,
     CHECK (cardinality(keys) = cardinality(shares))
 );
 

@@ -1,0 +1,220 @@
+-- The language of a text, by its script and its function words. It decides how the text's words are stemmed.
+
+-- Function words and letters by language (ISO 639-1). A word under `sure` counts two, one under `maybe` one: it is also
+-- a word of another language, or common in names (Los Angeles, La Plata).
+CREATE OR REPLACE FUNCTION language_evidence() RETURNS TABLE (language text, sure text, maybe text)
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+BEGIN ATOMIC
+    VALUES
+    ('en', 'the of and with for from that this these those it its they them their there which what when where '
+        'who whose why how have had does did not should would could can must your you our because about after '
+        'before than then into every each any some more only also both between during until while been were '
+        'are be here just very too still said get got like through without against since',
+        'a an in is on at by or as if no so to do we he she us me my his her him was has will may all out up '
+        'one other over under i d don ll m re s t ve'),
+    ('de', 'das und ist nicht ein eine einen einem einer eines dem des auf mit für von zum zur bei nach aus wird '
+        'werden wurde sind auch sich ich wir sie ihr ihre sein seine haben hatte kann muss darf soll wie wer '
+        'wo wann warum welche welcher welches welchen welchem oder aber wenn weil dass nur noch über unter '
+        'vor zwischen durch gegen ohne bis seit jeden jede im am vom kein keine als bin es mein meine unser '
+        'unsere mehr sehr viel viele oft etwas alle alles dann hier dort diese dieser dieses diesem wovor '
+        'worüber wofür ihm ihn uns',
+        'der den die was in so er an um zu man war hat da will du ß ä ö ü'),
+    ('nl', 'het een en niet zijn wordt werd worden naar voor aan ook maar deze dit bij uit heeft hebben kan moet '
+        'hoe waar wanneer waarom welke geen nog meer onder tussen zonder hun haar onze mijn jij ik zij omdat',
+        'de die dat wie op is in te er om we hij of met was had me van over wel door tot ons als'),
+    ('sv', 'och att det inte är på som för av ett den hon från eller hade har vi vid efter kan ska skulle vad '
+        'vem när varför hur vilken mycket också utan över mellan sina deras våra vår jag ni',
+        'en i med om de så då han var till men mot under sin å ä ö'),
+    ('da', 'og det ikke er på som af et hun fra eller havde har vi ved efter kan skal skulle hvad hvem hvornår '
+        'hvorfor hvordan hvilken meget også mod uden mellem deres vores jeg blev bliver nogen',
+        'at den til han var men sin en i med om de så da for under over å æ ø'),
+    ('no', 'og det ikke er på som av et hun fra eller hadde har vi ved etter kan skal skulle hva hvem når '
+        'hvorfor hvordan hvilken mye også mot uten mellom deres våre jeg ble blir noen',
+        'at den til han var men sin en i med om de så da for under over å æ ø'),
+    ('fr', 'le une est et dans avec qui que quoi où quand pourquoi comment quel quelle quels quelles ne pas plus '
+        'sur sous sont était être avoir ont nous vous ils elles leur leurs notre nos votre vos cette ces ses '
+        'mais ou donc parce aux du au elle je chez combien peut fait sans depuis très même aussi après avant '
+        'entre chaque tous toutes ce cet lui été',
+        'les des pour par la de un a en on se sa son me mon ma il va l d n s c j qu y à é è ê ç œ û î'),
+    ('es', 'una es y que en del por para qué quién cuándo dónde cómo cuál cuáles cuánto cuánta cuántos cuántas '
+        'porque pero más está están fue ser tiene tienen hay hace desde hasta entre sobre muy también su sus '
+        'nuestro nuestra este esta estos estas ese esa cada al lo le nos ya todos todas se unos unas después '
+        'antes cuando donde según',
+        'el los las les con sin son la de un a no o me te si mi como he has ¿ ¡ ñ'),
+    ('pt', 'uma e que em um da dos das por para quem quando onde qual quais quanto porque mas mais está estão '
+        'são foi ser tem têm não há desde até entre sobre sem muito também seu sua seus suas nosso nossa este '
+        'esta isso essa cada ao aos à na nos nas pelo pela já todos todas ele ela eu você depois antes',
+        'o os a é com de do se me as no como ã õ ç'),
+    ('it', 'il gli una è e che di chi quando dove perché quale quali quanto quanta quante quanti può ma più sono '
+        'era essere hanno non del della dei delle degli dello nel nella nei nelle al alla ai alle agli dal '
+        'dalla sul sulla sulle tra fra sua suo suoi sue nostro nostra questo questa questi ogni anche molto '
+        'già tutti tutte viene lo le dopo prima cui',
+        'la un in i a si se o no me mi da con per come ha ci l d c à ò ù'),
+    ('ca', 'els una és amb què qui quan quin quina perquè però més està són va ser té hi des fins entre sobre '
+        'sense molt també seu seva nostre aquest aquesta cada al dels pels',
+        'el la les de un en a com per ha no o l d i on'),
+    ('ro', 'și este în cu pe ce cine când unde cum pentru nu sunt au sau după până între fără foarte lui ei lor '
+        'nostru acest această fiecare',
+        'o a un de la care din era fi are mai dar să se ă â î ș ț'),
+    ('fi', 'ja ei se että joka mikä mitä kuka missä milloin miksi miten kun mutta tai ovat oli olla ole ollut '
+        'hän te minä sinä tämä nämä sen sitä siitä kanssa ennen jälkeen myös vain kaikki hyvin',
+        'on he me ne jos ä ö'),
+    ('hu', 'az és nem hogy ez egy ki mikor hol miért hogyan melyik vannak volt lesz kell csak de vagy mert után '
+        'előtt között nagyon minden',
+        'a is mi ha meg van ő ű ö ü'),
+    ('tr', 'bir bu şu için ile kim nerede neden nasıl hangi var yok değil veya çok daha gibi kadar sonra önce '
+        'olan olarak oldu',
+        've de da ne ama en her o mi ş ğ ı ö ü ç'),
+    ('pl', 'nie się na że są był była być dla od przez przed między bez bardzo także tylko każdy jego jej ich '
+        'który która które kto kiedy gdzie dlaczego jak lub oraz po',
+        'i jest ale w z o do to ł ą ę ś ż ź ć ń'),
+    ('cs', 'je na že se není jsou byl byla být pro od před mezi bez velmi také jen každý jeho její jejich který '
+        'která které kdo kdy kde proč jak nebo po',
+        'a v z o do to ale ř ě ů č š ž'),
+    ('id', 'yang di ini itu dengan untuk dari pada adalah tidak akan ke oleh juga sudah karena atau apa siapa '
+        'kapan mana mengapa bagaimana mereka kami kita saya anda',
+        'dan'),
+    ('vi', 'và là của không có được với này đó những các một nào ai đâu sao', 'khi cho trong đ ơ ư'),
+    ('ru', 'и в не на что с по как это из у за от так но к он она они мы вы я его её их был была было были быть '
+        'есть для или если когда где кто почему какой какая какие какое до после перед между без очень также '
+        'только каждый каждого который которая которые чем о об же ли бы',
+        'ы э ё'),
+    ('bg', 'е са със това които която който ще към след беше тази във съм че няма само обаче кога къде защо кой',
+        'и в не на за от'),
+    ('uk', 'і та що як це але він вона вони ми ви я його її їх був була було були бути для або якщо коли де хто '
+        'чому який яка які до після перед між без дуже також тільки',
+        'є ї ґ на в не за'),
+    ('ar', 'في من على إلى عن ما ماذا متى أين كيف لماذا كم أي هل التي الذي الذين هو هي هم هذا هذه ذلك تلك كان '
+        'كانت لا لم لن أن إن كل بعد قبل بين مع عند قد ثم أو و لأن إذا',
+        ''),
+    ('hi', 'है हैं के में और का की को से पर यह वह कि था थी थे नहीं क्या कब कहाँ कौन क्यों कैसे', ''),
+    ('el', 'και το η ο οι τα την τον της του των στο στη στην με για από που είναι δεν θα να πότε ποιος γιατί '
+        'πώς πού τι ένα μια',
+        ''),
+    ('he', 'של את על עם לא זה זו היא הוא הם מה מי מתי איפה למה איך כל גם או אבל אם כי יש אין', ''),
+    ('ja', 'の は を が に で と も へ か よ ね や な ま す し た て い る れ さ せ っ ん だ う こ そ', ''),
+    ('zh', '的 了 是 在 和 有 不 我 们 你 他 她 它 这 那 什 么 哪 吗 呢 吧 也 就 都 要 会 能 个 与 被 把 从 到 为 因 所 以 请 谁 怎 样 多 少 几', '');
+END;
+
+-- The languages for which a word is evidence, each as often as it counts.
+CREATE OR REPLACE FUNCTION evidence_by_word() RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (
+    SELECT jsonb_object_agg(counted.word, counted.languages) FROM (
+        SELECT word, jsonb_agg(language) AS languages FROM (
+            SELECT e.language, w.word FROM language_evidence() AS e, string_to_table(e.sure || ' ' || e.sure, ' ') AS w (word)
+            UNION ALL
+            SELECT e.language, w.word FROM language_evidence() AS e, string_to_table(e.maybe, ' ') AS w (word)
+        ) AS each_ WHERE word <> '' GROUP BY word
+    ) AS counted
+);
+
+-- The words that are evidence for English alone or among others, and those that are for other languages alone.
+CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word()) AS e WHERE (e.value ? 'en') = p_english);
+
+-- The language that most of a text's function words are of: English if no other language
+-- has more than one and a half times as many, null if there are fewer than two, and 'und' (undetermined) if two other
+-- languages have as many. Only p_languages are considered.
+CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+DECLARE
+    evidence CONSTANT jsonb := evidence_by_word();
+    best record;
+BEGIN
+    SELECT array_agg(votes.language ORDER BY votes.n DESC, votes.language) AS languages, array_agg(votes.n ORDER BY votes.n DESC) AS n,
+        coalesce(max(votes.n) FILTER (WHERE votes.language = 'en'), 0) AS english
+    INTO best FROM (
+        SELECT v.language, count(*) AS n FROM (
+            SELECT DISTINCT word FROM string_to_table(p_text, ' ') AS word
+            UNION SELECT (regexp_matches(p_text, '[ßäöüñ¿¡ãõçœêèàéûîøæåłąęśżźćńřěůőűğşıșțăđơưыэёєїґ]', 'g'))[1]
+        ) AS w CROSS JOIN LATERAL jsonb_array_elements_text(evidence -> w.word) AS v (language)
+        GROUP BY v.language
+    ) AS votes WHERE votes.language = ANY (p_languages);
+    RETURN CASE
+        WHEN best.languages IS NULL THEN NULL
+        WHEN best.english > 0 AND best.n[1] <= 1.5 * best.english THEN 'en'
+        WHEN best.n[1] < 2 THEN NULL
+        WHEN best.n[1] = best.n[2] THEN 'und'
+        ELSE best.languages[1]
+    END;
+END
+$$;
+
+-- The language of a text, from its first 1,000 characters: an ISO 639-1 code, 'und' if it is not English and no other
+-- language is likelier than the rest, and null if there is too little evidence, as in names, code or a few words.
+CREATE OR REPLACE FUNCTION text_language(p_text text) RETURNS text
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+DECLARE
+    english CONSTANT jsonb := evidence_for_english(true);
+    others CONSTANT jsonb := evidence_for_english(false);
+    -- Apostrophes separate as well: "l'eau", "n'en".
+    words text := translate(lower(normalize(left(p_text, 1000), NFKC)), E'.,;:!?()[]{}<>"''’“”„«»…/\\|_*#`=+-\n\t\r¿¡',
+        '                                            ¿¡');
+    letters integer;
+    script text;
+BEGIN
+    IF octet_length(words) = char_length(words) AND NOT others ?| string_to_array(words, ' ') THEN  -- most of English
+        RETURN CASE WHEN english ?| string_to_array(words, ' ') THEN 'en' END;
+    ELSIF octet_length(words) > char_length(words) AND words ~ '[\u0370-\u1DFF\u2C00-\uD7FF\uF900-\uFFFF]' THEN
+        letters := regexp_count(words, '[a-z\u00C0-\u024F]');
+        -- A character of Chinese or Japanese is about as much as three letters.
+        SELECT s.name INTO script FROM (VALUES
+            ('cyrillic', regexp_count(words, '[\u0400-\u052F]')),
+            ('arabic', regexp_count(words, '[\u0600-\u06FF]')),
+            ('ideographs', 3 * regexp_count(words, '[\u3041-\u30FF\u3400-\u9FFF\uF900-\uFAFF]')),
+            ('ko', 2 * regexp_count(words, '[\u1100-\u11FF\uAC00-\uD7AF]')),
+            ('th', regexp_count(words, '[\u0E00-\u0E7F]')),
+            ('devanagari', regexp_count(words, '[\u0900-\u097F]')),
+            ('el', regexp_count(words, '[\u0370-\u03FF]')),
+            ('he', regexp_count(words, '[\u0590-\u05FF]')),
+            ('und', regexp_count(words, '[\u0530-\u058F\u0700-\u08FF\u0980-\u0DFF\u0E80-\u10FF\u1200-\u1DFF]'))
+        ) AS s (name, n) WHERE s.n > letters ORDER BY s.n DESC LIMIT 1;
+    END IF;
+    RETURN CASE script
+        WHEN 'cyrillic' THEN CASE
+            WHEN words ~ '[іїєґ]' THEN 'uk'
+            WHEN words ~ '[ђјљњћџѓќѕў]' THEN 'und'
+            ELSE coalesce(nullif(language_of_words(words, '{ru,bg}'), 'und'), 'ru') END
+        WHEN 'arabic' THEN CASE WHEN words ~ '[ٹڈڑںے]' THEN 'ur' WHEN words ~ '[پچژگکی]' THEN 'fa' ELSE 'ar' END
+        WHEN 'ideographs' THEN CASE WHEN words ~ '[\u3041-\u30FF]' THEN 'ja' ELSE 'zh' END
+        WHEN 'devanagari' THEN coalesce(language_of_words(words, '{hi}'), 'und')
+        ELSE coalesce(script, language_of_words(words, '{en,de,nl,sv,da,no,fr,es,pt,it,ca,ro,fi,hu,tr,pl,cs,id,vi}'))
+    END;
+END
+$$;
+
+-- The configuration that stems a language's words; English where the language is unknown, and none where there is no
+-- stemmer.
+CREATE OR REPLACE FUNCTION stemmer(p_language text) RETURNS regconfig
+LANGUAGE sql IMMUTABLE PARALLEL SAFE
+RETURN CASE coalesce(p_language, 'en')
+    WHEN 'en' THEN CAST('english' AS regconfig) WHEN 'de' THEN 'german' WHEN 'nl' THEN 'dutch' WHEN 'sv' THEN 'swedish'
+    WHEN 'da' THEN 'danish' WHEN 'no' THEN 'norwegian' WHEN 'fr' THEN 'french' WHEN 'es' THEN 'spanish'
+    WHEN 'pt' THEN 'portuguese' WHEN 'it' THEN 'italian' WHEN 'ca' THEN 'catalan' WHEN 'ro' THEN 'romanian'
+    WHEN 'fi' THEN 'finnish' WHEN 'hu' THEN 'hungarian' WHEN 'tr' THEN 'turkish' WHEN 'id' THEN 'indonesian'
+    WHEN 'ru' THEN 'russian' WHEN 'ar' THEN 'arabic' WHEN 'hi' THEN 'hindi' WHEN 'el' THEN 'greek' ELSE 'simple' END;
+
+-- The words that are no function words of the language: none of the stemmer's stop words, or, where the stemmer has
+-- none, none of its evidence. Single characters of Chinese and Japanese are kept.
+CREATE OR REPLACE FUNCTION without_stop_words(p_words tsvector, p_language text) RETURNS tsvector
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+DECLARE
+    evidence CONSTANT jsonb := evidence_by_word();
+    configuration regconfig := stemmer(p_language);
+    dictionary regdictionary := CAST(CASE WHEN configuration = CAST('simple' AS regconfig) THEN 'simple'
+        ELSE CAST(configuration AS text) || '_stem' END AS regdictionary);
+BEGIN
+    RETURN ts_delete(p_words, ARRAY(
+        SELECT word FROM unnest(tsvector_to_array(p_words)) AS word
+        WHERE evidence -> word ? p_language OR ts_lexize(dictionary, word) = '{}'
+    ));
+END
+$$;
+
+REVOKE ALL ON FUNCTION language_evidence, evidence_by_word, evidence_for_english, language_of_words, text_language, stemmer, without_stop_words
+    FROM PUBLIC;

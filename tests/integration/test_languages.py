@@ -1,0 +1,126 @@
+"""Words are stemmed by the language of their text, and never by English in another language."""
+
+import pytest
+
+from mnemosyne.adapters.database.connections import Connection
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import SearchQuery
+from mnemosyne.service import ingest
+from tests.fakes import FAKE_SPACE, FakeEmbedder, request
+from tests.searching import find
+from tests.words_found import FUNCTION_WORDS, INFLECTED, NOT_CONFLATED
+
+LANGUAGES = [
+    ("en", "My sister lives in Leeds and works at a bank."),
+    ("en", "Müller called about the Zürich invoice"),
+    ("en", "El Niño and La Niña events"),
+    ("en", "Die Hard is his favourite film"),
+    ("en", "Москва trip notes: book the hotel"),
+    ("en", "Meeting with 田中さん at noon about the budget"),
+    ("en", "SELECT * FROM users WHERE id = 42"),
+    ("de", "Der Kühlschrank ist kaputt und die Milch sauer."),
+    ("de", "Wir treffen uns morgen um acht vor dem Bahnhof."),
+    ("de", "The Meeting: wir haben das nicht besprochen und die Folien sind weg"),
+    ("it", "Ricordati di comprare il latte e il pane."),
+    ("it", "Il mio medico si chiama dottor Bianchi."),
+    ("es", "El vuelo sale mañana temprano."),
+    ("es", "Mi hermana vive en Sevilla con sus hijos."),
+    ("fr", "Je dois appeler le plombier demain matin."),
+    ("fr", "Ma sœur habite à Lyon avec ses enfants."),
+    ("pt", "Meu irmão mora em São Paulo e trabalha num banco."),
+    ("nl", "Mijn zus woont in Utrecht en werkt bij een bank."),
+    ("sv", "Min syster bor i Göteborg och arbetar på en bank."),
+    ("fi", "Siskoni asuu Tampereella ja työskentelee pankissa."),
+    ("hu", "A nővérem Szegeden él, és egy bankban dolgozik."),
+    ("tr", "Kız kardeşim İzmir'de yaşıyor ve bir bankada çalışıyor."),
+    ("pl", "Moja siostra mieszka w Krakowie i pracuje w banku."),
+    ("cs", "Moje sestra žije v Brně a pracuje v bance."),
+    ("ro", "Sora mea locuiește la Cluj și lucrează la o bancă."),
+    ("id", "Saudara perempuan saya tinggal di Bandung dan bekerja di bank."),
+    ("vi", "Chị tôi sống ở Huế và làm việc trong một ngân hàng."),
+    ("ru", "Моя сестра живёт в Казани и работает в банке."),
+    ("uk", "Моя сестра живе у Львові й працює в банку."),
+    ("bg", "Сестра ми живее във Варна и работи в банка, която е голяма."),
+    ("ar", "أختي تعيش في القاهرة وتعمل في بنك."),
+    ("fa", "خواهرم در شیراز زندگی می‌کند و در بانک کار می‌کند."),
+    ("ja", "妹は京都に住んでいて銀行で働いている。"),
+    ("zh", "我妹妹住在南京，在银行工作。"),
+    ("ko", "제 여동생은 부산에 살고 은행에서 일합니다."),
+    ("th", "น้องสาวของฉันอยู่เชียงใหม่"),
+    ("el", "η αδελφή μου μένει στην Πάτρα και δουλεύει σε τράπεζα"),
+    ("he", "אחותי גרה בחיפה ועובדת בבנק"),
+    ("hi", "मेरी बहन जयपुर में रहती है"),
+    ("und", "Min søster bor i Aarhus og arbejder i en bank."),  # Danish or Norwegian
+    ("und", "Ես ապրում եմ Երևանում"),
+]
+UNKNOWN = [
+    "", "tea", "42", "INC-4821", "Los Angeles office lease renewal", "La La Land soundtrack", "van der Waals",
+    "café receipts, Beyoncé tickets", "Kubernetes nginx ingress timeout 30s", "Bitte Mülltonnen rausstellen", "🜚 🎉",
+]  # fmt: skip
+
+
+def _stored(store: PostgresMemories, namespace: str, *contents: str) -> None:
+    message = IngestMessage(namespace, tuple(request(content, title="untold") for content in contents))
+    ingest.store(message, memories=store, embedder=FakeEmbedder())
+
+
+def _found(store: PostgresMemories, namespace: str, query: str) -> list[str]:
+    """Search by words alone."""
+    hits = find(store, namespace, SearchQuery(query=query, explain=True), None, model=FAKE_SPACE.model).hits
+    return [hit.content for hit in hits]
+
+
+def _languages(owner: Connection, texts: list[str]) -> list[str | None]:
+    rows = owner.run("SELECT text_language(t) AS language FROM unnest(CAST(:texts AS text[])) AS t", texts=texts)
+    return [row["language"] for row in rows]
+
+
+def test_the_language_of_a_sentence_is_detected(owner: Connection) -> None:
+    detected = _languages(owner, [text for _, text in LANGUAGES])
+    assert [(code, text) for code, (_, text) in zip(detected, LANGUAGES, strict=True)] == LANGUAGES
+
+
+def test_names_codes_and_a_few_words_have_no_known_language(owner: Connection) -> None:
+    assert dict(zip(UNKNOWN, _languages(owner, UNKNOWN), strict=True)) == dict.fromkeys(UNKNOWN)
+
+
+def test_a_word_finds_its_other_forms_in_the_language_of_the_content(store: PostgresMemories) -> None:
+    missed = []
+    for number, (query, content) in enumerate(INFLECTED):
+        _stored(store, f"alone {number}", content)
+        if not _found(store, f"alone {number}", query):
+            missed.append((query, content))
+    assert missed == []
+
+
+def test_a_word_finds_its_other_forms_among_memories_in_other_languages(store: PostgresMemories) -> None:
+    _stored(store, "mixed", "The invoices are in the blue folder", *(content for _, content in INFLECTED))
+    missed = [pair for pair in INFLECTED if pair[1] not in _found(store, "mixed", pair[0])]
+    assert missed == []
+
+
+@pytest.mark.parametrize("others", [(), ("The invoices are in the blue folder",)], ids=["alone", "among English"])
+def test_english_stems_conflate_no_words_of_other_languages(store: PostgresMemories, others: tuple[str, ...]) -> None:
+    found = []
+    for number, (query, content) in enumerate(NOT_CONFLATED):
+        _stored(store, f"{number} {others}", content, *others)
+        if content in _found(store, f"{number} {others}", query):
+            found.append((query, content))
+    assert found == []
+
+
+def test_function_words_of_a_question_find_nothing(store: PostgresMemories) -> None:
+    found = []
+    for number, (query, content) in enumerate(FUNCTION_WORDS):
+        _stored(store, f"alone {number}", content)
+        if _found(store, f"alone {number}", query):
+            found.append((query, content))
+    assert found == []
+
+
+def test_a_new_title_may_change_the_language_and_the_words(store: PostgresMemories, owner: Connection) -> None:
+    _stored(store, "titles", "Bezahlte Rechnungen 2026")
+    assert _found(store, "titles", "Rechnung") == []
+    owner.run("UPDATE memories SET title = 'Das ist nicht von der Bank' WHERE namespace = 'titles'")
+    assert _found(store, "titles", "Rechnung") == ["Bezahlte Rechnungen 2026"]
