@@ -45,7 +45,7 @@ def test_a_system_that_is_well(examine: Any) -> None:
     checks = examine()
     assert all(check["ok"] for check in checks.values()), checks
     assert set(checks) == {
-        "settings", "postgresql", "pgvector", "schema", "embedding space", "role", "topic", "embedder",
+        "settings", "postgresql", "pgvector", "schema", "embedding space", "role", "languages", "topic", "embedder",
         "authentication",
     }  # fmt: skip
 

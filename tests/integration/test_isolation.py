@@ -215,11 +215,11 @@ def test_functions_that_bypass_it_have_a_fixed_search_path_and_are_not_public(
         " WHERE prosecdef AND pronamespace = CAST('public' AS regnamespace) ORDER BY 1"
     )
     assert [row[0] for row in definers] == [
-        "collect_changed_words", "collect_metadata_keys", "collect_words", "conclude_dead_letter",
+        "all_languages", "collect_changed_words", "collect_metadata_keys", "collect_words", "conclude_dead_letter",
         "count_chunks", "count_deleted", "count_stored", "count_updated", "delete_records",
         "differing_labels", "drop_dead_letters", "fail_dead_letter_again", "find_api_key",
         "find_candidates", "forget_requests", "forget_versions", "list_memories", "lock_dead_letter",
-        "mark_redriven", "memory_facets", "memory_timeline", "pairwise_cosines", "read_hits",
+        "mark_redriven", "memory_facets", "memory_languages", "memory_timeline", "pairwise_cosines", "read_hits",
         "record_versions", "similar_memories", "standing_grant", "unmark_redriven", "usage_and_quota",
     ]  # fmt: skip
     assert all("search_path=public, pg_temp" in row[1] for row in definers)

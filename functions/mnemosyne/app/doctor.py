@@ -12,6 +12,7 @@ from mnemosyne.adapters.identity.tokens import OidcVerifier
 from mnemosyne.app.container import ConfiguredServices, embedding_space
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.health import Check
+from mnemosyne.domain.languages import REMEDY, Languages, language_warning
 from mnemosyne.errors import InvalidRequest, Misconfigured, ServiceError, Unavailable
 from mnemosyne.observability import EventLog
 from mnemosyne.ports.embedder import Embedder, Reranker
@@ -27,6 +28,8 @@ _SERVER: Final = """
 SELECT CAST(current_setting('server_version_num') AS integer) / 10000 AS version,
     (SELECT extversion FROM pg_extension WHERE extname = 'vector') AS vector
 """
+_MAY_READ_LANGUAGES: Final = "SELECT has_function_privilege('all_languages()', 'EXECUTE') AS allowed"
+_LANGUAGES: Final = "SELECT sampled, languages FROM all_languages()"
 _ROLE: Final = """
 SELECT current_user AS name, r.rolsuper OR r.rolbypassrls AS bypasses, EXISTS (
         SELECT FROM pg_roles own WHERE pg_has_role(own.oid, 'MEMBER') AND own.rolname IN (
@@ -71,6 +74,19 @@ def check_role(connection: Connection) -> Check:
     if not role["is_member"]:
         return Check("role", f"{user} may use nothing", f'run: GRANT mnemosyne_runtime TO "{user}"')
     return Check("role", f"{user}, bound by row-level security")
+
+
+def check_languages(connection: Connection, provider: str) -> Check:
+    """Warn if many memories are in languages that the embedder does not know."""
+    if not connection.one(_MAY_READ_LANGUAGES)["allowed"]:
+        return Check("languages", "not checked: the role may not read them")
+    row = connection.one(_LANGUAGES)
+    warning = language_warning(Languages(sampled=row["sampled"], memories=row["languages"]), provider)
+    if warning:
+        return Check("languages", warning, REMEDY, is_warning=True)
+    counts = sorted(row["languages"].items(), key=lambda item: (-item[1], item[0]))
+    seen = ", ".join(f"{language} {count:,}" for language, count in counts) or "none detected"
+    return Check("languages", f"{seen}, of {row['sampled']:,} sampled memories")
 
 
 def check_embedder(embedder: Embedder) -> Check:
@@ -167,6 +183,7 @@ def examine(services: ConfiguredServices) -> Iterator[Check]:
     if all(check.ok for check in database):
         with services.pool.connection() as connection:
             yield check_role(connection)
+            yield check_languages(connection, services.memories.embedding_space.provider)
     yield check_queue(services.queue)
     yield _examine_embedder(services, database_ok=all(check.ok for check in database))
     if services.reranker is not None:

@@ -23,17 +23,25 @@ def doctor(as_json: bool, data_dir: str | None) -> None:
     for check in _checks(data_dir):
         checks.append(check)
         if not as_json:
-            say(f"{'ok   ' if check.ok else 'WRONG'}  {check.name:16}  {check.seen}")
+            say(f"{_state(check):5}  {check.name:16}  {check.seen}")
             if check.remedy:
                 say(f"{'':23}  → {check.remedy}")
     if as_json:
-        shown = [{"name": c.name, "ok": c.ok, "seen": c.seen, "remedy": c.remedy} for c in checks]
+        shown = [
+            {"name": c.name, "ok": c.ok, "warning": c.is_warning, "seen": c.seen, "remedy": c.remedy} for c in checks
+        ]
         say(json.dumps(shown))
     wrong = sum(not check.ok for check in checks)
     if wrong:
         sys.exit(1)
     if not as_json:
-        say("All is well.")
+        say("All works, with warnings." if any(check.is_warning for check in checks) else "All is well.")
+
+
+def _state(check: Check) -> str:
+    if check.is_warning:
+        return "warn"
+    return "ok" if check.ok else "WRONG"
 
 
 def _checks(data_dir: str | None) -> Iterator[Check]:

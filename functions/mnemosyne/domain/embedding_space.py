@@ -34,12 +34,19 @@ class Provider:
     """Whether there is no model and dimension besides the default."""
     is_local: bool = False
     """Whether the model runs in the functions' own processes."""
+    languages: frozenset[str] | None = None
+    """ISO 639-1 codes of the languages that the models know; None if they are many."""
 
 
 PROVIDERS: Final[Mapping[str, Provider]] = {
     "gemini": Provider(model="gemini-embedding-2", dimension=768, model_prefix="gemini-"),
     "offline": Provider(
-        model="wordllama-l2-supercat-256", dimension=256, model_prefix="wordllama-", is_fixed=True, is_local=True
+        model="wordllama-l2-supercat-256",
+        dimension=256,
+        model_prefix="wordllama-",
+        is_fixed=True,
+        is_local=True,
+        languages=frozenset({"en"}),
     ),
     "multilingual": Provider(
         model="multilingual-e5-small-q4", dimension=384, model_prefix="multilingual-e5-", is_fixed=True, is_local=True

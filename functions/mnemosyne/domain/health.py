@@ -5,13 +5,15 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Check:
-    """Name and result of a check, with the remedy if it failed."""
+    """Name and result of a check, with the remedy if it failed or is a warning."""
 
     name: str
     seen: str
     remedy: str | None = None
+    is_warning: bool = False
+    """Whether the system works, but not as well as it could."""
 
     @property
     def ok(self) -> bool:
-        """Whether the check passed."""
-        return self.remedy is None
+        """Whether the check passed, perhaps with a warning."""
+        return self.remedy is None or self.is_warning

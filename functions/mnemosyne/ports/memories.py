@@ -7,6 +7,7 @@ from uuid import UUID
 
 from mnemosyne.domain.candidates import Candidates, Ranked
 from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.languages import Languages
 from mnemosyne.domain.memory import (
     Cursor,
     DeletedMemory,
@@ -162,6 +163,9 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
 
     def stats(self, namespace: str) -> Stats:
         """Return counts of the namespace's memories, tags and requests."""
+
+    def languages(self, namespace: str, query: str | None = None) -> Languages:
+        """Return the languages of the namespace's newest memories, and of a query."""
 
     def quota(self, namespace: str) -> Quota:
         """Return the usage and limits of the namespace."""

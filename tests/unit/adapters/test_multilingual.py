@@ -69,7 +69,7 @@ def test_the_settings_choose_its_space() -> None:
     [
         ("MNEMOSYNE_EMBEDDING_DIMENSION", "768", "must be 384 with MNEMOSYNE_EMBEDDER=multilingual, got '768'"),
         ("MNEMOSYNE_EMBEDDING_DIMENSION", "256", "must be 384 with MNEMOSYNE_EMBEDDER=multilingual, got '256'"),
-        ("MNEMOSYNE_EMBEDDING_MODEL", "multilingual-e5-large", "means nothing with MNEMOSYNE_EMBEDDER=multilingual"),
+        ("MNEMOSYNE_EMBEDDING_MODEL", "multilingual-e5-large", "has no effect with MNEMOSYNE_EMBEDDER=multilingual"),
     ],
 )
 def test_another_model_or_dimension_is_refused(variable: str, value: str, problem: str) -> None:

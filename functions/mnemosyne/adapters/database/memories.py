@@ -18,6 +18,7 @@ from mnemosyne.adapters.database.quota_cache import QuotaCache
 from mnemosyne.domain.candidates import Candidates, Ranked
 from mnemosyne.domain.chronicle import tag_key
 from mnemosyne.domain.embedding_space import EmbeddingSpace
+from mnemosyne.domain.languages import Languages
 from mnemosyne.domain.memory import (
     EXPORT_BYTES,
     Cursor,
@@ -232,6 +233,12 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
                 cursor_hash=after.key if after else None,
             )
         return [rows.read_exported(row["record"], row["superseded_by_hash"]) for row in found]
+
+    def languages(self, namespace: str, query: str | None = None) -> Languages:
+        """Return the languages of the namespace's sampled memories, and of a query."""
+        with self._connection() as connection:
+            row = connection.one(memories_sql.LANGUAGES, namespace=namespace, text=query)
+        return Languages(sampled=row["sampled"] or 0, memories=row["languages"] or {}, query=row["text_in"])
 
     def stats(self, namespace: str) -> Stats:
         """Return the namespace in figures."""

@@ -169,3 +169,8 @@ LIMIT 20
 USAGE: Final = """
 SELECT memories, bytes, texts_today, memories_limit, bytes_limit, texts_limit FROM usage_and_quota()
 """
+
+LANGUAGES: Final = """
+SELECT sampled, languages, text_in
+FROM memory_languages(set_config('mnemosyne.namespace', :namespace, true), CAST(:text AS text))
+"""

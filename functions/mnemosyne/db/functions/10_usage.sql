@@ -136,6 +136,30 @@ BEGIN ATOMIC
     LEFT JOIN quotas defaults ON defaults.namespace = '';
 END;
 
+-- The languages of the namespace's sampled memories, and of a text.
+CREATE OR REPLACE FUNCTION memory_languages(
+    p_namespace text, p_text text, OUT sampled integer, OUT languages jsonb, OUT text_in text
+)
+LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+AS $$
+BEGIN
+    PERFORM require_session_namespace(p_namespace);
+    SELECT w.sampled, w.languages INTO sampled, languages FROM namespace_words w WHERE w.namespace = p_namespace;
+    text_in := text_language(p_text);
+END
+$$;
+
+-- The languages of the sampled memories of all namespaces together, for operators.
+CREATE OR REPLACE FUNCTION all_languages(OUT sampled bigint, OUT languages jsonb)
+LANGUAGE sql STABLE SECURITY DEFINER SET search_path = public, pg_temp
+BEGIN ATOMIC
+    SELECT (SELECT coalesce(sum(w.sampled), 0) FROM namespace_words w), coalesce(jsonb_object_agg(l.language, l.n), '{}')
+    FROM (
+        SELECT e.key AS language, sum(CAST(e.value AS integer)) AS n
+        FROM namespace_words w CROSS JOIN LATERAL jsonb_each_text(w.languages) AS e GROUP BY e.key
+    ) AS l;
+END;
+
 CREATE OR REPLACE TRIGGER count_stored AFTER INSERT ON memories REFERENCING NEW TABLE AS stored
     FOR EACH STATEMENT EXECUTE FUNCTION count_stored();
 CREATE OR REPLACE TRIGGER count_deleted AFTER DELETE ON memories REFERENCING OLD TABLE AS deleted
@@ -144,7 +168,9 @@ CREATE OR REPLACE TRIGGER count_updated AFTER UPDATE OF title, tags, metadata ON
     FOR EACH ROW EXECUTE FUNCTION count_updated();
 
 REVOKE ALL ON FUNCTION memory_bytes, count_usage, refresh_words, count_stored, count_deleted, count_updated, count_chunks,
-    effective_limit, usage_and_quota FROM PUBLIC;
+    effective_limit, usage_and_quota, memory_languages, all_languages FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION memory_languages TO mnemosyne_runtime, mnemosyne_mcp;
+GRANT EXECUTE ON FUNCTION all_languages TO mnemosyne_runtime;
 GRANT EXECUTE ON FUNCTION count_chunks TO mnemosyne_runtime, mnemosyne_ingest, mnemosyne_dead_letter;
 GRANT EXECUTE ON FUNCTION usage_and_quota TO mnemosyne_runtime, mnemosyne_mcp, mnemosyne_ingest,
     mnemosyne_dead_letter;

@@ -10,6 +10,7 @@ from pydantic import BeforeValidator, Field, model_validator
 
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import unite_tags
+from mnemosyne.domain.languages import REMEDY, language_warning
 from mnemosyne.domain.memory import NO_TAGS, Memory, MemoryChange, Origin
 from mnemosyne.domain.parsing import Id, Input, JsonObject, Key, Source, Tags, Text, Title, shown, uuid
 from mnemosyne.domain.principal import Principal, Scope
@@ -260,15 +261,21 @@ class StatsShown(Result):
     embedding_model: str
     embedding_dimension: int
     storage_bytes: int
+    languages: dict[str, int]
+    warning: str | None = None
     quota: dict[str, int | None]
 
 
 def _memory_stats(arguments: StatsArguments, principal: Principal, services: Services) -> Reply:
     stats = services.memories.stats(principal.namespace)
     counted = dict(sorted(stats.tags.items(), key=lambda tag: -tag[1])[: arguments.limit])
+    languages = services.memories.languages(principal.namespace)
+    warning = language_warning(languages, services.memories.embedding_space.provider)
     return Reply(
         StatsShown(
             **asdict(stats) | {"tags": counted},
+            languages=dict(languages.memories),
+            warning=warning and f"{warning}: {REMEDY}",
             embedding_model=services.memories.embedding_space.model,
             embedding_dimension=services.memories.embedding_space.dimension,
         )

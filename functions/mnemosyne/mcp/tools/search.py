@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import Annotated
 from uuid import UUID
@@ -9,6 +10,7 @@ from uuid import UUID
 from pydantic import Field, WithJsonSchema
 
 from mnemosyne.domain import rate_limit
+from mnemosyne.domain.languages import known_languages, language_warning
 from mnemosyne.domain.parsing import Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.domain.search import HYBRID_QUALITY_WEIGHT, Hit, SearchMode, SearchQuery, TagMatch, Why
@@ -140,14 +142,23 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
 
 
 def searched(query: SearchQuery, principal: Principal, services: Services) -> SearchResult:
-    """Search the memories in the caller's namespace."""
-    return search.search(
+    """Search the memories in the caller's namespace. Notes if the embedder does not know their language."""
+    found = search.search(
         principal.namespace,
         query,
         memories=services.memories,
         embedder=services.embedder,
         reranker=services.reranker,
     )
+    warning = _language_warning(query, principal, services)
+    return replace(found, degraded="; ".join(filter(None, (found.degraded, warning)))) if warning else found
+
+
+def _language_warning(query: SearchQuery, principal: Principal, services: Services) -> str | None:
+    provider = services.memories.embedding_space.provider
+    if known_languages(provider) is None or query.query is None or query.mode is SearchMode.EXACT:
+        return None
+    return language_warning(services.memories.languages(principal.namespace, query.query), provider)
 
 
 def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: datetime) -> SearchQuery:

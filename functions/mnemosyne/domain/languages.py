@@ -1,0 +1,60 @@
+"""Languages of memories, and whether an embedding provider knows them. Pure."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from mnemosyne.domain.embedding_space import PROVIDERS
+
+NOTICEABLE: Final = 0.1
+"""Smallest fraction of memories in unknown languages that causes a warning."""
+LISTED: Final = 3
+"""Most languages that a warning names."""
+REMEDY: Final = (
+    "set MNEMOSYNE_EMBEDDER=multilingual or gemini, and run `mnemosyne reembed`; on one machine, export, and "
+    "import into a new directory of `mnemosyne dev --embedder multilingual`"
+)
+_NAMES: Final[Mapping[str, str]] = {
+    "ar": "Arabic", "bg": "Bulgarian", "ca": "Catalan", "cs": "Czech", "da": "Danish", "de": "German", "el": "Greek",
+    "en": "English", "es": "Spanish", "fa": "Persian", "fi": "Finnish", "fr": "French", "he": "Hebrew", "hi": "Hindi",
+    "hu": "Hungarian", "id": "Indonesian", "it": "Italian", "ja": "Japanese", "ko": "Korean", "nl": "Dutch",
+    "no": "Norwegian", "pl": "Polish", "pt": "Portuguese", "ro": "Romanian", "ru": "Russian", "sv": "Swedish",
+    "th": "Thai", "tr": "Turkish", "uk": "Ukrainian", "ur": "Urdu", "vi": "Vietnamese", "zh": "Chinese",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Languages:
+    """Languages of a sample of memories, and of a query, by their ISO 639-1 codes; "und" is undetermined."""
+
+    sampled: int
+    memories: Mapping[str, int]
+    """Number of the sampled memories by language, without those whose language is unknown."""
+    query: str | None = None
+    """None if the language is unknown."""
+
+
+def known_languages(provider: str) -> frozenset[str] | None:
+    """Return the languages that the provider's embedder knows, or None if they are many."""
+    return PROVIDERS[provider].languages if provider in PROVIDERS else None
+
+
+def language_warning(languages: Languages, provider: str) -> str | None:
+    """Return a warning if the provider's embedder does not know the language of the query or of many memories."""
+    known = known_languages(provider)
+    if known is None:
+        return None
+    limits = f"the embedder {provider} knows {', '.join(sorted(map(_name, known)))} only"
+    if languages.query is not None and languages.query not in known:
+        return f"{limits}, and the query is in {_name(languages.query)}"
+    counts = {language: count for language, count in languages.memories.items() if language not in known}
+    share = sum(counts.values()) / max(languages.sampled, 1)
+    if share < NOTICEABLE:
+        return None
+    names = [_name(language) for language in sorted(counts, key=lambda language: (-counts[language], language))]
+    named = ", ".join(names[:LISTED]) + (" and others" if len(names) > LISTED else "")
+    return f"{limits}, and {share:.0%} of the sampled memories are in {named}"
+
+
+def _name(language: str) -> str:
+    return _NAMES.get(language, "another language")

@@ -1,0 +1,136 @@
+"""Searches, statistics and `doctor` warn if the embedder does not know the languages of memories or of the query."""
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from mnemosyne.adapters.database import migrations
+from mnemosyne.adapters.database.connections import connection_factory
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.adapters.database.pool import Pool
+from mnemosyne.adapters.embedders.offline import SPACE, OfflineEmbedder
+from mnemosyne.cli.local import postgres
+from mnemosyne.cli.main import cli
+from mnemosyne.domain.embedding_space import PROVIDERS, EmbeddingSpace
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.service import ingest
+from tests.fakes import FAKE_SPACE, FakeServices, request
+from tests.memories import store_contents
+from tests.tools import answer_of, call_tool, text_of
+
+ENGLISH = [f"The invoice {n} is in the blue folder of the office" for n in range(18)]
+OTHERS = ["Die Rechnung liegt im roten Ordner und ist bezahlt", "請求書は青いフォルダにあります。"]
+GERMAN = "Wo ist die Rechnung und wer hat sie bezahlt?"
+
+
+def _services(memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch, provider: str) -> FakeServices:
+    """The services on memories whose vectors are of this provider."""
+    space = EmbeddingSpace(provider, FAKE_SPACE.model, FAKE_SPACE.dimension)
+    monkeypatch.setattr(PostgresMemories, "embedding_space", property(lambda self: space))
+    return FakeServices(memories)
+
+
+@pytest.mark.parametrize("tool", ["memory_search", "retrieve_memories"])
+@pytest.mark.parametrize(
+    ("contents", "query", "warning"),
+    [
+        (ENGLISH, "where is the invoice", None),
+        (ENGLISH, "invoice", None),
+        (ENGLISH, GERMAN, "the query is in German"),
+        (ENGLISH, "請求書はどこですか", "the query is in Japanese"),
+        (ENGLISH + OTHERS, "where is the invoice", "10% of the sampled memories are in German, Japanese"),
+        (OTHERS, "invoice", "100% of the sampled memories are in German, Japanese"),
+    ],
+)
+def test_a_search_warns_once_if_the_offline_embedder_does_not_know_the_language(
+    memories: PostgresMemories,
+    monkeypatch: pytest.MonkeyPatch,
+    tool: str,
+    contents: list[str],
+    query: str,
+    warning: str | None,
+) -> None:
+    store_contents(memories, *contents)
+    services = _services(memories, monkeypatch, "offline")
+    expected = warning and f"the embedder offline knows English only, and {warning}"
+    assert answer_of(services, tool, query=query).get("degraded") == expected
+    if warning:
+        texts = [block.text for block in call_tool(services, tool, query=query).content if block.type == "text"]
+        assert "".join(texts).count(warning) == 1
+
+
+@pytest.mark.parametrize("provider", ["gemini", "multilingual"])
+def test_a_search_with_an_embedder_for_many_languages_does_not_warn(
+    memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch, provider: str
+) -> None:
+    store_contents(memories, *OTHERS)
+    services = _services(memories, monkeypatch, provider)
+    assert "degraded" not in answer_of(services, "memory_search", query=GERMAN)
+    assert "warning" not in answer_of(services, "memory_stats")
+
+
+def test_exact_searches_and_lists_do_not_warn(memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_contents(memories, *OTHERS)
+    services = _services(memories, monkeypatch, "offline")
+    for arguments in ({"query": "roten", "mode": "exact"}, {"after": "2020-01-01"}):
+        assert "degraded" not in answer_of(services, "memory_search", **arguments)
+
+
+def test_statistics_count_the_languages_and_name_the_remedy(
+    memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    store_contents(memories, *ENGLISH, *OTHERS)
+    stats = answer_of(_services(memories, monkeypatch, "offline"), "memory_stats")
+    assert stats["languages"] == {"en": 18, "de": 1, "ja": 1}
+    assert "10% of the sampled memories are in German, Japanese" in stats["warning"]
+    assert "MNEMOSYNE_EMBEDDER=multilingual or gemini" in stats["warning"]
+    assert text_of(call_tool(FakeServices(memories), "memory_stats"))
+
+
+def test_other_namespaces_do_not_count(memories: PostgresMemories, monkeypatch: pytest.MonkeyPatch) -> None:
+    store_contents(memories, *OTHERS, namespace="another")
+    stats = answer_of(_services(memories, monkeypatch, "offline"), "memory_stats")
+    assert (stats["languages"], "warning" in stats) == ({}, False)
+
+
+@pytest.mark.parametrize(
+    ("contents", "user", "seen", "is_warning"),
+    [
+        ([], postgres.RUNTIME_USER, "none detected, of 0 sampled memories", False),
+        (ENGLISH, postgres.RUNTIME_USER, "en 18, of 18 sampled memories", False),
+        (ENGLISH + OTHERS, postgres.RUNTIME_USER, "10% of the sampled memories are in German, Japanese", True),
+        (OTHERS, "mcp", "not checked", False),
+    ],
+)
+def test_doctor_warns_and_succeeds(
+    cluster: postgres.EmbeddedPostgres,
+    new_database: Callable[..., str],
+    contents: list[str],
+    user: str,
+    seen: str,
+    is_warning: bool,
+    tmp_path: Path,
+) -> None:
+    name = new_database(empty=True)
+    owner = connection_factory(cluster.url(postgres.OWNER, name))()
+    migrations.migrate(owner, migrations.bundled(), space=SPACE)
+    owner.close()
+    pool = Pool(connection_factory(cluster.url(postgres.RUNTIME_USER, name)), 1)
+    if contents:
+        message = IngestMessage("ns", tuple(request(content) for content in contents))
+        ingest.store(message, memories=PostgresMemories(pool, SPACE), embedder=OfflineEmbedder())
+    pool.close()
+    environment = {"MNEMOSYNE_DATABASE_URL": cluster.url(user, name), "MNEMOSYNE_TOPIC": f"file://{tmp_path}/queue.db"}
+    result = CliRunner().invoke(cli, ["doctor", "--json"], env=environment)
+    (check,) = [check for check in json.loads(result.stdout) if check["name"] == "languages"]
+    assert seen in check["seen"]
+    assert (check["ok"], check["warning"], bool(check["remedy"])) == (True, is_warning, is_warning)
+    printed = CliRunner().invoke(cli, ["doctor"], env=environment)
+    assert ("warn   languages" in printed.stdout, printed.stdout.count("→")) == (is_warning, int(is_warning))
+
+
+def test_each_provider_of_one_language_says_so() -> None:
+    assert {name for name, provider in PROVIDERS.items() if provider.languages} == {"offline"}
