@@ -5,6 +5,7 @@ import pytest
 from mnemosyne.domain.confidence import Confidence, confidence
 
 OFFLINE = "wordllama-l2-supercat-256"
+MULTILINGUAL = "multilingual-e5-small-q4"
 
 
 @pytest.mark.parametrize(
@@ -19,6 +20,11 @@ OFFLINE = "wordllama-l2-supercat-256"
         pytest.param(OFFLINE, None, 0.0, Confidence.WEAK, id="by words alone, without them"),
         pytest.param(OFFLINE, None, 1.0, Confidence.STRONG, id="by words alone, with all of them"),
         pytest.param(OFFLINE, None, None, Confidence.STRONG, id="contains the query literally"),
+        pytest.param(MULTILINGUAL, 0.8, 0.1, Confidence.WEAK, id="multilingual, unrelated"),
+        pytest.param(MULTILINGUAL, 0.83, 0.0, Confidence.RELATED, id="multilingual, in another language"),
+        pytest.param(MULTILINGUAL, 0.8, 0.3, Confidence.RELATED, id="multilingual, with a few words"),
+        pytest.param(MULTILINGUAL, 0.84, 0.5, Confidence.STRONG, id="multilingual, close and with its words"),
+        pytest.param(MULTILINGUAL, 0.8, None, Confidence.WEAK, id="multilingual, by meaning alone, unrelated"),
         pytest.param("a-new-model", 0.7, 0.0, Confidence.WEAK, id="unknown model, without the words"),
         pytest.param("a-new-model", 0.7, 0.9, Confidence.STRONG, id="unknown model, with the words"),
     ],
