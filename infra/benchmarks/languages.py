@@ -20,8 +20,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
 
-from infra.benchmarks.retrieval import opened_store  # noqa: E402
-from infra.benchmarks.stored import embedder_of
+from infra.benchmarks.stored import embedder_of, opened_store  # noqa: E402
 from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
 from mnemosyne.domain.memory import IngestRequest  # noqa: E402
 from mnemosyne.domain.message import IngestMessage  # noqa: E402

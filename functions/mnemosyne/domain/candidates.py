@@ -44,7 +44,10 @@ class Candidates:
     strategy: str
     full: bool
     words_weight: float | None = None
-    """Sum of the weights of the query's words; None for a search without words."""
+    """Sum of the weights of the query's eight rarest words; None for a search without words.
+
+    No memory contains most words of a long prompt.
+    """
 
     def words_share(self, candidate: Candidate) -> float | None:
         """Return the candidate's share of the query's words by weight, at most 1; None if not computed."""

@@ -8,6 +8,7 @@ The database returns candidates with their raw scores (`db/functions/09_find_can
 4. `order`: relevance and quality combined, and near-duplicates folded into the best of them.
 """
 
+import statistics
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
@@ -40,6 +41,10 @@ class Weights:
     """
     own_score: float = 0.5
     """Fraction of its own score that a memory gets in place of its whole context. Without it short ones always win."""
+    long_lexical: float = 0.2
+    """Added to the lexical weight among long candidates: one vector says less of a long text than of a short one."""
+    short_content: float = 400
+    """Bytes of the median candidate up to which nothing is added; twice as long, half of it is."""
     preferred_time: float = 0.2
     """Bonus for a memory from a time that the query names."""
     speaker: float = 0.2
@@ -75,6 +80,7 @@ def relevant(
     rows = found.rows
     windows = [(_microseconds(one.after), _microseconds(one.before)) for one in preferred]
     times = [weights.preferred_time if windows and _within(row.timestamp, windows) else 0.0 for row in rows]
+    lexical_weight = min(1.0, lexical_weight + _extra_lexical_weight(rows[: found.listed], weights))
     own = [one + time for one, time in zip(fuse(rows, found.listed, lexical_weight), times, strict=True)]
     around = _adjacency(found.neighbours)
     context = add_context(rows, own, around, weights)
@@ -88,6 +94,11 @@ def relevant(
         for index, total in totals.items()
     ]
     return sorted(ranked, key=lambda one: (one.relevance, one.candidate.id), reverse=True)
+
+
+def _extra_lexical_weight(rows: Sequence[Candidate], weights: Weights) -> float:
+    median = statistics.median(row.length for row in rows) if rows else 0
+    return weights.long_lexical * (1 - min(1.0, weights.short_content / max(1, median)))
 
 
 def fuse(rows: Sequence[Candidate], listed: int, lexical_weight: float) -> list[float]:

@@ -37,6 +37,13 @@ def test_fusion_scales_both_scores_over_all_candidates() -> None:
     assert ranking.fuse(rows, 3, 0.5) == pytest.approx([0.5, 0.75, 0.125])
 
 
+@pytest.mark.parametrize(("length", "expected"), [(100, 0.5), (400, 0.5), (800, 0.6), (4_000, 0.68)])
+def test_words_weigh_more_among_long_memories(length: int, expected: float) -> None:
+    rows = [_candidate("vector", 1.0, 0.0, length=length), _candidate("words", 0.0, 1.0, length=length)]
+    ranked = ranking.relevant(_found(*rows), "", lexical_weight=0.5)
+    assert _relevances(ranked) == pytest.approx({"words": expected, "vector": 1 - expected})
+
+
 @pytest.mark.parametrize(("words", "expected"), [(0.0, 0.6), (2.0, 1.0)])
 def test_equal_scores_only_tell_whether_words_match(words: float, expected: float) -> None:
     rows = [_candidate("a", 0.3, words), _candidate("b", 0.3, words)]

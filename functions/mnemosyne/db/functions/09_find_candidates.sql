@@ -94,9 +94,10 @@ BEGIN
     END IF;
     IF by_words THEN
         SELECT array_agg(t.key) FILTER (WHERE t.together * own_memories <= lexical_rows),
-            terms_vector(array_agg(t.key), array_agg(t.weight)), sum(t.weight)
+            terms_vector(array_agg(t.key), array_agg(t.weight)), sum(t.weight) FILTER (WHERE t.place <= 8)
         INTO keys, terms, terms_weight FROM (
-            SELECT s.*, sum(s.share) OVER (ORDER BY s.share, s.key) AS together
+            SELECT s.*, sum(s.share) OVER (ORDER BY s.share, s.key) AS together,
+                row_number() OVER (ORDER BY s.share, s.key) AS place
             FROM search_terms(p_namespace, p_query) AS s
         ) AS t;
         SELECT w.mean_length INTO mean_length FROM namespace_words w WHERE w.namespace = p_namespace;
