@@ -118,7 +118,7 @@ RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word())
 -- has more than one and a half times as many, null if there are fewer than two, and 'und' (undetermined) if two other
 -- languages have as many. Only p_languages are considered.
 CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     evidence CONSTANT jsonb := evidence_by_word();
@@ -201,7 +201,7 @@ RETURN CASE coalesce(p_language, 'en')
 -- The words that are no function words of the language: none of the stemmer's stop words, or, where the stemmer has
 -- none, none of its evidence. Single characters of Chinese and Japanese are kept.
 CREATE OR REPLACE FUNCTION without_stop_words(p_words tsvector, p_language text) RETURNS tsvector
-LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     evidence CONSTANT jsonb := evidence_by_word();

@@ -4,7 +4,7 @@
 -- accents, and compounds as a whole count a quarter, because their stems count already.
 CREATE OR REPLACE FUNCTION words_in_languages(p_query text, p_language text, p_languages text[])
 RETURNS TABLE (word text, factor double precision)
-LANGUAGE plpgsql IMMUTABLE
+LANGUAGE plpgsql IMMUTABLE SET plan_cache_mode = force_generic_plan
 AS $$
 DECLARE
     every_word tsvector := simple_words(split_characters(p_query), 'simple');
