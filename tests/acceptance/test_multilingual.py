@@ -15,7 +15,7 @@ MEMORIES = {
 QUESTIONS = {
     "ja": ["What does Ada like to drink?", "Was trinkt Ada am liebsten?"],
     "ru": ["When does the database backup run?", "¿Cuándo se hace la copia de seguridad de la base de datos?"],
-    "de": ["Where is the key to the basement?", "Où est la clé de la cave ?"],
+    "de": ["Where is the key to the basement?", "Où est la clé de la cave ?", "地下室の鍵はどこですか。"],
     "ar": ["When does the shipment arrive at the port?", "Когда груз прибудет в порт?"],
 }
 
