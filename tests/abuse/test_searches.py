@@ -48,7 +48,7 @@ def test_a_statement_of_an_agent_s_ends_after_five_seconds(cluster: postgres.Emb
     assert entry_points.SEARCH_SECONDS == 5
     connection = connection_factory(cluster.url("mcp", database), statement_seconds=1)()
     broken: Any = "SELECT pg_sleep(20)"
-    with pytest.raises(Unavailable, match="narrow it by time or tags"):
+    with pytest.raises(Unavailable, match="narrow the search by time or tags"):
         connection.run(broken)
     assert connection.run("SHOW statement_timeout") == [["1s"]]
     connection.close()
@@ -64,7 +64,7 @@ def test_the_worst_substring_over_long_memories_is_given_up_and_others_are_serve
     services = FakeServices(PostgresMemories(pool, FAKE_SPACE))
     worst = {"query": "a" * 499 + "b", "mode": "exact"}
     result = call(by_name()["memory_search"], worst, CALLERS["bob"], services)
-    assert not result.is_error or "narrow it by time or tags" in str(result.content[0])
+    assert not result.is_error or "narrow the search by time or tags" in str(result.content[0])
     assert not call(by_name()["memory_search"], {"query": "tea"}, CALLERS["ada"], services).is_error
     pool.close()
 

@@ -46,7 +46,7 @@ def test_deliveries_that_share_contents_do_not_wait_for_each_other_s_rows(store:
     _deliver(store, request("a"), request("b"))
     theirs = rows.requests_json([request("a"), request("b")])
     with pool.connection() as other, other.transaction():
-        other.run(ingest_sql.CLAIM, namespace="ns", requests=theirs, to_store=False)
+        other.run(ingest_sql.CLAIM, namespace="ns", requests=theirs, to_store=False, forget=False)
         outcomes = _deliver(store, request("b"), request("a"))
     assert {one.state for one in outcomes.values()} == {IngestState.DUPLICATE}
 

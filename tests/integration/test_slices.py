@@ -112,7 +112,7 @@ def test_a_memory_that_takes_too_long_alone_is_tried_again_and_the_others_are_st
     statuses = store.statuses("ns", message.request_ids)
     expected = [IngestState.QUEUED if n == slow else IngestState.STORED for n in range(5)]
     assert [statuses[one].state for one in message.request_ids] == expected
-    assert "no more time" in (statuses[message.request_ids[slow]].error or "")
+    assert "time limit" in (statuses[message.request_ids[slow]].error or "")
     owner.script("DROP TRIGGER fail ON memories")
     assert _deliver(store, message, embedder) == [IngestState.STORED] * 5
 

@@ -19,7 +19,7 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp.tool import Result
 
 Limit = Annotated[int, Field(ge=1, le=100, description="How many.")]
-MinConfidence = Annotated[Confidence | None, Field(strict=False, description="Leave out less close hits.")]
+MinConfidence = Annotated[Confidence | None, Field(strict=False, description="Leave out weaker hits.")]
 
 
 def _texts(value: object) -> object:

@@ -124,7 +124,7 @@ def _ingest_memories(arguments: BatchInput, principal: Principal, services: Serv
 INGEST_MEMORIES = Tool(
     name="ingest_memories",
     title="Remember several",
-    description="Store up to 100 memories, all or none; each has an outcome of its own.",
+    description="Store up to 100 memories, all or none; each has an outcome.",
     arguments=BatchInput,
     refused="none of the memories was stored: correct this and send all of them again",
     result=BatchQueued,

@@ -86,9 +86,9 @@ INGEST_STATUS = Tool(
     name="ingest_status",
     title="Was it remembered?",
     description=(
-        "What became of ingest requests: `queued` (ask again in a second), `stored`, `duplicate` (of memory_id), "
+        "Outcomes of ingest requests: `queued` (ask again), `stored`, `duplicate` (of memory_id), "
         "`deleted`, `failed` (error says why), `dead_lettered` (the operator can redrive it) or `unknown`. `similar` "
-        "names memories that nearly say the same as the one asked about: update_memory can supersede them."
+        "names memories that say nearly the same: update_memory can supersede them."
     ),
     arguments=StatusArguments,
     result=Statuses,

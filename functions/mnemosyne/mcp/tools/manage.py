@@ -110,7 +110,7 @@ ASK_BEFORE_DELETING = Tool(
 DELETE_MEMORY = Tool(
     name="delete_memory",
     title="Forget a memory",
-    description="Delete one memory for good. An outdated one is better superseded by update_memory.",
+    description="Delete one memory for good. Supersede an outdated one with update_memory.",
     arguments=DeleteArguments,
     result=Deleted,
     gives_stored=True,
@@ -230,7 +230,7 @@ def _rate_memory(arguments: RateArguments, principal: Principal, services: Servi
 RATE_MEMORY = Tool(
     name="rate_memory",
     title="Rate a memory",
-    description="Say whether a memory helped: searches rank by its quality. Each call adds a rating.",
+    description="Say whether a memory helped; searches rank by quality. Each call adds a rating.",
     arguments=RateArguments,
     result=Rated,
     unlisted=("reason",),
@@ -245,7 +245,7 @@ TAGS_COUNTED = 20
 class StatsArguments(Input):
     """How much to tell."""
 
-    limit: Annotated[int, Field(ge=1, le=TAGS_COUNTED, description="How many tags.")] = TAGS_COUNTED
+    limit: Annotated[int, Field(ge=1, le=TAGS_COUNTED, description="Number of tags.")] = TAGS_COUNTED
 
 
 class StatsShown(Result):
@@ -285,12 +285,11 @@ def _memory_stats(arguments: StatsArguments, principal: Principal, services: Ser
 MEMORY_STATS = Tool(
     name="memory_stats",
     title="The memory in figures",
-    description="Counts of memories, tags and waiting requests, and the quota.",
+    description="Counts of memories, tags and waiting requests; the quota.",
     arguments=StatsArguments,
     result=StatsShown,
     gives_stored=True,
     units=lambda arguments: rate_limit.COUNTING,
-    unlisted=("limit",),
     run=_memory_stats,
     read_only=True,
     idempotent=True,

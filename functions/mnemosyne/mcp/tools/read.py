@@ -39,7 +39,7 @@ def _get_memory(arguments: GetArguments, principal: Principal, services: Service
 GET_MEMORY = Tool(
     name="get_memory",
     title="Read a memory",
-    description="One memory whole: its content as text, its record structured.",
+    description="One memory: its content as text, its record structured.",
     arguments=GetArguments,
     result=MemoryRecord,
     gives_stored=True,
@@ -110,10 +110,7 @@ def _listed(summary: MemorySummary) -> ListedMemory:
 LIST_MEMORIES = Tool(
     name="list_memories",
     title="Latest memories",
-    description=(
-        "The newest memories: ids, dates and titles, page by page; superseded ones too. Takes the filters of "
-        "memory_search."
-    ),
+    description="Newest memories, page by page: ids, dates, titles. Takes the filters of memory_search.",
     arguments=ListArguments,
     unlisted=("tags", "after", "before", "time_expr", "timezone", "session", "metadata"),
     result=Listing,
