@@ -122,7 +122,7 @@ NOT_CONFLATED: list[tuple[str, str]] = [
     ("organ", "La organización está en el centro de la ciudad"),
     ("нов", "Новости читают вечером в гостиной"),
 ]
-"""Queries that are what the English stemmer would leave of a word of the content."""
+"""Queries that equal the English stem of a word in the content."""
 FUNCTION_WORDS: list[tuple[str, str]] = [
     ("Когда груз прибудет в порт?", "Ключ висит в коридоре, когда никого нет"),
     ("Wo ist der Schlüssel für die Garage?", "Die Miete ist für das Haus und der Garten ist groß"),

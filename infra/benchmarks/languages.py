@@ -120,7 +120,7 @@ class Memories:
         return [self._facts[str(one.candidate.id)] for one in ranked[:10]]
 
     def recall(self, questions: Sequence[Fact], variant: str, *, versions: int, weight: float | None = None) -> Recall:
-        """Return the mean recall, where each fact has so many versions here."""
+        """Return the mean recall. `versions` is the number of memories of each fact."""
         hits = [(fact.number, self.found(fact.question, variant, weight)) for fact in questions]
         first = sum(found[:1] == [number] for number, found in hits)
         share = sum(found.count(number) / versions for number, found in hits)

