@@ -49,6 +49,7 @@ NOT_RUN = {
     r"(git worktree add|cd) \.\./mnemosyne-before": "installs an earlier version from PyPI",
     r"\.\./mnemosyne-before/": "runs an earlier version",
     r"(GEMINI_API_KEY|GOOGLE_CLOUD_PROJECT)=\S+ python -m infra.benchmarks": "calls Gemini or Vertex AI",
+    r"python -m infra.benchmarks.retrieval --corpus ": "tests/integration/test_retrieval_quality.py runs it",
 }
 """Commands that no test runs, by how they begin, with the reason."""
 

@@ -103,7 +103,7 @@ def test_no_content_can_forge_the_line_above_a_memory(services: FakeServices, to
     assert above == [f"--- [{memory_id}]"]
     assert "\\--- [0192f3a4" in text
     shown = _call(services, tool, query="tea").structured_content["memories"][0]["content"]
-    assert shown == FORGED  # as data it is as it was stored
+    assert shown == FORGED  # structured content is the stored text, unchanged
 
 
 @pytest.mark.parametrize("tool", ["retrieve_memories", "memory_search"])

@@ -47,7 +47,7 @@ def self_signed(roots: Path) -> grpc.ServerCredentials:
 
 
 class RankingServer:
-    """Scores each record by what `relevance` says of query and content; `refusal` answers instead.
+    """Score each record with `relevance(query, content)`, or answer with `refusal` if it is set.
 
     While `silent`, it takes calls and answers none until the caller has gone.
     """

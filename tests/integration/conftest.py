@@ -1,4 +1,4 @@
-"""What tests against a real PostgreSQL share."""
+"""Fixtures of the tests on a real PostgreSQL."""
 
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -18,7 +18,7 @@ from tests.oauth_server import AuthServer, auth_pool
 
 @pytest.fixture
 def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connection]:
-    """A connection to this test's database that sees everything and may take its time."""
+    """A connection to this test's database as its owner, without a statement timeout."""
     connection = connection_factory(cluster.url(postgres.OWNER, database), socket_timeout=None, statement_seconds=0)()
     yield connection
     connection.close()
@@ -26,20 +26,20 @@ def owner(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Connect
 
 @pytest.fixture
 def auth(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Pool]:
-    """Connections under the rights of the function `auth`."""
+    """Connections with the rights of the function `auth`."""
     with auth_pool(cluster, database) as opened:
         yield opened
 
 
 @pytest.fixture
 def server(auth: Pool, tmp_path: Path) -> AuthServer:
-    """An authorization server that lets in everybody, into one namespace."""
+    """An authorization server that admits everybody to one namespace."""
     return AuthServer(auth, tmp_path, [PeopleRule(who="*", namespace="team")])
 
 
 @pytest.fixture
 def stands(pool: Pool) -> Callable[[dict[str, Any]], bool]:
-    """Whether `mcp` lets in the bearer of an answer's access token."""
+    """Whether `mcp` accepts the access token in an answer."""
 
     def look(tokens: dict[str, Any]) -> bool:
         claims = jwt.decode(tokens["access_token"], options={"verify_signature": False})

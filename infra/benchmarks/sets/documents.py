@@ -15,6 +15,8 @@ from infra.benchmarks.sets.passages import docstrings, files
 START = datetime(2025, 1, 1, tzinfo=UTC)
 DOCUMENTS = 400
 WORDS = range(300, 5_001)
+CHARACTERS = 60_000
+"""Longest document: a page of tables has few words."""
 QUESTIONS = 220
 SYNONYMS = {
     "return": "give back", "returns": "gives back", "create": "make", "creates": "makes", "remove": "take away",
@@ -57,10 +59,14 @@ def documents(seed: int = 1) -> Collection:
     chosen.shuffle(modules)
     stored: dict[str, dict[str, str]] = {}
     sections: list[tuple[str, str]] = []
+    texts: set[str] = set()
     for file in modules:
         parts = list(docstrings(file))
         text = f"# {file.parent.name} {file.stem}\n\n" + "\n\n".join(f"## {name}\n\n{part}" for name, part in parts)
-        if len(text.split()) in WORDS:
+        text = text.replace("\0", "")  # which no database stores
+        # Some packages contain a copy of another.
+        if len(text.split()) in WORDS and len(text) <= CHARACTERS and text not in texts:
+            texts.add(text)
             name = f"d{len(stored)}"
             time = (START + timedelta(hours=5 * len(stored))).isoformat()
             stored[name] = {"id": name, "text": text, "timestamp": time}
