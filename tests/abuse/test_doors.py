@@ -271,7 +271,7 @@ def _client(server: AuthServer, address: str) -> httpx.AsyncClient:
 
 
 def test_log_ins_go_on_while_many_documents_are_waited_for(server: AuthServer) -> None:
-    """By registration and by a document; each fetch would hold a thread if it were made in one."""
+    """Log-ins by registration and by client document. A thread per pending fetch would use up all threads."""
     web = Silent()
     known = "https://client.example/metadata.json"
     web.found[known] = _document(known)

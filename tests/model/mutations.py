@@ -1,4 +1,4 @@
-"""The state machine finds faults: each test brings one back. Run every night, by the file's name."""
+"""The state machine finds faults: each test puts a known fault back. CI runs this file every night."""
 
 from collections.abc import Callable
 from pathlib import Path

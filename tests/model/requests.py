@@ -42,7 +42,7 @@ class Letter:
     """The letter id that its republished message carries."""
 
     def may_be_redriven(self, day: int, *, now: bool) -> bool:
-        """Whether it may be redriven; `now` even if it backs off."""
+        """Whether the letter may be redriven; with `now` also before its back-off has ended."""
         if self.redriven is not None:
             return day > self.redriven
         return now or self.redrives == 0 or day > self.failed

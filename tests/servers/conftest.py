@@ -57,7 +57,7 @@ def _made(name: str, directory: Path) -> Server:
 
 @pytest.fixture(params=SERVERS)
 def server(request: pytest.FixtureRequest, started: Callable[[str], Server]) -> Server:
-    """A running server with users and without the schema."""
+    """A running PostgreSQL server that has the users but not the schema."""
     return started(request.param)
 
 

@@ -51,7 +51,7 @@ def dev(host: str, port: int, data_dir: str | None, auth_mode: str, embedder: st
             f"--host must be one of {', '.join(LOOPBACK_HOSTS)}, got {host}: anybody could read everything. "
             "With --auth-mode api_key any host is accepted"
         )
-    # Imported here because they need the extra `local`: `--help` works without it.
+    # These modules need the extra `local`. Imported here, they are not needed for `--help`.
     from mnemosyne.cli.local import functions, stack
     from mnemosyne.cli.local.data_dir import DataDir, is_root
 

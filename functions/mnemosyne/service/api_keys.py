@@ -40,7 +40,7 @@ def hash_secret(secret: str) -> bytes:
 
 
 def split_token(token: str) -> tuple[str | None, str]:
-    """Take a token apart into its key's id and the secret; the id is None where it is no token of ours."""
+    """Split a token into its key's id and its secret. The id is None if Mnemosyne did not issue the token."""
     prefix, _, rest = token.partition("_")
     key_id, _, secret = rest.partition("_")
     return key_id if prefix == PREFIX and _KEY_ID.fullmatch(key_id) else None, secret

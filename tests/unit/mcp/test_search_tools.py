@@ -217,7 +217,7 @@ def test_a_cursor_of_ones_own_making_is_refused(services: FakeServices, cursor: 
 
 
 def test_a_cursor_of_the_right_length_is_a_place_like_any_other(services: FakeServices) -> None:
-    """32 letters A are the instant 1970 and the least id: nothing is older."""
+    """32 letters A decode to the year 1970 and the smallest id, so no memory is older: the page is empty."""
     assert answer_of(services, "list_memories", cursor="A" * 32)["memories"] == []
 
 

@@ -5,8 +5,8 @@
 -- A change to words_of, a function that it uses, term_key, term_weights or searched_text needs a migration that fills
 -- memory_words again.
 
--- Remove the marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters, and replace Latin letters with a stroke, and
--- ligatures, by their base letters. Marks of other scripts, for example vowel signs and the Japanese dakuten,
+-- Remove the marks of Latin, Greek, Cyrillic, Hebrew and Arabic letters. Also replace ligatures and stroked Latin letters,
+-- such as "ø", by their base letters. Marks of other scripts, for example vowel signs and the Japanese dakuten,
 -- distinguish letters and are kept.
 CREATE OR REPLACE FUNCTION without_accents(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -17,8 +17,8 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
 
 -- Put a space between the parts of each compound: a path, an address, an identifier, a file name, an issue key.
 -- Otherwise PostgreSQL's parser takes "tea/coffee" for a file, "done.Next" for a host and the end of "INC-4821" for a
--- negative number. A dot between digits stays; a number with dots is added without the letters before it ("v1.2.3",
--- "1.2.3"). 1,200 becomes 1200. The expressions have no lookbehind, because it takes time quadratic in the text's
+-- negative number. A dot between digits stays. A dotted number is also added without the letters before it:
+-- "v1.2.3" gives "v1.2.3 1.2.3". The comma in 1,200 is removed. The expressions have no lookbehind, because it takes time quadratic in the text's
 -- length.
 CREATE OR REPLACE FUNCTION split_compounds(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
@@ -27,7 +27,7 @@ RETURN regexp_replace(regexp_replace(regexp_replace(translate(p_text, '_/\@:#', 
     '\m([[:alpha:]]+)(\d+(?:\.\d+)+)', '\1\2 \1 \2', 'g'),
     '(\d),(?=\d{3}(?!\d))', '\1', 'g');
 
--- The compounds of a text, which `split_compounds` takes apart, in lower case and whole: "inc-4821".
+-- The compounds of a text in lower case, not split: "inc-4821". `split_compounds` splits them.
 CREATE OR REPLACE FUNCTION compound_words(p_text text) RETURNS text[]
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN ARRAY(

@@ -17,7 +17,7 @@ DECLARE
     own_memories bigint := (SELECT coalesce(sum(u.memories), 0) FROM namespace_usage u WHERE u.namespace = p_namespace);
     by_words boolean := p_query IS NOT NULL AND (p_mode = 'hybrid' OR (p_mode = 'semantic' AND p_vector IS NULL));
     query_vector halfvec := CAST(p_vector AS halfvec);
-    -- Number of memories of all namespaces, which share the vector index, as of the last VACUUM.
+    -- Number of memories in all namespaces together, as of the last VACUUM. All namespaces share one vector index.
     all_memories double precision := (SELECT greatest(own_memories, c.reltuples) FROM pg_class c WHERE c.oid = CAST('memories' AS regclass));
     -- Excluding one session or folded memories hardly reduces the number of matching rows.
     filtered boolean := jsonb_strip_nulls(p_filters) - CAST('{not_session,folded,shown}' AS text[])
@@ -102,7 +102,7 @@ BEGIN
         ) AS t;
         SELECT w.mean_length INTO mean_length FROM namespace_words w WHERE w.namespace = p_namespace;
         mean_length := coalesce(mean_length, 16);
-        -- Compare all matching memories if they are few; if even the rarest word is common, the newest of them.
+        -- If few memories match the filters, compare them all. If even the rarest word is common, compare the newest.
         few_match := matching < least(own_memories, 2000);
         SELECT array_agg(w.id), array_agg(w.lexical_score) INTO lexical_ids, lexical_scores FROM (
             SELECT * FROM match_memories(p_namespace, filters, keys, terms, mean_length, p_candidates, 2 * lexical_rows)

@@ -12,7 +12,7 @@ BEGIN ATOMIC
     SELECT pg_advisory_xact_lock(hashtextextended('supersession ' || p_namespace, 0));
 END;
 
--- Whether the record's latest deletion covers a version. Without a deletion no version is covered.
+-- Whether the record's latest deletion applies to a version, which then counts as deleted. False without a deletion.
 CREATE OR REPLACE FUNCTION is_covered(p_key source_keys, p_at timestamptz, p_published timestamptz) RETURNS boolean
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN coalesce(p_at <= (p_key).deleted_at, false) OR coalesce(p_published < (p_key).deleted_published, false);
