@@ -227,5 +227,16 @@ def test_hits_keep_the_given_order_without_deleted_memories_and_those_of_others(
     assert [hit.content for hit in store.read_hits("ns", query, ranked)] == ["tea tea tea", "lemon cake", "green tea"]
 
 
+@pytest.mark.parametrize("mode", [SearchMode.SEMANTIC, SearchMode.EXACT])
+def test_a_list_without_context_has_no_neighbours(
+    store: PostgresMemories, stored: dict[str, UUID], mode: SearchMode
+) -> None:
+    query = SearchQuery(query="tea", mode=mode)
+    vector = FakeEmbedder().embed_query("tea") if mode is SearchMode.SEMANTIC else None
+    found = store.find_candidates("ns", query, vector, model="fake", count=100, excluded={})
+    assert found.listed == len(found.rows) > 0
+    assert found.neighbours == []
+
+
 def _row(memory_id: str) -> Candidate:
     return Candidate(memory_id, 0, None, 0.5, None, None, None, None, eligible=True)

@@ -21,8 +21,9 @@ BEGIN
 END
 $$;
 
--- Candidates of a hybrid search as JSON: `columns` of equal length, listed memories first, and `neighbours` as [head,
--- place, row] where head and row are indexes into the columns. The arrays p_ids, p_vector_scores and p_lexical_scores
+-- Candidates of a hybrid search as JSON. `columns` are arrays of equal length: first the memories in p_ids, then
+-- neighbours. `neighbours` are three arrays, head, place and row: the memory at index row of the columns is at that place
+-- relative to the one at index head. The arrays p_ids, p_vector_scores and p_lexical_scores
 -- are parallel; an id may occur twice. Every row gets both scores, whichever list it came from, and the neighbours of
 -- p_heads are added. `eligible` is false for a neighbour that the filters exclude: it contributes to the scores of
 -- others and is no hit. Near-duplicates get their statement_key.
@@ -102,7 +103,7 @@ LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
 AS $$
 BEGIN
     RETURN (
-        SELECT json_build_object('listed', count(*), 'neighbours', '[]', 'columns', json_build_array(
+        SELECT json_build_object('listed', count(*), 'neighbours', CAST('[]' AS json), 'columns', json_build_array(
             array_agg(r.id),
             array_agg(CAST(extract(epoch FROM r."timestamp") * 1000000 AS bigint)),
             array_agg(CAST(NULL AS bigint)),
