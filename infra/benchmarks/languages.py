@@ -10,24 +10,20 @@ memories of its fact among the ten best hits.
 
 import argparse
 import json
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
-from pathlib import Path
 
-ROOT = Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "functions"), str(ROOT)]
-
-from infra.benchmarks.stored import embedder_of, opened_store  # noqa: E402
-from mnemosyne.adapters.database.memories import PostgresMemories  # noqa: E402
-from mnemosyne.domain.memory import IngestRequest  # noqa: E402
-from mnemosyne.domain.message import IngestMessage  # noqa: E402
-from mnemosyne.domain.search import SearchMode, SearchQuery  # noqa: E402
-from mnemosyne.ids import new_id  # noqa: E402
-from mnemosyne.ports.embedder import Embedder, Vector  # noqa: E402
-from mnemosyne.service import ingest, search  # noqa: E402
+from infra.benchmarks.collection import ROOT
+from infra.benchmarks.stored import embedder_of, opened_store
+from mnemosyne.adapters.database.memories import PostgresMemories
+from mnemosyne.domain.memory import IngestRequest
+from mnemosyne.domain.message import IngestMessage
+from mnemosyne.domain.search import SearchMode, SearchQuery
+from mnemosyne.ids import new_id
+from mnemosyne.ports.embedder import Embedder, Vector
+from mnemosyne.service import ingest, search
 
 DATA = ROOT / "tests" / "data" / "languages"
 NAMES: Mapping[str, str] = {

@@ -11,10 +11,10 @@ class Attached:
         self.in_flight = 0
 
     def enter(self) -> None:
-        """A request begins."""
+        """Count a request as running."""
 
     def leave(self) -> None:
-        """A request has ended."""
+        """Count a request as ended."""
 
 
 class FrontEnd(Service):

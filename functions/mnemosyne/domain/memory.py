@@ -81,7 +81,7 @@ class IngestRequest(MemoryFields):
 
     @cached_property
     def content_hash(self) -> str:
-        """See `content_hash`."""
+        """The hash of the content and session: equal for memories with the same content."""
         return content_hash(self.content, self.session)
 
     @property

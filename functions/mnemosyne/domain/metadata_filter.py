@@ -63,7 +63,7 @@ def is_number(text: str) -> bool:
 
 
 def texts_of(value: str) -> list[str]:
-    """Return the value and, for a number, its shortest exact form."""
+    """Return the value and, if it is a number, also its decimal form without trailing zeros: 1.50 and 1.5."""
     if not is_number(value):
         return [value]
     plain = format(Decimal(value), "f")

@@ -101,7 +101,7 @@ class Cloud:
         )
 
     def watch_bucket(self) -> None:
-        """Notifications of Cloud Storage lead to the reader from now on, for the test's namespace."""
+        """Deliver notifications of Cloud Storage to the reader of objects, for the test's namespace."""
         self._entry(OBJECTS, f"{self._objects.url}/objects/{self.namespace}", deadline=600)
 
     def admit_publisher(self) -> str:

@@ -1,4 +1,4 @@
-"""The offline embedder's counts of tokens: they improve the ranking, and no fault of their files ends anything."""
+"""The offline embedder's token counts improve the ranking, and damaged or missing count files cause no error."""
 
 import subprocess
 import sys

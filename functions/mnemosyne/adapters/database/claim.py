@@ -100,10 +100,8 @@ def _look_up(connection: Connection, namespace: str, requests: str, *, to_store:
 
     With `forget` some outcomes older than 90 days are deleted afterwards.
     """
-    answer = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store, forget=forget)[
-        "answer"
-    ]
-    found = orjson.loads(answer)
+    row = connection.one(ingest_sql.CLAIM, namespace=namespace, requests=requests, to_store=to_store, forget=forget)
+    found = orjson.loads(row["answer"])
     return _Found(
         rows.read_outcomes(found["already_final"]),
         frozenset(map(UUID, found["busy"])),

@@ -38,7 +38,7 @@ class Refused(Exception):  # noqa: N818 - not an error yet: the text or the depl
 
 @dataclass(frozen=True)
 class Explanations:
-    """The table of services' errors with the names that an operator of this deployment can set."""
+    """Explain errors with this deployment's names: its model, and the settings that its operator can change."""
 
     model: str
     dimension: int

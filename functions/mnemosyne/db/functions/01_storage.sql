@@ -1,9 +1,10 @@
 -- Set the fill factor of `memories` so that updates stay on the row's page.
 --
--- Storing a content again, and rating a memory, update its row. If the page has room for another version of the row, the
--- update is a HOT update, which changes no index; otherwise the row is inserted into the HNSW index again, at a hundred
--- times the cost. So the fill factor leaves a third of the page free if two rows fit, and half of it if one row fits;
--- TOAST stores the fields of larger rows. With the largest embeddings a page has no room for a second version in any case.
+-- Storing a content again, and rating a memory, update its row. If the page has room for another version of the row,
+-- the update is a HOT update, which changes no index; otherwise the row is inserted into the HNSW index again, at a
+-- hundred times the cost. So the fill factor leaves a third of the page free if two rows fit, and half of it if one row
+-- fits; TOAST stores the fields of larger rows. With the largest embeddings a page has no room for a second version in
+-- any case.
 CREATE OR REPLACE FUNCTION fit_rows_to_pages(p_dimension integer) RETURNS void LANGUAGE plpgsql SET search_path = public, pg_temp
 AS $$
 BEGIN

@@ -96,7 +96,7 @@ BEGIN ATOMIC
     ('zh', '的 了 是 在 和 有 不 我 们 你 他 她 它 这 那 什 么 哪 吗 呢 吧 也 就 都 要 会 能 个 与 被 把 从 到 为 因 所 以 请 谁 怎 样 多 少 几', '');
 END;
 
--- The languages for which a word is evidence, each as often as it counts.
+-- The languages that each word indicates. A language is listed twice if the word is sure evidence for it.
 CREATE OR REPLACE FUNCTION evidence_by_word() RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (
@@ -109,14 +109,13 @@ RETURN (
     ) AS counted
 );
 
--- The words that are evidence for English alone or among others, and those that are for other languages alone.
+-- With p_english, the words that indicate English, alone or among other languages; else the words that do not.
 CREATE OR REPLACE FUNCTION evidence_for_english(p_english boolean) RETURNS jsonb
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN (SELECT jsonb_object_agg(e.key, true) FROM jsonb_each(evidence_by_word()) AS e WHERE (e.value ? 'en') = p_english);
 
--- The language that most of a text's function words are of: English if no other language
--- has more than one and a half times as many, null if there are fewer than two, and 'und' (undetermined) if two other
--- languages have as many. Only p_languages are considered.
+-- The language, among p_languages, with the most function words in a text: English if no other language has more than
+-- one and a half times as many; null if there are fewer than two; 'und' (undetermined) if two other languages are equal.
 CREATE OR REPLACE FUNCTION language_of_words(p_text text, p_languages text[]) RETURNS text
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$
@@ -198,8 +197,7 @@ RETURN CASE coalesce(p_language, 'en')
     WHEN 'fi' THEN 'finnish' WHEN 'hu' THEN 'hungarian' WHEN 'tr' THEN 'turkish' WHEN 'id' THEN 'indonesian'
     WHEN 'ru' THEN 'russian' WHEN 'ar' THEN 'arabic' WHEN 'hi' THEN 'hindi' WHEN 'el' THEN 'greek' ELSE 'simple' END;
 
--- The words that are no function words of the language: none of the stemmer's stop words, or, where the stemmer has
--- none, none of its evidence. Single characters of Chinese and Japanese are kept.
+-- Remove the function words of a language: the stop words of its stemmer, and the words that indicate the language.
 CREATE OR REPLACE FUNCTION without_stop_words(p_words tsvector, p_language text) RETURNS tsvector
 LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE SET plan_cache_mode = force_generic_plan
 AS $$

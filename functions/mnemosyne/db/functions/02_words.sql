@@ -18,8 +18,8 @@ RETURN CASE WHEN octet_length(p_text) = char_length(p_text) THEN p_text ELSE
 -- Put a space between the parts of each compound: a path, an address, an identifier, a file name, an issue key.
 -- Otherwise PostgreSQL's parser takes "tea/coffee" for a file, "done.Next" for a host and the end of "INC-4821" for a
 -- negative number. A dot between digits stays. A dotted number is also added without the letters before it:
--- "v1.2.3" gives "v1.2.3 1.2.3". The comma in 1,200 is removed. The expressions have no lookbehind, because it takes time quadratic in the text's
--- length.
+-- "v1.2.3" gives "v1.2.3 1.2.3". The comma in 1,200 is removed. The expressions have no lookbehind, because it takes
+-- time quadratic in the text's length.
 CREATE OR REPLACE FUNCTION split_compounds(p_text text) RETURNS text
 LANGUAGE sql IMMUTABLE PARALLEL SAFE
 RETURN regexp_replace(regexp_replace(regexp_replace(translate(p_text, '_/\@:#', '      '),

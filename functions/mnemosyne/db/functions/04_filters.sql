@@ -16,8 +16,8 @@ RETURN ((f).after IS NULL OR (m)."timestamp" >= (f).after)
     AND ((f).folded IS NULL OR (m).id = ANY ((f).shown) OR statement_key(m) <> ALL ((f).folded) IS NOT FALSE);
 
 -- Filters from JSON. Unknown names are ignored; a missing filter matches all. Tags and metadata terms become index keys
--- of the session's namespace. Memories with too many metadata
--- keys are indexed under one common key, which every filter by metadata includes.
+-- of the session's namespace. Memories with too many metadata keys are indexed under one common key, which every filter
+-- by metadata includes.
 CREATE OR REPLACE FUNCTION parse_filters(p_filters jsonb) RETURNS memory_filters
 LANGUAGE plpgsql STABLE
 AS $$

@@ -111,8 +111,7 @@ END
 $$;
 
 -- Call claim_requests. With p_to_store, add the namespace's usage and quota to the answer. With p_forget, delete some
--- old requests afterwards: only in the last call of a delivery, which otherwise would find one of its own requests in
--- one call and not in the next.
+-- old requests afterwards. A delivery whose next call looks up further requests does not: it might delete one of them.
 CREATE OR REPLACE FUNCTION claim_within_quota(p_namespace text, p_requests jsonb, p_to_store boolean, p_forget boolean)
 RETURNS jsonb
 LANGUAGE plpgsql SET search_path = public, pg_temp

@@ -16,7 +16,7 @@ $$;
 GRANT SELECT ON embedding_space, schema_migrations, schema_repeatables TO mnemosyne_runtime, mnemosyne_mcp,
     mnemosyne_ingest, mnemosyne_dead_letter, mnemosyne_import_object;
 
--- The command line has the rights of all functions.
+-- The role of the command `mnemosyne` has the rights of all Cloud Run functions together.
 GRANT SELECT, INSERT, UPDATE, DELETE ON memories TO mnemosyne_runtime;
 GRANT SELECT, INSERT ON memory_chunks, memory_ratings TO mnemosyne_runtime;
 GRANT SELECT, INSERT, UPDATE ON ingest_requests, object_imports TO mnemosyne_runtime;

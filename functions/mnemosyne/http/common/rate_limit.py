@@ -61,7 +61,10 @@ class NetworkBudgets:
         self._large = Budgets(per_minute * LARGE_NETWORK)
 
     def spend(self, address: str, cost: float = 1) -> int:
-        """Spend `cost` units of both networks. Returns 0, or the seconds to wait if a budget does not suffice."""
+        """Charge `cost` units to the small and the large network of the address.
+
+        Returns 0, or the seconds to wait if one of their budgets does not suffice.
+        """
         small, large = networks_of(address)
         if seconds := self.retry_after(address):
             return seconds

@@ -110,7 +110,7 @@ def _listed(summary: MemorySummary) -> ListedMemory:
 LIST_MEMORIES = Tool(
     name="list_memories",
     title="Latest memories",
-    description="Newest memories, page by page: ids, dates, titles. Takes the filters of memory_search.",
+    description="Newest memories by page, with superseded ones. Takes the filters of memory_search.",
     arguments=ListArguments,
     unlisted=("tags", "after", "before", "time_expr", "timezone", "session", "metadata"),
     result=Listing,
