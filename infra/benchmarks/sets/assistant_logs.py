@@ -8,6 +8,7 @@ later messages change it or contradict it. The assistant sometimes repeats the f
 import itertools
 import random
 import re
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -26,6 +27,8 @@ REPEATED = 0.5
 """Probability that the assistant repeats it."""
 UNANSWERABLE = 60
 """Questions about unknown subjects, and as many about unstated attributes."""
+MOST_EVIDENCE = 8
+"""Messages that answer a question about several facts: the recall of ten hits can be 1."""
 ASKS = (
     "Can you explain how {topic} handles this: {words}?",
     "I am stuck with {topic}: {words}. Any idea?",
@@ -163,21 +166,37 @@ def _questions(log: _Log, attributes: dict[tuple[str, str], Attribute]) -> list[
         kind = "contradiction" if (subject, name) in log.contradicted else "changed fact"
         kind = kind if len(values) > 1 else "single fact"
         questions.append(Question(question, kind, relevant))
-        if len(values) > 1:
-            month = datetime.fromisoformat(log.documents[statements[0][0][0]]["timestamp"]).strftime("%B %Y")
-            first = frozenset(statements[0][0])
-            questions.append(Question(f"{question[:-1]} in {month}?", "time", first))
-    subjects: dict[str, list[str]] = {}
-    for (subject, _), statements in log.facts.items():
-        subjects.setdefault(subject, []).extend(messages[0] for messages, _ in statements)
-    questions += [
-        Question(f"Summarise what was said about the {subject}.", "several facts", frozenset(messages[:6]))
-        for subject, messages in subjects.items()
-        if subject in SERVICES and len(messages) >= 3
-    ]
+        if len(values) > 1 and (dated := _in_first_month(log, statements)):
+            month, relevant = dated
+            questions.append(Question(f"{question[:-1]} in {month}?", "time", relevant))
+    questions += _several_facts(log, attributes)
     for message, topic, paragraph in log.answers:
         words = sorted({word.lower() for word in re.findall(r"[A-Za-z]{5,}", paragraph)})
         if len(words) >= 8:
             text = f"What did the assistant explain in {topic} about {' '.join(chosen.sample(words, 4))}?"
             questions.append(Question(text, "answer of the assistant", frozenset([message])))
+    return questions
+
+
+def _in_first_month(log: _Log, statements: Sequence[tuple[list[str], str]]) -> tuple[str, frozenset[str]] | None:
+    """Return the month of the first statement and all messages with its value; None if it also has another value."""
+    months = [
+        datetime.fromisoformat(log.documents[messages[0]]["timestamp"]).strftime("%B %Y") for messages, _ in statements
+    ]
+    of_month = [statement for statement, month in zip(statements, months, strict=True) if month == months[0]]
+    if len({value for _, value in of_month}) > 1:
+        return None
+    return months[0], frozenset(message for messages, _ in of_month for message in messages)
+
+
+def _several_facts(log: _Log, attributes: Mapping[tuple[str, str], Attribute]) -> list[Question]:
+    """Return questions about two attributes of a subject, with all their statements as evidence."""
+    questions = []
+    for subject in SERVICES:
+        known = sorted(name for stated, name in log.facts if stated == subject)
+        for first, second in zip(known[::2], known[1::2], strict=False):
+            evidence = [one for name in (first, second) for messages, _ in log.facts[subject, name] for one in messages]
+            if len(evidence) <= MOST_EVIDENCE:
+                asked = [attributes[subject, name].asks(subject, log.chosen) for name in (first, second)]
+                questions.append(Question(" ".join(asked), "several facts", frozenset(evidence)))
     return questions
