@@ -66,7 +66,8 @@ class DevServer(ToolClient):
                 cwd=self._cwd,
                 start_new_session=True,
             )
-        wait_until(lambda: "Ready" in self.printed() or not self.alive, "mnemosyne dev is ready")
+        # The addresses follow "Ready", in another write.
+        wait_until(lambda: "/mcp" in self.printed().partition("Ready")[2] or not self.alive, "mnemosyne dev is ready")
         assert self.alive, self.printed()
 
     @property
