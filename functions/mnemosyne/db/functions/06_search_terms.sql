@@ -45,7 +45,11 @@ DECLARE
     factors double precision[];
 BEGIN
     SELECT w.* INTO sample FROM namespace_words w WHERE w.namespace = p_namespace;
-    languages := ARRAY(SELECT jsonb_object_keys(sample.languages));
+    -- A language of fewer than one in a hundred memories is often a false detection. Stemming by such languages would
+    -- double the cost of this function.
+    languages := ARRAY(
+        SELECT e.key FROM jsonb_each_text(sample.languages) AS e WHERE 100 * CAST(e.value AS integer) >= sample.sampled
+    );
     IF coalesce(query_language, 'en') = 'en' AND languages <@ '{en}' THEN
         simple := tsvector_to_array(stemmed_words(p_query, 'en'));
         words := tsvector_to_array(words_of(p_query, 'en'));

@@ -40,6 +40,31 @@ BEGIN
 END
 $$;
 
+-- The exact nearest memories with any of the tags in the filters, for a few hundred matching rows: the plan is generic,
+-- because planning would take as long as comparing fifty vectors. It compares the tags of each row again, so knn_exact is
+-- faster for more rows.
+CREATE OR REPLACE FUNCTION knn_tagged(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
+RETURNS TABLE (id uuid, vector_score double precision)
+LANGUAGE plpgsql STABLE SET plan_cache_mode = force_generic_plan
+AS $$
+DECLARE
+    chunked boolean := EXISTS (SELECT FROM memory_chunks c WHERE c.namespace = p_namespace);
+BEGIN
+    RETURN QUERY
+    SELECT s.id, s.score FROM (
+        SELECT m.id, m."timestamp", CASE WHEN chunked
+                THEN 1.0 - least(m.embedding <=> p_vector, (
+                    SELECT min((c.embedding <=> p_vector) + 0) FROM memory_chunks c WHERE c.memory_id = m.id))
+                ELSE 1.0 - ((m.embedding <=> p_vector) + 0) END AS score
+        FROM memories m
+        WHERE m.namespace || '' = p_namespace AND namespaced_tags(m.namespace, m.tag_keys) && filters.own_any
+            AND matches_filters(m, filters)
+    ) AS s
+    ORDER BY s.score DESC, s."timestamp" DESC, s.id DESC
+    LIMIT p_limit;
+END
+$$;
+
 -- The exact nearest memories: compare the vectors of all memories that match the filters.
 CREATE OR REPLACE FUNCTION knn_exact(p_namespace text, filters memory_filters, p_vector halfvec, p_limit integer)
 RETURNS TABLE (id uuid, vector_score double precision)
@@ -187,5 +212,5 @@ BEGIN
 END
 $$;
 
-REVOKE ALL ON FUNCTION narrows_by_keys, count_matching, knn_exact, knn_hnsw, knn_hnsw_chunks, match_keys, match_memories,
+REVOKE ALL ON FUNCTION narrows_by_keys, count_matching, knn_tagged, knn_exact, knn_hnsw, knn_hnsw_chunks, match_keys, match_memories,
     match_newest, newest_memories FROM PUBLIC;

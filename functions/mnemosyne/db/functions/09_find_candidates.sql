@@ -89,8 +89,13 @@ BEGIN
         END IF;
     END IF;
     IF strategy = 'exact' THEN
-        SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
-        FROM knn_exact(p_namespace, filters, query_vector, p_candidates) AS s;
+        IF filters.own_any IS NOT NULL AND matching <= 200 THEN
+            SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
+            FROM knn_tagged(p_namespace, filters, query_vector, p_candidates) AS s;
+        ELSE
+            SELECT array_agg(s.id), array_agg(s.vector_score) INTO ids, vector_scores
+            FROM knn_exact(p_namespace, filters, query_vector, p_candidates) AS s;
+        END IF;
     END IF;
     IF by_words THEN
         SELECT array_agg(t.key) FILTER (WHERE t.together * own_memories <= lexical_rows),
