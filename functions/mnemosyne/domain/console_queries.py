@@ -49,5 +49,27 @@ class History:
     """Newest first."""
 
 
+@dataclass(frozen=True, kw_only=True)
+class ListedMemory(MemorySummary):
+    """A memory in a listing, with the first characters of its content if they were asked for."""
+
+    session: str | None = None
+    beginning: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class SessionNeighbours:
+    """The memories before and after one in its session, in order, at most SESSION_NEIGHBOURS on each side."""
+
+    count: int
+    """Memories of the session."""
+    position: int
+    """Place of the memory among them, from 1."""
+    before: Sequence[MemorySummary]
+    after: Sequence[MemorySummary]
+
+
+SESSION_NEIGHBOURS = 3
+
 Facets: TypeAlias = Sequence[tuple[str, int]]
 """Tags with their number of memories, most frequent first."""

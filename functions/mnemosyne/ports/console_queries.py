@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 from uuid import UUID
 
-from mnemosyne.domain.console_queries import Facets, History, Per, Timeline
+from mnemosyne.domain.console_queries import Facets, History, Per, SessionNeighbours, Timeline
 from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus
 from mnemosyne.domain.search import Filters
 
@@ -20,6 +20,9 @@ class MemoryOverview(Protocol):
 
     def facets(self, namespace: str, filters: Filters, limit: int) -> Facets:
         """Count the tags of the newest 5,000 memories that match the filters."""
+
+    def session_neighbours(self, namespace: str, memory_id: UUID) -> SessionNeighbours | None:
+        """Return the memories around one in its session, or None if it has no session or does not exist."""
 
     def history(self, namespace: str, memory_id: UUID) -> History | None:
         """Return the versions and ratings of one memory, or None if it does not exist."""

@@ -6,6 +6,7 @@ from typing import Protocol
 from uuid import UUID
 
 from mnemosyne.domain.candidates import Candidates, Ranked
+from mnemosyne.domain.console_queries import ListedMemory
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.languages import Languages
 from mnemosyne.domain.memory import (
@@ -133,9 +134,19 @@ class MemoryStore(CandidateSource, MemoryOverview, DeadLetters, Protocol):
         """Return one memory with its whole content, or None if it does not exist."""
 
     def list(
-        self, namespace: str, filters: Filters, limit: int, *, after: Cursor | None = None
-    ) -> Sequence[MemorySummary]:
-        """Return the newest memories that match the filters, after a cursor."""
+        self,
+        namespace: str,
+        filters: Filters,
+        limit: int,
+        *,
+        after: Cursor | None = None,
+        oldest_first: bool = False,
+        beginning: int | None = None,
+    ) -> Sequence[ListedMemory]:
+        """Return the newest memories that match the filters, or the oldest, after a cursor.
+
+        With `beginning`, each has so many of its content's first characters.
+        """
 
     def similar(self, namespace: str, memory_id: UUID) -> Sequence[MemorySummary]:
         """Return up to three memories whose contents are similar to a memory's and that are not superseded."""

@@ -3,6 +3,7 @@
 from collections.abc import Sequence
 from uuid import UUID
 
+from mnemosyne.domain.console_queries import ListedMemory
 from mnemosyne.domain.memory import (
     Cursor,
     DeletedMemory,
@@ -10,7 +11,6 @@ from mnemosyne.domain.memory import (
     IngestStatus,
     Memory,
     MemoryChange,
-    MemorySummary,
     Origin,
     Rating,
 )
@@ -32,11 +32,18 @@ def get(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> Memory:
     return memory
 
 
-def newest(
-    namespace: str, filters: Filters, limit: int, *, after: Cursor | None, memories: MemoryStore
-) -> tuple[Sequence[MemorySummary], Cursor | None]:
-    """Return the newest memories within the filters, newest first, and the cursor of the next page."""
-    heads = memories.list(namespace, filters, limit + 1, after=after)
+def by_time(
+    namespace: str,
+    filters: Filters,
+    limit: int,
+    *,
+    after: Cursor | None,
+    oldest_first: bool,
+    beginning: int | None,
+    memories: MemoryStore,
+) -> tuple[Sequence[ListedMemory], Cursor | None]:
+    """Return the newest or oldest memories that match the filters, and the cursor of the next page."""
+    heads = memories.list(namespace, filters, limit + 1, after=after, oldest_first=oldest_first, beginning=beginning)
     if len(heads) <= limit:
         return heads, None
     last = heads[limit - 1]

@@ -8,7 +8,16 @@ from uuid import UUID
 from mnemosyne.adapters.database import console_queries_sql
 from mnemosyne.adapters.database.connections import Connection
 from mnemosyne.adapters.database.rows import filters_json, read_statuses, read_summary
-from mnemosyne.domain.console_queries import HISTORY_LIMIT, Facets, GivenRating, History, Per, Timeline
+from mnemosyne.domain.console_queries import (
+    HISTORY_LIMIT,
+    SESSION_NEIGHBOURS,
+    Facets,
+    GivenRating,
+    History,
+    Per,
+    SessionNeighbours,
+    Timeline,
+)
 from mnemosyne.domain.memory import Cursor, IngestState, IngestStatus
 from mnemosyne.domain.search import Filters
 from mnemosyne.domain.visible import one_line
@@ -45,6 +54,21 @@ class PostgresConsoleQueries:
                 console_queries_sql.FACETS, namespace=namespace, filters=filters_json(filters), limit=limit
             )
         return [(one_line(row["tag"]), row["memories"]) for row in found]
+
+    def session_neighbours(self, namespace: str, memory_id: UUID) -> SessionNeighbours | None:
+        """Return the memories around one in its session; None if it has no session or does not exist."""
+        with self._transaction(namespace) as connection:
+            found = connection.run(
+                console_queries_sql.SESSION_NEIGHBOURS, namespace=namespace, id=memory_id, limit=SESSION_NEIGHBOURS
+            )
+        if not found:
+            return None
+        return SessionNeighbours(
+            count=found[0]["count"],
+            position=found[0]["position"],
+            before=[read_summary(row) for row in found if row["step"] < 0],
+            after=[read_summary(row) for row in found if row["step"] > 0],
+        )
 
     def history(self, namespace: str, memory_id: UUID) -> History | None:
         """Return the predecessors, successors and ratings of a memory; None if it does not exist."""

@@ -47,6 +47,33 @@ WHERE m.namespace = :namespace
 ORDER BY abs(around.step), m."timestamp" DESC, m.id
 """
 
+# A memory at step 0, those before it in its session at negative steps, nearest last, and those after it.
+SESSION_NEIGHBOURS: Final = """
+WITH own AS (
+    SELECT id, session, "timestamp" FROM memories WHERE namespace = :namespace AND id = :id AND session IS NOT NULL
+), around (id, step) AS (
+    SELECT id, 0 FROM own
+    UNION ALL SELECT before.id, -before.step FROM own CROSS JOIN LATERAL (
+        SELECT m.id, row_number() OVER (ORDER BY m."timestamp" DESC, m.id DESC) AS step FROM memories m
+        WHERE m.namespace = :namespace AND m.session = own.session AND (m."timestamp", m.id) < (own."timestamp", own.id)
+        ORDER BY m."timestamp" DESC, m.id DESC LIMIT CAST(:limit AS integer)
+    ) AS before
+    UNION ALL SELECT after.id, after.step FROM own CROSS JOIN LATERAL (
+        SELECT m.id, row_number() OVER (ORDER BY m."timestamp", m.id) AS step FROM memories m
+        WHERE m.namespace = :namespace AND m.session = own.session AND (m."timestamp", m.id) > (own."timestamp", own.id)
+        ORDER BY m."timestamp", m.id LIMIT CAST(:limit AS integer)
+    ) AS after
+)
+SELECT around.step, m.id, m."timestamp", m.title, m.tags, m.superseded_by, counted.count, counted.position
+FROM around
+JOIN memories m ON m.id = around.id
+CROSS JOIN (
+    SELECT count(*) AS count, count(*) FILTER (WHERE (s."timestamp", s.id) <= (own."timestamp", own.id)) AS position
+    FROM own JOIN memories s ON s.namespace = :namespace AND s.session = own.session
+) AS counted
+ORDER BY around.step
+"""
+
 RATINGS: Final = """
 SELECT rating, reason, rated_at FROM memory_ratings
 WHERE namespace = :namespace AND memory_id = :id

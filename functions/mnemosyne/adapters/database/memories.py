@@ -17,6 +17,7 @@ from mnemosyne.adapters.database.pool import Pool
 from mnemosyne.adapters.database.quota_cache import QuotaCache
 from mnemosyne.domain.candidates import Candidates, Ranked
 from mnemosyne.domain.chronicle import tag_key
+from mnemosyne.domain.console_queries import ListedMemory
 from mnemosyne.domain.embedding_space import EmbeddingSpace
 from mnemosyne.domain.languages import Languages
 from mnemosyne.domain.memory import (
@@ -161,9 +162,16 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
         return rows.read_memory(found[0]["record"]) if found else None
 
     def list(
-        self, namespace: str, filters: Filters, limit: int, *, after: Cursor | None = None
-    ) -> Sequence[MemorySummary]:
-        """List the newest memories within the filters, after a cursor."""
+        self,
+        namespace: str,
+        filters: Filters,
+        limit: int,
+        *,
+        after: Cursor | None = None,
+        oldest_first: bool = False,
+        beginning: int | None = None,
+    ) -> Sequence[ListedMemory]:
+        """List the newest memories that match the filters, or the oldest, after a cursor."""
         with self._connection() as connection:
             found = connection.run(
                 memories_sql.LIST,
@@ -172,8 +180,10 @@ class PostgresMemories(PostgresRequests, PostgresDeadLetters, PostgresConsoleQue
                 filters=rows.filters_json(filters),
                 cursor_timestamp=after.timestamp if after else None,
                 cursor_id=after.id if after else None,
+                oldest_first=oldest_first,
+                beginning=beginning,
             )
-        return [rows.read_summary(row) for row in found]
+        return [rows.read_listed(row) for row in found]
 
     def similar(self, namespace: str, memory_id: UUID) -> Sequence[MemorySummary]:
         """Up to three memories that nearly say the same, nearest first."""

@@ -49,10 +49,11 @@ FROM memories m WHERE namespace = :namespace AND id = :id
 
 # Sets the namespace in the same round trip.
 LIST: Final = """
-SELECT id, "timestamp", title, tags, superseded_by
+SELECT id, "timestamp", title, tags, superseded_by, session, beginning
 FROM list_memories(
     set_config('mnemosyne.namespace', :namespace, true), CAST(:filters AS jsonb),
-    CAST(:cursor_timestamp AS timestamptz), CAST(:cursor_id AS uuid), CAST(:limit AS integer)
+    CAST(:cursor_timestamp AS timestamptz), CAST(:cursor_id AS uuid), CAST(:limit AS integer),
+    CAST(:oldest_first AS boolean), CAST(:beginning AS integer)
 )
 """
 

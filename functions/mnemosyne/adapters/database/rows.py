@@ -12,6 +12,7 @@ from mnemosyne.adapters.database import metadata_filter
 from mnemosyne.adapters.database.connections import Row
 from mnemosyne.domain.candidates import Candidate, Candidates, Ranked
 from mnemosyne.domain.chronicle import tag_key
+from mnemosyne.domain.console_queries import ListedMemory
 from mnemosyne.domain.labels import given_labels
 from mnemosyne.domain.memory import (
     DeadLetter,
@@ -242,6 +243,11 @@ def read_hit(record: Mapping[str, Any], ranked: Ranked, query: SearchQuery) -> H
 def read_summary(row: Row) -> MemorySummary:
     """Build a summary from a row; other columns are ignored."""
     return MemorySummary(**_shown({one.name: row[one.name] for one in fields(MemorySummary)}))
+
+
+def read_listed(row: Row) -> ListedMemory:
+    """Build a listed memory from a row."""
+    return ListedMemory(**_shown({one.name: row[one.name] for one in fields(ListedMemory)}))
 
 
 def read_quota(row: Row) -> Quota:

@@ -1,21 +1,36 @@
--- The newest memories of a namespace that match the filters, after a cursor.
+-- The memories of a namespace that match the filters, after a cursor: the newest first, or the oldest. `beginning` is
+-- the first p_beginning characters of the content.
 CREATE OR REPLACE FUNCTION list_memories(
-    p_namespace text, p_filters jsonb, p_cursor_timestamp timestamptz, p_cursor_id uuid, p_limit integer
-) RETURNS TABLE (id uuid, "timestamp" timestamptz, title text, tags text[], superseded_by uuid)
+    p_namespace text, p_filters jsonb, p_cursor_timestamp timestamptz, p_cursor_id uuid, p_limit integer,
+    p_oldest_first boolean, p_beginning integer
+) RETURNS TABLE (
+    id uuid, "timestamp" timestamptz, title text, tags text[], superseded_by uuid, session text, beginning text
+)
 LANGUAGE plpgsql STABLE SECURITY DEFINER SET search_path = public, pg_temp AS $$
 DECLARE
     filters memory_filters := parse_filters(p_filters);
 BEGIN
     PERFORM require_session_namespace(p_namespace);
-    RETURN QUERY
-    SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by
-    FROM memories m
-    WHERE m.namespace = p_namespace AND matches_filters(m, filters)
-        AND (p_cursor_id IS NULL OR (m."timestamp", m.id) < (p_cursor_timestamp, p_cursor_id))
-    ORDER BY m."timestamp" DESC, m.id DESC
-    LIMIT p_limit;
+    -- Two statements, so that each order reads the index on time.
+    IF p_oldest_first THEN
+        RETURN QUERY
+        SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session, left(m.content, p_beginning)
+        FROM memories m
+        WHERE m.namespace = p_namespace AND matches_filters(m, filters)
+            AND (p_cursor_id IS NULL OR (m."timestamp", m.id) > (p_cursor_timestamp, p_cursor_id))
+        ORDER BY m."timestamp", m.id
+        LIMIT p_limit;
+    ELSE
+        RETURN QUERY
+        SELECT m.id, m."timestamp", m.title, m.tags, m.superseded_by, m.session, left(m.content, p_beginning)
+        FROM memories m
+        WHERE m.namespace = p_namespace AND matches_filters(m, filters)
+            AND (p_cursor_id IS NULL OR (m."timestamp", m.id) < (p_cursor_timestamp, p_cursor_id))
+        ORDER BY m."timestamp" DESC, m.id DESC
+        LIMIT p_limit;
+    END IF;
 END
 $$;
 
-REVOKE ALL ON FUNCTION list_memories(text, jsonb, timestamptz, uuid, integer) FROM PUBLIC;
-GRANT EXECUTE ON FUNCTION list_memories(text, jsonb, timestamptz, uuid, integer) TO mnemosyne_runtime, mnemosyne_mcp;
+REVOKE ALL ON FUNCTION list_memories FROM PUBLIC;
+GRANT EXECUTE ON FUNCTION list_memories TO mnemosyne_runtime, mnemosyne_mcp;

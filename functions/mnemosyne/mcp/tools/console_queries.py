@@ -13,12 +13,12 @@ from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.record import brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
+from mnemosyne.mcp.tools.filters import Limit, ListFilterArguments, WindowShown
 from mnemosyne.ports.services import Services
 from mnemosyne.service import console_queries
 
 
-class TimelineArguments(FilterArguments):
+class TimelineArguments(ListFilterArguments):
     """Which memories to count, and by what."""
 
     per: Annotated[
@@ -43,7 +43,7 @@ class TimelineShown(Result):
 
 def _memory_timeline(arguments: TimelineArguments, principal: Principal, services: Services) -> Reply:
     span = arguments.window(services.clock())
-    filters = arguments.filters(span, include_superseded=True)
+    filters = arguments.filters(span)
     found = services.memories.timeline(principal.namespace, filters, arguments.per, arguments.timezone)
     buckets = [Bucket(start=start, memories=count) for start, count in found.buckets]
     window = WindowShown.of(span, arguments.timezone) if span else None
@@ -63,7 +63,7 @@ MEMORY_TIMELINE = Tool(
 )
 
 
-class FacetArguments(FilterArguments):
+class FacetArguments(ListFilterArguments):
     """Which memories' tags to count."""
 
     limit: Limit = 20
@@ -83,7 +83,7 @@ class FacetsShown(Result):
 
 
 def _memory_facets(arguments: FacetArguments, principal: Principal, services: Services) -> Reply:
-    filters = arguments.filters(arguments.window(services.clock()), include_superseded=True)
+    filters = arguments.filters(arguments.window(services.clock()))
     found = services.memories.facets(principal.namespace, filters, arguments.limit)
     return Reply(FacetsShown(tags=[Facet(tag=tag, memories=count) for tag, count in found]))
 

@@ -124,6 +124,16 @@ class FilterArguments(Input):
         return Filters(**named | own | others)
 
 
+class ListFilterArguments(FilterArguments):
+    """Filters of lists and counts, which have superseded memories unless they are told otherwise."""
+
+    include_superseded: Annotated[bool, Field(description="Also memories that newer ones replace.")] = True
+
+
+LIST_FILTERS = tuple(ListFilterArguments.model_fields)
+"""Names of these arguments, for tools that do not list them."""
+
+
 class WindowShown(Result):
     """The time window of a search in UTC, both ends inclusive; null for an open end."""
 

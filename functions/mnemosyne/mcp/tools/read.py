@@ -1,18 +1,21 @@
 """`get_memory` and `list_memories`: read one memory, or look around."""
 
 from datetime import datetime
+from enum import StrEnum
 from typing import Annotated
 from uuid import UUID
 
 from pydantic import Field
 
+from mnemosyne.domain import preview
+from mnemosyne.domain.console_queries import ListedMemory, SessionNeighbours
 from mnemosyne.domain.memory import MemorySummary
 from mnemosyne.domain.parsing import Id, Input, Text
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.filters import FilterArguments, Limit, WindowShown
+from mnemosyne.mcp.tools.filters import LIST_FILTERS, Limit, ListFilterArguments, WindowShown
 from mnemosyne.mcp.tools.search import said_of_versions
 from mnemosyne.ports.services import Services
 from mnemosyne.service import manage
@@ -27,13 +30,59 @@ class GetArguments(Input):
     }
 
     id: Annotated[Id, Field(description="Its id.")]
+    neighbours: Annotated[bool, Field(description="Also the memories before and after it in its session.")] = False
+
+
+class NeighbourMemory(Result):
+    """One line about a memory of the same session."""
+
+    id: UUID
+    timestamp: datetime
+    title: str
+
+
+class SessionMemories(Result):
+    """How many memories the session has, the place of this one among them, and up to three on each side."""
+
+    count: int
+    position: int
+    before: list[NeighbourMemory]
+    after: list[NeighbourMemory]
+
+
+class ReadMemory(MemoryRecord):
+    """One memory; for people, whether somebody chose its title, and what is around it in its session."""
+
+    title_given: bool | None = None
+    session_memories: SessionMemories | None = None
 
 
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
     memory = manage.get(principal.namespace, arguments.id, memories=services.memories)
-    record = MemoryRecord.model_validate(memory)
+    record = ReadMemory.model_validate(memory)
     versions = said_of_versions([record])
+    if arguments.neighbours:
+        around = services.memories.session_neighbours(principal.namespace, arguments.id)
+        record = record.model_copy(
+            update={
+                "title_given": preview.is_given(memory.title, memory.content),
+                "session_memories": around and _session_memories(around),
+            }
+        )
     return Reply(record, text=memory.content, notes=(versions,) if versions else ())
+
+
+def _session_memories(around: SessionNeighbours) -> SessionMemories:
+    return SessionMemories(
+        count=around.count,
+        position=around.position,
+        before=list(map(_neighbour, around.before)),
+        after=list(map(_neighbour, around.after)),
+    )
+
+
+def _neighbour(memory: MemorySummary) -> NeighbourMemory:
+    return NeighbourMemory(id=memory.id, timestamp=memory.timestamp, title=brief(memory.title, ())[0])
 
 
 GET_MEMORY = Tool(
@@ -41,7 +90,8 @@ GET_MEMORY = Tool(
     title="Read a memory",
     description="One memory: its content as text, its record structured.",
     arguments=GetArguments,
-    result=MemoryRecord,
+    result=ReadMemory,
+    unlisted=("neighbours",),
     gives_stored=True,
     has_view=True,
     run=_get_memory,
@@ -50,16 +100,25 @@ GET_MEMORY = Tool(
 )
 
 
-class ListArguments(FilterArguments):
+class Order(StrEnum):
+    """Order of a list, by the memories' timestamps."""
+
+    NEWEST = "newest"
+    OLDEST = "oldest"
+
+
+class ListArguments(ListFilterArguments):
     """Which memories to list."""
 
     instead = {"query": "memory_search takes one"}  # noqa: RUF012 - a constant of the class
 
     limit: Limit = 10
     cursor: Annotated[Text | None, Field(description="`next_cursor` of the page before.")] = None
+    order: Annotated[Order, Field(strict=False, description="newest or oldest first.")] = Order.NEWEST
+    preview: Annotated[bool, Field(description="Also about 200 characters of each content.")] = False
 
 
-class ListedMemory(Result):
+class ListedMemoryResult(Result):
     """One line of the list."""
 
     id: UUID
@@ -69,27 +128,32 @@ class ListedMemory(Result):
     tags: tuple[str, ...]
     superseded_by: UUID | None = None
     truncated: bool | None = None
+    preview: str | None = None
+    title_given: bool | None = None
+    session: str | None = None
 
 
 class Listing(Result):
     """Newest first; `next_cursor` where there are more."""
 
-    memories: list[ListedMemory]
+    memories: list[ListedMemoryResult]
     next_cursor: str | None
     window: WindowShown | None = None
 
 
 def _list_memories(arguments: ListArguments, principal: Principal, services: Services) -> Reply:
     span = arguments.window(services.clock())
-    filters = arguments.filters(span, include_superseded=True)
-    summaries, after = manage.newest(
+    filters = arguments.filters(span)
+    page, after = manage.by_time(
         principal.namespace,
         filters,
         arguments.limit,
         after=cursors.read_id(arguments.cursor or None),
+        oldest_first=arguments.order is Order.OLDEST,
+        beginning=preview.READ_CHARACTERS if arguments.preview else None,
         memories=services.memories,
     )
-    memories = [_listed(summary) for summary in summaries]
+    memories = list(map(_listed, page))
     listing = Listing(
         memories=memories,
         next_cursor=cursors.written(after),
@@ -100,11 +164,22 @@ def _list_memories(arguments: ListArguments, principal: Principal, services: Ser
     return Reply(listing, text=lines or hits.NOTHING_FOUND, notes=more)
 
 
-def _listed(summary: MemorySummary) -> ListedMemory:
-    title, tags = brief(summary.title, summary.tags)
-    cut = (title, tags) != (summary.title, tuple(summary.tags))
-    date = summary.timestamp.date().isoformat()
-    return ListedMemory(date=date, **{**vars(summary), "title": title, "tags": tags}, truncated=cut or None)
+def _listed(memory: ListedMemory) -> ListedMemoryResult:
+    title, tags = brief(memory.title, memory.tags)
+    cut = (title, tags) != (memory.title, tuple(memory.tags))
+    beginning = memory.beginning
+    return ListedMemoryResult(
+        id=memory.id,
+        date=memory.timestamp.date().isoformat(),
+        timestamp=memory.timestamp,
+        title=title,
+        tags=tags,
+        superseded_by=memory.superseded_by,
+        truncated=cut or None,
+        preview=None if beginning is None else preview.preview(memory.title, beginning),
+        title_given=None if beginning is None else preview.is_given(memory.title, beginning),
+        session=None if beginning is None else memory.session,
+    )
 
 
 LIST_MEMORIES = Tool(
@@ -112,7 +187,7 @@ LIST_MEMORIES = Tool(
     title="Latest memories",
     description="Newest memories by page, with superseded ones. Takes the filters of memory_search.",
     arguments=ListArguments,
-    unlisted=("tags", "after", "before", "time_expr", "timezone", "session", "metadata"),
+    unlisted=(*LIST_FILTERS, "order", "preview"),
     result=Listing,
     gives_stored=True,
     run=_list_memories,

@@ -1,0 +1,35 @@
+"""The beginning of a content as one line of text, for lists. Pure."""
+
+import re
+
+from mnemosyne.domain.chronicle import TITLE_LENGTH
+from mnemosyne.domain.visible import one_line
+
+PREVIEW_CHARACTERS = 200
+READ_CHARACTERS = 1_000
+"""Characters of a content from which a preview is made: titles, marks and white space are left out of it."""
+_FRAME = re.compile(r"\[\[\[CHRONICLE_(?:START|END)\]\]\]|^[ \t]*(?:TS|TITLE|TAGS):.*$|^[ \t]*BODY:", re.MULTILINE)
+_MARKS = re.compile(r"^[ \t]*(?:#{1,6}[ \t]+|[-*+][ \t]+|>[ \t]?|```.*$)", re.MULTILINE)
+
+
+def is_given(title: str, beginning: str) -> bool:
+    """Return whether somebody chose the title; False if it is the first characters of the content."""
+    return title.strip() != one_line(beginning[:TITLE_LENGTH]).strip()
+
+
+def preview(title: str, beginning: str, characters: int = PREVIEW_CHARACTERS) -> str:
+    """Return about `characters` of a content as one line that ends with a whole word, without a given title.
+
+    `beginning` is the content, or its first READ_CHARACTERS. Lines of a chronicle other than its body, and the marks of
+    Markdown at the beginning of lines, are left out. A text without spaces is cut anywhere.
+    """
+    text = " ".join(one_line(_MARKS.sub("", _FRAME.sub("", beginning))).split())
+    if is_given(title, beginning) and text.casefold().startswith(title.casefold()):
+        text = text[len(title) :].lstrip(" .:;,-–—") or text
+    if len(text) <= characters and len(beginning) < READ_CHARACTERS:
+        return text
+    if len(text) <= characters:
+        return f"{text}…"
+    cut = text[: characters + 1]
+    end = cut.rfind(" ", characters // 2)
+    return f"{cut[:end] if end > 0 else cut[:characters]}…"

@@ -1,0 +1,54 @@
+"""Previews of contents for lists."""
+
+import pytest
+
+from mnemosyne.domain.preview import PREVIEW_CHARACTERS, READ_CHARACTERS, is_given, preview
+
+WORDS = "one two three four five six seven eight nine ten "
+
+
+@pytest.mark.parametrize(
+    ("title", "content", "shown"),
+    [
+        ("tea", "Ada prefers tea.", "Ada prefers tea."),
+        ("Ada prefers tea.", "Ada prefers tea.", "Ada prefers tea."),
+        ("Deploys", "# Deploys\n\n- on Tuesdays\n- by Ada", "on Tuesdays by Ada"),
+        ("Deploys", "Deploys: on Tuesdays", "on Tuesdays"),
+        ("Only", "# Only", "Only"),
+        (
+            "Example",
+            "[[[CHRONICLE_START]]]\nTS: 2026-05-20\nTITLE: Example\nTAGS: a, b\nBODY: The label printer.\n[[[CHRONICLE_END]]]",
+            "The label printer.",
+        ),
+        ("x", "line one\r\n\tline two\u2028line three", "line one line two line three"),
+        ("x", "", ""),
+    ],
+)
+def test_a_preview_is_one_line_without_the_title_and_marks(title: str, content: str, shown: str) -> None:
+    assert preview(title, content) == shown
+
+
+@pytest.mark.parametrize("content", [WORDS * 20, WORDS * 500, "ünïcödé wörds " * 40])
+def test_a_long_text_ends_with_a_whole_word(content: str) -> None:
+    shown = preview("x", content[:READ_CHARACTERS])
+    assert shown.endswith("…")
+    assert len(shown) <= PREVIEW_CHARACTERS + 1
+    assert set(shown[:-1].split()) <= set(content.split())
+
+
+def test_a_text_without_spaces_is_cut_after_as_many_characters() -> None:
+    assert preview("x", "東京の天気は晴れです。" * 50) == ("東京の天気は晴れです。" * 50)[:PREVIEW_CHARACTERS] + "…"
+
+
+@pytest.mark.parametrize(
+    ("title", "content", "given"),
+    [
+        ("Printer", "The label printer is on floor two.", True),
+        ("The label printer is on floor two, next to the coff", "The label printer is on floor two, next to the coffee", True),
+        ("The label printer is on floor two, next to the coffee machine."[:50], "The label printer is on floor two, next to the coffee machine.", False),
+        ("first line second", "first line\nsecond", False),
+        ("短い", "短い", False),
+    ],
+)  # fmt: skip
+def test_a_title_is_given_unless_it_is_the_beginning_of_the_content(title: str, content: str, given: bool) -> None:
+    assert is_given(title, content) is given

@@ -1,0 +1,64 @@
+"""Lists and sessions as people browse them."""
+
+from datetime import timedelta
+
+import pytest
+
+from tests.fakes import NOW, FakeServices, request
+from tests.memories import store, store_content
+from tests.tools import answer_of
+
+LONG = "The label printer on floor two prints only on Tuesdays. " * 20
+
+
+def _titles(answer: dict[str, list[dict[str, str]]]) -> list[str]:
+    return [memory["title"] for memory in answer["memories"]]
+
+
+def test_a_list_has_previews_on_request(services: FakeServices) -> None:
+    store_content(services.memories, LONG, title="Printer", session="chat 1")
+    (plain,) = answer_of(services, "list_memories")["memories"]
+    assert not plain.keys() & {"preview", "title_given", "session"}
+    (listed,) = answer_of(services, "list_memories", preview=True)["memories"]
+    assert (listed["title_given"], listed["session"]) == (True, "chat 1")
+    assert LONG.startswith(listed["preview"].removesuffix("…"))
+    assert len(listed["preview"]) <= 201
+
+
+def test_a_list_goes_from_the_oldest_page_by_page(services: FakeServices) -> None:
+    for day in range(5):
+        store_content(services.memories, f"day {day}", timestamp=NOW + timedelta(days=day))
+    first = answer_of(services, "list_memories", order="oldest", limit=3)
+    second = answer_of(services, "list_memories", order="oldest", limit=3, cursor=first["next_cursor"])
+    assert _titles(first) + _titles(second) == [f"day {day}" for day in range(5)]
+    assert second["next_cursor"] is None
+
+
+@pytest.mark.parametrize("order", ["newest", "oldest"])
+def test_a_list_may_leave_out_superseded_memories(services: FakeServices, order: str) -> None:
+    old = store_content(services.memories, "old")
+    new = store_content(services.memories, "new")
+    answer_of(services, "update_memory", id=str(old), superseded_by=str(new))
+    assert len(_titles(answer_of(services, "list_memories", order=order))) == 2
+    assert _titles(answer_of(services, "list_memories", order=order, include_superseded=False)) == ["new"]
+
+
+def test_a_memory_is_read_with_its_neighbours_in_the_session(services: FakeServices) -> None:
+    made = [request(f"turn {n}", session="chat 1", timestamp=NOW + timedelta(minutes=n)) for n in range(9)]
+    outcomes = store(services.memories, *made)
+    store_content(services.memories, "turn 4 of another session", session="chat 2", timestamp=NOW)
+    fifth = outcomes[made[4].request_id].memory_id
+    around = answer_of(services, "get_memory", id=str(fifth), neighbours=True)["session_memories"]
+    assert (around["count"], around["position"]) == (9, 5)
+    assert [memory["title"] for memory in around["before"]] == ["turn 1", "turn 2", "turn 3"]
+    assert [memory["title"] for memory in around["after"]] == ["turn 5", "turn 6", "turn 7"]
+
+
+def test_a_memory_without_a_session_has_no_neighbours(services: FakeServices) -> None:
+    alone = store_content(services.memories, "alone")
+    assert "session_memories" not in answer_of(services, "get_memory", id=str(alone), neighbours=True)
+
+
+def test_agents_read_a_memory_without_its_neighbours(services: FakeServices) -> None:
+    memory = store_content(services.memories, "turn", session="chat")
+    assert not answer_of(services, "get_memory", id=str(memory)).keys() & {"session_memories", "title_given"}
