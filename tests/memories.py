@@ -63,7 +63,7 @@ def search(memories: MemoryStore, query: str | None, namespace: str = "ns", **fi
 
 def unstored(one: IngestRequest, error: str) -> FailedRequest:
     """The request as one that failed or waits."""
-    return FailedRequest(request_id=one.request_id, error=error, origin=one.origin)
+    return FailedRequest(request_id=one.request_id, error=error, external_id=one.external_id)
 
 
 def make_dead_letter(message_id: str) -> DeadLetter:

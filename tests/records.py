@@ -7,7 +7,7 @@ from uuid import uuid4
 
 from mnemosyne.adapters.database.memories import PostgresMemories
 from mnemosyne.adapters.database.pool import Pool
-from mnemosyne.domain.memory import Deletion, IngestRequest, IngestStatus, Memory, Origin
+from mnemosyne.domain.memory import Deletion, ExternalId, IngestRequest, IngestStatus, Memory
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.domain.search import Filters
 from mnemosyne.ids import deletion_id, version_id
@@ -23,7 +23,7 @@ def _at(second: int) -> datetime:
 
 def version(key: str, content: str, second: int, *, published: int | None = None, **labels: object) -> IngestRequest:
     """A version of a record, at that second, published at that second or another."""
-    made = request(content, timestamp=_at(second), origin=Origin(SOURCE, key), **labels)
+    made = request(content, timestamp=_at(second), external_id=ExternalId(SOURCE, key), **labels)
     request_id = version_id(SOURCE, key, made.content_hash, made.timestamp)
     return replace(made, request_id=request_id, published=_at(second if published is None else published))
 
@@ -32,7 +32,7 @@ def deletion(key: str, second: int, *, published: int | None = None) -> Deletion
     """A deletion of a record, at that second, published at that second or another."""
     return Deletion(
         request_id=deletion_id(SOURCE, key, _at(second)),
-        origin=Origin(SOURCE, key),
+        external_id=ExternalId(SOURCE, key),
         timestamp=_at(second),
         published=_at(second if published is None else published),
     )

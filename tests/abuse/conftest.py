@@ -37,7 +37,7 @@ class Credentials:
             raise Unauthorized("no such caller")
         return CALLERS[name]
 
-    def known(self, authorization: str | None) -> Principal | None:
+    def cached_principal(self, authorization: str | None) -> Principal | None:
         name = bearer(authorization)
         return CALLERS.get(name)
 

@@ -109,7 +109,7 @@ def test_wrong_credentials_lock_out_nobody_who_was_good_or_shows_none(opened: An
     class Tokens(Credentials):
         """Like a token, every credential is verified at each request."""
 
-        def known(self, authorization: str | None) -> None:
+        def cached_principal(self, authorization: str | None) -> None:
             if authorization is None:
                 raise Unauthorized("a bearer token is needed")
 
@@ -326,7 +326,7 @@ def test_a_new_key_is_never_known_by_half_its_secret() -> None:
     assert keys.authenticate(f"Bearer {token}").namespace == "ada"
     for forged in (token[:-1], token + "x", f"mnk_{key.id}_"):
         with pytest.raises(Unauthorized):
-            keys.known(f"Bearer {forged}")
+            keys.cached_principal(f"Bearer {forged}")
 
 
 def test_a_tool_call_is_held_to_its_scope_by_the_door(opened: Any, services: Any) -> None:

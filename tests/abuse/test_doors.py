@@ -63,7 +63,7 @@ def count(cluster: postgres.EmbeddedPostgres, database: str) -> Iterator[Callabl
 class Unknown(Credentials):
     """An authenticator without cached principals."""
 
-    def known(self, authorization: str | None) -> None:
+    def cached_principal(self, authorization: str | None) -> None:
         return None
 
 

@@ -14,12 +14,12 @@ from mnemosyne.domain.memory import (
     Cursor,
     DeadLetter,
     DeletedMemory,
+    ExternalId,
     FailedRequest,
     IngestRequest,
     IngestState,
     IngestStatus,
     MemoryChange,
-    Origin,
 )
 from mnemosyne.domain.metadata_filter import Operator, condition
 from mnemosyne.domain.outcome import OutcomeCursor
@@ -536,7 +536,7 @@ def test_a_state_that_was_told_is_not_taken_for_the_one_after_it(memories: Memor
 def test_names_as_long_as_they_may_be_are_kept(memories: MemoryStore) -> None:
     pick = random.Random(1)
     source, key = ("".join(chr(pick.randrange(0x4E00, 0x9FFF)) for _ in range(n)) for n in (SOURCE_LIMIT, KEY_LIMIT))
-    named = replace(request("a"), origin=Origin(source, key))
+    named = replace(request("a"), external_id=ExternalId(source, key))
     status = store(memories, named, namespace="".join(chr(pick.randrange(0x4E00, 0x9FFF)) for _ in range(300)))
     assert status[named.request_id].state is IngestState.STORED
 
@@ -560,7 +560,7 @@ def test_another_content_under_an_id_that_has_stored_one_is_told(memories: Memor
 
 @pytest.mark.parametrize("state", ["stored", "duplicate", "failed", "queued", "dead_lettered"])
 def test_every_outcome_keeps_what_its_publisher_calls_it(memories: MemoryStore, state: str) -> None:
-    named = replace(request("a"), origin=Origin("crm/tickets", "4711"))
+    named = replace(request("a"), external_id=ExternalId("crm/tickets", "4711"))
     match state:
         case "duplicate":
             store_content(memories, "a")
@@ -574,11 +574,11 @@ def test_every_outcome_keeps_what_its_publisher_calls_it(memories: MemoryStore, 
         case "dead_lettered":
             memories.give_up("ns", make_dead_letter("1"), [unstored(named, "given up")], contents={})
     status = memories.statuses("ns", [named.request_id])[named.request_id]
-    assert (status.state, status.origin) == (state, Origin("crm/tickets", "4711"))
+    assert (status.state, status.external_id) == (state, ExternalId("crm/tickets", "4711"))
 
 
 def test_outcomes_come_page_by_page_each_once(memories: MemoryStore) -> None:
-    named = [replace(request(f"{n}"), origin=Origin("crm" if n % 2 else "wiki", f"{n}")) for n in range(7)]
+    named = [replace(request(f"{n}"), external_id=ExternalId("crm" if n % 2 else "wiki", f"{n}")) for n in range(7)]
     for one in named:
         store(memories, one)
     memories.record_attempt("ns", [unstored(request("w"), "waiting")])
@@ -591,7 +591,7 @@ def test_outcomes_come_page_by_page_each_once(memories: MemoryStore) -> None:
     assert sorted(seen) == sorted(one.request_id for one in named)
     assert not memories.outcomes("ns", 3, after=page.after).outcomes
     crm = memories.outcomes("ns", 100, after=OutcomeCursor(), source="crm").outcomes
-    assert {one.origin.key for one in crm if one.origin} == {"1", "3", "5"}
+    assert {one.external_id.key for one in crm if one.external_id} == {"1", "3", "5"}
     assert not memories.outcomes("other", 100, after=OutcomeCursor()).outcomes
 
 
@@ -606,8 +606,8 @@ def test_an_outcome_that_changes_after_a_pass_is_in_the_next_one(memories: Memor
 
 
 def test_every_list_of_outcomes_shows_a_deleted_memory_as_deleted(memories: MemoryStore) -> None:
-    origin = Origin("crm", "4711")
-    stored, other = replace(request("a"), origin=origin), request("b")
+    external_id = ExternalId("crm", "4711")
+    stored, other = replace(request("a"), external_id=external_id), request("b")
     store(memories, stored)
     store(memories, other)
     memory_id = memories.statuses("ns", [stored.request_id])[stored.request_id].memory_id
@@ -636,11 +636,13 @@ def test_to_announce_an_outcome_does_not_repeat_it(memories: MemoryStore) -> Non
 
 
 def test_the_outcome_of_a_key_is_that_of_its_request_that_changed_last(memories: MemoryStore) -> None:
-    origin = Origin("crm", "4711")
+    external_id = ExternalId("crm", "4711")
     for content in ("a", "b"):
-        store(memories, replace(request(content), origin=origin))
-    last = replace(request("c"), origin=origin)
-    memories.record_failures("ns", [FailedRequest(request_id=last.request_id, error="no good", origin=origin)])
+        store(memories, replace(request(content), external_id=external_id))
+    last = replace(request("c"), external_id=external_id)
+    memories.record_failures(
+        "ns", [FailedRequest(request_id=last.request_id, error="no good", external_id=external_id)]
+    )
     known = memories.outcomes_of_keys("ns", "crm", ["4711", "4712"])
     assert {key: (one.request_id, one.state) for key, one in known.items()} == {
         "4711": (last.request_id, IngestState.FAILED)

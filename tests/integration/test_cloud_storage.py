@@ -99,7 +99,7 @@ def test_a_report_that_fails_on_the_way_leaves_nothing(storage: Storage) -> None
 
     def lines() -> Iterator[bytes]:
         yield b"y" * 300_000
-        raise Unavailable("the database is away")
+        raise Unavailable("the database is not responding")
 
     with pytest.raises(Unavailable):
         CloudStorage().write_report(wanted, lines())

@@ -75,7 +75,7 @@ class Mcp:
     def _find(self, grant: UUID) -> StandingGrant | None:
         self.asked += 1
         if self.away:
-            raise Unavailable("the database is away")
+            raise Unavailable("the database is not responding")
         return self.grants.find(grant)
 
 
@@ -96,7 +96,7 @@ def test_a_token_whose_grant_stands_is_let_in_as_its_person(mcp: Mcp) -> None:
 def test_an_api_key_is_let_in_beside_it_and_needs_no_issuer(mcp: Mcp) -> None:
     mcp.issuer.away = True
     assert mcp.authenticator.authenticate(f"Bearer {mcp.key}").namespace == "machines"
-    known = mcp.authenticator.known(f"Bearer {mcp.key}")
+    known = mcp.authenticator.cached_principal(f"Bearer {mcp.key}")
     assert known and known.namespace == "machines"
 
 
@@ -113,10 +113,10 @@ def test_a_look_is_remembered_for_less_than_half_a_minute(mcp: Mcp, monkeypatch:
     monkeypatch.setattr(oauth_tokens, "FRESH_SECONDS", 0.5)
     mcp = Mcp(mcp.issuer, mcp.store._pool, mcp.grants._pool)
     token = mcp.token(mcp.grant())
-    assert mcp.authenticator.known(token) is None
+    assert mcp.authenticator.cached_principal(token) is None
     mcp.authenticator.authenticate(token)
-    assert mcp.authenticator.known(token) == ADA
-    wait_until(lambda: mcp.authenticator.known(token) is None, "it is looked at again")
+    assert mcp.authenticator.cached_principal(token) == ADA
+    wait_until(lambda: mcp.authenticator.cached_principal(token) is None, "it is looked at again")
 
 
 def test_a_token_that_expires_meanwhile_is_not_remembered(mcp: Mcp) -> None:
@@ -124,7 +124,7 @@ def test_a_token_that_expires_meanwhile_is_not_remembered(mcp: Mcp) -> None:
     now = int(datetime.now(UTC).timestamp())
     token = mcp.token(grant, iat=now - 60, exp=now - 1)  # within the leeway of clocks
     mcp.authenticator.authenticate(token)
-    assert mcp.authenticator.known(token) is None
+    assert mcp.authenticator.cached_principal(token) is None
 
 
 @pytest.mark.parametrize(

@@ -14,11 +14,11 @@ from mnemosyne.cli.local import postgres
 from mnemosyne.domain.memory import (
     DeadLetter,
     Deletion,
+    ExternalId,
     FailedRequest,
     IngestRequest,
     IngestState,
     MemoryChange,
-    Origin,
 )
 from mnemosyne.domain.message import IngestMessage
 from mnemosyne.errors import Unavailable
@@ -240,7 +240,7 @@ def test_a_version_that_an_immutable_record_refuses_is_not_stored_though_it_was_
     records = records_in(pool, immutable=[SOURCE])
     records.deliver(version("1", "first", 1))
     late = version("1", "second", 2)
-    given_up = FailedRequest(request_id=late.request_id, error="given up", origin=late.origin)
+    given_up = FailedRequest(request_id=late.request_id, error="given up", external_id=late.external_id)
     letter = DeadLetter(message_id="7", data=b"{}", attributes={}, cause="given up", dead_lettered_at=NOW)
     records.store.give_up(records.namespace, letter, [given_up], contents={late.request_id: late.content_hash})
     (outcome,) = records.deliver(late)
@@ -280,7 +280,7 @@ def test_a_memory_under_the_request_id_of_a_deletion_is_reported_as_lost(records
     stored = ingest.store(
         IngestMessage(records.namespace, (memory,)), memories=records.store, embedder=records.embedder
     )
-    assert str(gone.request_id) in stored.lost
+    assert str(gone.request_id) in stored.dead_letter_reason
 
 
 @pytest.mark.parametrize("second", [1, 3])
@@ -298,7 +298,7 @@ def test_a_deletion_under_the_id_of_another_request_is_not_done_and_is_reported_
     late = replace(deletion("1", second), request_id=first.request_id)
     message = IngestMessage(records.namespace, (), deletions=(late,))
     stored = ingest.store(message, memories=records.store, embedder=records.embedder)
-    assert f"the request {first.request_id} was another one before, so nothing was deleted" in stored.lost
+    assert f"the request {first.request_id} was another one before, so nothing was deleted" in stored.dead_letter_reason
     assert records.stored() == before
     assert records.store.statuses(records.namespace, [first.request_id])[first.request_id] == outcome
     letter = DeadLetter(message_id="7", data=b"{}", attributes={}, cause="late", dead_lettered_at=NOW)
@@ -311,7 +311,7 @@ def test_a_deletion_under_the_id_of_another_request_is_not_done_and_is_reported_
 def test_a_deletion_that_was_done_needs_no_dead_letter(records: Records) -> None:
     records.deliver(gone := deletion("1", 1))
     message = IngestMessage(records.namespace, (), deletions=(gone,))
-    assert ingest.store(message, memories=records.store, embedder=records.embedder).lost == ""
+    assert ingest.store(message, memories=records.store, embedder=records.embedder).dead_letter_reason == ""
     letter = DeadLetter(message_id="7", data=b"{}", attributes={}, cause="late", dead_lettered_at=NOW)
     waiting = message.waiting("late")
     assert records.store.give_up(records.namespace, letter, waiting, contents=message.contents) is None
@@ -366,4 +366,4 @@ def test_a_record_of_another_namespace_is_not_deleted(records: Records, pool: Po
     other = records_in(pool)
     other.deliver(deletion("1", 2))
     assert records.visible() == {"tea"}
-    assert deletion("1", 2).origin == Origin(SOURCE, "1")
+    assert deletion("1", 2).external_id == ExternalId(SOURCE, "1")

@@ -17,7 +17,8 @@ SMALL = settings(max_examples=25, deadline=None, suppress_health_check=list(Heal
 def _covered(one: IngestRequest, deletions: Iterable[Deletion]) -> bool:
     assert one.published
     return any(
-        one.origin == gone.origin and (one.timestamp <= gone.timestamp or one.published <= (gone.published or NOW))
+        one.external_id == gone.external_id
+        and (one.timestamp <= gone.timestamp or one.published <= (gone.published or NOW))
         for gone in deletions
     )
 
@@ -29,8 +30,8 @@ def _live(items: Iterable[IngestRequest | Deletion]) -> dict[str, list[IngestReq
     versions = {one.request_id: one for one in items if isinstance(one, IngestRequest)}
     live: dict[str, list[IngestRequest]] = {}
     for one in sorted(versions.values(), key=lambda v: (v.timestamp, v.published, v.content_hash)):
-        if one.origin and not _covered(one, deletions):
-            live.setdefault(one.origin.key, []).append(one)
+        if one.external_id and not _covered(one, deletions):
+            live.setdefault(one.external_id.key, []).append(one)
     return live
 
 

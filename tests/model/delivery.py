@@ -96,7 +96,9 @@ class Delivery:
                 self._fail(requests, exc.error)
 
     def _fail(self, requests: Sequence[IngestRequest], error: str) -> None:
-        failed = [FailedRequest(request_id=one.request_id, error=error, origin=one.origin) for one in requests]
+        failed = [
+            FailedRequest(request_id=one.request_id, error=error, external_id=one.external_id) for one in requests
+        ]
         self.model.record_unstored(failed, "failed")
 
     def _together(self, requests: Sequence[IngestRequest]) -> None:
@@ -119,7 +121,7 @@ class Delivery:
         self.model.commit()
         free = [one for one in requests if not _names(one) & self.model.locks]
         self.stored.busy |= len(free) < len(requests)
-        settled = self._settle_versions([one for one in free if one.origin and not self._is_final(one)])
+        settled = self._settle_versions([one for one in free if one.external_id and not self._is_final(one)])
         new = []
         for one in free:
             row = self.model.requests.get(one.request_id)
@@ -127,7 +129,7 @@ class Delivery:
             if row and row.state in FINAL:
                 self.stored.conflicting |= row.content_hash != one.content_hash
             elif one.request_id not in settled:
-                if memory and not one.origin:
+                if memory and not one.external_id:
                     self._record(one, "duplicate", memory)
                 else:
                     new.append(one)
@@ -150,7 +152,7 @@ class Delivery:
     def _event(self, version: IngestRequest, versions: Sequence[IngestRequest]) -> str | None:
         if self._is_covered(version):
             return "deleted"
-        if version.origin and version.origin.source == IMMUTABLE:
+        if version.external_id and version.external_id.source == IMMUTABLE:
             record = self.model.records.get(key_of(version))
             current = self.model.memories.get(record.current or 0) if record else None
             others = [one for one in versions if key_of(one) == key_of(version) and not self._is_covered(one)]
@@ -168,7 +170,7 @@ class Delivery:
         return bool(row and row.state in FINAL)
 
     def _record(self, request: IngestRequest, event: str, memory: Memory | None) -> None:
-        version = {"key": key_of(request), "version": version_of(request)} if request.origin else {}
+        version = {"key": key_of(request), "version": version_of(request)} if request.external_id else {}
         number = memory.number if memory and event in ("stored", "duplicate") else None
         self.model.record(
             request.request_id, event, memory=number, content_hash=request.content_hash, error=None, **version
@@ -202,7 +204,7 @@ class Delivery:
     def _commit(self, fitting: Sequence[IngestRequest]) -> None:
         """Store the memories; raises AgainError if a deletion covers one of them by now."""
         for one in fitting:
-            if one.origin and self._is_covered(one) and self._is_first(one, fitting):
+            if one.external_id and self._is_covered(one) and self._is_first(one, fitting):
                 raise AgainError("the record was deleted meanwhile")
         self.model.commit()
         stored: dict[str, Memory] = {}
@@ -212,9 +214,9 @@ class Delivery:
             if one.content_hash not in stored:
                 stored[one.content_hash] = self.model.add(one)
         for one in fitting:
-            if not one.origin:
+            if not one.external_id:
                 self._record(one, events[one.request_id], stored[one.content_hash])
-        for one in sorted((one for one in fitting if one.origin), key=_order):
+        for one in sorted((one for one in fitting if one.external_id), key=_order):
             event = self.model.place(events[one.request_id], stored[one.content_hash], one)
             if event:
                 self._record(one, event, stored[one.content_hash])
@@ -234,7 +236,7 @@ def comparable(error: str | None) -> str:
 
 def _names(request: IngestRequest) -> set[object]:
     """Return the names of the locks that a delivery takes for a request."""
-    keys = {("key", key_of(request))} if request.origin else set()
+    keys = {("key", key_of(request))} if request.external_id else set()
     return {("id", request.request_id), ("content", request.content_hash), *keys}
 
 

@@ -65,8 +65,8 @@ class Request:
 
 def key_of(request: IngestRequest | Deletion | FailedRequest) -> UUID:
     """Return the id of the record that a request belongs to."""
-    assert request.origin
-    return derived_id(request.origin.source, request.origin.key)
+    assert request.external_id
+    return derived_id(request.external_id.source, request.external_id.key)
 
 
 def version_of(request: IngestRequest) -> Version:

@@ -91,7 +91,7 @@ class Requests(Memories):
             return
         self.commit()
         for one in unstored:
-            if self.record(one.request_id, event, error=one.error) and one.origin:
+            if self.record(one.request_id, event, error=one.error) and one.external_id:
                 self.requests[one.request_id].key = key_of(one)
 
     def delete_records(self, deletions: Sequence[Deletion]) -> tuple[bool, bool]:

@@ -133,14 +133,16 @@ class Model(Requests):
         waiting = read.waiting(cause or "given up")
         self.commit()
         same = {
-            one.request_id: is_same_request(row, read.contents.get(one.request_id), key_of(one) if one.origin else None)
+            one.request_id: is_same_request(
+                row, read.contents.get(one.request_id), key_of(one) if one.external_id else None
+            )
             for one in waiting
             if (row := self.requests.get(one.request_id)) and row.state in FINAL
         }
         for one in waiting:
             known = self.requests.get(one.request_id)
-            origin = {} if known or not one.origin else {"key": key_of(one)}
-            self.record(one.request_id, "given_up", error=(known.error if known else None) or one.error, **origin)
+            external_id = {} if known or not one.external_id else {"key": key_of(one)}
+            self.record(one.request_id, "given_up", error=(known.error if known else None) or one.error, **external_id)
         if all(same.get(one.request_id) for one in waiting):
             return None
         if again := self._letter_of(message):

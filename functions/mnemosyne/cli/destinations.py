@@ -138,7 +138,7 @@ class OverMcp(_Pausing):
 
 def _refusal(refused: FailedRequest) -> dict[str, str]:
     """Return a refused record's name, and why it is refused."""
-    name = {"source": refused.origin.source, "key": refused.origin.key} if refused.origin else {}
+    name = {"source": refused.external_id.source, "key": refused.external_id.key} if refused.external_id else {}
     return {"request_id": str(refused.request_id), "error": refused.error[:ERROR_CHARACTERS], **name}
 
 
@@ -146,6 +146,6 @@ def _line(record: Record) -> str:
     """Return the record as it was read, under the id of its request."""
     fields = record.item.fields or {}
     known = {name: fields[name] for name in MemoryInput.model_fields if fields.get(name) is not None}
-    if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.origin:
-        known |= {"source": record.reading.origin.source, "key": record.reading.origin.key}
+    if record.item.path is not None and isinstance(record.reading, IngestRequest) and record.reading.external_id:
+        known |= {"source": record.reading.external_id.source, "key": record.reading.external_id.key}
     return json.dumps(known | {"request_id": str(record.reading.request_id)}, ensure_ascii=False) + "\n"

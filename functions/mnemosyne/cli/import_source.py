@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import NamedTuple
 from uuid import UUID
 
-from mnemosyne.domain.memory import IngestState, Origin, Reading
+from mnemosyne.domain.memory import ExternalId, IngestState, Reading
 from mnemosyne.domain.parsing import KEY_LIMIT, SOURCE_LIMIT
 from mnemosyne.domain.visible import escaped
 from mnemosyne.formats.item import Item
@@ -38,11 +38,11 @@ class Source:
         name = named if path.is_dir() else _storable(str(path))
         return cls(name, datetime.fromtimestamp(path.stat().st_mtime, UTC), timezone, named, str(path))
 
-    def origin(self, item: Item) -> Origin:
+    def external_id(self, item: Item) -> ExternalId:
         """Return the name of the item: its line, or its path within the folder."""
         source = escaped(item.source.encode(errors="replace").decode())
         place = source.removeprefix(_storable(self.root or self.name)).lstrip(":/") or str(item.line)
-        return Origin(self.name, f"{place}{item.suffix}"[-KEY_LIMIT:])
+        return ExternalId(self.name, f"{place}{item.suffix}"[-KEY_LIMIT:])
 
 
 def _storable(name: str) -> str:

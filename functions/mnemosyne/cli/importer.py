@@ -159,7 +159,9 @@ def run(
 
 def _find_earlier(batch: _Batch, destination: Destination) -> None:
     """Find the requests of the batch that an earlier import made: records with a name have the same ids again."""
-    named = [one.reading for one in batch.records if not isinstance(one.reading, FailedRequest) and one.reading.origin]
+    named = [
+        one.reading for one in batch.records if not isinstance(one.reading, FailedRequest) and one.reading.external_id
+    ]
     known = destination.outcomes([one.request_id for one in named]) if named else {}
     batch.present = {request_id for request_id, outcome in known.items() if outcome.state in _SUCCESSES}
     failed = (IngestState.FAILED, IngestState.DEAD_LETTERED)
@@ -200,10 +202,10 @@ def _follow(batch: _Batch, destination: Destination) -> int:
 
 def _record_of(record: Record) -> str:
     """Return the record as a line to correct and import again: its fields, or its text where it has none."""
-    item, origin = record.item, getattr(record.reading, "origin", None)
+    item, external_id = record.item, getattr(record.reading, "external_id", None)
     fields = dict(item.fields or ({"text" if item.path is None else "content": item.raw} if item.raw else {}))
-    if item.path is not None and origin:
-        fields |= {"source": origin.source, "key": origin.key}
+    if item.path is not None and external_id:
+        fields |= {"source": external_id.source, "key": external_id.key}
     return json.dumps(fields, default=str)  # escaped: bytes that are no UTF-8 are lone surrogates
 
 
@@ -214,7 +216,7 @@ def _batches(items: Iterable[Item], source: Source, destination: Destination) ->
         defaults = Defaults(
             new_id=destination.new_id,
             namespace=destination.namespace,
-            place=source.origin(item),
+            place=source.external_id(item),
             deleted_at=source.modified,
             timezone=source.timezone,
         )

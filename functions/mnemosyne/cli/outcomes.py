@@ -161,8 +161,8 @@ def _row(status: IngestStatus) -> Row:
         "request_id": str(status.request_id),
         "message_id": None,
         "memory_id": str(status.memory_id) if status.memory_id else None,
-        "source": status.origin.source if status.origin else None,
-        "key": status.origin.key if status.origin else None,
+        "source": status.external_id.source if status.external_id else None,
+        "key": status.external_id.key if status.external_id else None,
         "error": status.error,
         "note": status.note,
     }

@@ -42,7 +42,7 @@ def embedded_text(title: str, tags: Sequence[str], content: str) -> str:
 
 
 @dataclass(frozen=True)
-class Origin:
+class ExternalId:
     """A record's identity in the publisher's system: the source, and the key within that source."""
 
     source: str
@@ -75,7 +75,7 @@ class IngestRequest(MemoryFields):
     """A validated request to store one memory, with its final title and tags."""
 
     request_id: UUID
-    origin: Origin | None = None
+    external_id: ExternalId | None = None
     published: datetime | None = None
     """When its message was first published. If two versions of a record have the same timestamp, the later one wins."""
 
@@ -104,7 +104,7 @@ class IngestRequest(MemoryFields):
         title: str | None = None,
         tags: Sequence[str] | None = None,
         metadata: Metadata | None = None,
-        origin: Origin | None = None,
+        external_id: ExternalId | None = None,
         **fields_: Any,
     ) -> "IngestRequest":
         """Build a request. A missing title is taken from the content, and tags in the content are added to `tags`.
@@ -117,7 +117,7 @@ class IngestRequest(MemoryFields):
             title=given_title if (given_title := one_line(title or "")).strip() else title_of(content),
             tags=unite_tags(tags or (), tags_of(content)),
             metadata=metadata or {},
-            origin=origin,
+            external_id=external_id,
             **fields_,
         )
 
@@ -127,7 +127,7 @@ class Deletion:
     """A validated request to delete the record with a source and key."""
 
     request_id: UUID
-    origin: Origin
+    external_id: ExternalId
     timestamp: datetime
     """Later versions of the record are not deleted. Defaults to the time of publishing."""
     published: datetime | None = None
@@ -140,7 +140,7 @@ class FailedRequest:
 
     request_id: UUID
     error: str
-    origin: Origin | None = None
+    external_id: ExternalId | None = None
 
 
 Request: TypeAlias = IngestRequest | Deletion
@@ -172,7 +172,7 @@ class IngestStatus:
     note: str | None = None
     """Memories superseded by the new one; for a duplicate, which of its labels the existing memory took over."""
     updated_at: datetime | None = None
-    origin: Origin | None = None
+    external_id: ExternalId | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

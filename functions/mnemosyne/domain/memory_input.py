@@ -13,9 +13,9 @@ from mnemosyne.domain.event_time import event_time, in_zone, zone
 from mnemosyne.domain.memory import (
     MEMORY_FIELDS,
     Deletion,
+    ExternalId,
     FailedRequest,
     IngestRequest,
-    Origin,
     Reading,
     Request,
     content_hash,
@@ -58,7 +58,7 @@ class Defaults:
     """Source of a record without a source."""
     key: str = ""
     """Key of a record without a key."""
-    place: Origin | None = None
+    place: ExternalId | None = None
     """File and line, which identify an invalid record without source and key."""
     timestamp: datetime | None = None
     """Timestamp of a memory without one. None if the timestamp is required."""
@@ -187,28 +187,28 @@ class MemoryInput(Input):
         source, key = self.source or defaults.source, self.key or defaults.key
         if self.key and not source:
             raise InvalidRequest("key needs a source: what it is unique in")
-        origin = Origin(source, key) if source and key else None
-        return self._deletion(origin, defaults) if self.op == "delete" else self._upsert(origin, defaults)
+        external_id = ExternalId(source, key) if source and key else None
+        return self._deletion(external_id, defaults) if self.op == "delete" else self._upsert(external_id, defaults)
 
-    def _upsert(self, origin: Origin | None, defaults: Defaults) -> IngestRequest:
+    def _upsert(self, external_id: ExternalId | None, defaults: Defaults) -> IngestRequest:
         when = self._when(defaults.timestamp, defaults)
         if self.content is None or when is None:
             missing = {"content": self.content, "timestamp": when}
             raise InvalidRequest("; ".join(f"{name} is required" for name, value in missing.items() if value is None))
         content = content_hash(self.content, self.session)
-        derived = version_id(origin.source, origin.key, content, when) if origin else None
+        derived = version_id(external_id.source, external_id.key, content, when) if external_id else None
         fields = {name: getattr(self, name) for name in MEMORY_FIELDS} | {"timestamp": when}
         request_id = self.request_id or derived or defaults.new_id()
-        return IngestRequest.of(request_id, origin=origin, published=defaults.published, **fields)
+        return IngestRequest.of(request_id, external_id=external_id, published=defaults.published, **fields)
 
-    def _deletion(self, origin: Origin | None, defaults: Defaults) -> Deletion:
-        if origin is None:
+    def _deletion(self, external_id: ExternalId | None, defaults: Defaults) -> Deletion:
+        if external_id is None:
             raise InvalidRequest("op delete needs source and key: which record to delete")
         when = self._when(defaults.deleted_at, defaults)
         if when is None:
             raise InvalidRequest("timestamp is required")
-        request_id = self.request_id or deletion_id(origin.source, origin.key, when)
-        return Deletion(request_id=request_id, origin=origin, timestamp=when, published=defaults.published)
+        request_id = self.request_id or deletion_id(external_id.source, external_id.key, when)
+        return Deletion(request_id=request_id, external_id=external_id, timestamp=when, published=defaults.published)
 
     def _when(self, default: datetime | None, defaults: Defaults) -> datetime | None:
         if self.timestamp is None:
@@ -237,10 +237,10 @@ def refused(error: str, defaults: Defaults, fields: Mapping[str, Any] | None = N
     fields = fields or {}
     source = storable_name(fields.get("source"), characters=SOURCE_LIMIT) or defaults.source
     key = storable_name(fields.get("key"), characters=KEY_LIMIT) or defaults.key
-    origin = Origin(source, key) if source and key else defaults.place
-    derived = refused_id(origin.source, origin.key, error) if origin else None
+    external_id = ExternalId(source, key) if source and key else defaults.place
+    derived = refused_id(external_id.source, external_id.key, error) if external_id else None
     request_id = _uuid(fields.get("request_id")) or derived or defaults.new_id()
-    return FailedRequest(request_id=request_id, error=error, origin=origin)
+    return FailedRequest(request_id=request_id, error=error, external_id=external_id)
 
 
 def _uuid(value: object) -> UUID | None:

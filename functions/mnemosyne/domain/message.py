@@ -82,7 +82,7 @@ def encode(namespace: str, readings: Sequence[Reading], traceparent: str) -> tup
 
 def _record(reading: Reading) -> dict[str, Any]:
     """Encode a reading as a record. `read` decodes it to an equal reading."""
-    name = {"source": reading.origin.source, "key": reading.origin.key} if reading.origin else {}
+    name = {"source": reading.external_id.source, "key": reading.external_id.key} if reading.external_id else {}
     named = {"request_id": reading.request_id, **name}
     match reading:
         case IngestRequest():
@@ -175,7 +175,7 @@ def _defaults(namespace: str, unwrapped: Unwrapped, message: Published, place: s
 
 
 def _failed(reading: Reading, error: str) -> FailedRequest:
-    return FailedRequest(request_id=reading.request_id, error=error, origin=reading.origin)
+    return FailedRequest(request_id=reading.request_id, error=error, external_id=reading.external_id)
 
 
 def _validated(namespace: str, readings: Sequence[Reading]) -> IngestMessage:
@@ -212,6 +212,6 @@ def identity(reading: Reading) -> object:
         case IngestRequest():
             return reading.content_hash
         case Deletion():
-            return reading.origin, reading.timestamp
+            return reading.external_id, reading.timestamp
         case FailedRequest():
             return None

@@ -78,15 +78,15 @@ class Outcome:
         """Return data and attributes of the CloudEvent in binary mode. A repeated event has the same `ce-id`."""
         status, dead_letter = self.status, self.dead_letter
         at = rfc3339(status.updated_at if status else dead_letter.dead_lettered_at if dead_letter else None)
-        origin = status.origin if status else None
+        external_id = status.external_id if status else None
         data = {
             "namespace": self.namespace,
             "state": self.state.value,
             "request_id": status.request_id if status else None,
             "memory_id": status.memory_id if status else None,
             "message_id": self.message_id,
-            "source": origin.source if origin else None,
-            "key": origin.key if origin else None,
+            "source": external_id.source if external_id else None,
+            "key": external_id.key if external_id else None,
             "error": status.error if status else dead_letter.cause if dead_letter else None,
             "note": status.note if status else None,
             "updated_at": at,

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from mnemosyne.domain import chronicle
-from mnemosyne.domain.memory import FailedRequest, IngestRequest, Origin, Reading
+from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest, Reading
 from mnemosyne.domain.memory_input import Defaults, MemoryInput, read, refused
 from mnemosyne.domain.parsing import KEY_LIMIT
 from mnemosyne.domain.rfc3339 import rfc3339
@@ -87,8 +87,8 @@ def read_item(item: Item, defaults: Defaults, *, vault: str = "") -> Reading:
     reading = read(item.fields, defaults)
     if isinstance(reading, FailedRequest) and item.time_name != "timestamp":
         return replace(reading, error=re.sub(r"(^|; )timestamp\b", rf"\1{item.time_name}", reading.error))
-    if item.path is not None and isinstance(reading, IngestRequest) and reading.origin:
-        return replace(reading, request_id=_note_version(reading, reading.origin, item.modified))
+    if item.path is not None and isinstance(reading, IngestRequest) and reading.external_id:
+        return replace(reading, request_id=_note_version(reading, reading.external_id, item.modified))
     return reading
 
 
@@ -99,10 +99,10 @@ def key_of_path(path: str) -> str:
     return path if len(path) <= KEY_LIMIT else f"{digest}…{path[-(KEY_LIMIT - len(digest) - 1) :]}"
 
 
-def _note_version(reading: IngestRequest, origin: Origin, modified: datetime | None) -> Any:
+def _note_version(reading: IngestRequest, external_id: ExternalId, modified: datetime | None) -> Any:
     values = [reading.content_hash, reading.title, reading.tags, reading.metadata, rfc3339(reading.timestamp)]
     state = json.dumps([*values, rfc3339(modified)], sort_keys=True, default=str)
-    return note_version_id(origin.source, origin.key, hashlib.sha256(state.encode()).hexdigest())
+    return note_version_id(external_id.source, external_id.key, hashlib.sha256(state.encode()).hexdigest())
 
 
 def left_out(names: Iterable[object], *known: str) -> tuple[str, ...]:

@@ -58,7 +58,7 @@ def brief(title: str, tags: Sequence[str]) -> tuple[str, tuple[str, ...]]:
     return title if len(title) <= TITLE_SHOWN else f"{title[: TITLE_SHOWN - 1]}…", kept
 
 
-class MemoryShown(Result):
+class MemoryResult(Result):
     """A memory's id and the fields that its publisher sets. Validates any object that has the same attributes."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
@@ -75,7 +75,7 @@ Earlier = Annotated[tuple[UUID, ...] | None, BeforeValidator(lambda ids: ids or 
 """Memories that a memory has superseded; None if there are none."""
 
 
-class MemoryRecord(MemoryShown):
+class MemoryRecord(MemoryResult):
     """One memory with its whole content. `quality` in [0, 1] comes from ratings."""
 
     quality: Score
@@ -88,7 +88,7 @@ class MemoryRecord(MemoryShown):
     last_seen_at: datetime
 
 
-class SearchHit(MemoryShown):
+class SearchHit(MemoryResult):
     """One search hit.
 
     `score` is the weighted mean of relevance and quality, which orders the hits. `confidence` is how close the memory

@@ -26,7 +26,7 @@ NAME_LENGTH = 200
 FRESH_SECONDS = 30.0
 """TTL of a cached key: a revoked one is refused after it at the latest."""
 OUTAGE_SECONDS = 600.0
-"""TTL of a cached key that was valid, while the database is away (stale-if-error)."""
+"""TTL of a cached key that was valid, while the database is not responding (stale-if-error)."""
 PAUSE_SECONDS = 5.0
 """How long the database is left alone after it could not be asked."""
 KEYS_REMEMBERED = 10_000
@@ -48,7 +48,7 @@ class Authenticator(Protocol):
     def authenticate(self, authorization: str | None) -> Principal:
         """Return the credential's principal. Raises Unauthorized, or Unavailable if it cannot be checked now."""
 
-    def known(self, authorization: str | None) -> Principal | None:
+    def cached_principal(self, authorization: str | None) -> Principal | None:
         """Return the cached principal of a credential, or None if it is not cached. Does no I/O.
 
         Raises Unauthorized if there is no credential.
@@ -65,15 +65,15 @@ class NoAuthenticator:
         """Return the local principal, whatever is presented."""
         return LOCAL
 
-    def known(self, authorization: str | None) -> Principal | None:
+    def cached_principal(self, authorization: str | None) -> Principal | None:
         """Return the same."""
         return LOCAL
 
 
 @dataclass(frozen=True)
-class _Known:
+class _CachedKey:
     key: ApiKey | None
-    asked_at: float
+    looked_up_at: float
 
 
 class ApiKeyAuthenticator:
@@ -89,27 +89,27 @@ class ApiKeyAuthenticator:
     def __init__(self, find: Callable[[str], ApiKey | None], clock: Clock) -> None:
         self._find = find
         self._clock = clock
-        self._known: dict[str, _Known] = {}
-        self._missed: dict[str, _Known] = {}
-        self._away_until = 0.0
+        self._keys: dict[str, _CachedKey] = {}
+        self._unknown_ids: dict[str, _CachedKey] = {}
+        self._circuit_open_until = 0.0
         self._lock = threading.Lock()
 
     def authenticate(self, authorization: str | None) -> Principal:
-        """Return the key's principal; raises Unauthorized, or Unavailable where the key is new and the database
-        away.
+        """Return the key's principal; raises Unauthorized, or Unavailable if the key is not cached and the database
+        does not respond.
         """
         identifier, secret = split_token(bearer(authorization))
-        return self._judged(self._look_up(identifier) if identifier else None, secret)
+        return self._principal(self._look_up(identifier) if identifier else None, secret)
 
-    def known(self, authorization: str | None) -> Principal | None:
+    def cached_principal(self, authorization: str | None) -> Principal | None:
         """Return the principal of a key that was looked up within the last half minute; None of others."""
         identifier, secret = split_token(bearer(authorization))
-        found = self._known.get(identifier or "")
-        if found is None or time.monotonic() >= found.asked_at + FRESH_SECONDS:
+        cached = self._keys.get(identifier or "")
+        if cached is None or time.monotonic() >= cached.looked_up_at + FRESH_SECONDS:
             return None
-        return self._judged(found.key, secret)
+        return self._principal(cached.key, secret)
 
-    def _judged(self, key: ApiKey | None, secret: str) -> Principal:
+    def _principal(self, key: ApiKey | None, secret: str) -> Principal:
         # Compared in any case, and in constant time: how long it takes tells nothing.
         same = hmac.compare_digest(hash_secret(secret), key.secret_hash if key else _NO_HASH)
         if key is None or not same or not key.valid(self._clock()):
@@ -118,34 +118,34 @@ class ApiKeyAuthenticator:
 
     def _look_up(self, key_id: str) -> ApiKey | None:
         now = time.monotonic()
-        known = self._known.get(key_id) or self._missed.get(key_id)
-        if known is not None and now < known.asked_at + FRESH_SECONDS:
-            return known.key
-        believed = known is not None and known.key is not None and now < known.asked_at + OUTAGE_SECONDS
-        if now < self._away_until:  # asked a moment ago, in vain: everybody would wait for a database that is away
-            if known is not None and believed:
-                return known.key
-            raise Unavailable("the database is away")
+        cached = self._keys.get(key_id) or self._unknown_ids.get(key_id)
+        if cached is not None and now < cached.looked_up_at + FRESH_SECONDS:
+            return cached.key
+        believed = cached is not None and cached.key is not None and now < cached.looked_up_at + OUTAGE_SECONDS
+        if now < self._circuit_open_until:  # a look-up failed a moment ago: each caller would wait for the database
+            if cached is not None and believed:
+                return cached.key
+            raise Unavailable("the database is not responding")
         try:
-            found = self._find(key_id)
+            key = self._find(key_id)
         except ServiceError:
-            self._away_until = time.monotonic() + PAUSE_SECONDS
-            if known is not None and believed:
+            self._circuit_open_until = time.monotonic() + PAUSE_SECONDS
+            if cached is not None and believed:
                 log.warning("api_key_believed", key=key_id)
-                return known.key
+                return cached.key
             raise
-        self._remember(key_id, _Known(found, now))
-        return found
+        self._remember(key_id, _CachedKey(key, now))
+        return key
 
-    def _remember(self, key_id: str, known: _Known) -> None:
+    def _remember(self, key_id: str, entry: _CachedKey) -> None:
         """Remember keys and unknown ids apart, so that guessed ids do not evict keys."""
-        where, other = (self._known, self._missed) if known.key else (self._missed, self._known)
+        entries, others = (self._keys, self._unknown_ids) if entry.key else (self._unknown_ids, self._keys)
         with self._lock:
-            other.pop(key_id, None)
-            where.pop(key_id, None)
-            if len(where) >= KEYS_REMEMBERED:
-                where.pop(next(iter(where)))
-            where[key_id] = known
+            others.pop(key_id, None)
+            entries.pop(key_id, None)
+            if len(entries) >= KEYS_REMEMBERED:
+                entries.pop(next(iter(entries)))
+            entries[key_id] = entry
 
 
 class OidcAuthenticator:
@@ -170,7 +170,7 @@ class OidcAuthenticator:
             scopes=scopes_of(_scope_names(claims)),
         )
 
-    def known(self, authorization: str | None) -> Principal | None:
+    def cached_principal(self, authorization: str | None) -> Principal | None:
         """None: each token is verified."""
         bearer(authorization)
         return None
@@ -207,7 +207,7 @@ class CloudRunIamAuthenticator:
             raise Unauthorized("the identity token names no verified e-mail")
         return Principal(id=f"iam:{email}", namespace=email, scopes=frozenset({Scope.READ, Scope.WRITE}))
 
-    def known(self, authorization: str | None) -> Principal | None:
+    def cached_principal(self, authorization: str | None) -> Principal | None:
         """None: each token is read."""
         bearer(authorization)
         return None
@@ -253,9 +253,9 @@ def bearer(authorization: str | None) -> str:
 
 def _scope_names(claims: Mapping[str, Any]) -> list[str]:
     for claim in ("scope", "scp", "scopes"):
-        given = claims.get(claim)
-        if isinstance(given, str):
-            return given.split()
-        if isinstance(given, list):
-            return [str(one) for one in given]
+        value = claims.get(claim)
+        if isinstance(value, str):
+            return value.split()
+        if isinstance(value, list):
+            return [str(name) for name in value]
     return []

@@ -12,25 +12,25 @@ from mnemosyne.ports.memories import MemoryStore
 
 def history(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> tuple[History, Sequence[MemorySummary]]:
     """Return a memory's versions and ratings, and similar memories. Raises NotFound."""
-    found = memories.history(namespace, memory_id)
-    if found is None:
+    versions = memories.history(namespace, memory_id)
+    if versions is None:
         raise NotFound(f"no memory has the id {memory_id}")
-    return found, memories.similar(namespace, memory_id)
+    return versions, memories.similar(namespace, memory_id)
 
 
 def requests(
     namespace: str, state: IngestState | None, limit: int, *, after: Cursor | None, memories: MemoryStore
 ) -> tuple[Sequence[IngestStatus], Cursor | None]:
     """Return the requests that changed last, and the cursor of the next page."""
-    found = memories.ingest_requests(namespace, state, limit + 1, after=after)
-    last = found[limit - 1] if len(found) > limit else None
-    return found[:limit], Cursor(timestamp=last.updated_at, id=last.request_id) if last and last.updated_at else None
+    statuses = memories.ingest_requests(namespace, state, limit + 1, after=after)
+    last = statuses[limit - 1] if len(statuses) > limit else None
+    return statuses[:limit], Cursor(timestamp=last.updated_at, id=last.request_id) if last and last.updated_at else None
 
 
 def dead_letters(
     namespace: str, limit: int, *, after: KeysetCursor | None, memories: MemoryStore
 ) -> tuple[Sequence[DeadLetterSummary], KeysetCursor | None]:
     """Return the latest dead letters, and the cursor of the next page."""
-    found = memories.dead_letter_summaries(namespace, limit + 1, after=after)
-    last = found[limit - 1] if len(found) > limit else None
-    return found[:limit], KeysetCursor(timestamp=last.dead_lettered_at, key=last.message_id) if last else None
+    summaries = memories.dead_letter_summaries(namespace, limit + 1, after=after)
+    last = summaries[limit - 1] if len(summaries) > limit else None
+    return summaries[:limit], KeysetCursor(timestamp=last.dead_lettered_at, key=last.message_id) if last else None

@@ -62,10 +62,10 @@ def give_up(
     """
     if not message.retry_reason:
         ingest.reject(namespace, message.rejected, memories=memories)
-    kept = memories.give_up(namespace, dead_letter, message.waiting(dead_letter.cause), contents=message.contents)
-    if kept:
-        log.error("dead_lettered", namespace=namespace, message_id=kept.message_id)
-    return kept
+    stored = memories.give_up(namespace, dead_letter, message.waiting(dead_letter.cause), contents=message.contents)
+    if stored:
+        log.error("dead_lettered", namespace=namespace, message_id=stored.message_id)
+    return stored
 
 
 def conclude(message: IngestMessage, letter_id: UUID | None, *, memories: MemoryStore) -> None:
@@ -205,22 +205,25 @@ def redrive_chosen(
     ids = memories.dead_letter_ids(namespace, choice)
     redrivable = set(ids)
     unavailable = 0
-    for message_id in [*ids[:limit], *(one for one in choice.message_ids or () if one not in redrivable)]:
+    for message_id in [
+        *ids[:limit],
+        *(unknown for unknown in choice.message_ids or () if unknown not in redrivable),
+    ]:
         try:
             if message_id not in redrivable:
                 raise _refusal(namespace, message_id, memories)
-            done = _redrive_one(namespace, message_id, memories, queue, into, choice.redrivable, dry_run=dry_run)
+            attempt = _redrive_one(namespace, message_id, memories, queue, into, choice.redrivable, dry_run=dry_run)
         except ServiceError as exc:
             unavailable += 1
-            done = Redriven(message_id=message_id, problem=f"{message_id}: {exc}")
+            attempt = Redriven(message_id=message_id, problem=f"{message_id}: {exc}")
         except MnemosyneError as exc:
-            done = Redriven(message_id=message_id, problem=str(exc))
+            attempt = Redriven(message_id=message_id, problem=str(exc))
         except Exception as exc:  # one letter that we cannot handle must not keep the others from being redriven
             log.exception("redrive_crashed", namespace=namespace, message_id=message_id)
-            done = Redriven(message_id=message_id, problem=f"{message_id}: {type(exc).__name__}: {exc}")
+            attempt = Redriven(message_id=message_id, problem=f"{message_id}: {type(exc).__name__}: {exc}")
         else:
             unavailable = 0
-        yield done
+        yield attempt
         if unavailable == MOST_UNAVAILABLE:
             return
 

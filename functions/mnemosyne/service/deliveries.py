@@ -60,7 +60,7 @@ class Push:
 def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit[ingest.Stored] | None = None) -> None:
     """`ingest`: store the message's memories. Invalid requests fail; an unreadable message becomes a dead letter."""
     message = push.decoded()
-    lost, is_over_quota = message.dead_letter_reason, False
+    reason, is_over_quota = message.dead_letter_reason, False
     if message.namespace:
         stored = ingest.store(
             message,
@@ -69,12 +69,12 @@ def store(push: Push, services: SubscriberServices, *, group_commit: GroupCommit
             group_commit=group_commit,
             deadline=time.monotonic() + DELIVERY_SECONDS,
         )
-        lost, is_over_quota = "; ".join(filter(None, [lost, stored.lost])), bool(stored.over_quota)
-        if is_over_quota and not lost:
+        reason, is_over_quota = "; ".join(filter(None, [reason, stored.dead_letter_reason])), bool(stored.over_quota)
+        if is_over_quota and not reason:
             dead_letter = push.dead_letter(next(iter(stored.over_quota.values())))
             dead_letters.store_over_quota(message.namespace, dead_letter, memories=services.memories)
-    _finish(push, message, push.dead_letter(lost) if lost else None, services)
-    if not lost and not is_over_quota:
+    _finish(push, message, push.dead_letter(reason) if reason else None, services)
+    if not reason and not is_over_quota:
         dead_letters.conclude(message, push.message.letter_id, memories=services.memories)
 
 
@@ -90,8 +90,8 @@ def give_up(push: Push, services: SubscriberServices) -> None:
         try:
             message = push.decoded()
             if message.namespace:
-                known = services.memories.statuses(message.namespace, message.request_ids)
-                earlier = {status.error for status in known.values()}
+                statuses = services.memories.statuses(message.namespace, message.request_ids)
+                earlier = {status.error for status in statuses.values()}
             store(push, services)
         except ItemUnavailable as exc:
             cause = str(exc)
@@ -120,13 +120,13 @@ def _dead_letter(push: Push, services: SubscriberServices, cause: str) -> None:
     dead_letter = push.dead_letter(
         message.retry_reason or message.dead_letter_reason or cause or f"given up after {count} deliveries"
     )
-    kept = (
+    stored = (
         dead_letters.give_up(message.namespace, dead_letter, message, memories=services.memories)
         if message.request_ids
         else None
     )
-    _finish(push, message, dead_letter if message.dead_letter_reason or (kept and kept.lost) else None, services)
-    if not message.dead_letter_reason and not kept:
+    _finish(push, message, dead_letter if message.dead_letter_reason or (stored and stored.lost) else None, services)
+    if not message.dead_letter_reason and not stored:
         dead_letters.conclude(message, push.message.letter_id, memories=services.memories)
 
 
@@ -136,7 +136,7 @@ def import_object(push: Push, services: ImportServices) -> None:
     Other messages, and messages of a subscription without a namespace, become dead letters.
     """
     try:
-        wanted = StoredObject.of(push.message.attributes)
+        stored_object = StoredObject.of(push.message.attributes)
         if push.only is None or not push.of_bucket:
             raise InvalidRequest("a bucket's subscription must push to /objects/NAMESPACE")
         if push.expires_soon:
@@ -144,8 +144,8 @@ def import_object(push: Push, services: ImportServices) -> None:
     except InvalidRequest as exc:
         dead_letters.store_dead_letter(push.only or "", push.dead_letter(str(exc)), memories=services.memories)
         return
-    if wanted:
-        object_import.import_object(push.only, wanted, services, message_id=push.message.message_id)
+    if stored_object:
+        object_import.import_object(push.only, stored_object, services, message_id=push.message.message_id)
 
 
 def _finish(push: Push, message: IngestMessage, dead_letter: DeadLetter | None, services: SubscriberServices) -> None:

@@ -70,24 +70,24 @@ class GroupCommit(Generic[ResultT]):
             if len(group) == 1:
                 group[0].result = work(group[0].slice.requests)
             else:
-                result = work([request for one in group for request in one.slice.requests])
-                for one in group:
-                    one.result = result
+                result = work([request for member in group for request in member.slice.requests])
+                for member in group:
+                    member.result = result
         except Exception as exc:
             if len(group) == 1:
                 raise
             if isinstance(exc, ServiceError) and not isinstance(exc, ItemUnavailable):
-                for one in group:
-                    one.fault = exc
+                for member in group:
+                    member.fault = exc
         finally:
             with self._lock:
                 waiting = self._waiting[namespace]
                 del waiting[: len(group)]
                 if not waiting:
                     del self._waiting[namespace]
-            for one in group:
-                one.alone = one.result is None
-                one.turn.set()
+            for member in group:
+                member.alone = member.result is None
+                member.turn.set()
             if waiting:
                 waiting[0].turn.set()
 
@@ -95,13 +95,13 @@ class GroupCommit(Generic[ResultT]):
 def _group(waiting: Sequence[_Waiting[ResultT]]) -> list[_Waiting[ResultT]]:
     """Return the first of the waiting slices, at most SLICE_CHUNKS chunks in all and no request twice."""
     group: list[_Waiting[ResultT]] = []
-    seen: set[UUID] = set()
+    request_ids: set[UUID] = set()
     chunks = 0.0
-    for one in waiting:
-        ids = {request.request_id for request in one.slice.requests}
-        chunks += one.slice.chunks
-        if group and (seen & ids or chunks > SLICE_CHUNKS):
+    for candidate in waiting:
+        ids = {request.request_id for request in candidate.slice.requests}
+        chunks += candidate.slice.chunks
+        if group and (request_ids & ids or chunks > SLICE_CHUNKS):
             break
-        group.append(one)
-        seen |= ids
+        group.append(candidate)
+        request_ids |= ids
     return group

@@ -69,11 +69,15 @@ class Stored:
     def of(self, request_ids: Collection[UUID]) -> "Stored":
         """Return the results of some of the requests."""
         return Stored(
-            {one: status for one, status in self.outcomes.items() if one in request_ids},
+            {request_id: status for request_id, status in self.outcomes.items() if request_id in request_ids},
             self.busy.intersection(request_ids),
-            [one for one in self.conflicting if one in request_ids],
-            over_quota={one: why for one, why in self.over_quota.items() if one in request_ids},
-            postponed={one: why for one, why in self.postponed.items() if one in request_ids},
+            [request_id for request_id in self.conflicting if request_id in request_ids],
+            over_quota={
+                request_id: reason for request_id, reason in self.over_quota.items() if request_id in request_ids
+            },
+            postponed={
+                request_id: reason for request_id, reason in self.postponed.items() if request_id in request_ids
+            },
             progress=self.progress,
         )
 
@@ -87,15 +91,17 @@ class Stored:
         self.progress |= other.progress
 
     @property
-    def lost(self) -> str:
+    def dead_letter_reason(self) -> str:
         """Why the message must be kept as a dead letter: a part of it has no other outcome."""
         conflicts = [
-            f"the request {one} has stored another content before: publish what has changed under a new key or id"
-            for one in self.conflicting
+            f"the request {request_id} has stored another content before: publish what has changed under a new key "
+            "or id"
+            for request_id in self.conflicting
         ]
         conflicts += [
-            f"the request {one} was another one before, so nothing was deleted: publish the deletion under a new id"
-            for one in self.undeleted
+            f"the request {request_id} was another one before, so nothing was deleted: publish the deletion under a "
+            "new id"
+            for request_id in self.undeleted
         ]
         return "; ".join(conflicts[:10])
 
@@ -162,12 +168,12 @@ def _store_all(
                 f"{len(stored.outcomes)} of the message's {len(message.requests)} requests were stored in the time of "
                 "one delivery; the next delivery stores the others"
             )
-        done = group_commit.store(
+        group_result = group_commit.store(
             message.namespace,
             part,
             store_group,
         )
-        stored.add(done.of({request.request_id for request in part.requests}))
+        stored.add(group_result.of({request.request_id for request in part.requests}))
     return stored
 
 
@@ -200,7 +206,7 @@ class _Storing:
     def _unstored(self, request: IngestRequest, error: InvalidRequest | ItemUnavailable) -> Stored:
         if isinstance(error, ItemUnavailable):
             return Stored(postponed={request.request_id: str(error)})
-        failed = FailedRequest(request_id=request.request_id, error=str(error), origin=request.origin)
+        failed = FailedRequest(request_id=request.request_id, error=str(error), external_id=request.external_id)
         reject(self.namespace, [failed], memories=self.memories)
         return Stored(dict(self.memories.statuses(self.namespace, [request.request_id])))
 
@@ -211,14 +217,17 @@ class _Storing:
             fitting, refused = quotas.within(claim.quota, claim.new, now, limit)
             if fitting:
                 outcomes |= claim.store(fitting, self._embeddings(fitting), self.embedder.model)
-            busy = {one.request_id for one in claim.busy}
+            busy = {request.request_id for request in claim.busy}
             stored = Stored(outcomes, busy, list(claim.conflicting), progress=bool(fitting))
         if refused:
-            failed = [FailedRequest(request_id=one.request_id, error=why, origin=one.origin) for one, why in refused]
+            failed = [
+                FailedRequest(request_id=request.request_id, error=reason, external_id=request.external_id)
+                for request, reason in refused
+            ]
             reject(self.namespace, failed, memories=self.memories)
             log.warning("quota_exceeded", namespace=self.namespace, count=len(refused), reason=refused[0][1])
-            stored.over_quota = {one.request_id: why for one, why in refused}
-            outcomes |= self.memories.statuses(self.namespace, [one.request_id for one in failed])
+            stored.over_quota = {request.request_id: reason for request, reason in refused}
+            outcomes |= self.memories.statuses(self.namespace, [request.request_id for request in failed])
         return stored
 
     def _embeddings(self, requests: Sequence[IngestRequest]) -> list[list[Vector]]:
@@ -260,9 +269,9 @@ def reject(namespace: str, failed: Sequence[FailedRequest], *, memories: MemoryS
     if not failed:
         return
     memories.record_failures(namespace, failed)
-    for one in failed:
+    for request in failed:
         # Without the cause, which may quote the request. The request's status has it.
-        log.error("ingest_failed", namespace=namespace, request_id=one.request_id)
+        log.error("ingest_failed", namespace=namespace, request_id=request.request_id)
 
 
 def status(namespace: str, request_ids: Sequence[UUID], *, memories: MemoryStore, clock: Clock) -> list[IngestStatus]:
@@ -271,10 +280,10 @@ def status(namespace: str, request_ids: Sequence[UUID], *, memories: MemoryStore
     A request that the subscriber has not seen is `queued` while the topic may still have it, if its id was issued here
     for this namespace. Ids are issued only for requests that were published. Otherwise it is `unknown`.
     """
-    known = memories.statuses(namespace, request_ids)
+    statuses = memories.statuses(namespace, request_ids)
     now = clock()
     return [
-        known.get(request_id) or IngestStatus(request_id=request_id, state=_unseen(request_id, namespace, now))
+        statuses.get(request_id) or IngestStatus(request_id=request_id, state=_unseen(request_id, namespace, now))
         for request_id in request_ids
     ]
 
@@ -287,6 +296,6 @@ def similar(namespace: str, status: IngestStatus, *, memories: MemoryStore) -> S
 
 
 def _unseen(request_id: UUID, namespace: str, now: datetime) -> IngestState:
-    made = issued_at(request_id, namespace)
-    young = made is not None and made - CLOCK_SKEW <= now < made + RETENTION
+    issued = issued_at(request_id, namespace)
+    young = issued is not None and issued - CLOCK_SKEW <= now < issued + RETENTION
     return IngestState.QUEUED if young else IngestState.UNKNOWN

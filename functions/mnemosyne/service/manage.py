@@ -8,10 +8,10 @@ from mnemosyne.domain.memory import (
     Cursor,
     DeletedMemory,
     Deletion,
+    ExternalId,
     IngestStatus,
     Memory,
     MemoryChange,
-    Origin,
     Rating,
 )
 from mnemosyne.domain.search import Filters
@@ -59,11 +59,11 @@ def delete(namespace: str, memory_id: UUID, *, memories: MemoryStore) -> Deleted
     return deleted
 
 
-def delete_by_key(namespace: str, origin: Origin, *, memories: MemoryStore, clock: Clock) -> IngestStatus:
+def delete_by_key(namespace: str, external_id: ExternalId, *, memories: MemoryStore, clock: Clock) -> IngestStatus:
     """Delete all versions of a record that exist or were published up to now, and return the outcome."""
     now = clock()
-    request_id = deletion_id(origin.source, origin.key, now)
-    deletion = Deletion(request_id=request_id, origin=origin, timestamp=now, published=now)
+    request_id = deletion_id(external_id.source, external_id.key, now)
+    deletion = Deletion(request_id=request_id, external_id=external_id, timestamp=now, published=now)
     outcome = memories.delete_records(namespace, [deletion]).outcomes[request_id]
     log.info("record_deleted", namespace=namespace, request_id=request_id, memory_id=outcome.memory_id)
     return outcome

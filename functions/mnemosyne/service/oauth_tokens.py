@@ -40,7 +40,7 @@ class OAuthAuthenticator:
         self._find = find
         self._fresh: TTLCache[bytes, tuple[Principal, float]] = TTLCache(REMEMBERED, FRESH_SECONDS)
         self._stood: TTLCache[UUID, StandingGrant] = TTLCache(REMEMBERED, OUTAGE_SECONDS)
-        self._away_until = 0.0
+        self._circuit_open_until = 0.0
         self._lock = threading.Lock()
 
     def authenticate(self, authorization: str | None) -> Principal:
@@ -60,26 +60,26 @@ class OAuthAuthenticator:
             self._fresh[_hashed(token)] = principal, float(claims["exp"])
         return principal
 
-    def known(self, authorization: str | None) -> Principal | None:
+    def cached_principal(self, authorization: str | None) -> Principal | None:
         """Return the principal of a token that was looked at within the last half minute; None of others."""
         token = bearer(authorization)
         if token.startswith(f"{PREFIX}_"):
-            return self._keys.known(authorization)
+            return self._keys.cached_principal(authorization)
         with self._lock:
             principal, expires_at = self._fresh.get(_hashed(token), (None, 0.0))
         return principal if time.time() < expires_at else None
 
     def _standing(self, grant_id: UUID) -> StandingGrant | None:
-        """Return the grant; while the database is away, as it was within the last ten minutes."""
+        """Return the grant; while the database does not respond, the grant cached in the last ten minutes."""
         believed = self._stood.get(grant_id)
-        if time.monotonic() < self._away_until:  # asked a moment ago, in vain: everybody would wait
+        if time.monotonic() < self._circuit_open_until:  # a look-up failed a moment ago: each caller would wait
             if believed:
                 return believed
-            raise Unavailable("the database is away")
+            raise Unavailable("the database is not responding")
         try:
             grant = self._find(grant_id)
         except ServiceError:
-            self._away_until = time.monotonic() + PAUSE_SECONDS
+            self._circuit_open_until = time.monotonic() + PAUSE_SECONDS
             if believed:
                 log.warning("grant_believed", grant=str(grant_id))
                 return believed

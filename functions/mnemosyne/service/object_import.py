@@ -9,7 +9,7 @@ from datetime import datetime
 from functools import partial
 from uuid import UUID
 
-from mnemosyne.domain.memory import BATCH_LIMIT, FailedRequest, IngestState, IngestStatus, Origin, Request
+from mnemosyne.domain.memory import BATCH_LIMIT, ExternalId, FailedRequest, IngestState, IngestStatus, Request
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.message import encode
 from mnemosyne.domain.object_import import (
@@ -42,7 +42,7 @@ PAGE = 1000
 
 def import_object(
     namespace: str,
-    wanted: StoredObject,
+    stored_object: StoredObject,
     services: ImportServices,
     *,
     message_id: str,
@@ -56,17 +56,17 @@ def import_object(
     up or a part is unavailable: redeliver.
     """
     deadline = time.monotonic() + budget
-    progress = services.imports.progress(namespace, wanted.source) or ObjectImport(source=wanted.source)
+    progress = services.imports.progress(namespace, stored_object.source) or ObjectImport(source=stored_object.source)
     if progress.is_reported:
-        services.imports.forget_lines(namespace, wanted.source)
+        services.imports.forget_lines(namespace, stored_object.source)
         return
     if not progress.is_read:
         services.imports.record(namespace, progress, {})  # the time of its start, before anything of it is stored
-        progress = _Reading(namespace, wanted, services, progress, deadline, message_id).finish()
+        progress = _Reading(namespace, stored_object, services, progress, deadline, message_id).finish()
     counts = _wait(namespace, progress, services, deadline, pause)
-    services.objects.write_report(wanted, _report(namespace, progress, services, counts))
+    services.objects.write_report(stored_object, _report(namespace, progress, services, counts))
     services.imports.record(namespace, replace(progress, is_reported=True))
-    services.imports.forget_lines(namespace, wanted.source)
+    services.imports.forget_lines(namespace, stored_object.source)
     log.info("object_imported", namespace=namespace, count=progress.memories)
 
 
@@ -75,7 +75,7 @@ class _Reading:
     """One delivery's reading of an object."""
 
     namespace: str
-    wanted: StoredObject
+    stored_object: StoredObject
     services: ImportServices
     progress: ObjectImport
     deadline: float
@@ -92,7 +92,7 @@ class _Reading:
         """Read to the end, or to an error; raises Unavailable if the time is up first."""
         error = None
         try:
-            with self.services.objects.open(self.wanted) as opened:
+            with self.services.objects.open(self.stored_object) as opened:
                 self._read(opened)
         except (InvalidRequest, NotFound) as exc:
             error = str(exc)
@@ -108,25 +108,25 @@ class _Reading:
         self.recorded = time.monotonic()
 
     def _read(self, opened: OpenObject) -> None:
-        name = self.wanted.name
+        name = self.stored_object.name
         format_ = format_of(name)
         if format_ is None:
             raise InvalidRequest(f"{name} must end in .jsonl, .ndjson, .md, .txt or .chronicle, and .gz where packed")
         if opened.size > OBJECT_BYTES:
             raise InvalidRequest(f"{name} must have at most {OBJECT_BYTES:,} bytes, got {opened.size:,}: split it")
         packed = opened.packed or unpacked_name(name) != name
-        known = self.progress.memories
-        for item in read(opened.stream, name, format_, modified=opened.modified, packed=packed, skip=known):
+        skip = self.progress.memories
+        for item in read(opened.stream, name, format_, modified=opened.modified, packed=packed, skip=skip):
             self._take(item, key_of(item.line, item.place), opened.modified)
 
     def _take(self, item: Item, key: str, modified: datetime | None) -> None:
         defaults = Defaults(
-            new_id=partial(derived_id, self.wanted.source, key),
+            new_id=partial(derived_id, self.stored_object.source, key),
             namespace=self.namespace,
-            place=Origin(self.wanted.source, key),
+            place=ExternalId(self.stored_object.source, key),
             deleted_at=modified,
         )
-        reading = read_item(item, defaults, vault=f"gs://{self.wanted.bucket}")
+        reading = read_item(item, defaults, vault=f"gs://{self.stored_object.bucket}")
         self.lines[key] = reading.request_id
         if isinstance(reading, FailedRequest):
             self.failed.append(reading)
@@ -153,7 +153,7 @@ class _Reading:
         if self.services.outcome_topic:
             outcomes.announce(
                 self.namespace,
-                [one.request_id for one in self.failed],
+                [request.request_id for request in self.failed],
                 message_id=self.message_id,
                 memories=self.services.memories,
                 topic=self.services.outcome_topic,
@@ -187,8 +187,8 @@ def _wait(
     counts: Counter[IngestState] = Counter()
     after = ""
     while page := services.imports.lines(namespace, progress.source, PAGE, after=after):
-        if all(one.status for one in page):
-            counts.update(one.status.state for one in page if one.status)
+        if all(line.status for line in page):
+            counts.update(line.status.state for line in page if line.status)
             after = page[-1].line
         elif time.monotonic() > deadline:
             raise Unavailable(f"{counts.total():,} of {progress.memories:,} memories of the object have their outcome")
@@ -211,7 +211,7 @@ def _report(
     yield _line(summary)
     after = ""
     while page := services.imports.lines(namespace, progress.source, PAGE, after=after):
-        yield b"".join(_line(_outcome(one.line, one.status)) for one in page if one.status)
+        yield b"".join(_line(_outcome(line.line, line.status)) for line in page if line.status)
         after = page[-1].line
 
 

@@ -27,12 +27,12 @@ def announce(
     repeats an event under the same id. Raises Unavailable.
     """
     waiting = memories.unannounced(namespace, request_ids) if request_ids else []
-    told = [Outcome(namespace=namespace, message_id=message_id, status=status) for status in waiting]
+    outcomes = [Outcome(namespace=namespace, message_id=message_id, status=status) for status in waiting]
     if dead_letter:
-        told.append(Outcome.of_dead_letter(namespace, dead_letter))
-    if not told:
+        outcomes.append(Outcome.of_dead_letter(namespace, dead_letter))
+    if not outcomes:
         return
-    topic.publish(told)
+    topic.publish(outcomes)
     if waiting:
         memories.mark_announced(namespace, waiting)
-    log.info("outcomes_announced", namespace=namespace, message_id=message_id, count=len(told))
+    log.info("outcomes_announced", namespace=namespace, message_id=message_id, count=len(outcomes))

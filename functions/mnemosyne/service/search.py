@@ -63,13 +63,13 @@ def search(
     vector, embedder_fault = _embedded(namespace, query.query, embedder) if query.query and by_meaning else (None, None)
     embed_ms, embedded = milliseconds(started), time.perf_counter()
     reads = replace(query, limit=max(query.limit, RERANKED)) if reranker and by_meaning else query
-    ranked, found = rank(
+    ranked, candidates = rank(
         namespace, reads, vector, memories=memories, model=embedder.model, lexical_weight=embedder.lexical_weight
     )
     without_minimum = min(query.limit, len(ranked))
-    ranked = with_confidence(query, ranked, found, embedder.model)
+    ranked = with_confidence(query, ranked, candidates, embedder.model)
     left_out = without_minimum - min(query.limit, len(ranked))
-    strategy, reranker_fault, rerank_ms = found.strategy, None, None
+    strategy, reranker_fault, rerank_ms = candidates.strategy, None, None
     if reranker and by_meaning and ranked:
         reranking = time.perf_counter()
         ranked, reranker_fault = _reranked(namespace, query, ranked, memories, reranker)
@@ -79,7 +79,7 @@ def search(
     result = SearchResult(
         hits=hits,
         strategy=strategy,
-        considered=found.listed,
+        considered=candidates.listed,
         left_out=left_out,
         degraded="; ".join(fault for fault in (embedder_fault, reranker_fault) if fault) or None,
         embed_ms=embed_ms,
@@ -117,34 +117,38 @@ def rank(
     folded: dict[str, tuple[str, ...]] = {}
     while True:
         excluded = {"folded": sorted(statements), "shown": sorted(folded)} if folded else {}
-        found = memories.find_candidates(namespace, query, vector, model=model, count=count, excluded=excluded)
+        candidates = memories.find_candidates(namespace, query, vector, model=model, count=count, excluded=excluded)
         if by_words and vector is not None:
             ranked = ranking.relevant(
-                found, query.query or "", lexical_weight=lexical_weight, preferred=query.preferred, weights=weights
+                candidates, query.query or "", lexical_weight=lexical_weight, preferred=query.preferred, weights=weights
             )
             if pool := ranking.pool(ranked):
                 ranking.diversify(ranked, memories.pairwise_cosines(namespace, pool), weights)
         else:
-            ranked = ranking.plain(found)
+            ranked = ranking.plain(candidates)
         ordered = ranking.order(ranked, query.quality_weight)
-        new = {one.candidate.statement for one in ordered if one.folded and one.candidate.statement} - statements
-        folded |= {one.candidate.id: folded.get(one.candidate.id, ()) + one.folded for one in ordered if one.folded}
-        if len(ordered) >= query.limit or not found.full or not new:
+        new = {
+            entry.candidate.statement for entry in ordered if entry.folded and entry.candidate.statement
+        } - statements
+        folded |= {
+            entry.candidate.id: folded.get(entry.candidate.id, ()) + entry.folded for entry in ordered if entry.folded
+        }
+        if len(ordered) >= query.limit or not candidates.full or not new:
             break
         statements |= new
-    for one in ordered:
-        one.folded = folded.get(one.candidate.id, ())
-    return ordered, found
+    for entry in ordered:
+        entry.folded = folded.get(entry.candidate.id, ())
+    return ordered, candidates
 
 
-def with_confidence(query: SearchQuery, ranked: list[Ranked], found: Candidates, model: str) -> list[Ranked]:
+def with_confidence(query: SearchQuery, ranked: list[Ranked], candidates: Candidates, model: str) -> list[Ranked]:
     """Set the confidence of each candidate, and leave out those below the query's minimum."""
     if query.query is None:
         return ranked
-    for one in ranked:
-        one.confidence = confidence(model, one.candidate.vector_score, found.words_share(one.candidate))
+    for entry in ranked:
+        entry.confidence = confidence(model, entry.candidate.vector_score, candidates.words_share(entry.candidate))
     minimum = query.min_confidence
-    return [one for one in ranked if minimum is None or (one.confidence and one.confidence.at_least(minimum))]
+    return [entry for entry in ranked if minimum is None or (entry.confidence and entry.confidence.at_least(minimum))]
 
 
 def _embedded(namespace: str, text: str, embedder: Embedder) -> tuple[Vector | None, str | None]:
@@ -163,9 +167,9 @@ def _reranked(
     namespace: str, query: SearchQuery, ranked: Sequence[Ranked], memories: MemoryStore, reranker: Reranker
 ) -> tuple[list[Ranked], str | None]:
     """Order the candidates by the reranker's relevance; on failure return them as they are, and the reason."""
-    read = ranked[: max(query.limit, RERANKED)]
-    whole = replace(query, characters=len(read) * RERANKED_CHARACTERS, explain=False)
-    hits = memories.read_hits(namespace, whole, read)
+    top = ranked[: max(query.limit, RERANKED)]
+    whole = replace(query, characters=len(top) * RERANKED_CHARACTERS, explain=False)
+    hits = memories.read_hits(namespace, whole, top)
     texts = [embedded_text(hit.title, hit.tags, hit.content) for hit in hits]
     try:
         relevances = reranker.score(query.query or "", texts)
@@ -173,7 +177,7 @@ def _reranked(
         log.fault("reranker_failed", exc, namespace=namespace)
         return list(ranked), f"not reranked: {exc.cause}"
     by_id = {str(hit.id): relevance for hit, relevance in zip(hits, relevances, strict=True)}
-    return ranking.reranked(read, by_id, query.quality_weight), None
+    return ranking.reranked(top, by_id, query.quality_weight), None
 
 
 def _log(namespace: str, query: SearchQuery, result: SearchResult) -> None:

@@ -9,7 +9,15 @@ from typing import Any
 from uuid import UUID
 
 from mnemosyne.domain.json_values import VALUES, check_values
-from mnemosyne.domain.memory import BATCH_LIMIT, EXPORT_BYTES, Deletion, FailedRequest, KeysetCursor, Origin, Reading
+from mnemosyne.domain.memory import (
+    BATCH_LIMIT,
+    EXPORT_BYTES,
+    Deletion,
+    ExternalId,
+    FailedRequest,
+    KeysetCursor,
+    Reading,
+)
 from mnemosyne.domain.memory_input import Defaults, refused
 from mnemosyne.domain.visible import escaped
 from mnemosyne.errors import InvalidRequest
@@ -83,10 +91,10 @@ def take_file(namespace: str, part: FilePart, services: Services) -> Sequence[Re
         read_item(item, _defaults(namespace, part, f"{line}{item.suffix}"), vault=VAULT)
         for item, line in zip(items, lines, strict=True)
     ]
-    unread = [refused(one["error"], _defaults(namespace, part, ""), one) for one in part.refused]
+    unread = [refused(record["error"], _defaults(namespace, part, ""), record) for record in part.refused]
     if records := [*readings, *unread]:
         ingest.accept(namespace, records, services)
-    return [_summary(item, line, one) for item, line, one in zip(items, lines, readings, strict=True)]
+    return [_summary(item, line, reading_) for item, line, reading_ in zip(items, lines, readings, strict=True)]
 
 
 def _check_values(text: bytes, format_: str) -> None:
@@ -104,7 +112,7 @@ def _defaults(namespace: str, part: FilePart, key: str) -> Defaults:
     return Defaults(
         new_id=lambda: issue_request_id(namespace),
         namespace=namespace,
-        place=Origin(escaped(part.name), key),
+        place=ExternalId(escaped(part.name), key),
         deleted_at=part.modified,
         timezone=part.timezone,
     )
@@ -135,15 +143,15 @@ def export_page(
     namespace: str, *, after: KeysetCursor | None, memories: MemoryStore
 ) -> tuple[str, int, KeysetCursor | None]:
     """Return the next lines of the namespace's export, their number, and the cursor of the next page."""
-    found = memories.export(namespace, EXPORT_PAGE, after=after)
+    exported = memories.export(namespace, EXPORT_PAGE, after=after)
     lines: list[str] = []
     size = 0
-    for memory in found:
+    for memory in exported:
         line = to_jsonl(memory)
         if lines and size + len(line) > EXPORT_CHARACTERS:
             break
         lines.append(line)
         size += len(line)
-    is_cut = sum(len(memory.content.encode()) for memory in found) >= EXPORT_BYTES
-    is_last = len(found) < EXPORT_PAGE and len(lines) == len(found) and not is_cut
-    return "".join(lines), len(lines), None if is_last or not found else found[len(lines) - 1].cursor
+    is_cut = sum(len(memory.content.encode()) for memory in exported) >= EXPORT_BYTES
+    is_last = len(exported) < EXPORT_PAGE and len(lines) == len(exported) and not is_cut
+    return "".join(lines), len(lines), None if is_last or not exported else exported[len(lines) - 1].cursor

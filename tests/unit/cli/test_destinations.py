@@ -66,7 +66,7 @@ def test_what_is_sent_over_mcp_has_the_ids_that_were_recorded_for_it(over_mcp: O
     records = []
     for line, row in enumerate(ROWS, 1):
         item = Item(f"rows.csv:{line}", row, line=line)
-        defaults = Defaults(new_id=over_mcp.new_id, place=source.origin(item))
+        defaults = Defaults(new_id=over_mcp.new_id, place=source.external_id(item))
         records.append(Record(item, read_item(item, defaults)))
         ids.append(records[-1].reading.request_id)
     assert over_mcp.outcomes(ids) == {}

@@ -16,7 +16,7 @@ from mnemosyne.cli import formats
 from mnemosyne.cli.formats import read
 from mnemosyne.cli.listing import guess
 from mnemosyne.domain.chronicle import unite_tags
-from mnemosyne.domain.memory import Deletion, ExportedMemory, FailedRequest, IngestRequest, Origin, content_hash
+from mnemosyne.domain.memory import Deletion, ExportedMemory, ExternalId, FailedRequest, IngestRequest, content_hash
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.domain.visible import one_line
@@ -398,4 +398,4 @@ def test_a_row_keeps_its_source_and_key(tmp_path: Path) -> None:
     path.write_text(json.dumps(row) + "\n" + json.dumps({**row, "op": "delete"}))
     stored, deleted = (read_item(item, Defaults(new_id=new_id)) for item in _read(path, "jsonl"))
     assert isinstance(stored, IngestRequest) and isinstance(deleted, Deletion)
-    assert stored.origin == deleted.origin == Origin("crm", "7")
+    assert stored.external_id == deleted.external_id == ExternalId("crm", "7")

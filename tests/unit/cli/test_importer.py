@@ -17,7 +17,7 @@ from mnemosyne.cli.import_source import Outcome, Record, Source
 from mnemosyne.cli.importer import Destination, apply_post_import_updates
 from mnemosyne.cli.importer import run as run_one
 from mnemosyne.cli.journal import BatchOutcome, Journal
-from mnemosyne.domain.memory import FailedRequest, IngestRequest, IngestState, MemoryChange, Origin, content_hash
+from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest, IngestState, MemoryChange, content_hash
 from mnemosyne.errors import Conflict, InvalidRequest
 from mnemosyne.formats.item import Item
 from mnemosyne.ids import new_id
@@ -449,7 +449,7 @@ def test_an_import_killed_at_any_point_ends_as_one_that_was_not(tmp_path: Path) 
         assert ended.failures == [("f:50", "a line must be JSON"), ("f:0", "the model refuses it")], kills
         tags = {memory_id: change.tags for memory_id, change in destination.changes if change.tags is not None}
         assert list(tags.values()) == [("c",)] * 5, kills
-        assert {one.origin for one in destination.refused} == {Origin("f", "50")}, kills
+        assert {one.external_id for one in destination.refused} == {ExternalId("f", "50")}, kills
         kills += 1
         if is_whole:
             break
@@ -464,8 +464,8 @@ def test_a_line_that_fails_is_sent_with_its_reason_under_the_file_and_the_line(t
         Item("notes:8", {"content": "x", "source": "crm", "key": 4711}, line=8),
     ]
     run_one(bad, Source("notes"), destination, Journal(tmp_path / "j", "here"), lambda count: None)
-    assert [(one.origin, one.error) for one in destination.refused] == [
-        (Origin("notes", "sub/a.md"), "it cannot be read"),
-        (Origin("notes", "7"), "content must have at least 1 character, got 0"),
-        (Origin("crm", "4711"), "timestamp is required"),
+    assert [(one.external_id, one.error) for one in destination.refused] == [
+        (ExternalId("notes", "sub/a.md"), "it cannot be read"),
+        (ExternalId("notes", "7"), "content must have at least 1 character, got 0"),
+        (ExternalId("crm", "4711"), "timestamp is required"),
     ]

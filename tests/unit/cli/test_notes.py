@@ -10,7 +10,7 @@ import yaml
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mnemosyne.domain.memory import FailedRequest, IngestRequest, Origin
+from mnemosyne.domain.memory import ExternalId, FailedRequest, IngestRequest
 from mnemosyne.domain.memory_input import Defaults
 from mnemosyne.domain.rfc3339 import rfc3339
 from mnemosyne.formats import reading
@@ -137,7 +137,7 @@ def test_a_number_that_is_no_date_is_named_as_the_file_names_it(block: str, said
     (item,) = _items(f"{block}x")
     refused = read_item(item, Defaults(new_id=new_id), vault="vault")
     assert isinstance(refused, FailedRequest) and said in refused.error
-    assert refused.origin == Origin("vault", "Note.md")
+    assert refused.external_id == ExternalId("vault", "Note.md")
 
 
 @pytest.mark.parametrize(
@@ -187,9 +187,9 @@ def test_links_and_folder_of_a_note_are_kept() -> None:
 
 
 def test_a_note_s_own_source_and_key_are_honoured_and_a_source_alone_is_metadata() -> None:
-    assert _note("---\nsource: crm\nkey: 7\n---\nx").origin == Origin("crm", "7")
+    assert _note("---\nsource: crm\nkey: 7\n---\nx").external_id == ExternalId("crm", "7")
     clipped = _note("---\nsource: https://example.com\n---\nx")
-    assert clipped.origin == Origin("vault", "Note.md")
+    assert clipped.external_id == ExternalId("vault", "Note.md")
     assert clipped.metadata["source"] == "https://example.com"
 
 
@@ -243,7 +243,7 @@ def _check_front_matter(front: dict[str, Any], damage: list[tuple[int, str]], en
         if isinstance(found, FailedRequest):
             assert "\x00" in text or not (body.strip() or front) or " must be a date" in found.error, found.error
         else:
-            assert found.title.strip() and found.origin
+            assert found.title.strip() and found.external_id
             assert damage or "\n---" in body or body.strip() == "" or found.content.endswith(body.lstrip("\n"))
 
 

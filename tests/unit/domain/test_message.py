@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from mnemosyne.domain.memory import Deletion, FailedRequest, IngestRequest, Origin, content_hash
+from mnemosyne.domain.memory import Deletion, ExternalId, FailedRequest, IngestRequest, content_hash
 from mnemosyne.domain.memory_input import Defaults, MemoryInput
 from mnemosyne.domain.message import IngestMessage, decode, encode
 from mnemosyne.domain.parsing import parse
@@ -57,16 +57,18 @@ def test_a_message_survives_the_way_exactly() -> None:
             metadata={"k": [1, 2.5, None, {"z": True}]},
             published=PUBLISHED,
         ),
-        request("second", origin=Origin("crm", "4711"), published=PUBLISHED),
+        request("second", external_id=ExternalId("crm", "4711"), published=PUBLISHED),
     ]
     received = _encoded(*sent)
     assert received == IngestMessage("ns", tuple(sent))
 
 
 def test_a_deletion_and_a_refusal_survive_the_way_exactly() -> None:
-    origin = Origin("crm", "4711")
-    deletion = Deletion(request_id=new_id(), origin=origin, timestamp=NOON, published=PUBLISHED)
-    refusal = FailedRequest(request_id=new_id(), error="not JSON: Expecting value", origin=Origin("rows.jsonl", "17"))
+    external_id = ExternalId("crm", "4711")
+    deletion = Deletion(request_id=new_id(), external_id=external_id, timestamp=NOON, published=PUBLISHED)
+    refusal = FailedRequest(
+        request_id=new_id(), error="not JSON: Expecting value", external_id=ExternalId("rows.jsonl", "17")
+    )
     data, attributes = encode("ns", [deletion, refusal], "")
     assert _read(data, attributes) == IngestMessage("ns", (), (refusal,), deletions=(deletion,))
 
@@ -210,7 +212,7 @@ def test_a_version_has_the_id_of_its_source_key_content_and_time(data: object, a
     source = "https://crm.example/tickets"
     (request_,) = _read(data, IN_NS | attributes).requests
     expected = version_id(source, "4711", content_hash("green tea"), NOON)
-    assert (request_.request_id, request_.origin) == (expected, Origin(source, "4711"))
+    assert (request_.request_id, request_.external_id) == (expected, ExternalId(source, "4711"))
 
 
 @pytest.mark.parametrize("changed", [{"content": "black tea"}, {"timestamp": "2026-05-21"}, {"session": "monday"}])
@@ -218,7 +220,7 @@ def test_another_content_or_time_of_a_key_is_another_request(changed: dict[str, 
     keyed = {**GOOD, "source": "s", "key": "k"}
     message = _read({"memories": [keyed, keyed | changed]})
     assert (len(message.requests), message.dead_letter_reason) == (2, "")
-    assert {one.origin for one in message.requests} == {Origin("s", "k")}
+    assert {one.external_id for one in message.requests} == {ExternalId("s", "k")}
 
 
 @pytest.mark.parametrize("op", ["delete", "DELETE", "Delete"])
@@ -226,12 +228,14 @@ def test_a_tombstone_is_a_deletion_whatever_else_its_row_has(op: str) -> None:
     row = {"op": op, "source": "s", "key": 7, "timestamp": WHEN, "content": "", "tags": 5, "title": None}
     (deletion,) = _read({"memories": [row]}).deletions
     expected = deletion_id("s", "7", NOON)
-    assert deletion == Deletion(request_id=expected, origin=Origin("s", "7"), timestamp=NOON, published=PUBLISHED)
+    assert deletion == Deletion(
+        request_id=expected, external_id=ExternalId("s", "7"), timestamp=NOON, published=PUBLISHED
+    )
 
 
 def test_a_deletion_without_a_time_is_from_when_it_was_published() -> None:
     (deletion,) = _read({"op": "delete"}, {**IN_NS, "source": "s", "key": "k"}).deletions
-    assert (deletion.origin, deletion.timestamp) == (Origin("s", "k"), PUBLISHED)
+    assert (deletion.external_id, deletion.timestamp) == (ExternalId("s", "k"), PUBLISHED)
 
 
 @pytest.mark.parametrize("op", ["insert", "d", "c", "upsert!", 5, True, ["delete"]])
@@ -249,7 +253,7 @@ def test_a_deletion_names_its_record(row: dict[str, object]) -> None:
 
 def test_a_batch_under_one_key_numbers_its_memories() -> None:
     message = _read({"memories": [GOOD, {**GOOD, "content": "b"}]}, {**IN_NS, "source": "s", "key": "k"})
-    assert [one.origin for one in message.requests] == [Origin("s", "k#0"), Origin("s", "k#1")]
+    assert [one.external_id for one in message.requests] == [ExternalId("s", "k#0"), ExternalId("s", "k#1")]
 
 
 def test_what_has_no_name_keeps_its_id_however_often_it_is_delivered_forwarded_and_redriven() -> None:
@@ -288,7 +292,7 @@ EVENT = {"specversion": "1.0", "type": "memory", "source": "/crm", "id": "4711"}
 def test_a_cloud_event_is_read_in_either_mode(data: object, attributes: dict[str, str]) -> None:
     message = _read(data, attributes)
     (read,) = message.requests
-    assert (message.namespace, read.content, read.origin) == ("ns", "green tea", Origin("/crm", "4711"))
+    assert (message.namespace, read.content, read.external_id) == ("ns", "green tea", ExternalId("/crm", "4711"))
 
 
 def test_a_publisher_of_one_namespace_cannot_name_another() -> None:
@@ -357,7 +361,9 @@ def test_a_message_has_each_request_once(first: dict[str, Any], second: dict[str
 @pytest.mark.parametrize("first", SAME_ID)
 def test_a_newer_message_is_reported_under_the_name_of_the_first_record(first: dict[str, Any]) -> None:
     message = _read({"schema_version": 2, "memories": [first, *SAME_ID]})
-    assert [one.origin for one in message.rejected] == [Origin("crm", first["key"]) if "key" in first else None]
+    assert [one.external_id for one in message.rejected] == [
+        ExternalId("crm", first["key"]) if "key" in first else None
+    ]
 
 
 def test_a_memory_said_twice_in_one_message_is_one_request() -> None:
@@ -378,7 +384,7 @@ def test_a_bad_version_of_a_key_does_not_touch_a_good_one() -> None:
     good = {**GOOD, "source": "s", "key": "k"}
     message = _read({"memories": [good, {**good, "content": ""}]})
     assert (len(message.requests), message.dead_letter_reason) == (1, "")
-    assert [one.origin for one in message.rejected] == [Origin("s", "k")]
+    assert [one.external_id for one in message.rejected] == [ExternalId("s", "k")]
 
 
 def _nested(depth: int) -> str:
@@ -423,7 +429,7 @@ def test_keys_that_are_no_whole_numbers_of_64_bits_are_refused_and_not_rounded()
         message = _read({**GOOD, "source": "s", "key": number})
         assert (message.requests, len(message.rejected)) == ((), 1)
     (read,) = _read({**GOOD, "source": "s", "key": 2**64 - 1}).requests
-    assert read.origin == Origin("s", "18446744073709551615")
+    assert read.external_id == ExternalId("s", "18446744073709551615")
 
 
 @pytest.mark.parametrize(
@@ -438,8 +444,8 @@ def test_keys_that_are_no_whole_numbers_of_64_bits_are_refused_and_not_rounded()
 )
 def test_what_has_a_name_fails_under_it_however_little_can_be_read(data: object, attributes: dict[str, str]) -> None:
     message = _read(data, attributes)
-    assert [(one.origin, one.request_id) for one in message.rejected] == [
-        (Origin("s", "k"), refused_id("s", "k", _errors(message)[0]))
+    assert [(one.external_id, one.request_id) for one in message.rejected] == [
+        (ExternalId("s", "k"), refused_id("s", "k", _errors(message)[0]))
     ]
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from starlette.testclient import TestClient
 
-from mnemosyne.domain.memory import IngestState, Origin
+from mnemosyne.domain.memory import ExternalId, IngestState
 from mnemosyne.domain.message import encode
 from mnemosyne.errors import Broken, InvalidRequest, ItemUnavailable, Misconfigured, MnemosyneError, Unavailable
 from mnemosyne.http.push import build_app
@@ -144,7 +144,7 @@ def test_a_newer_message_is_redelivered_until_it_is_given_up(client: TestClient,
 
 def test_each_outcome_is_told_once_however_often_it_is_delivered(client: TestClient, services: FakeServices) -> None:
     services.outcome_topic = FakeOutcomes()
-    good, bad = request("a", origin=Origin("crm", "4711")), {"request_id": str(new_id()), "content": ""}
+    good, bad = request("a", external_id=ExternalId("crm", "4711")), {"request_id": str(new_id()), "content": ""}
     data = json.loads(encode("ns", [good], "")[0])
     data["memories"].append(bad)
     for _ in range(20):

@@ -45,7 +45,7 @@ CASES: list[tuple[Exception, dict[str, Any], type[Exception]]] = [
     (errors.Conflict("x"), {"code": "conflict", "retryable": False}, errors.Conflict),
     (errors.Unauthorized("x"), {"code": "unauthorized", "retryable": False}, errors.Unauthorized),
     (errors.ServiceError("x"), UNAVAILABLE, errors.Unavailable),
-    (errors.Unavailable("the database is away"), UNAVAILABLE, errors.Unavailable),
+    (errors.Unavailable("the database is not responding"), UNAVAILABLE, errors.Unavailable),
     (errors.StatementTimeout("x"), UNAVAILABLE, errors.Unavailable),
     (errors.ItemUnavailable("x"), UNAVAILABLE, errors.Unavailable),
     (errors.EmbeddingModelChanged("x"), UNAVAILABLE, errors.Unavailable),

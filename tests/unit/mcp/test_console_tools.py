@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from mnemosyne.domain.memory import DeadLetter, IngestRequest, IngestState, Origin
+from mnemosyne.domain.memory import DeadLetter, ExternalId, IngestRequest, IngestState
 from mnemosyne.domain.message import IngestMessage, decode, encode
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.pubsub_message import Published
@@ -168,11 +168,11 @@ def test_what_fails_in_a_file_is_among_the_outcomes_under_its_line(services: Fak
     ((data, attributes),) = services.queue.messages
     message = decode(Published(message_id="", data=data, attributes=attributes))
     ingest.store(message, memories=services.memories, embedder=services.embedder)
-    outcomes = {one.origin: (one.state, one.error) for one in services.memories.ingest_requests("ns", None, 10)}
+    outcomes = {one.external_id: (one.state, one.error) for one in services.memories.ingest_requests("ns", None, 10)}
     assert outcomes == {
-        Origin("a.jsonl", "7"): (IngestState.FAILED, answer["items"][0]["error"]),
-        Origin("s", "k"): (IngestState.FAILED, "content must have at most 100,000 characters, got 100,001"),
-        Origin("a.jsonl", "9"): (IngestState.FAILED, "it is not UTF-8"),
+        ExternalId("a.jsonl", "7"): (IngestState.FAILED, answer["items"][0]["error"]),
+        ExternalId("s", "k"): (IngestState.FAILED, "content must have at most 100,000 characters, got 100,001"),
+        ExternalId("a.jsonl", "9"): (IngestState.FAILED, "it is not UTF-8"),
     }
 
 

@@ -6,7 +6,7 @@ from uuid import UUID
 import pytest
 from mcp_types import CallToolResult
 
-from mnemosyne.domain.memory import FailedRequest, Origin, content_hash
+from mnemosyne.domain.memory import ExternalId, FailedRequest, content_hash
 from mnemosyne.domain.message import decode
 from mnemosyne.domain.pubsub_message import Published
 from mnemosyne.ids import deletion_id, version_id
@@ -30,7 +30,7 @@ def test_the_request_has_the_id_of_its_version() -> None:
     version = version_id("adk://app/ada", "event-1", content_hash("Ada: tea, please."), NOW)
     assert ids == [str(version)] * 2
     ((_, (published,)), _) = services.queue.published
-    assert published.origin == Origin("adk://app/ada", "event-1")
+    assert published.external_id == ExternalId("adk://app/ada", "event-1")
 
 
 def _looked_up(services: FakeServices, queued: CallToolResult) -> dict[str, Any] | None:
@@ -91,7 +91,7 @@ def test_a_record_is_deleted_by_its_key() -> None:
     assert answer["request_ids"] == [str(deletion_id("adk://app/ada", "event-1", NOW))]
     ((data, attributes),) = services.queue.messages
     (deletion,) = decode(Published(message_id="", data=data, attributes=attributes)).deletions
-    assert (deletion.origin, deletion.timestamp) == (Origin("adk://app/ada", "event-1"), NOW)
+    assert (deletion.external_id, deletion.timestamp) == (ExternalId("adk://app/ada", "event-1"), NOW)
 
 
 def test_a_batch_may_have_two_versions_of_a_record() -> None:

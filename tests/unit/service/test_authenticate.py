@@ -35,7 +35,7 @@ class KeyStore:
     def find(self, key_id: str) -> ApiKey | None:
         self.asked += 1
         if self.away:
-            raise Unavailable("the database is away")
+            raise Unavailable("the database is not responding")
         return self.keys.get(key_id)
 
 

@@ -204,8 +204,8 @@ class PostgresClaim:
                 "event": (IngestState.STORED if request is stored else IngestState.DUPLICATE).value,
                 "content_hash": request.content_hash,
             }
-            if request.origin:
-                versions.append({**row, **rows.version_values(request, request.origin)})
+            if request.external_id:
+                versions.append({**row, **rows.version_values(request, request.external_id)})
             else:
                 labels = sorted(given_labels(request).items())
                 differing = [name for name, value in labels if value != getattr(stored, name)]

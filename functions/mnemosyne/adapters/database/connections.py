@@ -182,7 +182,7 @@ class Connection:
             raise rule.error("", {"where": "the database"}) from exc
         except (pg8000.exceptions.InterfaceError, OSError) as exc:
             self.broken = True
-            raise Unavailable("the database is away: the connection was lost") from exc
+            raise Unavailable("the database is not responding: the connection was lost") from exc
         except BaseException:
             # Interrupted in the middle of the protocol, as when a worker is stopped: never use it again.
             self.broken = True

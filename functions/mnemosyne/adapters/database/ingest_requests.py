@@ -108,7 +108,7 @@ class PostgresRequests:
         """Return the request of each key of a source that changed last."""
         with self._transaction(namespace) as connection:
             rows = connection.run(ingest_sql.KEYS, namespace=namespace, source=source, keys=text_array(keys))
-        return {status.origin.key: status for status in read_statuses(rows).values() if status.origin}
+        return {status.external_id.key: status for status in read_statuses(rows).values() if status.external_id}
 
     def unannounced(self, namespace: str, request_ids: Sequence[UUID]) -> Sequence[IngestStatus]:
         """Return outcomes of requests that have not been announced to their publisher."""

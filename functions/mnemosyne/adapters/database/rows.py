@@ -18,13 +18,13 @@ from mnemosyne.domain.memory import (
     DeadLetter,
     Deletion,
     ExportedMemory,
+    ExternalId,
     FailedRequest,
     IngestRequest,
     IngestState,
     IngestStatus,
     Memory,
     MemorySummary,
-    Origin,
 )
 from mnemosyne.domain.quota import Quota
 from mnemosyne.domain.search import Filters, Hit, SearchQuery, TagMatch, Why
@@ -62,7 +62,11 @@ def requests_json(requests: Sequence[IngestRequest], immutable_sources: Collecti
             {
                 "request_id": one.request_id,
                 "content_hash": one.content_hash,
-                **(version_values(one, one.origin, immutable_sources) if one.origin else {"labels": given_labels(one)}),
+                **(
+                    version_values(one, one.external_id, immutable_sources)
+                    if one.external_id
+                    else {"labels": given_labels(one)}
+                ),
             }
             for one in requests
         ]
@@ -70,14 +74,14 @@ def requests_json(requests: Sequence[IngestRequest], immutable_sources: Collecti
 
 
 def version_values(
-    request: IngestRequest, origin: Origin, immutable_sources: Collection[str] = ()
+    request: IngestRequest, external_id: ExternalId, immutable_sources: Collection[str] = ()
 ) -> dict[str, object]:
     """Return the columns of a version of a record."""
     return {
-        **key_values(origin),
+        **key_values(external_id),
         "version_at": request.timestamp,
         "published": request.published,
-        "immutable": origin.source in immutable_sources,
+        "immutable": external_id.source in immutable_sources,
         "labels": {
             "title": request.title,
             "tags": request.tags,
@@ -94,7 +98,7 @@ def deletions_json(deletions: Sequence[Deletion]) -> str:
         [
             {
                 "request_id": one.request_id,
-                **key_values(one.origin),
+                **key_values(one.external_id),
                 "deleted_at": one.timestamp,
                 "published": one.published,
             }
@@ -112,7 +116,7 @@ def unstored_json(requests: Sequence[FailedRequest], contents: Mapping[UUID, str
                 "request_id": one.request_id,
                 "error": one.error,
                 "hash": known.get(one.request_id),
-                **origin_values(one.origin),
+                **external_id_values(one.external_id),
             }
             for one in requests
         ]
@@ -126,14 +130,14 @@ def announced_json(announced: Sequence[IngestStatus]) -> str:
     )
 
 
-def origin_values(origin: Origin | None) -> dict[str, str]:
-    """Return the columns of an origin; empty without an origin."""
-    return {"source": origin.source, "key": origin.key} if origin else {}
+def external_id_values(external_id: ExternalId | None) -> dict[str, str]:
+    """Return the columns of an external id; empty without one."""
+    return {"source": external_id.source, "key": external_id.key} if external_id else {}
 
 
-def key_values(origin: Origin) -> dict[str, object]:
-    """Return the columns of an origin with its key's id."""
-    return {**origin_values(origin), "key_id": derived_id(origin.source, origin.key)}
+def key_values(external_id: ExternalId) -> dict[str, object]:
+    """Return the columns of an external id with its key's id."""
+    return {**external_id_values(external_id), "key_id": derived_id(external_id.source, external_id.key)}
 
 
 def dead_letter_values(dead_letter: DeadLetter) -> dict[str, object]:
@@ -172,8 +176,10 @@ def read_statuses(rows: Sequence[Row]) -> dict[UUID, IngestStatus]:
         named = row.named
         named.pop("changed_in", None)
         source, key = named.pop("source"), named.pop("key")
-        origin = Origin(source, key) if source is not None else None
-        statuses[row["request_id"]] = IngestStatus(**named | {"state": IngestState(row["state"])}, origin=origin)
+        external_id = ExternalId(source, key) if source is not None else None
+        statuses[row["request_id"]] = IngestStatus(
+            **named | {"state": IngestState(row["state"])}, external_id=external_id
+        )
     return statuses
 
 

@@ -104,8 +104,8 @@ class Access:
         if len(headers.getlist("authorization")) > 1 or replaced:
             raise Unauthorized("one credential is needed, as Authorization")
         authorization = headers.get("authorization")
-        if (known := self._authenticator.known(authorization)) is not None:
-            return known
+        if (principal := self._authenticator.cached_principal(authorization)) is not None:
+            return principal
         credential_hash = hashlib.sha256((authorization or "").encode("utf-8", "surrogateescape")).digest()
         # Credentials that were valid are exempt, so that one user's guesses lock out no other user of the address.
         if credential_hash not in self._valid and (seconds := self._rejected.retry_after(address)):

@@ -1,6 +1,6 @@
 """HTTP routes of the `mcp` function: `/mcp`, `/health`, the console and the JSON schema of messages."""
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import anyio.to_thread
@@ -53,7 +53,23 @@ def build_app(
 
     At most `threads` calls that need the database run at a time. `warm` is called once the app is built.
     """
+    database = Turns(threads)
+    # McpMiddleware validates Host and Origin.
+    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
+    streamable = Streamable(serve(services, database=database), security)
+    routes = [Route(MCP_PATH, streamable), *health_routes(_health_handler(access, examine)), *_metadata_routes(access)]
+    routes += site.routes(access.issuer)
+    handlers = {404: _not_served, 405: _not_served}
+    app = Starlette(routes=routes, lifespan=lambda app: streamable.run(), exception_handlers=handlers)
+    app.router.redirect_slashes = False  # a redirect would go to the unvalidated Host header
+    app.add_middleware(McpMiddleware, access=access, database=database, streams=streams, origins=allowed_origins)
+    app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
+    app.add_middleware(Cors, origins=allowed_origins)
+    warm()
+    return app
 
+
+def _health_handler(access: Access, examine: Callable[[], list[Check]]) -> Callable[[Request], Awaitable[Response]]:
     async def health(request: Request) -> Response:
         """Liveness probe. `?deep=1` also checks the database and the embedder.
 
@@ -76,20 +92,7 @@ def build_app(
             reports = [report | detail for report, detail in zip(reports, details, strict=True)]
         return JSONResponse({"status": "ok" if ok else "wrong", "checks": reports}, status_code=200 if ok else 503)
 
-    database = Turns(threads)
-    # McpMiddleware validates Host and Origin.
-    security = TransportSecuritySettings(enable_dns_rebinding_protection=False)
-    streamable = Streamable(serve(services, database=database), security)
-    routes = [Route(MCP_PATH, streamable), *health_routes(health), *_metadata_routes(access)]
-    routes += site.routes(access.issuer)
-    handlers = {404: _not_served, 405: _not_served}
-    app = Starlette(routes=routes, lifespan=lambda app: streamable.run(), exception_handlers=handlers)
-    app.router.redirect_slashes = False  # a redirect would go to the unvalidated Host header
-    app.add_middleware(McpMiddleware, access=access, database=database, streams=streams, origins=allowed_origins)
-    app.add_middleware(GZipMiddleware, minimum_size=COMPRESSED_BYTES, compresslevel=COMPRESSION)
-    app.add_middleware(Cors, origins=allowed_origins)
-    warm()
-    return app
+    return health
 
 
 def _metadata_routes(access: Access) -> list[Route]:

@@ -64,30 +64,30 @@ class Document(Result):
 
 
 def _search(arguments: ConnectorQuery, principal: Principal, services: Services) -> Reply:
-    found = memory_search(SearchArguments(query=arguments.query), principal, services)
+    response = memory_search(SearchArguments(query=arguments.query), principal, services)
     results = [
         ConnectorHit(
-            id=one.id,
-            title=one.title,
-            url=page_of(one.id),
-            confidence=one.confidence,
-            near_duplicates=one.near_duplicates,
+            id=hit.id,
+            title=hit.title,
+            url=page_of(hit.id),
+            confidence=hit.confidence,
+            near_duplicates=hit.near_duplicates,
         )
-        for one in found.memories
+        for hit in response.memories
     ]
-    notes = (STORED if results else None, found.nothing_close)
+    notes = (STORED if results else None, response.nothing_close)
     return Reply(ConnectorHits(results=results, note=" ".join(filter(None, notes)) or None))
 
 
 def _fetch(arguments: ConnectorId, principal: Principal, services: Services) -> Reply:
     memory = manage.get(principal.namespace, arguments.id, memories=services.memories)
     title, _ = brief(memory.title, ())
-    said = {"timestamp": memory.timestamp.isoformat(), "tags": ", ".join(memory.tags), "note": STORED}
+    metadata = {"timestamp": memory.timestamp.isoformat(), "tags": ", ".join(memory.tags), "note": STORED}
     if memory.supersedes:
-        said["supersedes"] = ", ".join(map(str, memory.supersedes))
+        metadata["supersedes"] = ", ".join(map(str, memory.supersedes))
     if memory.superseded_by:
-        said["superseded_by"] = str(memory.superseded_by)
-    return Reply(Document(id=memory.id, title=title, text=memory.content, url=page_of(memory.id), metadata=said))
+        metadata["superseded_by"] = str(memory.superseded_by)
+    return Reply(Document(id=memory.id, title=title, text=memory.content, url=page_of(memory.id), metadata=metadata))
 
 
 SEARCH = Tool(

@@ -13,7 +13,7 @@ from mnemosyne.domain.parsing import Id, Input
 from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp.record import brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.filters import Limit, ListFilterArguments, WindowShown
+from mnemosyne.mcp.tools.filters import Limit, ListFilterArguments, Window
 from mnemosyne.ports.services import Services
 from mnemosyne.service import console_queries
 
@@ -33,21 +33,21 @@ class Bucket(Result):
     memories: int
 
 
-class TimelineShown(Result):
+class TimelineResult(Result):
     """Number of memories in each bucket, oldest first: the newest 1,000 buckets."""
 
     per: Per
     buckets: list[Bucket]
-    window: WindowShown | None = None
+    window: Window | None = None
 
 
 def _memory_timeline(arguments: TimelineArguments, principal: Principal, services: Services) -> Reply:
     span = arguments.window(services.clock())
     filters = arguments.filters(span)
-    found = services.memories.timeline(principal.namespace, filters, arguments.per, arguments.timezone)
-    buckets = [Bucket(start=start, memories=count) for start, count in found.buckets]
-    window = WindowShown.of(span, arguments.timezone) if span else None
-    return Reply(TimelineShown(per=found.per, buckets=buckets, window=window))
+    timeline = services.memories.timeline(principal.namespace, filters, arguments.per, arguments.timezone)
+    buckets = [Bucket(start=start, memories=count) for start, count in timeline.buckets]
+    window = Window.of(span, arguments.timezone) if span else None
+    return Reply(TimelineResult(per=timeline.per, buckets=buckets, window=window))
 
 
 MEMORY_TIMELINE = Tool(
@@ -55,7 +55,7 @@ MEMORY_TIMELINE = Tool(
     title="Memories over time",
     description="How many memories there are of each day, week, month or year, within the filters of memory_search.",
     arguments=TimelineArguments,
-    result=TimelineShown,
+    result=TimelineResult,
     units=lambda arguments: rate_limit.COUNTING,
     run=_memory_timeline,
     read_only=True,
@@ -76,7 +76,7 @@ class Facet(Result):
     memories: int
 
 
-class FacetsShown(Result):
+class FacetsResult(Result):
     """The commonest tags among the newest 5,000 memories within the filters."""
 
     tags: list[Facet]
@@ -84,8 +84,8 @@ class FacetsShown(Result):
 
 def _memory_facets(arguments: FacetArguments, principal: Principal, services: Services) -> Reply:
     filters = arguments.filters(arguments.window(services.clock()))
-    found = services.memories.facets(principal.namespace, filters, arguments.limit)
-    return Reply(FacetsShown(tags=[Facet(tag=tag, memories=count) for tag, count in found]))
+    facets = services.memories.facets(principal.namespace, filters, arguments.limit)
+    return Reply(FacetsResult(tags=[Facet(tag=tag, memories=count) for tag, count in facets]))
 
 
 MEMORY_FACETS = Tool(
@@ -93,7 +93,7 @@ MEMORY_FACETS = Tool(
     title="Tags within filters",
     description="The commonest tags of the newest 5,000 memories within the filters of memory_search.",
     arguments=FacetArguments,
-    result=FacetsShown,
+    result=FacetsResult,
     gives_stored=True,
     units=lambda arguments: rate_limit.COUNTING,
     run=_memory_facets,
@@ -116,7 +116,7 @@ class RelatedMemory(Result):
     title: str
 
 
-class RatingShown(Result):
+class RatingResult(Result):
     """One rating, as it was given."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
@@ -126,31 +126,31 @@ class RatingShown(Result):
     rated_at: datetime
 
 
-class HistoryShown(Result):
+class HistoryResult(Result):
     """A memory's earlier and later versions, nearest first, similar memories, and ratings, latest first."""
 
     id: UUID
     supersedes: list[RelatedMemory]
     superseded_by: list[RelatedMemory]
     similar: list[RelatedMemory]
-    ratings: list[RatingShown]
+    ratings: list[RatingResult]
 
 
 def _memory_history(arguments: HistoryArguments, principal: Principal, services: Services) -> Reply:
-    found, similar = console_queries.history(principal.namespace, arguments.id, memories=services.memories)
+    history, similar = console_queries.history(principal.namespace, arguments.id, memories=services.memories)
     return Reply(
-        HistoryShown(
+        HistoryResult(
             id=arguments.id,
-            supersedes=list(map(_related, found.supersedes)),
-            superseded_by=list(map(_related, found.superseded_by)),
+            supersedes=list(map(_related, history.supersedes)),
+            superseded_by=list(map(_related, history.superseded_by)),
             similar=list(map(_related, similar)),
-            ratings=[RatingShown.model_validate(one) for one in found.ratings],
+            ratings=[RatingResult.model_validate(rating) for rating in history.ratings],
         )
     )
 
 
-def _related(one: MemorySummary) -> RelatedMemory:
-    return RelatedMemory(id=one.id, timestamp=one.timestamp, title=brief(one.title, ())[0])
+def _related(summary: MemorySummary) -> RelatedMemory:
+    return RelatedMemory(id=summary.id, timestamp=summary.timestamp, title=brief(summary.title, ())[0])
 
 
 MEMORY_HISTORY = Tool(
@@ -158,7 +158,7 @@ MEMORY_HISTORY = Tool(
     title="A memory's history",
     description="The memories that a memory supersedes, those that supersede it, similar memories, and its ratings.",
     arguments=HistoryArguments,
-    result=HistoryShown,
+    result=HistoryResult,
     gives_stored=True,
     units=lambda arguments: rate_limit.SEARCH["semantic"],
     run=_memory_history,

@@ -102,8 +102,8 @@ def _deprecated(
     note = f"{name} is deprecated: call {instead} instead."
 
     def run(old: Any, principal: Principal, services: Services) -> Reply:
-        found = memory_search(translate(old, services), principal, services)
-        return Reply(found, notes=(note,))  # in addition to the text, which is JSON
+        response = memory_search(translate(old, services), principal, services)
+        return Reply(response, notes=(note,))  # in addition to the text, which is JSON
 
     return Tool(
         name=name,

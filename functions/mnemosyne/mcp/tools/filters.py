@@ -25,7 +25,7 @@ MinConfidence = Annotated[Confidence | None, Field(strict=False, description="Le
 def _texts(value: object) -> object:
     """Convert one value or a list to texts. Numbers and booleans become their JSON."""
     values = value if isinstance(value, list) else [value]
-    return [json.dumps(one) if isinstance(one, bool | int | float) else one for one in values]
+    return [json.dumps(element) if isinstance(element, bool | int | float) else element for element in values]
 
 
 def _no_number(value: object) -> object:
@@ -113,15 +113,17 @@ class FilterArguments(Input):
 
     def filters(self, within: TimeWindow | None, **others: Any) -> Filters:
         """Build the filters from the arguments, the ends of the window, and `others`."""
-        named = {one.name: getattr(self, one.name) for one in fields(Filters) if one.name in type(self).model_fields}
+        values = {
+            field.name: getattr(self, field.name) for field in fields(Filters) if field.name in type(self).model_fields
+        }
         span = within or TimeWindow()
         own = {
             "after": span.after,
             "before": span.before,
             "tags": tuple(self.tags or ()),
-            "metadata": tuple(one.condition() for one in self.metadata or ()),
+            "metadata": tuple(argument.condition() for argument in self.metadata or ()),
         }
-        return Filters(**named | own | others)
+        return Filters(**values | own | others)
 
 
 class ListFilterArguments(FilterArguments):
@@ -134,7 +136,7 @@ LIST_FILTERS = tuple(ListFilterArguments.model_fields)
 """Names of these arguments, for tools that do not list them."""
 
 
-class WindowShown(Result):
+class Window(Result):
     """The time window of a search in UTC, both ends inclusive; null for an open end."""
 
     after: str | None

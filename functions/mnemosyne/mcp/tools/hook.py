@@ -21,10 +21,10 @@ from mnemosyne.mcp.tool import Reply, Result, Tool
 from mnemosyne.mcp.tools.search import (
     QUERY_LENGTH,
     RESPONSE_CHARACTERS,
-    said_of_folding,
-    said_of_versions,
-    searched,
-    shown,
+    near_duplicates_note,
+    run_search,
+    search_hits,
+    versions_note,
 )
 from mnemosyne.ports.services import Services
 
@@ -75,20 +75,20 @@ def _recall_for_hook(arguments: HookArguments, principal: Principal, services: S
         preferred=named_times(text, now=services.clock(), timezone=arguments.timezone),
         characters=RESPONSE_CHARACTERS,
     )
-    found = _close(searched(query, principal, services).hits, arguments.min_confidence)[:RECALLED]
-    recalled = shown(found, RESPONSE_CHARACTERS)
-    context = _context(recalled, text, said_of_folding(found), said_of_versions(recalled))
+    close = _close(run_search(query, principal, services).hits, arguments.min_confidence)[:RECALLED]
+    recalled = search_hits(close, RESPONSE_CHARACTERS)
+    context = _context(recalled, text, near_duplicates_note(close), versions_note(recalled))
     return Reply(HookOutput(hookSpecificOutput=context))
 
 
-def _close(found: Sequence[Hit], minimum: Confidence) -> list[Hit]:
+def _close(candidates: Sequence[Hit], minimum: Confidence) -> list[Hit]:
     """Leave out hits below the minimum whose session has no hit that reaches it.
 
     A reply such as "Yes, in June" has few words of its own, and is found by the question before it.
     """
-    close = {hit.id for hit in found if hit.confidence and hit.confidence.at_least(minimum)}
-    sessions = {hit.session for hit in found if hit.session and hit.id in close}
-    return [hit for hit in found if hit.id in close or hit.session in sessions]
+    close = {hit.id for hit in candidates if hit.confidence and hit.confidence.at_least(minimum)}
+    sessions = {hit.session for hit in candidates if hit.session and hit.id in close}
+    return [hit for hit in candidates if hit.id in close or hit.session in sessions]
 
 
 def _context(recalled: list[SearchHit], query: str, *notes: str | None) -> HookContext | None:

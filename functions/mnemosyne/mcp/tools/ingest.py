@@ -83,10 +83,10 @@ def _earlier_outcome_at(request: Request, principal: Principal, services: Servic
     To accept a memory needs no database: if it is away, an outcome from before now is taken for an earlier one.
     """
     try:
-        known = services.memories.statuses(principal.namespace, [request.request_id])
+        statuses_by_id = services.memories.statuses(principal.namespace, [request.request_id])
     except ServiceError:
         return services.clock()
-    status = known.get(request.request_id)
+    status = statuses_by_id.get(request.request_id)
     return status.updated_at if status else None
 
 
@@ -151,28 +151,28 @@ FINAL = (IngestState.STORED, IngestState.DUPLICATE, IngestState.DELETED)
 """States that no later delivery of the request changes."""
 
 
-def _is_outcome(found: RequestStatus, queued: Mapping[str, Any]) -> bool:
+def _is_outcome(status: RequestStatus, queued: Mapping[str, Any]) -> bool:
     """Whether the state is the outcome of the queued request, and not of an earlier delivery."""
-    if found.state in (IngestState.QUEUED, IngestState.UNKNOWN):
+    if status.state in (IngestState.QUEUED, IngestState.UNKNOWN):
         return False
     earlier = queued.get("earlier_outcome_at")
-    if found.state in FINAL or earlier is None or found.updated_at is None:
+    if status.state in FINAL or earlier is None or status.updated_at is None:
         return True
-    return found.updated_at > datetime.fromisoformat(earlier)
+    return status.updated_at > datetime.fromisoformat(earlier)
 
 
 def _outcome(queued: Mapping[str, Any], principal: Principal, services: Services) -> Reply | None:
-    (found,) = statuses(principal, [UUID(queued["request_id"])], services)
-    if not _is_outcome(found, queued):
+    (status,) = statuses(principal, [UUID(queued["request_id"])], services)
+    if not _is_outcome(status, queued):
         return None
     return Reply(
         Outcome(
-            status=found.state,
-            request_id=found.request_id,
-            memory_id=found.memory_id,
-            error=found.error,
-            note=found.note,
-            similar=found.similar,
+            status=status.state,
+            request_id=status.request_id,
+            memory_id=status.memory_id,
+            error=status.error,
+            note=status.note,
+            similar=status.similar,
         )
     )
 

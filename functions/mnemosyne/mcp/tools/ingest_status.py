@@ -62,19 +62,21 @@ class Statuses(Result):
     requests: list[RequestStatus]
 
 
-def statuses(principal: Principal, asked: Sequence[UUID], services: Services) -> list[RequestStatus]:
+def statuses(principal: Principal, request_ids: Sequence[UUID], services: Services) -> list[RequestStatus]:
     """Return the status of each request. A single request also gets similar memories, which takes a search."""
-    statuses = ingest.status(principal.namespace, asked, memories=services.memories, clock=services.clock)
-    shown = [RequestStatus.model_validate(status) for status in statuses]
-    if len(asked) == 1:
-        found = ingest.similar(principal.namespace, statuses[0], memories=services.memories)
-        shown[0] = shown[0].model_copy(update={"similar": [SimilarMemory.model_validate(one) for one in found] or None})
-    return shown
+    statuses = ingest.status(principal.namespace, request_ids, memories=services.memories, clock=services.clock)
+    results = [RequestStatus.model_validate(status) for status in statuses]
+    if len(request_ids) == 1:
+        similar = ingest.similar(principal.namespace, statuses[0], memories=services.memories)
+        results[0] = results[0].model_copy(
+            update={"similar": [SimilarMemory.model_validate(memory) for memory in similar] or None}
+        )
+    return results
 
 
 def _ingest_status(arguments: StatusArguments, principal: Principal, services: Services) -> Reply:
-    asked = arguments.request_ids or ([arguments.request_id] if arguments.request_id else [])
-    return Reply(Statuses(requests=statuses(principal, asked, services)))
+    request_ids = arguments.request_ids or ([arguments.request_id] if arguments.request_id else [])
+    return Reply(Statuses(requests=statuses(principal, request_ids, services)))
 
 
 def _units_of_status(arguments: Mapping[str, Any]) -> float:

@@ -11,7 +11,7 @@ from pydantic import BeforeValidator, Field, model_validator
 from mnemosyne.domain import rate_limit
 from mnemosyne.domain.chronicle import unite_tags
 from mnemosyne.domain.languages import REMEDY, language_warning
-from mnemosyne.domain.memory import NO_TAGS, Memory, MemoryChange, Origin
+from mnemosyne.domain.memory import NO_TAGS, ExternalId, Memory, MemoryChange
 from mnemosyne.domain.parsing import Id, Input, JsonObject, Key, Source, Tags, Text, Title, shown, uuid
 from mnemosyne.domain.principal import Principal, Scope
 from mnemosyne.domain.visible import one_line
@@ -40,9 +40,9 @@ class DeleteArguments(Input):
         return self
 
     @property
-    def record(self) -> Origin:
+    def record(self) -> ExternalId:
         """The record, if no id is given."""
-        return Origin(self.source or "", self.key or "")
+        return ExternalId(self.source or "", self.key or "")
 
 
 class Deleted(Result):
@@ -67,8 +67,8 @@ def _ask(arguments: DeleteArguments, principal: Principal, services: Services) -
             Question(question=f"Delete all versions of record {arguments.key} of {arguments.source} for good?")
         )
     memory = manage.get(principal.namespace, arguments.id, memories=services.memories)
-    named = f" ({memory.title})" if principal.may(Scope.READ) else ""
-    return Reply(Question(question=f"Delete memory {arguments.id}{named} for good?"))
+    title = f" ({memory.title})" if principal.may(Scope.READ) else ""
+    return Reply(Question(question=f"Delete memory {arguments.id}{title} for good?"))
 
 
 def _delete_memory(arguments: DeleteArguments, principal: Principal, services: Services) -> Reply:
@@ -88,8 +88,8 @@ def _delete_memory(arguments: DeleteArguments, principal: Principal, services: S
     return Reply(deleted, text=f"Deleted memory {arguments.id}: {memory.title}", notes=notes)
 
 
-def _delete_record(origin: Origin, principal: Principal, services: Services) -> Reply:
-    outcome = manage.delete_by_key(principal.namespace, origin, memories=services.memories, clock=services.clock)
+def _delete_record(external_id: ExternalId, principal: Principal, services: Services) -> Reply:
+    outcome = manage.delete_by_key(principal.namespace, external_id, memories=services.memories, clock=services.clock)
     text = "Deleted all versions of the record" if outcome.memory_id else "The record has no current version"
     return Reply(
         Deleted(id=outcome.memory_id, request_id=outcome.request_id),
@@ -248,7 +248,7 @@ class StatsArguments(Input):
     limit: Annotated[int, Field(ge=1, le=TAGS_COUNTED, description="Number of tags.")] = TAGS_COUNTED
 
 
-class StatsShown(Result):
+class StatsResult(Result):
     """The memory in figures."""
 
     memories: int
@@ -272,7 +272,7 @@ def _memory_stats(arguments: StatsArguments, principal: Principal, services: Ser
     languages = services.memories.languages(principal.namespace)
     warning = language_warning(languages, services.memories.embedding_space.provider)
     return Reply(
-        StatsShown(
+        StatsResult(
             **asdict(stats) | {"tags": counted},
             languages=dict(languages.memories),
             warning=warning and f"{warning}: {REMEDY}",
@@ -287,7 +287,7 @@ MEMORY_STATS = Tool(
     title="The memory in figures",
     description="Counts of memories, tags and waiting requests; the quota.",
     arguments=StatsArguments,
-    result=StatsShown,
+    result=StatsResult,
     gives_stored=True,
     units=lambda arguments: rate_limit.COUNTING,
     run=_memory_stats,

@@ -30,7 +30,7 @@ class RequestsArguments(Input):
     cursor: Page = None
 
 
-class RequestShown(Result):
+class ListedRequest(Result):
     """One ingest request; `source` and `key` are what its publisher calls it."""
 
     request_id: UUID
@@ -44,28 +44,31 @@ class RequestShown(Result):
     key: str | None
 
 
-class RequestsShown(Result):
+class RequestPage(Result):
     """Requests that the subscriber has seen, the latest first; `next_cursor` where there are more."""
 
-    requests: list[RequestShown]
+    requests: list[ListedRequest]
     next_cursor: str | None
 
 
 def _list_requests(arguments: RequestsArguments, principal: Principal, services: Services) -> Reply:
-    found, after = console_queries.requests(
+    requests, after = console_queries.requests(
         principal.namespace,
         arguments.state,
         arguments.limit,
         after=cursors.read_id(arguments.cursor),
         memories=services.memories,
     )
-    return Reply(RequestsShown(requests=list(map(_request, found)), next_cursor=cursors.written(after)))
+    return Reply(RequestPage(requests=list(map(_request, requests)), next_cursor=cursors.written(after)))
 
 
-def _request(status: IngestStatus) -> RequestShown:
-    origin = status.origin
-    named = vars(status) | {"source": origin.source if origin else None, "key": origin.key if origin else None}
-    return RequestShown(**{name: named[name] for name in RequestShown.model_fields})
+def _request(status: IngestStatus) -> ListedRequest:
+    external_id = status.external_id
+    values = vars(status) | {
+        "source": external_id.source if external_id else None,
+        "key": external_id.key if external_id else None,
+    }
+    return ListedRequest(**{name: values[name] for name in ListedRequest.model_fields})
 
 
 LIST_REQUESTS = Tool(
@@ -73,7 +76,7 @@ LIST_REQUESTS = Tool(
     title="Outcomes of requests",
     description="List ingest requests with their states and errors, the latest change first.",
     arguments=RequestsArguments,
-    result=RequestsShown,
+    result=RequestPage,
     gives_stored=True,
     run=_list_requests,
     read_only=True,
@@ -88,7 +91,7 @@ class DeadLettersArguments(Input):
     cursor: Page = None
 
 
-class DeadLetterShown(Result):
+class ListedDeadLetter(Result):
     """A message that was given up: when it failed first, why it failed last, and until when it waits."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
@@ -104,7 +107,7 @@ class DeadLetterShown(Result):
     due_at: datetime
 
 
-class CauseShown(Result):
+class ListedCause(Result):
     """Letters whose causes differ in ids and numbers only; # is in the place of those."""
 
     model_config = ConfigDict(frozen=True, from_attributes=True)
@@ -116,11 +119,11 @@ class CauseShown(Result):
     newest: datetime
 
 
-class DeadLettersShown(Result):
+class DeadLetterPage(Result):
     """The latest first; `next_cursor` if there are more. The first page has the causes of all letters."""
 
-    dead_letters: list[DeadLetterShown]
-    causes: list[CauseShown] | None = None
+    dead_letters: list[ListedDeadLetter]
+    causes: list[ListedCause] | None = None
     next_cursor: str | None
 
 
@@ -133,9 +136,9 @@ def _list_dead_letters(arguments: DeadLettersArguments, principal: Principal, se
     )
     causes = None if arguments.cursor else services.memories.dead_letter_causes(principal.namespace)
     return Reply(
-        DeadLettersShown(
-            dead_letters=[DeadLetterShown.model_validate(letter) for letter in page],
-            causes=None if causes is None else [CauseShown.model_validate(cause) for cause in causes],
+        DeadLetterPage(
+            dead_letters=[ListedDeadLetter.model_validate(letter) for letter in page],
+            causes=None if causes is None else [ListedCause.model_validate(cause) for cause in causes],
             next_cursor=cursors.written(after),
         )
     )
@@ -146,7 +149,7 @@ LIST_DEAD_LETTERS = Tool(
     title="Dead letters",
     description="List messages that were given up or could not be read, with their causes; redrive republishes them.",
     arguments=DeadLettersArguments,
-    result=DeadLettersShown,
+    result=DeadLetterPage,
     gives_stored=True,
     run=_list_dead_letters,
     read_only=True,
@@ -171,7 +174,7 @@ class RedriveArguments(Input):
     cause: Cause = None
 
 
-class RedrivenShown(Result):
+class RedriveResult(Result):
     """The messages were published again, with these requests. A request that was stored meanwhile is not changed."""
 
     letters: int
@@ -187,14 +190,14 @@ def _redrive(arguments: RedriveArguments, principal: Principal, services: Servic
     namespace, memories, queue = principal.namespace, services.memories, services.queue
     if arguments.message_id is not None:
         ids = dead_letters.redrive(namespace, arguments.message_id, memories=memories, queue=queue)
-        return Reply(RedrivenShown(letters=1, request_ids=ids, problems=[], remaining=0))
+        return Reply(RedriveResult(letters=1, request_ids=ids, problems=[], remaining=0))
     due = DeadLetterChoice(cause=arguments.cause, redrivable=Redrivable.DUE)
-    done = list(dead_letters.redrive_chosen(namespace, due, memories=memories, queue=queue, limit=REDRIVEN_AT_ONCE))
-    problems = [one.problem for one in done if one.problem]
+    attempts = list(dead_letters.redrive_chosen(namespace, due, memories=memories, queue=queue, limit=REDRIVEN_AT_ONCE))
+    problems = [attempt.problem for attempt in attempts if attempt.problem]
     return Reply(
-        RedrivenShown(
-            letters=len(done) - len(problems),
-            request_ids=[request_id for one in done for request_id in one.request_ids],
+        RedriveResult(
+            letters=len(attempts) - len(problems),
+            request_ids=[request_id for attempt in attempts for request_id in attempt.request_ids],
             problems=problems,
             remaining=max(0, len(memories.dead_letter_ids(namespace, due)) - len(problems)),
         )
@@ -207,7 +210,7 @@ REDRIVE = Tool(
     description="Publish dead letters again. Nothing is stored twice. A letter stays until its message has an outcome. "
     f"By cause, at most {REDRIVEN_AT_ONCE} letters in one call, without those that are in flight or back off.",
     arguments=RedriveArguments,
-    result=RedrivenShown,
+    result=RedriveResult,
     run=_redrive,
     operates=True,
 )
@@ -225,7 +228,7 @@ class DropArguments(Input):
     dry_run: Annotated[bool, Field(description="Count them, and delete none.")] = False
 
 
-class DroppedShown(Result):
+class DropResult(Result):
     """How many letters were deleted, or would be."""
 
     dropped: int
@@ -242,8 +245,8 @@ def _drop(arguments: DropArguments, principal: Principal, services: Services) ->
         raise InvalidRequest("give message_ids, cause or older_than_days, or all=true without them")
     ids = services.memories.dead_letter_ids(principal.namespace, choice)
     if arguments.dry_run:
-        return Reply(DroppedShown(dropped=0, would_drop=len(ids)))
-    return Reply(DroppedShown(dropped=services.memories.drop_dead_letters(principal.namespace, ids), would_drop=0))
+        return Reply(DropResult(dropped=0, would_drop=len(ids)))
+    return Reply(DropResult(dropped=services.memories.drop_dead_letters(principal.namespace, ids), would_drop=0))
 
 
 DROP_DEAD_LETTERS = Tool(
@@ -251,7 +254,7 @@ DROP_DEAD_LETTERS = Tool(
     title="Delete dead letters",
     description="Delete dead letters for good, with their messages. The outcomes of their requests stay.",
     arguments=DropArguments,
-    result=DroppedShown,
+    result=DropResult,
     run=_drop,
     operates=True,
     destructive=True,

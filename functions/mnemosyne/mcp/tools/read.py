@@ -15,8 +15,8 @@ from mnemosyne.domain.principal import Principal
 from mnemosyne.mcp import cursors, hits
 from mnemosyne.mcp.record import MemoryRecord, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.filters import LIST_FILTERS, Limit, ListFilterArguments, WindowShown
-from mnemosyne.mcp.tools.search import said_of_versions
+from mnemosyne.mcp.tools.filters import LIST_FILTERS, Limit, ListFilterArguments, Window
+from mnemosyne.mcp.tools.search import versions_note
 from mnemosyne.ports.services import Services
 from mnemosyne.service import manage
 
@@ -60,7 +60,7 @@ class ReadMemory(MemoryRecord):
 def _get_memory(arguments: GetArguments, principal: Principal, services: Services) -> Reply:
     memory = manage.get(principal.namespace, arguments.id, memories=services.memories)
     record = ReadMemory.model_validate(memory)
-    versions = said_of_versions([record])
+    versions = versions_note([record])
     if arguments.neighbours:
         around = services.memories.session_neighbours(principal.namespace, arguments.id)
         record = record.model_copy(
@@ -138,7 +138,7 @@ class Listing(Result):
 
     memories: list[ListedMemoryResult]
     next_cursor: str | None
-    window: WindowShown | None = None
+    window: Window | None = None
 
 
 def _list_memories(arguments: ListArguments, principal: Principal, services: Services) -> Reply:
@@ -157,9 +157,9 @@ def _list_memories(arguments: ListArguments, principal: Principal, services: Ser
     listing = Listing(
         memories=memories,
         next_cursor=cursors.written(after),
-        window=WindowShown.of(span, arguments.timezone) if span else None,
+        window=Window.of(span, arguments.timezone) if span else None,
     )
-    lines = "".join(f"[{one.id}] [{one.date}] {one.title}\n" for one in memories)
+    lines = "".join(f"[{memory.id}] [{memory.date}] {memory.title}\n" for memory in memories)
     more = (f"There are more: cursor {listing.next_cursor}",) if listing.next_cursor else ()
     return Reply(listing, text=lines or hits.NOTHING_FOUND, notes=more)
 

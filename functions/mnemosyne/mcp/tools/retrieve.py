@@ -12,16 +12,16 @@ from mnemosyne.domain.time.question import named_times
 from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.tool import Reply, Tool
-from mnemosyne.mcp.tools.filters import FilterArguments, Limit, MinConfidence, WindowShown
+from mnemosyne.mcp.tools.filters import FilterArguments, Limit, MinConfidence, Window
 from mnemosyne.mcp.tools.search import (
     QUERY_LENGTH,
     RESPONSE_CHARACTERS,
-    Found,
-    said_of,
-    said_of_cutting,
-    said_of_folding,
-    searched,
-    shown,
+    SearchHits,
+    near_duplicates_note,
+    run_search,
+    search_hits,
+    search_notes,
+    truncation_note,
 )
 from mnemosyne.ports.services import Services
 
@@ -53,19 +53,19 @@ def _retrieve_memories(arguments: RetrieveArguments, principal: Principal, servi
         characters=RESPONSE_CHARACTERS,
         min_confidence=arguments.min_confidence,
     )
-    found = searched(query, principal, services)
-    memories = shown(found.hits, RESPONSE_CHARACTERS)
-    result = Found(
+    result = run_search(query, principal, services)
+    memories = search_hits(result.hits, RESPONSE_CHARACTERS)
+    response = SearchHits(
         memories=memories,
         total=len(memories),
         query=arguments.query,
-        window=WindowShown.of(span, arguments.timezone) if span else None,
-        nothing_close=hits.nothing_close(memories, found.left_out, query.min_confidence),
-        degraded=found.degraded,
-        truncated=said_of_cutting(memories, RESPONSE_CHARACTERS),
-        folded=said_of_folding(found.hits),
+        window=Window.of(span, arguments.timezone) if span else None,
+        nothing_close=hits.nothing_close(memories, result.left_out, query.min_confidence),
+        degraded=result.degraded,
+        truncated=truncation_note(memories, RESPONSE_CHARACTERS),
+        folded=near_duplicates_note(result.hits),
     )
-    return Reply(result, text=hits.whole(memories), notes=said_of(result))
+    return Reply(response, text=hits.whole(memories), notes=search_notes(response))
 
 
 RETRIEVE_MEMORIES = Tool(
@@ -75,7 +75,7 @@ RETRIEVE_MEMORIES = Tool(
         "Recall what answers a question: memory_search with whole contents instead of passages, and its filters."
     ),
     arguments=RetrieveArguments,
-    result=Found,
+    result=SearchHits,
     gives_stored=True,
     units=lambda arguments: rate_limit.SEARCH["hybrid"],
     unlisted=("min_confidence", "days_back", "tags", "after", "before", "time_expr", "timezone", "session", "metadata"),

@@ -20,7 +20,7 @@ from mnemosyne.errors import InvalidRequest
 from mnemosyne.mcp import hits
 from mnemosyne.mcp.record import MemoryRecord, SearchHit, brief
 from mnemosyne.mcp.tool import Reply, Result, Tool
-from mnemosyne.mcp.tools.filters import FilterArguments, Limit, MinConfidence, WindowShown
+from mnemosyne.mcp.tools.filters import FilterArguments, Limit, MinConfidence, Window
 from mnemosyne.observability import milliseconds
 from mnemosyne.ports.services import Services
 from mnemosyne.service import search
@@ -81,8 +81,8 @@ class Debug(Result):
     database_ms: float
     rerank_ms: float | None
     total_ms: float
-    window: WindowShown | None
-    preferred: list[WindowShown]
+    window: Window | None
+    preferred: list[Window]
     tags: list[str]
     tag_match: TagMatch
     quality_weight: float
@@ -94,20 +94,20 @@ class Debug(Result):
     embedding_dimension: int
 
 
-class Found(Result):
+class SearchHits(Result):
     """The hits, best first, and notes about the search."""
 
     memories: list[SearchHit]
     total: int
     query: str | None
-    window: WindowShown | None = None
+    window: Window | None = None
     nothing_close: str | None = None
     degraded: str | None = None
     truncated: str | None = None
     folded: str | None = None
 
 
-class SearchResponse(Found):
+class SearchResponse(SearchHits):
     """The result of memory_search."""
 
     mode: SearchMode
@@ -121,29 +121,27 @@ def memory_search(arguments: SearchArguments, principal: Principal, services: Se
     started = time.perf_counter()
     span = arguments.window(services.clock())
     query = _search_query(arguments, span, services.clock())
-    found = searched(query, principal, services)
-    memories = shown(found.hits, query.characters or LONGEST_RESPONSE)
-    shown_window = WindowShown.of(span, arguments.timezone) if span else None
+    result = run_search(query, principal, services)
+    memories = search_hits(result.hits, query.characters or LONGEST_RESPONSE)
+    window = Window.of(span, arguments.timezone) if span else None
     return SearchResponse(
         memories=memories,
         total=len(memories),
         query=query.query,
         mode=arguments.mode,
-        window=shown_window,
-        metadata=[str(one) for one in query.filters.metadata] or None,
-        nothing_close=hits.nothing_close(memories, found.left_out, query.min_confidence),
-        degraded=found.degraded,
-        truncated=said_of_cutting(memories, query.characters or 0),
-        folded=said_of_folding(found.hits),
-        debug=_debug(query, found, shown_window, arguments.timezone, started, services)
-        if arguments.include_debug
-        else None,
+        window=window,
+        metadata=[str(condition) for condition in query.filters.metadata] or None,
+        nothing_close=hits.nothing_close(memories, result.left_out, query.min_confidence),
+        degraded=result.degraded,
+        truncated=truncation_note(memories, query.characters or 0),
+        folded=near_duplicates_note(result.hits),
+        debug=_debug(query, result, window, arguments.timezone, started, services) if arguments.include_debug else None,
     )
 
 
-def searched(query: SearchQuery, principal: Principal, services: Services) -> SearchResult:
+def run_search(query: SearchQuery, principal: Principal, services: Services) -> SearchResult:
     """Search the memories in the caller's namespace. Notes if the embedder does not know their language."""
-    found = search.search(
+    result = search.search(
         principal.namespace,
         query,
         memories=services.memories,
@@ -151,7 +149,7 @@ def searched(query: SearchQuery, principal: Principal, services: Services) -> Se
         reranker=services.reranker,
     )
     warning = _language_warning(query, principal, services)
-    return replace(found, degraded="; ".join(filter(None, (found.degraded, warning)))) if warning else found
+    return replace(result, degraded="; ".join(filter(None, (result.degraded, warning)))) if warning else result
 
 
 def _language_warning(query: SearchQuery, principal: Principal, services: Services) -> str | None:
@@ -190,12 +188,12 @@ def _search_query(arguments: SearchArguments, span: TimeWindow | None, now: date
     )
 
 
-def shown(found: Sequence[Hit], characters: int) -> list[SearchHit]:
+def search_hits(found_hits: Sequence[Hit], characters: int) -> list[SearchHit]:
     """Convert hits to results whose contents have at most this many characters."""
-    return hits.fitted([_shown(hit) for hit in found], characters)
+    return hits.fitted([_search_hit(hit) for hit in found_hits], characters)
 
 
-def _shown(hit: Hit) -> SearchHit:
+def _search_hit(hit: Hit) -> SearchHit:
     title, tags = brief(hit.title, hit.tags)
     cut = hit.truncated or (title, tags) != (hit.title, tuple(hit.tags))
     return SearchHit.model_validate({
@@ -204,7 +202,7 @@ def _shown(hit: Hit) -> SearchHit:
     })  # fmt: skip
 
 
-def said_of_cutting(memories: Sequence[SearchHit], budget: int) -> str | None:
+def truncation_note(memories: Sequence[SearchHit], budget: int) -> str | None:
     """Return a note about truncated memories, or None if there are none."""
     count = sum(memory.truncated is True for memory in memories)
     if not count:
@@ -212,9 +210,9 @@ def said_of_cutting(memories: Sequence[SearchHit], budget: int) -> str | None:
     return f"{count} of {len(memories)} memories were cut to fit {budget:,} characters: get_memory returns them whole"
 
 
-def said_of_folding(found: Sequence[Hit]) -> str | None:
+def near_duplicates_note(found_hits: Sequence[Hit]) -> str | None:
     """Return a note about near-duplicates that were left out, or None if there are none."""
-    folded = [f"{_listed(hit.near_duplicates)} (the same as {hit.id})" for hit in found if hit.near_duplicates]
+    folded = [f"{_short_list(hit.near_duplicates)} (the same as {hit.id})" for hit in found_hits if hit.near_duplicates]
     if not folded:
         return None
     return (
@@ -223,56 +221,58 @@ def said_of_folding(found: Sequence[Hit]) -> str | None:
     )
 
 
-def _listed(ids: Sequence[UUID]) -> str:
+def _short_list(ids: Sequence[UUID]) -> str:
     more = len(ids) - DUPLICATES_SHOWN
     return ", ".join(map(str, ids[:DUPLICATES_SHOWN])) + (f" and {more} more" if more > 0 else "")
 
 
 def _debug(
     query: SearchQuery,
-    found: SearchResult,
-    shown_window: WindowShown | None,
+    result: SearchResult,
+    window: Window | None,
     timezone: str,
     started: float,
     services: Services,
 ) -> Debug:
     return Debug(
-        embed_ms=found.embed_ms,
-        database_ms=found.database_ms,
-        rerank_ms=found.rerank_ms,
+        embed_ms=result.embed_ms,
+        database_ms=result.database_ms,
+        rerank_ms=result.rerank_ms,
         total_ms=milliseconds(started),
-        window=shown_window,
-        preferred=[WindowShown.of(one, timezone) for one in query.preferred],
+        window=window,
+        preferred=[Window.of(window, timezone) for window in query.preferred],
         tags=list(query.filters.tags),
         tag_match=query.filters.tag_match,
         quality_weight=query.quality_weight,
-        strategy=found.strategy,
-        candidates_considered=found.considered,
-        returned=len(found.hits),
-        why={hit.id: hit.why for hit in found.hits if hit.why},
+        strategy=result.strategy,
+        candidates_considered=result.considered,
+        returned=len(result.hits),
+        why={hit.id: hit.why for hit in result.hits if hit.why},
         embedding_model=services.memories.embedding_space.model,
         embedding_dimension=services.memories.embedding_space.dimension,
     )
 
 
-def said_of(result: Found) -> tuple[str, ...]:
+def search_notes(result: SearchHits) -> tuple[str, ...]:
     """Return the notes about a search."""
-    searched = result.window and f"Searched from {result.window.after or '…'} to {result.window.before or '…'}."
-    versions = said_of_versions(result.memories)
-    notes = (result.nothing_close, searched, result.degraded, result.truncated, result.folded, versions)
+    window_note = result.window and f"Searched from {result.window.after or '…'} to {result.window.before or '…'}."
+    versions = versions_note(result.memories)
+    notes = (result.nothing_close, window_note, result.degraded, result.truncated, result.folded, versions)
     return tuple(note for note in notes if note)
 
 
-def said_of_versions(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
+def versions_note(memories: Sequence[SearchHit | MemoryRecord]) -> str | None:
     """Return a note about memories that supersede others or are superseded, or None if there are none."""
-    said = [f"{one.id} replaces {', '.join(map(str, one.supersedes))}" for one in memories if one.supersedes]
-    said += [f"{one.id} is replaced by {one.superseded_by}" for one in memories if one.superseded_by]
-    return f"Versions: {'; '.join(said)}." if said else None
+    versions = [
+        f"{memory.id} replaces {', '.join(map(str, memory.supersedes))}" for memory in memories if memory.supersedes
+    ]
+    versions += [f"{memory.id} is replaced by {memory.superseded_by}" for memory in memories if memory.superseded_by]
+    return f"Versions: {'; '.join(versions)}." if versions else None
 
 
 def _memory_search(arguments: SearchArguments, principal: Principal, services: Services) -> Reply:
-    found = memory_search(arguments, principal, services)
-    return Reply(found, text=hits.passages(found.memories, found.query or ""), notes=said_of(found))
+    result = memory_search(arguments, principal, services)
+    return Reply(result, text=hits.passages(result.memories, result.query or ""), notes=search_notes(result))
 
 
 MEMORY_SEARCH = Tool(

@@ -82,11 +82,11 @@ def _import_memories(arguments: ImportArguments, principal: Principal, services:
         first_line=arguments.first_line,
         modified=arguments.modified,
         timezone=arguments.timezone,
-        refused=[one.model_dump() for one in arguments.refused],
+        refused=[record.model_dump() for record in arguments.refused],
     )
-    taken = transfer.take_file(principal.namespace, part, services)
-    items = [Imported.model_validate(one) for one in taken]
-    return Reply(ImportedPart(items=items, request_ids=[one.request_id for one in items if one.request_id]))
+    summaries = transfer.take_file(principal.namespace, part, services)
+    items = [Imported.model_validate(summary) for summary in summaries]
+    return Reply(ImportedPart(items=items, request_ids=[item.request_id for item in items if item.request_id]))
 
 
 def _units_of_part(arguments: Mapping[str, Any]) -> float:

@@ -44,12 +44,12 @@ class ByName:
     def authenticate(self, authorization: str | None) -> Principal:
         name = bearer(authorization)
         if name == "away":
-            raise Unavailable("the database is away")
+            raise Unavailable("the database is not responding")
         if name not in CALLERS:
             raise Unauthorized("no such caller")
         return CALLERS[name]
 
-    def known(self, authorization: str | None) -> Principal | None:
+    def cached_principal(self, authorization: str | None) -> Principal | None:
         bearer(authorization)
         return None
 

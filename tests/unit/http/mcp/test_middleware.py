@@ -30,7 +30,7 @@ class Reader:
     def authenticate(self, authorization: str | None) -> Principal:
         return replace(LOCAL, scopes=frozenset({Scope.READ}))
 
-    def known(self, authorization: str | None) -> Principal:
+    def cached_principal(self, authorization: str | None) -> Principal:
         return self.authenticate(authorization)
 
 
